@@ -1,0 +1,20 @@
+// Package widecol defines the wide-column data model and the contract of a
+// Store, without an implementation.
+//
+// A table is a sorted map of rows. A row holds cells, addressed by column
+// family and qualifier; a cell holds versions, each with a time, a type and a
+// value. Families can be put together into a locality group, which changes
+// what a read costs and never what it answers.
+//
+//	table     name, families, locality groups
+//	row       key: 1 to MaxRowKey bytes of UTF-8
+//	family    name: [A-Za-z0-9_.#$-], 1 to MaxName bytes
+//	qualifier 0 to MaxQualifier bytes of UTF-8
+//	version   time in microseconds since the Unix epoch, 0 to cell.MaxTime
+//
+// Rows are ordered by key bytes; in a row, families by name, qualifiers by
+// bytes, versions newest first. Every limit cuts in this order.
+//
+// Package memstore is the executable specification, lsmstore the store on the
+// engine, storetest the suite that any Store must pass.
+package widecol

@@ -1,0 +1,89 @@
+package widecol
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Kind says what a caller can do about an error.
+type Kind uint8
+
+const (
+	Internal   Kind = iota // a failure of the store's own
+	Invalid                // the request is wrong: change it
+	NotFound               // an unknown table or family
+	Exists                 // the table or family is there already
+	Conflict               // the state at the time did not allow it
+	TooLarge               // over a limit in bytes
+	Overloaded             // nothing happened: try again later
+	DiskFull               // nothing happened: free space first
+	ReadOnly               // the log or manifest failed: no writes until a restart
+	Unknown                // the outcome of a write is not known
+	Corrupt                // stored data is damaged
+	Closed                 // the store is shutting down
+)
+
+// Error is an error that a Store reports to its caller. Every error that a
+// Store returns is one, or the error of a cancelled context.
+type Error struct {
+	Kind Kind
+	// Code is a stable name for programs, such as "unknown_column_family".
+	Code string
+	// Index is the position in the request's list that the error is about
+	// (a Mutation, a Family), or -1.
+	Index int
+	// Message is a sentence for people that names the thing it is about.
+	Message string
+	// Cause is the error underneath, or nil.
+	Cause error
+}
+
+func (e *Error) Error() string {
+	if e.Cause != nil {
+		return e.Message + ": " + e.Cause.Error()
+	}
+	return e.Message
+}
+
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Errorf makes an Error without an index or cause.
+func Errorf(kind Kind, code, format string, args ...any) *Error {
+	return &Error{Kind: kind, Code: code, Index: -1, Message: fmt.Sprintf(format, args...)}
+}
+
+// At returns a copy of e that is about element i of the request's list.
+func (e *Error) At(i int) *Error {
+	c := *e
+	c.Index = i
+	return &c
+}
+
+// KindOf returns the kind of err, Internal when it is no Error.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return Internal
+}
+
+// UnknownTable is the error for a table that is not there.
+func UnknownTable(name string) *Error {
+	return Errorf(NotFound, "unknown_table", "table %s does not exist", quote(name))
+}
+
+// TableExists is the error for creating a table again.
+func TableExists(name string) *Error {
+	return Errorf(Exists, "table_exists", "table %s exists already", quote(name))
+}
+
+// UnknownFamily is the error for a column family that a table does not have.
+func UnknownFamily(table, family string) *Error {
+	return Errorf(NotFound, "unknown_column_family", "table %s has no column family %s", quote(table), quote(family))
+}
+
+// FamilyExists is the error for creating a column family again.
+func FamilyExists(table, family string) *Error {
+	return Errorf(Exists, "column_family_exists", "table %s has a column family %s already", quote(table), quote(family))
+}

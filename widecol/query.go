@@ -1,0 +1,119 @@
+package widecol
+
+import (
+	"bytes"
+	"strings"
+
+	"colonnade/cell"
+)
+
+// NoLimit, as a limit of a Query, stands for none.
+const NoLimit int64 = -1
+
+// Query selects rows and cells of a table. NewQuery makes one that selects
+// everything.
+//
+// It is applied in this order: rows in the range; of these the cells that are
+// visible, have not gone (GC) and pass Filter; ColumnCellLimit, then
+// RowCellLimit; rows left without a cell are not there at all; Sample, Offset,
+// RowLimit over the rows that are left; CellLimit over what is then returned.
+type Query struct {
+	// Start and End bound the row keys: Start included, End not. An empty
+	// Start is the beginning, a nil End the end of the table.
+	Start, End []byte
+
+	Filter Filter
+
+	ColumnCellLimit int64 // versions per column
+	RowCellLimit    int64 // versions per row
+	RowLimit        int64 // rows
+	Offset          int64 // rows skipped; 0 for none
+	CellLimit       int64 // versions in all
+
+	// Sample, in (0, 1], thins out the rows: of the rows i = 0, 1, 2, … that
+	// would be returned, row i stays when floor(i*Sample) is a number that no
+	// earlier row has reached. 1 keeps all.
+	Sample float64
+
+	// KeysOnly allows the Store to leave values out of the cells.
+	KeysOnly bool
+}
+
+// NewQuery returns a query for the whole table.
+func NewQuery() Query {
+	return Query{
+		ColumnCellLimit: NoLimit, RowCellLimit: NoLimit, RowLimit: NoLimit, CellLimit: NoLimit,
+		Sample: 1,
+	}
+}
+
+// SetKey makes q select the row with exactly this key.
+func (q *Query) SetKey(row []byte) {
+	q.Start = bytes.Clone(row)
+	q.End = append(bytes.Clone(row), 0)
+}
+
+// SetPrefix makes q select the rows whose key starts with prefix.
+func (q *Query) SetPrefix(prefix []byte) {
+	q.Start = bytes.Clone(prefix)
+	q.End = nil
+	if len(prefix) > 0 {
+		q.End = cell.Successor(prefix)
+	}
+}
+
+// Sampled reports whether row i, counted from 0, stays in a sample, where
+// taken rows stayed before it.
+func (q *Query) Sampled(i, taken int64) bool {
+	// The slack absorbs that most decimal fractions have no exact float64:
+	// without it, row 100 of a sample of 0.29 would slip to row 101.
+	const slack = 1e-9
+	return q.Sample >= 1 || float64(i)*q.Sample >= float64(taken)-slack
+}
+
+// Filter selects columns. The zero value selects all.
+type Filter struct {
+	// Columns is the set of columns, nil for all.
+	Columns *cell.Columns
+	// Families are those that the filter names outright. A Store answers
+	// UnknownFamily for one that the table does not have.
+	Families []string
+}
+
+// ColumnsFilter selects the columns with the given column keys. A key is
+// "family:qualifier", split at the first colon, for one column, and "family:"
+// or "family" for the whole family.
+func ColumnsFilter(keys ...string) (Filter, *Error) {
+	var f Filter
+	ranges := make([]cell.Range, 0, len(keys))
+	for i, key := range keys {
+		family, qualifier, _ := strings.Cut(key, ":")
+		if err := CheckFamilyName(family); err != nil {
+			return Filter{}, Errorf(Invalid, "invalid_column_key", "column key %s does not start with the name of a column family", quote(key)).At(i)
+		}
+		if len(qualifier) > MaxQualifier {
+			return Filter{}, Errorf(Invalid, "invalid_column_key", "qualifier has %d bytes, allowed are 0 to %d", len(qualifier), MaxQualifier).At(i)
+		}
+		f.Families = append(f.Families, family)
+		if qualifier == "" {
+			ranges = append(ranges, cell.FamilyRange([]byte(family)))
+		} else {
+			ranges = append(ranges, cell.ColumnRange([]byte(family), []byte(qualifier)))
+		}
+	}
+	f.Columns = cell.NewColumns(ranges...)
+	return f, nil
+}
+
+// PrefixFilter selects the columns whose column key, the text
+// "family:qualifier", starts with prefix.
+func PrefixFilter(prefix string) Filter {
+	family, qualifier, colon := strings.Cut(prefix, ":")
+	p := []byte(family)
+	if colon {
+		p = cell.AppendColumn(nil, p, []byte(qualifier))
+	} else if family == "" {
+		return Filter{}
+	}
+	return Filter{Columns: cell.NewColumns(cell.PrefixRange(p))}
+}

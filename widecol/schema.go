@@ -1,0 +1,195 @@
+package widecol
+
+import (
+	"fmt"
+	"math"
+)
+
+// Limits of names and keys, in bytes. They are part of the data model: every
+// Store keeps them.
+const (
+	MaxName      = 200
+	MaxRowKey    = 4096
+	MaxQualifier = 16384
+	// MaxValue is the largest value that a Store must take. Stores may be
+	// configured lower.
+	MaxValue = 16 << 20
+)
+
+// GC says which versions of a family's cells have gone. The zero value keeps
+// everything. A version that has gone is never returned again, whether or not
+// its space was reclaimed.
+type GC struct {
+	// TTLSecs is the age in seconds at which a version has gone, 0 for never.
+	// A version with time 0, or with a time in the future, has no age.
+	TTLSecs int64
+	// VersionLimit is how many versions of a cell stay, newest first, 0 for all.
+	VersionLimit int64
+	// Intersection makes a version go only when both limits say so. Otherwise
+	// either is enough.
+	Intersection bool
+}
+
+// MaxTTLSecs is the largest TTLSecs: its microseconds still fit in a time.
+const MaxTTLSecs = math.MaxInt64 / 1_000_000
+
+// Check reports a setting that is out of range.
+func (g GC) Check() error {
+	switch {
+	case g.TTLSecs < 0 || g.TTLSecs > MaxTTLSecs:
+		return Errorf(Invalid, "invalid_gc_settings", "ttl_secs must be from 1 to %d, or null", int64(MaxTTLSecs))
+	case g.VersionLimit < 0:
+		return Errorf(Invalid, "invalid_gc_settings", "version_limit must be at least 1, or null")
+	case g.Intersection && (g.TTLSecs == 0 || g.VersionLimit == 0):
+		return Errorf(Invalid, "invalid_gc_settings", "mode \"intersection\" needs both ttl_secs and version_limit")
+	}
+	return nil
+}
+
+// Expired reports whether a version with this time is past the TTL at now.
+// Both are in microseconds since the Unix epoch.
+func (g GC) Expired(time, now int64) bool {
+	return g.TTLSecs > 0 && time > 0 && time <= now && now-time >= g.TTLSecs*1_000_000
+}
+
+// Gone reports whether a version has gone at now. newer is the number of
+// versions of its cell that are visible, newer and have not expired.
+func (g GC) Gone(time, now, newer int64) bool {
+	expired := g.Expired(time, now)
+	over := g.VersionLimit > 0 && newer >= g.VersionLimit
+	if g.Intersection {
+		return expired && over
+	}
+	return expired || over
+}
+
+// Family is a column family.
+type Family struct {
+	Name string
+	GC   GC
+}
+
+// Group is a locality group: families that share a partition of their own.
+type Group struct {
+	ID       string // assigned by the Store
+	Families []string
+}
+
+// Partition is one sorted map on disk. Stores without partitions report the
+// ones that the names of the model imply.
+type Partition struct {
+	Name  string // _man_<table>, _dat_<table> or _lg_<group id>
+	Path  string // where it is stored
+	Stats PartitionStats
+}
+
+// PartitionStats describes the state of a partition.
+type PartitionStats struct {
+	Levels        []LevelStats
+	Cells         uint64 // entries in files, tombstones included
+	DiskBytes     int64
+	MemtableBytes int64
+	Err           error // damage or failure that stops part of its work; nil in health
+}
+
+// LevelStats describes one level of a partition's files.
+type LevelStats struct {
+	Files int
+	Bytes int64
+}
+
+// Table describes a table. Families are sorted by name, groups by ID,
+// partitions: manifest, default data, then groups.
+type Table struct {
+	Name       string
+	Families   []Family
+	Groups     []Group
+	Partitions []Partition
+	DiskBytes  int64
+}
+
+// TableSpec is what a table is created with.
+type TableSpec struct {
+	Families []Family
+	Groups   [][]string // names out of Families, none twice; the rest go to the default partition
+}
+
+// CheckTableName reports why name cannot name a table.
+func CheckTableName(name string) error {
+	if err := checkName("table", name); err != nil {
+		return err
+	}
+	if name[0] == '_' {
+		return Errorf(Invalid, "invalid_table_name", "table name %q starts with _, which is kept for the service", name)
+	}
+	return nil
+}
+
+// CheckFamilyName reports why name cannot name a column family.
+func CheckFamilyName(name string) error { return checkName("column family", name) }
+
+func checkName(what, name string) error {
+	code := "invalid_table_name"
+	if what != "table" {
+		code = "invalid_column_family_name"
+	}
+	if len(name) == 0 || len(name) > MaxName {
+		return Errorf(Invalid, code, "%s name has %d bytes, allowed are 1 to %d", what, len(name), MaxName)
+	}
+	for i := 0; i < len(name); i++ {
+		if !nameByte(name[i]) {
+			return Errorf(Invalid, code, "%s name %s has a character outside A-Z a-z 0-9 _ . # $ -", what, quote(name))
+		}
+	}
+	return nil
+}
+
+func nameByte(b byte) bool {
+	switch {
+	case b >= 'A' && b <= 'Z', b >= 'a' && b <= 'z', b >= '0' && b <= '9':
+		return true
+	}
+	return b == '_' || b == '.' || b == '#' || b == '$' || b == '-'
+}
+
+// quote quotes a name from outside and keeps it short, so that it can stand in
+// an error message or a log line.
+func quote(s string) string {
+	if len(s) > 64 {
+		return fmt.Sprintf("%q…", s[:64])
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+// Check reports why a table cannot be created so.
+func (s TableSpec) Check() error {
+	seen := make(map[string]bool) // family name -> already in a group
+	for _, f := range s.Families {
+		if err := CheckFamilyName(f.Name); err != nil {
+			return err
+		}
+		if err := f.GC.Check(); err != nil {
+			return err
+		}
+		if _, twice := seen[f.Name]; twice {
+			return Errorf(Invalid, "duplicate_column_family", "column family %q is listed twice", f.Name)
+		}
+		seen[f.Name] = false
+	}
+	for _, g := range s.Groups {
+		if len(g) == 0 {
+			return Errorf(Invalid, "invalid_locality_group", "a locality group needs at least one column family")
+		}
+		for _, name := range g {
+			grouped, known := seen[name]
+			if !known {
+				return Errorf(Invalid, "invalid_locality_group", "locality group names column family %s, which is not listed in column_families", quote(name))
+			}
+			if grouped {
+				return Errorf(Invalid, "invalid_locality_group", "column family %q is in two locality groups", name)
+			}
+			seen[name] = true
+		}
+	}
+	return nil
+}
