@@ -3,6 +3,8 @@ package widecol
 import (
 	"fmt"
 	"math"
+
+	"colonnade/cell"
 )
 
 // Limits of names and keys, in bytes. They are part of the data model: every
@@ -16,25 +18,14 @@ const (
 	MaxValue = 16 << 20
 )
 
-// GC says which versions of a family's cells have gone. The zero value keeps
-// everything. A version that has gone is never returned again, whether or not
-// its space was reclaimed.
-type GC struct {
-	// TTLSecs is the age in seconds at which a version has gone, 0 for never.
-	// A version with time 0, or with a time in the future, has no age.
-	TTLSecs int64
-	// VersionLimit is how many versions of a cell stay, newest first, 0 for all.
-	VersionLimit int64
-	// Intersection makes a version go only when both limits say so. Otherwise
-	// either is enough.
-	Intersection bool
-}
+// GC says which versions of a family's cells have gone; see cell.GC.
+type GC = cell.GC
 
 // MaxTTLSecs is the largest TTLSecs: its microseconds still fit in a time.
 const MaxTTLSecs = math.MaxInt64 / 1_000_000
 
-// Check reports a setting that is out of range.
-func (g GC) Check() error {
+// CheckGC reports a setting that is out of range.
+func CheckGC(g GC) error {
 	switch {
 	case g.TTLSecs < 0 || g.TTLSecs > MaxTTLSecs:
 		return Errorf(Invalid, "invalid_gc_settings", "ttl_secs must be from 1 to %d, or null", int64(MaxTTLSecs))
@@ -44,23 +35,6 @@ func (g GC) Check() error {
 		return Errorf(Invalid, "invalid_gc_settings", "mode \"intersection\" needs both ttl_secs and version_limit")
 	}
 	return nil
-}
-
-// Expired reports whether a version with this time is past the TTL at now.
-// Both are in microseconds since the Unix epoch.
-func (g GC) Expired(time, now int64) bool {
-	return g.TTLSecs > 0 && time > 0 && time <= now && now-time >= g.TTLSecs*1_000_000
-}
-
-// Gone reports whether a version has gone at now. newer is the number of
-// versions of its cell that are visible, newer and have not expired.
-func (g GC) Gone(time, now, newer int64) bool {
-	expired := g.Expired(time, now)
-	over := g.VersionLimit > 0 && newer >= g.VersionLimit
-	if g.Intersection {
-		return expired && over
-	}
-	return expired || over
 }
 
 // Family is a column family.
@@ -168,7 +142,7 @@ func (s TableSpec) Check() error {
 		if err := CheckFamilyName(f.Name); err != nil {
 			return err
 		}
-		if err := f.GC.Check(); err != nil {
+		if err := CheckGC(f.GC); err != nil {
 			return err
 		}
 		if _, twice := seen[f.Name]; twice {
