@@ -1,0 +1,47 @@
+package engine
+
+import "bytes"
+
+// numLevels is the number of levels of a partition. Level 0 takes flushed
+// memtables, whose rows overlap; in every other level files are disjoint.
+const numLevels = 7
+
+// file describes one sorted file of a partition. It is immutable.
+type file struct {
+	number   uint64 // never reused
+	size     int64
+	checksum uint64 // xxhash64 of the whole file
+	smallest []byte // first row
+	largest  []byte // last row; a row never continues in the next file of a level
+	minSeq   uint64
+	maxSeq   uint64
+	cells    uint64 // entries, tombstones included
+	deletes  uint64 // tombstones
+	rawBytes uint64
+}
+
+// overlaps reports whether the file can hold rows from first to last, both
+// included. A nil last is open.
+func (f *file) overlaps(first, last []byte) bool {
+	return bytes.Compare(f.largest, first) >= 0 && (last == nil || bytes.Compare(f.smallest, last) <= 0)
+}
+
+// version is the set of files of a partition at one time. It is immutable: a
+// flush or compaction publishes a new one.
+//
+// For one row, a file of a lower-numbered level holds only newer sequence
+// numbers than those of a higher-numbered one, save that the latter may have
+// been set to 0.
+type version struct {
+	// levels[0] is ordered newest first; the others by row, disjoint.
+	levels [numLevels][]*file
+}
+
+// size returns the bytes of a level.
+func (v *version) size(level int) int64 {
+	var n int64
+	for _, f := range v.levels[level] {
+		n += f.size
+	}
+	return n
+}
