@@ -1,0 +1,80 @@
+package vfs
+
+import "bytes"
+
+// pageSize is what a write copies at least. It is a multiple of the sector.
+const pageSize = 4096
+
+// page is never changed once an image holds it.
+type page [pageSize]byte
+
+var zeroPage page
+
+// image is the content of a file, made of pages that images share. A nil page
+// is all zeros, and so is what lies beyond size in the last page. Copies of an
+// image made by share are independent and cost nothing until one is written.
+type image struct {
+	size   int64
+	pages  []*page
+	shared bool // pages belongs to other images too
+}
+
+// share returns an independent copy.
+func (im *image) share() image {
+	im.shared = true
+	return *im
+}
+
+// readAt copies what the image holds at off into p, and returns how much.
+func (im *image) readAt(p []byte, off int64) int {
+	if off >= im.size {
+		return 0
+	}
+	p = p[:min(int64(len(p)), im.size-off)]
+	for n := 0; n < len(p); {
+		from := &zeroPage
+		if pg := im.pages[(off+int64(n))/pageSize]; pg != nil {
+			from = pg
+		}
+		n += copy(p[n:], from[(off+int64(n))%pageSize:])
+	}
+	return len(p)
+}
+
+// write puts p at off. A gap between the end and off becomes zeros.
+func (im *image) write(p []byte, off int64) {
+	im.grow(max(im.size, off+int64(len(p))))
+	for len(p) > 0 {
+		at := int(off % pageSize)
+		n := min(len(p), pageSize-at)
+		pg := &im.pages[off/pageSize]
+		*pg = (*pg).with(p[:n], at)
+		p, off = p[n:], off+int64(n)
+	}
+}
+
+// grow lengthens the image with zeros and makes the table of pages its own.
+func (im *image) grow(size int64) {
+	n := int((size + pageSize - 1) / pageSize)
+	if im.shared {
+		im.pages = append(make([]*page, 0, max(n, len(im.pages))), im.pages...)
+		im.shared = false
+	}
+	for len(im.pages) < n {
+		im.pages = append(im.pages, nil)
+	}
+	im.size = max(im.size, size)
+}
+
+// with returns a page that differs from old in holding p at an offset.
+func (old *page) with(p []byte, at int) *page {
+	if old == nil && bytes.Equal(p, zeroPage[:len(p)]) {
+		return nil
+	}
+	pg := new(page)
+	if old != nil && len(p) < pageSize {
+		*pg = *old
+	}
+	copy(pg[at:], p)
+	return pg
+}

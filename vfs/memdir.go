@@ -1,0 +1,116 @@
+package vfs
+
+import (
+	"maps"
+	"math"
+	"slices"
+)
+
+// node is what a name stands for: a file or a directory.
+type node struct {
+	file *file
+	dir  *directory
+}
+
+// directory is a directory of a Mem. Mem.mu guards it.
+type directory struct {
+	id      uint64
+	path    string
+	live    map[string]node
+	durable map[string]node
+	shared  bool    // live and durable are one map, so none may be written
+	pending []dirOp // what lies between, in the order of issue
+}
+
+func newDirectory(id uint64, path string) *directory {
+	return &directory{id: id, path: path, live: map[string]node{}, durable: map[string]node{}}
+}
+
+// dirOp is one change of a directory, of which a crash takes all or nothing.
+type dirOp struct {
+	seq  uint64
+	op   Op     // as reported
+	drop string // the name that goes, or ""
+	set  string // the name that comes, or ""
+	node node   // what it stands for
+	lost bool   // covered by a failed sync: later ones leave it out
+}
+
+func (o *dirOp) apply(names map[string]node) {
+	if o.drop != "" {
+		delete(names, o.drop)
+	}
+	if o.set != "" {
+		names[o.set] = o.node
+	}
+}
+
+// touches reports whether the operation changes what the name stands for.
+func (o *dirOp) touches(name string) bool {
+	return name != "" && (o.drop == name || o.set == name)
+}
+
+// change applies an operation for readers and leaves it pending.
+func (d *directory) change(o dirOp) {
+	d.own()
+	o.apply(d.live)
+	d.pending = append(d.pending, o)
+}
+
+// own makes live and durable two maps.
+func (d *directory) own() {
+	if d.shared {
+		d.live = maps.Clone(d.live)
+		d.shared = false
+	}
+}
+
+// commit is a sync that reaches the first n of the operations that are still
+// dirty. The others count as clean from then on.
+func (d *directory) commit(n int) {
+	if n == math.MaxInt && !slices.ContainsFunc(d.pending, func(o dirOp) bool { return o.lost }) {
+		d.durable, d.shared, d.pending = d.live, true, nil
+		return
+	}
+	d.own()
+	var kept []dirOp
+	for _, o := range d.pending {
+		if o.lost || n == 0 {
+			o.lost = true
+			kept = append(kept, o)
+			continue
+		}
+		n--
+		o.apply(d.durable)
+		kept = replaced(kept, &o)
+	}
+	d.pending = kept
+}
+
+// dirty returns the number of operations that a sync would make durable.
+func (d *directory) dirty() (n int) {
+	for _, o := range d.pending {
+		if !o.lost {
+			n++
+		}
+	}
+	return n
+}
+
+// replaced takes out of older operations the names that a newer one has changed
+// on disk.
+func replaced(ops []dirOp, by *dirOp) []dirOp {
+	var kept []dirOp
+	for _, o := range ops {
+		if by.touches(o.drop) {
+			o.drop = ""
+		}
+		if by.touches(o.set) {
+			o.set, o.node = "", node{}
+		}
+		if o.drop != "" || o.set != "" {
+			kept = append(kept, o)
+		}
+	}
+	return kept
+}
