@@ -1,0 +1,153 @@
+package memtable
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// A ref is the place of something in an arena, 0 for nowhere:
+//
+//	 31                  17 16                           0
+//	+----------------------+------------------------------+
+//	|  number of the chunk |  offset in units of 8 bytes  |
+//	+----------------------+------------------------------+
+//
+// Chunk numbers start at 1. There are 32,767 of them, and a chunk that is left
+// for the next has at least 768 KiB in use once they have reached full size, and
+// one of a single allocation has more than 256 KiB: so an arena holds 8 GiB at
+// the very least.
+type ref uint32
+
+const (
+	unit      = 8  // bytes: alignment and granularity of allocations
+	unitBits  = 17 // of a ref
+	unitMask  = 1<<unitBits - 1
+	maxChunks = 1 << (32 - unitBits)
+
+	minChunk = 4 << 10          // bytes: thousands of tables may hold one row each
+	maxChunk = unit << unitBits // 1 MiB
+
+	// maxShared is the largest allocation, in bytes, that shares a chunk with
+	// others. Larger ones would leave too much of a chunk unused.
+	maxShared = maxChunk / 4
+
+	// page is what the Go heap rounds large allocations to.
+	page = 8 << 10
+)
+
+// arena hands out zeroed memory, aligned to 8 bytes, that lives as long as the
+// arena or any pointer into it. It is safe for concurrent use.
+//
+// The last unit of a chunk is never handed out: so a pointer just past an
+// allocation, which is what an empty slice at its end holds, is a pointer into
+// the same chunk.
+type arena struct {
+	// chunks is the table of chunks by number. It grows by append: whoever
+	// loads it sees at least the chunks that refs of that moment speak of.
+	chunks atomic.Pointer[[]unsafe.Pointer]
+
+	_ [56]byte // every step of every reader loads chunks; writers change the rest
+
+	cursor atomic.Uint64 // a cursor: the chunk that is being filled
+	bytes  atomic.Int64  // allocated, including what the owner adds
+
+	mu   sync.Mutex
+	next int // guarded by mu: size of the next chunk, 0 before the first
+}
+
+// A cursor is a chunk and how much of it is taken:
+//
+//	 63       48 47              32 31                    0
+//	+-----------+------------------+-----------------------+
+//	|   chunk   |  log2 of units   |  units taken          |
+//	+-----------+------------------+-----------------------+
+//
+// An allocation adds its units, whether they fit or not, and looks afterwards;
+// where they do not fit, the chunk is left. The zero cursor is a chunk
+// without room.
+type cursor uint64
+
+func newCursor(chunk ref, logUnits int) cursor {
+	return cursor(chunk)<<48 | cursor(logUnits)<<32
+}
+
+func (c cursor) chunk() ref    { return ref(c >> 48) }
+func (c cursor) taken() uint64 { return uint64(c & math.MaxUint32) }
+
+// room is the number of units to hand out: all but the last.
+func (c cursor) room() uint64 { return 1<<(c>>32&0xffff) - 1 }
+
+// at returns the memory at r, which must not be 0.
+func (a *arena) at(r ref) unsafe.Pointer {
+	return unsafe.Add((*a.chunks.Load())[r>>unitBits], uintptr(r&unitMask)*unit)
+}
+
+// alloc returns size bytes, a multiple of the unit.
+func (a *arena) alloc(size int) (ref, unsafe.Pointer) {
+	if size > maxShared {
+		return a.allocAlone(size)
+	}
+	n := uint64(size / unit)
+	for {
+		c := cursor(a.cursor.Add(n))
+		if c.taken() <= c.room() {
+			r := c.chunk()<<unitBits | ref(c.taken()-n)
+			return r, a.at(r)
+		}
+		a.grow(c.chunk(), size)
+	}
+}
+
+// grow replaces the full chunk by one that has room for size bytes, unless
+// another goroutine has just replaced it.
+func (a *arena) grow(full ref, size int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if cursor(a.cursor.Load()).chunk() != full {
+		return
+	}
+	n := max(a.next, minChunk)
+	for n-unit < size {
+		n *= 2
+	}
+	a.next = min(2*n, maxChunk)
+	logUnits := 0
+	for unit<<logUnits < n {
+		logUnits++
+	}
+	chunk, _ := a.addChunk(n)
+	a.cursor.Store(uint64(newCursor(chunk, logUnits)))
+}
+
+// allocAlone allocates a chunk of its own for size bytes.
+func (a *arena) allocAlone(size int) (ref, unsafe.Pointer) {
+	if int64(size) > math.MaxUint32 {
+		panic("memtable: an entry of more than 4 GiB")
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	chunk, p := a.addChunk((size + unit + page - 1) / page * page)
+	return chunk << unitBits, p
+}
+
+// addChunk makes a chunk of n bytes known. It needs mu.
+func (a *arena) addChunk(n int) (ref, unsafe.Pointer) {
+	var chunks []unsafe.Pointer
+	if known := a.chunks.Load(); known != nil {
+		chunks = *known
+	} else {
+		chunks = make([]unsafe.Pointer, 1, 8)
+		a.bytes.Add(8 * int64(unsafe.Sizeof(chunks[0])))
+	}
+	if len(chunks) == maxChunks {
+		panic("memtable: table is full")
+	}
+	before := cap(chunks)
+	p := unsafe.Pointer(unsafe.SliceData(make([]uint64, n/unit)))
+	chunks = append(chunks, p)
+	a.bytes.Add(int64(n) + int64(cap(chunks)-before)*int64(unsafe.Sizeof(p)))
+	a.chunks.Store(&chunks)
+	return ref(len(chunks) - 1), p
+}

@@ -1,0 +1,63 @@
+package memtable
+
+import (
+	"bytes"
+
+	"colonnade/cell"
+)
+
+// missRun is how many unwanted entries in succession are stepped over before a
+// search goes ahead: about as many as a search in a wide row costs.
+const missRun = 16
+
+// filter decides along a row what cell.Columns.Wants decides for one column.
+// Columns only ascend in a row, so it keeps its place in the ranges.
+type filter struct {
+	all    bool // every column is wanted
+	ranges []cell.Range
+	ahead  []cell.Range // those that do not end before the column at hand
+	misses int          // in succession
+}
+
+func newFilter(s *cell.Columns) filter {
+	return filter{all: s == nil, ranges: s.Ranges()}
+}
+
+// reset prepares for a new row.
+func (f *filter) reset() {
+	f.ahead = f.ranges
+	f.misses = 0
+}
+
+// wants reports whether the read has to see the column. Columns must come in
+// order.
+func (f *filter) wants(column []byte) bool {
+	if f.all {
+		return true
+	}
+	for len(f.ahead) > 0 && f.ahead[0].End != nil && bytes.Compare(column, f.ahead[0].End) >= 0 {
+		f.ahead = f.ahead[1:]
+	}
+	in := len(f.ahead) > 0 && bytes.Compare(column, f.ahead[0].Start) >= 0
+	if in || bytes.IndexByte(column, 0) < 0 {
+		f.misses = 0
+		return true
+	}
+	f.misses++
+	return false
+}
+
+// target returns where to go on after a column that is not wanted: to the next
+// range, by way of the tombstone of the family that it starts in. It reports
+// false if no range is left.
+func (f *filter) target(column []byte) ([]byte, bool) {
+	f.misses = 0
+	if len(f.ahead) == 0 {
+		return nil, false
+	}
+	start := f.ahead[0].Start
+	if family, _ := cell.SplitColumn(start); bytes.Compare(column, family) < 0 {
+		return family, true
+	}
+	return start, true
+}

@@ -1,0 +1,109 @@
+package memtable
+
+import (
+	"bytes"
+	"math/bits"
+	"unsafe"
+
+	"colonnade/cell"
+)
+
+// Inserter adds entries to tables and remembers where the last one went: the
+// next entry of the same row, or the next row, costs a step or two instead of a
+// search. Entries may come in any order. The zero Inserter is ready for use.
+//
+// An Inserter is for one goroutine; any number of them may work on a table at
+// once. It keeps the table of its last Add alive until Reset.
+type Inserter struct {
+	table *Table
+	row   unsafe.Pointer // the row of the last Add
+	rows  finger         // at row
+	cells finger         // in row
+	rand  uint64
+}
+
+// Reset forgets the table.
+func (in *Inserter) Reset() {
+	*in = Inserter{rand: in.rand}
+}
+
+// Add inserts an entry into the table, as Table.Add does.
+func (in *Inserter) Add(t *Table, row []byte, c *cell.Cell) {
+	if in.table != t {
+		in.Reset()
+		in.table = t
+		if in.rand == 0 {
+			in.rand = mix(t.seeds.Add(1))
+		}
+	}
+	if in.row == nil || !bytes.Equal(key(in.row), row) {
+		in.row = in.findRow(row)
+		in.cells = finger{}
+	}
+	in.addEntry(c)
+}
+
+// findRow returns the node of a row, a new one if need be.
+func (in *Inserter) findRow(row []byte) unsafe.Pointer {
+	a, l := &in.table.arena, in.table.rowList()
+	k := place{key: row}
+	r, found := in.rows.seek(&l, &k)
+	if !found {
+		height := in.height()
+		n, _ := a.newNode(height, row, 0)
+		var added bool
+		if r, added = in.rows.insert(&l, &k, r, n, height); added {
+			in.table.rows.Add(1)
+		}
+	}
+	in.rows.prev[0] = r
+	return a.at(r)
+}
+
+// addEntry adds an entry to the row at hand, or replaces what it holds.
+func (in *Inserter) addEntry(c *cell.Cell) {
+	a, l := &in.table.arena, in.table.entryList(in.row)
+	k := place{key: c.Column, entry: true, time: c.Time, seq: c.Seq}
+	r, found := in.cells.seek(&l, &k)
+	if found {
+		in.cells.prev[0] = r
+		(*entryNode)(a.at(r)).value.Store(uint32(a.newRecord(c)))
+		return
+	}
+	height := in.height()
+	if height > lowHeight && l.high == nil {
+		l.high = in.growHead()
+	}
+	n, p := a.newEntry(height, c)
+	r, added := in.cells.insert(&l, &k, r, n, height)
+	if !added {
+		in.cells.prev[0] = r
+		(*entryNode)(a.at(r)).value.Store((*entryNode)(p).value.Load())
+		return
+	}
+	in.table.entries.Add(1)
+}
+
+// growHead gives the row at hand its upper head.
+func (in *Inserter) growHead() unsafe.Pointer {
+	a, tall := &in.table.arena, &(*rowNode)(in.row).tall
+	tall.CompareAndSwap(0, uint32(a.newTall()))
+	return a.at(ref(tall.Load()))
+}
+
+// height draws the height of a new node: one more with probability 1/4.
+func (in *Inserter) height() int {
+	in.rand += golden
+	return min(1+bits.TrailingZeros64(mix(in.rand))/2, maxHeight)
+}
+
+// golden is the odd number whose multiples spread most evenly over 64 bits.
+const golden = 0x9e3779b97f4a7c15
+
+// mix scatters the bits of x, so that consecutive numbers give independent
+// ones. It is the output function of the SplitMix64 generator.
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

@@ -1,0 +1,180 @@
+package memtable
+
+import (
+	"bytes"
+	"cmp"
+	"sync/atomic"
+	"unsafe"
+
+	"colonnade/cell"
+)
+
+// Rows and entries are nodes of one shape. The pointer or ref to a node points
+// at its fixed part; the links of the levels lie below it, as many as the node
+// is high, so that everything has a fixed distance and the height need not be
+// stored:
+//
+//	              tower, 4 bytes each          fixed part, 24 bytes
+//	+------------+-----+--------+--------+----------+----------+--------+-------+----------
+//	| level h-1  | ... | level 1| level 0|   time   | sequence | length | value | column ...   an entry
+//	+------------+-----+--------+--------+----------+----------+--------+-------+----------
+//	| level h-1  | ... | level 1| level 0| entries: levels 3–0 | length | tall  | row key ...  a row
+//	+------------+-----+--------+--------+----+----+----+----+--------+-------+----------
+//	                                     ^                     ^
+//	                                     node                  lowHead
+//
+// length is that of the key that follows. A tower of odd height has 4 unused
+// bytes at its far end. A row's links to its first entries look like a
+// tower below lowHead; the levels above, which only wide rows need, are a tower
+// of its own, made when the first entry is that high:
+//
+//	+----------+-----+---------+--------------------+
+//	| level 11 | ... | level 4 | levels 3–0, unused |
+//	+----------+-----+---------+--------------------+
+//	                                                 ^ tall
+//
+// What an entry holds is a record, at first right behind its column (rounded
+// up to 8 bytes), except a large one, and anywhere after a replacement:
+//
+//	+------------+----------+----------+----------+-----------
+//	| length (4) | kind (1) | type (1) | 0 (2)    | value ...
+//	+------------+----------+----------+----------+-----------
+type entryNode struct {
+	time   int64
+	seq    uint64
+	keyLen uint32
+	value  atomic.Uint32 // ref of the record
+}
+
+type rowNode struct {
+	entries [lowHeight]uint32 // atomic; see lowHead
+	keyLen  uint32
+	tall    atomic.Uint32 // ref of the upper head, 0 as long as there is none
+}
+
+type record struct {
+	length uint32
+	kind   cell.Kind
+	typ    cell.Type
+	_      uint16
+}
+
+const (
+	// maxHeight is the number of levels. A node is on the next level with
+	// probability 1/4, so 12 levels are right for 16 million nodes and good for
+	// many more.
+	maxHeight = 12
+	// lowHeight is how many levels a row keeps in its own node: one entry in 256
+	// is higher.
+	lowHeight = 4
+
+	nodeSize   = int(unsafe.Sizeof(entryNode{}))
+	recordSize = int(unsafe.Sizeof(record{}))
+	tallSize   = 4 * maxHeight
+	headOffset = unsafe.Offsetof(rowNode{}.keyLen)
+)
+
+// Both kinds of node have their key at the same place.
+var (
+	_ = [1]struct{}{}[unsafe.Sizeof(entryNode{})-unsafe.Sizeof(rowNode{})]
+	_ = [1]struct{}{}[unsafe.Offsetof(entryNode{}.keyLen)-headOffset]
+)
+
+// link returns the link of a level of the tower below p.
+func link(p unsafe.Pointer, level int) *atomic.Uint32 {
+	return (*atomic.Uint32)(unsafe.Add(p, -4*(level+1)))
+}
+
+// lowHead returns what the low levels of a row's entries start from.
+func lowHead(row unsafe.Pointer) unsafe.Pointer {
+	return unsafe.Add(row, headOffset)
+}
+
+// key returns the row key or the column of a node.
+func key(n unsafe.Pointer) []byte {
+	length := *(*uint32)(unsafe.Add(n, headOffset))
+	return unsafe.Slice((*byte)(unsafe.Add(n, nodeSize)), length)
+}
+
+// payload returns the value of a record.
+func (v *record) payload() []byte {
+	return unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(v), recordSize)), v.length)
+}
+
+// set fills a new record.
+func (v *record) set(c *cell.Cell) {
+	v.length = uint32(len(c.Value))
+	v.kind = c.Kind
+	v.typ = c.Type
+	copy(v.payload(), c.Value)
+}
+
+// roundUp rounds to whole units.
+func roundUp(n int) int { return (n + unit - 1) &^ (unit - 1) }
+
+// newNode allocates a node with a key and extra bytes after it. The node is not
+// linked.
+func (a *arena) newNode(height int, k []byte, extra int) (ref, unsafe.Pointer) {
+	tower := roundUp(4 * height)
+	r, p := a.alloc(tower + nodeSize + roundUp(len(k)) + extra)
+	r, p = r+ref(tower/unit), unsafe.Add(p, tower)
+	(*rowNode)(p).keyLen = uint32(len(k))
+	copy(key(p), k)
+	return r, p
+}
+
+// newEntry allocates the node of an entry, with its record.
+func (a *arena) newEntry(height int, c *cell.Cell) (ref, unsafe.Pointer) {
+	column := roundUp(len(c.Column))
+	size := recordSize + roundUp(len(c.Value))
+	apart := column+size > maxShared/2 // a large value would spread the nodes
+	inline := size
+	if apart {
+		inline = 0
+	}
+	r, p := a.newNode(height, c.Column, inline)
+	n := (*entryNode)(p)
+	n.time = c.Time
+	n.seq = c.Seq
+	if apart {
+		n.value.Store(uint32(a.newRecord(c)))
+		return r, p
+	}
+	at := nodeSize + column
+	(*record)(unsafe.Add(p, at)).set(c)
+	n.value.Store(uint32(r) + uint32(at/unit))
+	return r, p
+}
+
+// newRecord allocates the record of an entry.
+func (a *arena) newRecord(c *cell.Cell) ref {
+	r, p := a.alloc(recordSize + roundUp(len(c.Value)))
+	(*record)(p).set(c)
+	return r
+}
+
+// newTall allocates the upper head of a wide row.
+func (a *arena) newTall() ref {
+	r, _ := a.alloc(tallSize)
+	return r + ref(tallSize/unit)
+}
+
+// place is where a row or an entry is, or would be, in its list.
+type place struct {
+	key   []byte // row key, or column
+	entry bool   // the rest counts
+	time  int64
+	seq   uint64
+}
+
+// compare orders k against a node: negative if k is before it.
+func (k *place) compare(p unsafe.Pointer) int {
+	if r := bytes.Compare(k.key, key(p)); r != 0 || !k.entry {
+		return r
+	}
+	n := (*entryNode)(p)
+	if r := cmp.Compare(n.time, k.time); r != 0 {
+		return r
+	}
+	return cmp.Compare(n.seq, k.seq)
+}

@@ -1,0 +1,119 @@
+package memtable
+
+import "unsafe"
+
+// list is one skiplist: the rows of a table, or the entries of a row. It is a
+// view, made when needed and passed around by value.
+type list struct {
+	arena *arena
+	low   unsafe.Pointer // the head: what the links of the levels below lowHeight lie under
+	high  unsafe.Pointer // the same for the levels above, nil if there are none
+}
+
+// from returns the node at r, or the head where r is 0.
+func (l *list) from(r ref, level int) unsafe.Pointer {
+	switch {
+	case r != 0:
+		return l.arena.at(r)
+	case level < lowHeight:
+		return l.low
+	default:
+		return l.high
+	}
+}
+
+// first returns the first node.
+func (l *list) first() ref { return ref(link(l.low, 0).Load()) }
+
+// walk goes along a level from a node before k (0: the head) as long as nodes
+// are before k. It returns the last node before k, the node after that, and
+// whether that is k's own. A node known to be at k or behind is not compared.
+func (l *list) walk(k *place, prev ref, level int, behind ref) (_, next ref, found bool) {
+	p := l.from(prev, level)
+	for {
+		next = ref(link(p, level).Load())
+		if next == behind || next == 0 {
+			return prev, next, false
+		}
+		n := l.arena.at(next)
+		if r := k.compare(n); r <= 0 {
+			return prev, next, r == 0
+		}
+		prev, p = next, n
+	}
+}
+
+// search returns the first node at k or behind, 0 if there is none, and whether
+// it is k's own. It leaves the finger just before it.
+func (l *list) search(k *place, f *finger) (next ref, found bool) {
+	level := maxHeight - 1
+	if l.high == nil {
+		level = lowHeight - 1
+	}
+	var prev, behind ref
+	for ; level >= 0; level-- {
+		var own bool
+		prev, next, own = l.walk(k, prev, level, behind)
+		if next != behind {
+			behind, found = next, own
+		}
+		f.prev[level] = prev
+	}
+	return next, found
+}
+
+// finger remembers a place in a list: on every level a node before it (0: the
+// head), on level 0 the last one. The zero finger is at the start. A node that
+// others insert meanwhile may come between, so a finger is a place to start
+// from, never one to write to unseen.
+type finger struct {
+	prev [maxHeight]ref
+}
+
+// seek does what search does, in one step where k comes right after the finger.
+func (f *finger) seek(l *list, k *place) (next ref, found bool) {
+	if f.prev[0] == 0 {
+		return l.search(k, f)
+	}
+	p := l.arena.at(f.prev[0])
+	switch r := k.compare(p); {
+	case r == 0:
+		return f.prev[0], true
+	case r > 0:
+		next = ref(link(p, 0).Load())
+		if next == 0 {
+			return 0, false
+		}
+		if r := k.compare(l.arena.at(next)); r <= 0 {
+			return next, r == 0
+		}
+	}
+	return l.search(k, f)
+}
+
+// insert links a new node, whose place is k, between the finger and next, which
+// is what seek has returned. It moves the finger onto the node. If another
+// goroutine has just inserted a node at k, that one is returned, and the new
+// node is not linked.
+func (f *finger) insert(l *list, k *place, next, r ref, height int) (ref, bool) {
+	n := l.arena.at(r)
+	for level := range height {
+		prev := f.prev[level]
+		if level > 0 {
+			// The finger may be far before k here, and next is of level 0.
+			prev, next, _ = l.walk(k, prev, level, 0)
+		}
+		for {
+			link(n, level).Store(uint32(next))
+			if link(l.from(prev, level), level).CompareAndSwap(uint32(next), uint32(r)) {
+				break
+			}
+			var found bool
+			if prev, next, found = l.walk(k, prev, level, 0); found {
+				return next, false
+			}
+		}
+		f.prev[level] = r
+	}
+	return r, true
+}

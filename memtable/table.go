@@ -1,0 +1,107 @@
+// Package memtable keeps the newest entries of a partition in memory, sorted.
+//
+// A Table takes concurrent inserts and serves reads beside them, both without
+// locks. Nothing is ever removed: a table fills up, is frozen by its owner
+// (who just stops inserting), is written to a sorted file and is dropped as a
+// whole.
+//
+// # Structure
+//
+// A table is a skiplist of rows, and each row is a skiplist of its entries:
+//
+//	rows     head ──> "com.a/" ──────────> "com.b/" ──────────> end
+//	                    │                    │
+//	entries             └─> e1 ─> e2 ─> e3   └─> e1 ─> e2
+//
+// So a row key is stored and compared once per row, not once per entry; going
+// to the next row is one step however wide the row; and the entries of a batch,
+// which mostly share few rows, are linked in next to each other.
+//
+// Rows ascend by key. Entries of a row are in the order of cell.Cell.Compare.
+//
+// # Invariants
+//
+//  1. A node is written in full before a link to it is stored, and its key
+//     (row, or column, time and sequence) never changes afterwards.
+//  2. Nodes are never unlinked and their memory is never reused. Whoever holds
+//     a node may follow its links at any time.
+//  3. A link only ever changes from one node to an earlier one that is being
+//     inserted between, by compare-and-swap. So every level is sorted at every
+//     moment.
+//  4. A node is linked from level 0 upward: a node that can be found on a level
+//     is on all levels below.
+//  5. What an entry holds (kind, type, value) is one record that is never
+//     written again. Replacing it stores the place of another record in one
+//     atomic step, so a reader sees the old one or the new one, never a mixture.
+//
+// # Memory
+//
+// Nodes live in an arena of large chunks without Go pointers, linked by 32-bit
+// references, so the garbage collector has nothing to scan in them. A new table
+// has no chunk; the first is 4 KiB, and they double up to 1 MiB.
+package memtable
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"colonnade/cell"
+)
+
+// Table is a sorted set of entries. All methods are safe for concurrent use.
+//
+// A table can hold at least 8 GiB, whatever the sizes of its entries, and a row
+// key, column or value just under 4 GiB. Owners freeze tables at a small
+// fraction of that; Add panics at the limit.
+type Table struct {
+	rowsHead struct {
+		tower [maxHeight]atomic.Uint32
+		end   uint64 // what the tower grows down from, see node.go
+	}
+	arena arena
+
+	entries atomic.Int64
+	rows    atomic.Int64
+	seeds   atomic.Uint64 // counts the generators of heights
+}
+
+// New returns an empty table. It takes no chunk of memory before the first Add.
+func New() *Table {
+	t := new(Table)
+	t.arena.bytes.Store(int64(unsafe.Sizeof(*t)))
+	return t
+}
+
+// Add inserts an entry, whose bytes it copies. An entry at the same place (row,
+// column, time and sequence) is replaced: of a batch, the last one counts.
+//
+// For several entries in a row, an Inserter is much faster.
+func (t *Table) Add(row []byte, c *cell.Cell) {
+	var in Inserter
+	in.Add(t, row, c)
+}
+
+// Bytes returns the memory that the table holds: its chunks, full or not, and
+// the fixed part.
+func (t *Table) Bytes() int64 { return t.arena.bytes.Load() }
+
+// Len returns the number of entries, tombstones included.
+func (t *Table) Len() int { return int(t.entries.Load()) }
+
+// Rows returns the number of rows that have entries.
+func (t *Table) Rows() int { return int(t.rows.Load()) }
+
+// rowList is the list of rows.
+func (t *Table) rowList() list {
+	h := unsafe.Pointer(&t.rowsHead.end)
+	return list{arena: &t.arena, low: h, high: h}
+}
+
+// entryList is the list of the entries of a row.
+func (t *Table) entryList(row unsafe.Pointer) list {
+	l := list{arena: &t.arena, low: lowHead(row)}
+	if r := ref((*rowNode)(row).tall.Load()); r != 0 {
+		l.high = t.arena.at(r)
+	}
+	return l
+}
