@@ -1,0 +1,100 @@
+package wal
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+)
+
+// Sizes of a record, part of the format. See the package comment.
+const (
+	headSize = 33 // before the payload
+	footSize = 4  // behind it
+	bareSize = headSize + footSize
+)
+
+// Places of the fields in the head of a record, part of the format.
+const (
+	atSum    = 0
+	atLength = 4
+	atType   = 8
+	atNumber = 9
+	atSeq    = 17
+	atSynced = 25
+)
+
+// recordType says what a record is. The numbers are part of the format. Zero
+// is none, so that zeros are no record.
+type recordType uint8
+
+const (
+	typeHeader recordType = 1
+	typeBatch  recordType = 2
+	typeSeal   recordType = 3
+	typeFinal  recordType = 4
+)
+
+// Overhead returns what a record with a payload of n bytes takes in a segment
+// beyond the payload.
+func Overhead(n int) int64 { return bareSize }
+
+// head is the part of a record before its payload.
+type head struct {
+	sum    uint32
+	length uint32
+	typ    recordType
+	number uint64
+	seq    uint64
+	synced uint64
+}
+
+// append appends the encoding of h to b.
+func (h *head) append(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint32(b, h.sum)
+	b = binary.LittleEndian.AppendUint32(b, h.length)
+	b = append(b, byte(h.typ))
+	b = binary.LittleEndian.AppendUint64(b, h.number)
+	b = binary.LittleEndian.AppendUint64(b, h.seq)
+	return binary.LittleEndian.AppendUint64(b, h.synced)
+}
+
+// decodeHead decodes the first headSize bytes of b. Any bytes have a decoding.
+func decodeHead(b []byte) head {
+	_ = b[headSize-1]
+	return head{
+		sum:    binary.LittleEndian.Uint32(b[atSum:]),
+		length: binary.LittleEndian.Uint32(b[atLength:]),
+		typ:    recordType(b[atType]),
+		number: binary.LittleEndian.Uint64(b[atNumber:]),
+		seq:    binary.LittleEndian.Uint64(b[atSeq:]),
+		synced: binary.LittleEndian.Uint64(b[atSynced:]),
+	}
+}
+
+// possible reports whether a record with this head can stand at offset off of
+// a segment: it is of the segment, and ends inside the file. The record at the
+// front is the header, which may be that of an older segment.
+func (h *head) possible(number uint64, off, size int64) bool {
+	return (h.number == number || off == 0) && int64(h.length) <= size-off-bareSize
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// sums is the pair of checksums of a record, or of a first part of it.
+type sums struct {
+	head uint32 // Castagnoli
+	foot uint32 // IEEE
+}
+
+// seed returns the checksums that batches and seals of a store start from.
+// Those of a header record start from zero.
+func seed(store [16]byte) sums {
+	return sums{}.update(store[:])
+}
+
+// update returns the checksums of what s stands for, followed by b.
+func (s sums) update(b []byte) sums {
+	return sums{
+		head: crc32.Update(s.head, castagnoli, b),
+		foot: crc32.Update(s.foot, crc32.IEEETable, b),
+	}
+}

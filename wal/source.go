@@ -1,0 +1,94 @@
+package wal
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// source is the file of a segment, as its Reader sees it.
+type source struct {
+	file   io.ReaderAt
+	size   int64
+	number uint64
+}
+
+// flip is one bit of a file, to be seen as the opposite of what it is.
+type flip struct {
+	off  int64
+	mask byte
+}
+
+// noFlip leaves the file as it is.
+var noFlip = flip{off: -1}
+
+// read fills b from offset off. All of b lies inside the file, so that its end
+// is an error here, and never io.EOF.
+func (s *source) read(b []byte, off int64) error {
+	n, err := s.file.ReadAt(b, off)
+	if n == len(b) && (err == nil || err == io.EOF) {
+		return nil
+	}
+	if err == nil || err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("read log segment %d at offset %d: %w", s.number, off+int64(n), err)
+}
+
+// recordSums returns the checksums of the record of n bytes at off, one bit of
+// it flipped, and the second checksum that is stored with it. It takes little
+// memory, however long the record.
+func (s *source) recordSums(seed sums, off int64, n int, f flip) (got sums, foot uint32, err error) {
+	end := off + int64(n) - footSize
+	buf := make([]byte, min(n, 64<<10))
+	got = seed
+	for at := off + atLength; at < end; {
+		b := buf[:min(end-at, int64(len(buf)))]
+		if err := s.read(b, at); err != nil {
+			return sums{}, 0, err
+		}
+		if i := f.off - at; i >= 0 && i < int64(len(b)) {
+			b[i] ^= f.mask
+		}
+		got = got.update(b)
+		at += int64(len(b))
+	}
+	if err := s.read(buf[:footSize], end); err != nil {
+		return sums{}, 0, err
+	}
+	return got, binary.LittleEndian.Uint32(buf), nil
+}
+
+// zeros reports whether the bytes from one offset up to another are all zero.
+// They are few.
+func (s *source) zeros(from, to int64) (bool, error) {
+	b := make([]byte, to-from)
+	if err := s.read(b, from); err != nil {
+		return false, err
+	}
+	for _, c := range b {
+		if c != 0 {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// checkUnwritten fails if a segment without a header cannot be one that was
+// never written: a file too short for any segment was not left so by filling
+// it, if it holds anything.
+func (s *source) checkUnwritten() error {
+	if s.size >= MinSegment(0) {
+		return nil
+	}
+	zero, err := s.zeros(0, s.size)
+	if err == nil && !zero {
+		err = s.corrupt(s.size, "file has %d bytes, too few for any segment", s.size)
+	}
+	return err
+}
+
+// corrupt returns a *CorruptError.
+func (s *source) corrupt(off int64, format string, args ...any) error {
+	return &CorruptError{Segment: s.number, Offset: off, Reason: fmt.Sprintf(format, args...)}
+}

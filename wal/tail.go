@@ -1,0 +1,190 @@
+package wal
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"io"
+	"math/bits"
+)
+
+// sectorSize is the least that a disk writes.
+const sectorSize = 512
+
+// tail is the rest of a segment, from the first offset that holds no good
+// record. Judging it is described in the package comment. Its cost is bounded
+// by a small multiple of the file's size, whatever the file holds.
+type tail struct {
+	src   source
+	off   int64
+	seed  sums // of the record at off
+	later sums // of all records behind it
+}
+
+// judge returns io.EOF if the log ends at t.off, and otherwise why not.
+func (t *tail) judge() error {
+	at, err := t.proof()
+	if err != nil {
+		return err
+	}
+	if at > 0 {
+		return t.src.corrupt(t.off, "no good record, though the one at offset %d proves that it was synced", at)
+	}
+	f, err := t.rotten()
+	if err != nil {
+		return err
+	}
+	if f != noFlip {
+		return t.src.corrupt(t.off, "one bit of the record has changed: mask %#02x of the byte at offset %d", f.mask, f.off)
+	}
+	return io.EOF
+}
+
+// proof returns the offset of a record that proves the bytes at t.off to have
+// been synced, or 0. It looks at every offset of the rest of the file: when a
+// length is damaged nothing tells where the next record begins.
+func (t *tail) proof() (int64, error) {
+	var number [8]byte
+	binary.LittleEndian.PutUint64(number[:], t.src.number)
+	sums := prefix{src: t.src, base: t.off}
+	buf := make([]byte, min(chunkSize, t.src.size-t.off))
+	for base := t.off + 1; t.src.size-base >= bareSize; base += int64(len(buf)) - headSize + 1 {
+		b := buf[:min(t.src.size-base, int64(len(buf)))]
+		if err := t.src.read(b, base); err != nil {
+			return 0, err
+		}
+		for i := 0; i+headSize <= len(b); i++ {
+			// Every head of ours has the number in its place, and hardly
+			// anything else has.
+			skip := bytes.Index(b[i+atNumber:], number[:])
+			if skip < 0 || i+skip+headSize > len(b) {
+				break
+			}
+			i += skip
+			h := decodeHead(b[i:])
+			if !t.proves(&h, base+int64(i)) {
+				continue
+			}
+			end := base + int64(i) + headSize + int64(h.length)
+			sum, err := sums.crc(t.later.head, base+int64(i)+atLength, end)
+			if err != nil {
+				return 0, err
+			}
+			if sum == h.sum {
+				return base + int64(i), nil
+			}
+		}
+	}
+	return 0, nil
+}
+
+// proves reports whether h, if it is the head of a good record at offset at,
+// proves that the bytes at t.off were synced.
+func (t *tail) proves(h *head, at int64) bool {
+	switch {
+	case h.synced <= uint64(t.off) || h.synced > uint64(at):
+		return false
+	case h.typ == typeBatch:
+		return h.possible(t.src.number, at, t.src.size)
+	default:
+		return (h.typ == typeSeal || h.typ == typeFinal) && h.length == 0 &&
+			h.possible(t.src.number, at, t.src.size)
+	}
+}
+
+// rotten returns the one bit that makes the record at t.off good, or noFlip.
+func (t *tail) rotten() (flip, error) {
+	var b [headSize]byte
+	if t.src.size-t.off < bareSize {
+		return noFlip, nil
+	}
+	if err := t.src.read(b[:], t.off); err != nil {
+		return noFlip, err
+	}
+	h := decodeHead(b[:])
+	wrong := h.number ^ t.src.number
+	switch bits.OnesCount64(wrong) {
+	case 0:
+		f, err := t.rottenLength(&h)
+		if err != nil || f != noFlip {
+			return f, err
+		}
+		return t.rottenByte(&h)
+	case 1:
+		bit := bits.TrailingZeros64(wrong)
+		f := flip{t.off + atNumber + int64(bit/8), 1 << (bit % 8)}
+		h.number = t.src.number
+		return t.confirm(&h, f)
+	default:
+		return noFlip, nil // zeros, old records, anything
+	}
+}
+
+// rottenLength looks for the bit in the length, which decides where the record
+// ends.
+func (t *tail) rottenLength(h *head) (flip, error) {
+	sums := prefix{src: t.src, base: t.off}
+	for bit := range 32 {
+		g := *h
+		g.length ^= 1 << bit
+		if !g.possible(t.src.number, t.off, t.src.size) {
+			continue
+		}
+		var length [4]byte
+		binary.LittleEndian.PutUint32(length[:], g.length)
+		sum, err := sums.crc(crc32.Update(t.seed.head, castagnoli, length[:]),
+			t.off+atType, t.off+headSize+int64(g.length))
+		if err != nil {
+			return noFlip, err
+		}
+		if sum != h.sum {
+			continue
+		}
+		f, err := t.confirm(&g, flip{t.off + atLength + int64(bit/8), 1 << (bit % 8)})
+		if err != nil || f != noFlip {
+			return f, err
+		}
+	}
+	return noFlip, nil
+}
+
+// rottenByte looks for the bit anywhere else.
+func (t *tail) rottenByte(h *head) (flip, error) {
+	if !h.possible(t.src.number, t.off, t.src.size) {
+		return noFlip, nil
+	}
+	n := bareSize + int(h.length)
+	s, _, err := t.src.recordSums(t.seed, t.off, n, noFlip)
+	if err != nil {
+		return noFlip, err
+	}
+	body := int64(n - footSize - atLength)
+	back, mask := locate(s.head^h.sum, body)
+	at := atLength + body - back
+	if mask == 0 || at < atType || at >= atNumber && at < atSeq {
+		// Another length would mean other checksums, and with another number
+		// the record would not be of this segment.
+		return noFlip, nil
+	}
+	return t.confirm(h, flip{t.off + at, mask})
+}
+
+// confirm returns f if the record with the head h, which has f applied already,
+// is good by both checksums once f is flipped, and was not lost by a sector
+// that was never written.
+func (t *tail) confirm(h *head, f flip) (flip, error) {
+	if !h.possible(t.src.number, t.off, t.src.size) {
+		return noFlip, nil
+	}
+	n := bareSize + int(h.length)
+	s, foot, err := t.src.recordSums(t.seed, t.off, n, f)
+	if err != nil || s.head != h.sum || s.foot != foot {
+		return noFlip, err
+	}
+	sector := f.off &^ (sectorSize - 1)
+	unwritten, err := t.src.zeros(max(sector, t.off), min(sector+sectorSize, t.off+int64(n)))
+	if err != nil || unwritten {
+		return noFlip, err
+	}
+	return f, nil
+}

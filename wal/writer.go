@@ -1,0 +1,192 @@
+package wal
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// bufferSize bounds the memory of a Writer. Records that do not fit are
+// written before the next Sync, the payloads of larger ones straight from the
+// caller's memory.
+const bufferSize = 1 << 20
+
+// File is what a Writer needs of the file it writes: the file has the
+// segment's size already, and Write overwrites it from the front.
+type File interface {
+	io.Writer
+	Sync() error // returns when all that was written is durable
+	Close() error
+}
+
+// errFinished is what a Writer answers after Finish.
+var errFinished = errors.New("log segment is finished")
+
+// Writer writes one segment. It is not safe for concurrent use.
+//
+// The first error, of whatever kind, stays: what the file holds behind the
+// last successful Sync is then unknown, and every later call returns the same
+// error without touching the file. Finish still closes it.
+type Writer struct {
+	f      File
+	header Header
+	seed   sums
+	buf    []byte // encoded, not yet written; at most bufferSize but for one head
+	size   int64  // of all records, written or not
+	synced int64  // known to be durable
+	seq    uint64 // of the last batch
+	sealed bool   // nothing was appended since the last seal
+	closed bool
+	err    error
+}
+
+// NewWriter returns a Writer of the segment h in the file f, which it owns
+// from now on. The header is written by the first Sync.
+func NewWriter(f File, h Header) *Writer {
+	w := &Writer{f: f, header: h, seed: seed(h.Store), sealed: true}
+	if h.Number == 0 || h.Size < MinSegment(0) {
+		w.fail(fmt.Errorf("log segment %d cannot have %d bytes", h.Number, h.Size))
+		return w
+	}
+	w.put(typeHeader, sums{}, h.appendPayload(nil))
+	return w
+}
+
+// Size returns the length of all records appended so far.
+func (w *Writer) Size() int64 { return w.size }
+
+// Room returns the length of the largest payload that Append can still take.
+// It is negative if there is room for none.
+func (w *Writer) Room() int64 {
+	return min(w.header.Size-w.size-sealSpace-bareSize, math.MaxUint32)
+}
+
+// Append adds a batch to those that the next Sync makes durable. Its sequence
+// number must be above that of the batch before it, and the payload no longer
+// than Room. The payload is not used after Append returns.
+func (w *Writer) Append(seq uint64, payload []byte) {
+	switch {
+	case w.err != nil:
+		return
+	case seq <= w.seq:
+		w.fail(fmt.Errorf("log segment %d: sequence number %d follows %d", w.header.Number, seq, w.seq))
+		return
+	case int64(len(payload)) > w.Room():
+		w.fail(fmt.Errorf("log segment %d: no room for a batch of %d bytes", w.header.Number, len(payload)))
+		return
+	}
+	w.seq = seq
+	w.sealed = false
+	w.put(typeBatch, w.seed, payload)
+}
+
+// Sync writes what was appended and returns when it is durable.
+func (w *Writer) Sync() error {
+	if w.err != nil || w.synced == w.size {
+		return w.err
+	}
+	w.flush()
+	if w.err != nil {
+		return w.err
+	}
+	if err := w.f.Sync(); err != nil {
+		w.fail(fmt.Errorf("sync log segment %d: %w", w.header.Number, err))
+		return w.err
+	}
+	w.synced = w.size
+	return nil
+}
+
+// Seal syncs, and then writes and syncs a record that proves it, so that
+// damage to the batches before it can never be taken for the end of the log.
+// It does nothing if no batch was appended since the last seal. More batches
+// may follow.
+func (w *Writer) Seal() error {
+	if w.sealed {
+		return w.err
+	}
+	return w.seal(typeSeal)
+}
+
+// Finish seals the segment for good and closes the file, whatever happens. An
+// error of the close counts: a file system may report there that a write
+// failed.
+func (w *Writer) Finish() error {
+	if w.closed {
+		return w.err
+	}
+	w.seal(typeFinal)
+	w.closed = true
+	if err := w.f.Close(); err != nil {
+		w.fail(fmt.Errorf("close log segment %d: %w", w.header.Number, err))
+	}
+	err := w.err
+	w.fail(errFinished)
+	return err
+}
+
+// seal makes all batches durable, and after them a seal.
+func (w *Writer) seal(t recordType) error {
+	if err := w.Sync(); err != nil {
+		return err
+	}
+	w.put(t, w.seed, nil)
+	w.sealed = true
+	return w.Sync()
+}
+
+// put encodes a record into the buffer, and writes the buffer when it is full.
+func (w *Writer) put(t recordType, s sums, payload []byte) {
+	total := bareSize + len(payload)
+	if total <= bufferSize && len(w.buf)+total > bufferSize {
+		w.flush()
+	}
+	h := head{length: uint32(len(payload)), typ: t, number: w.header.Number, synced: uint64(w.synced)}
+	if t != typeHeader {
+		h.seq = w.seq
+	}
+	start := len(w.buf)
+	w.buf = h.append(w.buf)
+	if total <= bufferSize {
+		w.buf = append(w.buf, payload...)
+		s = s.update(w.buf[start+atLength:])
+		binary.LittleEndian.PutUint32(w.buf[start:], s.head)
+	} else {
+		s = s.update(w.buf[start+atLength:]).update(payload)
+		binary.LittleEndian.PutUint32(w.buf[start:], s.head)
+		w.flush()
+		w.write(payload)
+	}
+	w.buf = binary.LittleEndian.AppendUint32(w.buf, s.foot)
+	w.size += int64(total)
+}
+
+// flush writes the buffer.
+func (w *Writer) flush() {
+	w.write(w.buf)
+	w.buf = w.buf[:0]
+}
+
+// write writes b behind what was written before. A short write is an error: what
+// the file system refused once must not leave a gap.
+func (w *Writer) write(b []byte) {
+	if w.err != nil || len(b) == 0 {
+		return
+	}
+	n, err := w.f.Write(b)
+	if err == nil && n < len(b) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		w.fail(fmt.Errorf("write log segment %d: %w", w.header.Number, err))
+	}
+}
+
+// fail makes err the answer to every later call, unless there is one already.
+func (w *Writer) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
