@@ -20,6 +20,9 @@ func eachFS(t *testing.T, test func(t *testing.T, fsys FS, dir string)) {
 		must(t, m.MkdirAll("/db"))
 		test(t, m, "/db")
 	})
+	t.Run("Inject", func(t *testing.T) {
+		test(t, Inject(OS, func(Op) Fault { return Fault{} }), t.TempDir())
+	})
 }
 
 func must(t testing.TB, err error) {

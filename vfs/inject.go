@@ -1,10 +1,254 @@
 package vfs
 
-// Effect is what an operation does although it returns an error.
+import (
+	"io"
+	"io/fs"
+	"path"
+	"sync/atomic"
+)
+
+// Effect is how much of an operation happens although it returns an error.
 type Effect uint8
 
 const (
-	None Effect = iota // nothing
-	Half               // a part
-	Full               // all of it
+	// None of it happens. Of a failed sync of a Mem: nothing becomes durable,
+	// and what was dirty is clean.
+	None Effect = iota
+	// Half of it happens: half of the bytes of a read or write, half of what a
+	// sync of a Mem had to do, all directories but the last of MkdirAll. An
+	// operation without a middle has no effect.
+	Half
+	// Full: all of it happens.
+	Full
 )
+
+// Fault is what becomes of one operation. The zero Fault leaves it alone.
+type Fault struct {
+	// Err, if not nil, is returned inside an *fs.PathError. A file or lock
+	// that the operation opened is closed again.
+	Err    error
+	Effect Effect // if Err is not nil
+	// Hold, if not nil, stops the operation before it does anything until
+	// something can be received: a slow disk.
+	Hold <-chan struct{}
+}
+
+// Injected is a file system in which operations fail at will. It is safe for
+// concurrent use if its rule is.
+type Injected struct {
+	inner FS
+	rule  func(Op) Fault
+	ops   atomic.Int64
+}
+
+// Inject returns inner with faults. The rule is asked once for each operation, be
+// it on the file system or on one of its files, before it happens; Op.N numbers
+// all of them from 0. Close closes whatever the effect, since a descriptor
+// whose close failed is gone as well. Closing a lock is no operation.
+//
+// A sync that fails with a part of its effect needs the help of the inner file
+// system, which Mem gives. On another, half a sync is a whole one, and one
+// without effect is not asked for at all.
+func Inject(inner FS, rule func(Op) Fault) *Injected {
+	return &Injected{inner: inner, rule: rule}
+}
+
+// Ops returns the number of operations so far.
+func (i *Injected) Ops() int64 { return i.ops.Load() }
+
+// meet asks the rule for the fate of one operation: how much of it is to happen,
+// and the error to return whatever comes of that.
+func (i *Injected) meet(op Op) (Effect, error) {
+	op.N = i.ops.Add(1) - 1
+	fault := i.rule(op)
+	if fault.Hold != nil {
+		<-fault.Hold
+	}
+	if fault.Err == nil {
+		return Full, nil
+	}
+	return fault.Effect, &fs.PathError{Op: op.Kind.String(), Path: op.Name, Err: fault.Err}
+}
+
+// do runs one operation; half may be nil.
+func (i *Injected) do(op Op, whole, half func() error) (err error) {
+	effect, fault := i.meet(op)
+	switch {
+	case effect == Full:
+		err = whole()
+	case effect == Half && half != nil:
+		err = half()
+	}
+	if fault != nil {
+		return fault
+	}
+	return err
+}
+
+// ask runs an operation that only returns a value.
+func ask[T any](i *Injected, op Op, get func() (T, error)) (v T, err error) {
+	if _, fault := i.meet(op); fault != nil {
+		return v, fault
+	}
+	return get()
+}
+
+// open runs an operation that returns something to be closed.
+func open[T io.Closer](i *Injected, op Op, get func() (T, error)) (T, error) {
+	effect, fault := i.meet(op)
+	if fault == nil {
+		return get()
+	}
+	if effect == Full {
+		if v, err := get(); err == nil {
+			v.Close()
+		}
+	}
+	var none T
+	return none, fault
+}
+
+// openFile wraps the file that an operation opens.
+func (i *Injected) openFile(op Op, name string, get func() (File, error)) (File, error) {
+	f, err := open(i, op, get)
+	if err != nil {
+		return nil, err
+	}
+	return &injectedFile{i: i, f: f, name: name}, nil
+}
+
+func (i *Injected) Create(name string) (File, error) {
+	return i.openFile(Op{Kind: OpCreate, Name: name}, name, func() (File, error) { return i.inner.Create(name) })
+}
+
+func (i *Injected) Open(name string) (File, error) {
+	return i.openFile(Op{Kind: OpOpen, Name: name}, name, func() (File, error) { return i.inner.Open(name) })
+}
+
+func (i *Injected) Reuse(old, new string) (File, error) {
+	op := Op{Kind: OpReuse, Name: old, To: new}
+	return i.openFile(op, new, func() (File, error) { return i.inner.Reuse(old, new) })
+}
+
+func (i *Injected) Rename(old, new string) error {
+	op := Op{Kind: OpRename, Name: old, To: new}
+	return i.do(op, func() error { return i.inner.Rename(old, new) }, nil)
+}
+
+func (i *Injected) Remove(name string) error {
+	return i.do(Op{Kind: OpRemove, Name: name}, func() error { return i.inner.Remove(name) }, nil)
+}
+
+func (i *Injected) List(dir string) ([]string, error) {
+	return ask(i, Op{Kind: OpList, Name: dir}, func() ([]string, error) { return i.inner.List(dir) })
+}
+
+func (i *Injected) MkdirAll(dir string) error {
+	return i.do(Op{Kind: OpMkdir, Name: dir},
+		func() error { return i.inner.MkdirAll(dir) },
+		func() error { return i.inner.MkdirAll(path.Dir(dir)) })
+}
+
+func (i *Injected) SyncDir(dir string) error { return i.syncDir(dir, Full) }
+
+func (i *Injected) Lock(name string) (io.Closer, error) {
+	return open(i, Op{Kind: OpLock, Name: name}, func() (io.Closer, error) { return i.inner.Lock(name) })
+}
+
+func (i *Injected) Stat(name string) (int64, error) {
+	return ask(i, Op{Kind: OpStat, Name: name}, func() (int64, error) { return i.inner.Stat(name) })
+}
+
+func (i *Injected) FreeSpace(dir string) (uint64, error) {
+	return ask(i, Op{Kind: OpFreeSpace, Name: dir}, func() (uint64, error) { return i.inner.FreeSpace(dir) })
+}
+
+// injectedFile is an open file of an Injected.
+type injectedFile struct {
+	i    *Injected
+	f    File
+	name string
+	off  int64 // of the next write
+}
+
+func (h *injectedFile) ReadAt(p []byte, off int64) (n int, err error) {
+	read := func(p []byte) func() error {
+		return func() (err error) {
+			n, err = h.f.ReadAt(p, off)
+			return err
+		}
+	}
+	op := Op{Kind: OpRead, Name: h.name, Offset: off, Len: len(p)}
+	err = h.i.do(op, read(p), read(p[:len(p)/2]))
+	return n, err
+}
+
+func (h *injectedFile) Write(p []byte) (n int, err error) {
+	write := func(p []byte) func() error {
+		return func() (err error) {
+			n, err = h.f.Write(p)
+			h.off += int64(n)
+			return err
+		}
+	}
+	op := Op{Kind: OpWrite, Name: h.name, Offset: h.off, Len: len(p)}
+	err = h.i.do(op, write(p), write(p[:len(p)/2]))
+	return n, err
+}
+
+func (h *injectedFile) Sync() error { return h.sync(Full) }
+
+func (h *injectedFile) Size() (int64, error) {
+	return ask(h.i, Op{Kind: OpSize, Name: h.name}, h.f.Size)
+}
+
+func (h *injectedFile) Close() error {
+	_, fault := h.i.meet(Op{Kind: OpClose, Name: h.name})
+	err := h.f.Close()
+	if fault != nil {
+		return fault
+	}
+	return err
+}
+
+// A file or file system whose syncs can have a part of their effect. Without an
+// error, a part counts as success.
+type (
+	fileSyncer interface{ sync(Effect) error }
+	dirSyncer  interface {
+		syncDir(dir string, effect Effect) error
+	}
+)
+
+func (h *injectedFile) sync(most Effect) error {
+	return h.i.sync(Op{Kind: OpSync, Name: h.name}, most, func(effect Effect) error {
+		if s, ok := h.f.(fileSyncer); ok {
+			return s.sync(effect)
+		} else if effect == None {
+			return nil
+		}
+		return h.f.Sync()
+	})
+}
+
+func (i *Injected) syncDir(dir string, most Effect) error {
+	return i.sync(Op{Kind: OpSyncDir, Name: dir}, most, func(effect Effect) error {
+		if s, ok := i.inner.(dirSyncer); ok {
+			return s.syncDir(dir, effect)
+		} else if effect == None {
+			return nil
+		}
+		return i.inner.SyncDir(dir)
+	})
+}
+
+// sync runs a sync that has at most the given effect, because an outer Injected
+// makes it fail, or less, because this one does.
+func (i *Injected) sync(op Op, most Effect, run func(Effect) error) error {
+	effect, fault := i.meet(op)
+	err := run(min(most, effect))
+	if fault != nil {
+		return fault
+	}
+	return err
+}

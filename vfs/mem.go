@@ -38,7 +38,8 @@ type Mem struct {
 	ids      uint64 // of the last file or directory
 	used     int64  // bytes of all files with a name or a handle
 	capacity int64
-	removed  []image // content of files that are gone, newest last
+	removed  []image     // content of files that are gone, newest last
+	pending  []pendingOp // of all files and directories; nil if it has to be collected
 }
 
 // NewMem returns an empty file system with room for 1 TiB.
@@ -87,6 +88,7 @@ func (m *Mem) change(op Op, do func() error) error {
 func (m *Mem) locked(do func() error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.pending = nil
 	return do()
 }
 
@@ -326,11 +328,11 @@ func (m *Mem) Lock(name string) (io.Closer, error) {
 type memLock struct{ h memFile }
 
 func (l *memLock) Close() error {
-	if err := l.h.Close(); err != nil {
-		return err
-	}
 	l.h.m.mu.Lock()
 	defer l.h.m.mu.Unlock()
+	if err := l.h.close(); err != nil {
+		return err
+	}
 	l.h.f.locked = false
 	return nil
 }

@@ -202,6 +202,10 @@ func (h *memFile) Size() (int64, error) {
 func (h *memFile) Close() error {
 	h.m.mu.Lock()
 	defer h.m.mu.Unlock()
+	return h.close()
+}
+
+func (h *memFile) close() error {
 	if h.closed {
 		return h.fail("close", fs.ErrClosed)
 	}

@@ -145,8 +145,9 @@ func (osFS) FreeSpace(dir string) (uint64, error) {
 
 // Lock uses flock, which belongs to the open file and not to the process: a
 // second Lock in the same process fails too, and closing another handle of the
-// file does not release it. The file is never removed, since a
-// process that waits on the removed one would then share the lock.
+// file does not release it. The file holds the process id of the last holder, in
+// decimal. It is never removed: a process that had it open by then could lock
+// the removed file while another locks a new one.
 func (osFS) Lock(name string) (io.Closer, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, fileMode)
 	if err != nil {

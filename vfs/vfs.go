@@ -69,9 +69,8 @@ type FS interface {
 
 	// Lock takes a lock that only one holder has at a time, on this machine, and
 	// that ends with Close or with the process, however it ends. The file is
-	// created if needed, holds the process id in decimal, and stays. If
-	// another holder has the lock, in this process or not, Lock fails at once
-	// with a *LockedError.
+	// created if needed and stays. If another holder has the lock, in this
+	// process or not, Lock fails at once with a *LockedError.
 	Lock(name string) (io.Closer, error)
 
 	// Stat returns the length of a file. It fails if the name is a directory.
