@@ -59,6 +59,15 @@ func (e *Error) At(i int) *Error {
 	return &c
 }
 
+// at is At for an error that may be no Error.
+func at(err error, i int) error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.At(i)
+	}
+	return err
+}
+
 // KindOf returns the kind of err, Internal when it is no Error.
 func KindOf(err error) Kind {
 	var e *Error

@@ -109,6 +109,10 @@ func ColumnsFilter(keys ...string) (Filter, *Error) {
 // "family:qualifier", starts with prefix.
 func PrefixFilter(prefix string) Filter {
 	family, qualifier, colon := strings.Cut(prefix, ":")
+	if strings.IndexByte(family, 0) >= 0 {
+		// No name of a family starts so; a column could, behind its separator.
+		return Filter{Columns: cell.NewColumns()}
+	}
 	p := []byte(family)
 	if colon {
 		p = cell.AppendColumn(nil, p, []byte(qualifier))

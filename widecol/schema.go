@@ -135,18 +135,19 @@ func quote(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// Check reports why a table cannot be created so.
+// Check reports why a table cannot be created so. The index of the error is
+// that of the family it is about.
 func (s TableSpec) Check() error {
 	seen := make(map[string]bool) // family name -> already in a group
-	for _, f := range s.Families {
+	for i, f := range s.Families {
 		if err := CheckFamilyName(f.Name); err != nil {
-			return err
+			return at(err, i)
 		}
 		if err := CheckGC(f.GC); err != nil {
-			return err
+			return at(err, i)
 		}
 		if _, twice := seen[f.Name]; twice {
-			return Errorf(Invalid, "duplicate_column_family", "column family %q is listed twice", f.Name)
+			return Errorf(Invalid, "duplicate_column_family", "column family %q is listed twice", f.Name).At(i)
 		}
 		seen[f.Name] = false
 	}
