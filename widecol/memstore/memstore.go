@@ -1,0 +1,154 @@
+// Package memstore keeps tables in memory, for tests and as the executable
+// specification of a widecol.Store: whatever another Store answers, it should
+// be what this one answers to the same calls.
+//
+// It is therefore naive on purpose. A table is one sorted slice of versions,
+// every change makes a new slice, a delete takes versions out of it, and a query
+// is the sentence in the comment of widecol.Query, carried out step by step. It
+// has no code for filters and limits in common with any other Store.
+//
+// It is as strict as the contract allows with those who read from it: chunks
+// hold a few cells only, and the bytes of a chunk are overwritten when the
+// contract ends their life.
+package memstore
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+
+	"colonnade/widecol"
+)
+
+// Options says what a Store takes from outside. The zero value is useful.
+type Options struct {
+	// Now is the clock, in microseconds since the Unix epoch. Without one, time
+	// stands still at 0, and commits have the times 1, 2, 3, …
+	Now func() int64
+	// ID returns a new id for a locality group. Without it they are 1, 2, 3, …
+	ID func() string
+	// MaxValue is the largest value in bytes, 0 for widecol.MaxValue.
+	MaxValue int
+}
+
+// Store is a widecol.Store in memory. It is safe for concurrent use.
+type Store struct {
+	opt Options // without zeros
+
+	mu     sync.Mutex
+	closed bool
+	tables map[string]*table
+	last   int64 // the newest commit time
+}
+
+var _ widecol.Store = (*Store)(nil)
+
+// New returns an empty Store.
+func New(opt Options) *Store {
+	if opt.Now == nil {
+		opt.Now = func() int64 { return 0 }
+	}
+	if opt.ID == nil {
+		n := 0
+		opt.ID = func() string { n++; return strconv.Itoa(n) }
+	}
+	if opt.MaxValue == 0 {
+		opt.MaxValue = widecol.MaxValue
+	}
+	return &Store{opt: opt, tables: make(map[string]*table)}
+}
+
+// Clone returns a second Store with the same content, options and commit time.
+// What happens to one does not show in the other.
+func (s *Store) Clone() *Store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &Store{opt: s.opt, closed: s.closed, tables: maps.Clone(s.tables), last: s.last}
+}
+
+// Gone counts the versions of a family that have gone but would show again if
+// its settings allowed it: the ones that the open case of cell.GC is about.
+func (s *Store) Gone(table, family string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.tables[table]
+	if t == nil {
+		return 0
+	}
+	now, gone := s.opt.Now(), 0
+	for row := range t.rows() {
+		stored := count(row, func(v version) bool { return v.family == family })
+		left := count(t.left(row, now), func(v version) bool { return v.family == family })
+		gone += stored - left
+	}
+	return gone
+}
+
+func count(versions []version, f func(version) bool) int {
+	n := 0
+	for _, v := range versions {
+		if f(v) {
+			n++
+		}
+	}
+	return n
+}
+
+// CacheStats returns zeros: there is no cache.
+func (s *Store) CacheStats() widecol.CacheStats { return widecol.CacheStats{} }
+
+// Close makes every later call fail with the kind Closed.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.usableLocked(context.Background()); err != nil {
+		return err
+	}
+	s.closed = true
+	return nil
+}
+
+// usableLocked reports why a call cannot begin.
+func (s *Store) usableLocked(ctx context.Context) error {
+	if s.closed {
+		return widecol.Errorf(widecol.Closed, "closed", "the store is closed")
+	}
+	return ctx.Err()
+}
+
+// findLocked returns a table as it is now.
+func (s *Store) findLocked(ctx context.Context, name string) (*table, error) {
+	if err := s.usableLocked(ctx); err != nil {
+		return nil, err
+	}
+	t := s.tables[name]
+	if t == nil {
+		return nil, widecol.UnknownTable(name)
+	}
+	return t, nil
+}
+
+// update lets change work on a copy of a table, which replaces the table unless
+// change fails. All changes of tables go this way: they happen whole or not at
+// all, and views keep what they have.
+func (s *Store) update(ctx context.Context, name string, change func(t *table) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, err := s.findLocked(ctx, name)
+	if err != nil {
+		return err
+	}
+	t := &table{
+		name:     name,
+		families: maps.Clone(old.families),
+		groups:   slices.Clone(old.groups),
+		cells:    slices.Clone(old.cells),
+	}
+	if err := change(t); err != nil {
+		return err
+	}
+	s.tables[name] = t
+	return nil
+}

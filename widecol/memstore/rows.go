@@ -1,0 +1,90 @@
+package memstore
+
+import (
+	"context"
+
+	"colonnade/cell"
+	"colonnade/widecol"
+)
+
+// chunkCells is how many cells a chunk has at most. It is small, so that a
+// consumer meets rows of several chunks in every test.
+const chunkCells = 3
+
+// rows hands out an answer that is there already.
+type rows struct {
+	ctx      context.Context
+	view     *view
+	keysOnly bool
+	answer   [][]version // rows not begun
+	rest     []version   // of the row begun
+	stats    widecol.Stats
+	err      error
+
+	// The chunk at hand.
+	first bool
+	row   []byte
+	cells []cell.Cell
+}
+
+// Next implements widecol.Rows.
+func (r *rows) Next() bool {
+	r.spoil()
+	if r.err == nil {
+		r.err = r.ctx.Err()
+	}
+	if r.err != nil {
+		return false
+	}
+	r.first = len(r.rest) == 0
+	if r.first {
+		if len(r.answer) == 0 {
+			return false
+		}
+		r.rest, r.answer = r.answer[0], r.answer[1:]
+		r.stats.Rows++
+	}
+	n := min(chunkCells, len(r.rest))
+	r.row = []byte(r.rest[0].row)
+	for _, v := range r.rest[:n] {
+		c := cell.Cell{Column: v.column(), Time: v.time, Type: v.typ}
+		if !r.keysOnly {
+			c.Value = []byte(v.value)
+		}
+		r.cells = append(r.cells, c)
+	}
+	r.rest = r.rest[n:]
+	r.stats.Cells += int64(n)
+	return true
+}
+
+// spoil ends the life of the chunk at hand, visibly: whoever kept its bytes
+// finds them overwritten.
+func (r *rows) spoil() {
+	for _, c := range r.cells {
+		fill(c.Column)
+		fill(c.Value)
+	}
+	fill(r.row)
+	clear(r.cells)
+	r.row, r.cells = nil, r.cells[:0]
+}
+
+func fill(b []byte) {
+	for i := range b {
+		b[i] = 0xdb
+	}
+}
+
+func (r *rows) First() bool          { return r.first }
+func (r *rows) Row() []byte          { return r.row }
+func (r *rows) Cells() []cell.Cell   { return r.cells }
+func (r *rows) Err() error           { return r.err }
+func (r *rows) Stats() widecol.Stats { return r.stats }
+
+// Close implements widecol.Rows.
+func (r *rows) Close() {
+	r.spoil()
+	r.answer, r.rest = nil, nil
+	r.view.busy = false
+}

@@ -1,0 +1,158 @@
+package memstore
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"colonnade/widecol"
+)
+
+// CreateTable implements widecol.Store.
+func (s *Store) CreateTable(ctx context.Context, name string, spec widecol.TableSpec) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.usableLocked(ctx); err != nil {
+		return err
+	}
+	if err := widecol.CheckTableName(name); err != nil {
+		return err
+	}
+	if s.tables[name] != nil {
+		return widecol.TableExists(name)
+	}
+	t := &table{name: name, families: make(map[string]widecol.GC)}
+	if err := t.add(spec, s.opt.ID); err != nil {
+		return err
+	}
+	s.tables[name] = t
+	return nil
+}
+
+// add gives the table the families and groups of spec.
+func (t *table) add(spec widecol.TableSpec, id func() string) error {
+	if err := spec.Check(); err != nil {
+		return err
+	}
+	for i, f := range spec.Families {
+		if _, ok := t.families[f.Name]; ok {
+			return widecol.FamilyExists(t.name, f.Name).At(i)
+		}
+		t.families[f.Name] = f.GC
+	}
+	for _, g := range spec.Groups {
+		t.groups = append(t.groups, widecol.Group{ID: id(), Families: slices.Clone(g)})
+	}
+	return nil
+}
+
+// DropTable implements widecol.Store.
+func (s *Store) DropTable(ctx context.Context, name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.findLocked(ctx, name); err != nil {
+		return err
+	}
+	delete(s.tables, name)
+	return nil
+}
+
+// Table implements widecol.Store.
+func (s *Store) Table(ctx context.Context, name string) (widecol.Table, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.findLocked(ctx, name)
+	if err != nil {
+		return widecol.Table{}, err
+	}
+	return t.describe(), nil
+}
+
+// Tables implements widecol.Store.
+func (s *Store) Tables(ctx context.Context) ([]widecol.Table, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.usableLocked(ctx); err != nil {
+		return nil, err
+	}
+	var tables []widecol.Table
+	for _, name := range slices.Sorted(maps.Keys(s.tables)) {
+		tables = append(tables, s.tables[name].describe())
+	}
+	return tables, nil
+}
+
+// describe describes the table, with the partitions that its groups imply.
+func (t *table) describe() widecol.Table {
+	d := widecol.Table{Name: t.name}
+	for _, name := range slices.Sorted(maps.Keys(t.families)) {
+		d.Families = append(d.Families, widecol.Family{Name: name, GC: t.families[name]})
+	}
+	names := []string{"_man_" + t.name, "_dat_" + t.name}
+	for _, g := range slices.SortedFunc(slices.Values(t.groups), func(a, b widecol.Group) int { return strings.Compare(a.ID, b.ID) }) {
+		d.Groups = append(d.Groups, widecol.Group{ID: g.ID, Families: slices.Clone(g.Families)})
+		names = append(names, "_lg_"+g.ID)
+	}
+	stats := make(map[string]widecol.PartitionStats)
+	for _, v := range t.cells {
+		name := t.partition(v.family)
+		p := stats[name]
+		p.Cells++
+		p.MemtableBytes += v.rawSize()
+		stats[name] = p
+	}
+	for _, name := range names {
+		d.Partitions = append(d.Partitions, widecol.Partition{Name: name, Path: "memory", Stats: stats[name]})
+	}
+	return d
+}
+
+// CreateFamilies implements widecol.Store.
+func (s *Store) CreateFamilies(ctx context.Context, name string, families []widecol.Family, group bool) error {
+	return s.update(ctx, name, func(t *table) error {
+		spec := widecol.TableSpec{Families: families}
+		if group {
+			var names []string
+			for _, f := range families {
+				names = append(names, f.Name)
+			}
+			spec.Groups = [][]string{names}
+		}
+		return t.add(spec, s.opt.ID)
+	})
+}
+
+// SetGC implements widecol.Store.
+func (s *Store) SetGC(ctx context.Context, name, family string, gc widecol.GC) error {
+	return s.update(ctx, name, func(t *table) error {
+		if err := widecol.CheckGC(gc); err != nil {
+			return err
+		}
+		if _, ok := t.families[family]; !ok {
+			return widecol.UnknownFamily(name, family)
+		}
+		t.families[family] = gc
+		return nil
+	})
+}
+
+// DropFamily implements widecol.Store. A group goes with its last family.
+func (s *Store) DropFamily(ctx context.Context, name, family string) error {
+	return s.update(ctx, name, func(t *table) error {
+		if _, ok := t.families[family]; !ok {
+			return widecol.UnknownFamily(name, family)
+		}
+		delete(t.families, family)
+		t.cells = slices.DeleteFunc(t.cells, func(v version) bool { return v.family == family })
+		var groups []widecol.Group
+		for _, g := range t.groups {
+			names := slices.DeleteFunc(slices.Clone(g.Families), func(name string) bool { return name == family })
+			if len(names) > 0 {
+				groups = append(groups, widecol.Group{ID: g.ID, Families: names})
+			}
+		}
+		t.groups = groups
+		return nil
+	})
+}

@@ -1,0 +1,117 @@
+package memstore
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"strings"
+
+	"colonnade/cell"
+	"colonnade/widecol"
+)
+
+// table is a table at one moment. Once in a Store it is never changed again.
+type table struct {
+	name     string
+	families map[string]widecol.GC
+	groups   []widecol.Group // their Families are never changed in place
+	cells    []version       // in the order of compare, no two at the same place
+}
+
+// version is one version of a cell.
+type version struct {
+	row, family, qualifier string
+	time                   int64
+	typ                    cell.Type
+	value                  string
+}
+
+// compare is the order of the data model: rows, families and qualifiers by
+// bytes, versions newest first.
+func compare(a, b version) int {
+	return cmp.Or(
+		strings.Compare(a.row, b.row),
+		strings.Compare(a.family, b.family),
+		strings.Compare(a.qualifier, b.qualifier),
+		cmp.Compare(b.time, a.time),
+	)
+}
+
+// column is the column of a version as filters know it.
+func (v version) column() []byte {
+	return cell.AppendColumn(nil, []byte(v.family), []byte(v.qualifier))
+}
+
+// in reports whether a filter selects the version's column.
+func (v version) in(f widecol.Filter) bool {
+	return f.Columns == nil || f.Columns.Contains(v.column())
+}
+
+// set stores a version, in the place of one with the same time.
+func (t *table) set(v version) {
+	i, found := slices.BinarySearchFunc(t.cells, v, compare)
+	if found {
+		t.cells[i] = v
+	} else {
+		t.cells = slices.Insert(t.cells, i, v)
+	}
+}
+
+// rows yields the versions of each row.
+func (t *table) rows() iter.Seq[[]version] {
+	return func(yield func([]version) bool) {
+		for rest := t.cells; len(rest) > 0; {
+			n := 1
+			for n < len(rest) && rest[n].row == rest[0].row {
+				n++
+			}
+			if !yield(rest[:n]) {
+				return
+			}
+			rest = rest[n:]
+		}
+	}
+}
+
+// left returns the versions of a row that have not gone at now.
+func (t *table) left(row []version, now int64) []version {
+	var left []version
+	newer := int64(0) // versions of the same column in left
+	for i, v := range row {
+		if i > 0 && (v.family != row[i-1].family || v.qualifier != row[i-1].qualifier) {
+			newer = 0
+		}
+		gc := t.families[v.family]
+		if gc.Gone(v.time, now, newer) {
+			continue
+		}
+		newer++
+		left = append(left, v)
+	}
+	return left
+}
+
+// known reports a family that the filter names and the table does not have.
+func (t *table) known(f widecol.Filter) error {
+	for i, family := range f.Families {
+		if _, ok := t.families[family]; !ok {
+			return widecol.UnknownFamily(t.name, family).At(i)
+		}
+	}
+	return nil
+}
+
+// partition returns the name of the partition that a family would live in.
+func (t *table) partition(family string) string {
+	for _, g := range t.groups {
+		if slices.Contains(g.Families, family) {
+			return "_lg_" + g.ID
+		}
+	}
+	return "_dat_" + t.name
+}
+
+// rawSize is what a version counts for in statistics.
+func (v version) rawSize() int64 {
+	return int64(len(v.row) + len(v.column()) + 8 + len(v.value))
+}

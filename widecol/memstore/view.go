@@ -1,0 +1,142 @@
+package memstore
+
+import (
+	"context"
+	"math"
+
+	"colonnade/widecol"
+)
+
+// view is a table at one moment, with the clock at that moment.
+type view struct {
+	store *Store
+	table *table
+	now   int64
+	busy  bool // a Rows is open
+}
+
+// View implements widecol.Store.
+func (s *Store) View(ctx context.Context, name string) (widecol.View, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.findLocked(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return &view{store: s, table: t, now: s.opt.Now()}, nil
+}
+
+func (v *view) Close() {}
+
+// Scan implements widecol.View.
+func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error) {
+	v.store.mu.Lock()
+	defer v.store.mu.Unlock()
+	if err := v.store.usableLocked(ctx); err != nil {
+		return nil, err
+	}
+	if v.busy {
+		return nil, widecol.Errorf(widecol.Internal, "view_busy", "the last Rows of the view is still open")
+	}
+	if err := v.table.known(q.Filter); err != nil {
+		return nil, err
+	}
+	v.busy = true
+	r := &rows{ctx: ctx, view: v, keysOnly: q.KeysOnly}
+	r.answer, r.stats = v.table.query(q, v.now)
+	return r, nil
+}
+
+// query answers q, row by row, and counts what was looked at on the way.
+func (t *table) query(q *widecol.Query, now int64) (answer [][]version, stats widecol.Stats) {
+	read, partitions := t.read(q.Filter)
+	stats.Partitions = partitions
+	room := q.CellLimit // versions that may still be returned
+	index := int64(0)   // of the next row that would be returned without sample, offset and limit
+	kept := int64(0)    // rows that the sample kept
+	reached := -1.0     // the largest floor(index*Sample) so far
+	for row := range t.rows() {
+		if row[0].row < string(q.Start) || q.End != nil && row[0].row >= string(q.End) {
+			continue
+		}
+		if room == 0 || q.RowLimit >= 0 && int64(len(answer)) >= q.RowLimit {
+			break
+		}
+		look(&stats, row, read)
+		cells := limit(t.left(row, now), q)
+		if len(cells) == 0 {
+			continue
+		}
+		// Most decimal fractions lie a little below or above their float64.
+		step := math.Floor(float64(index)*q.Sample + 1e-9)
+		index++
+		if step <= reached {
+			continue
+		}
+		reached = step
+		kept++
+		if kept <= q.Offset {
+			continue
+		}
+		if room > 0 {
+			cells = cells[:min(int64(len(cells)), room)]
+			room -= int64(len(cells))
+		}
+		answer = append(answer, cells)
+	}
+	return answer, stats
+}
+
+// limit returns the versions of a row that pass the filter and the limits
+// within a row.
+func limit(row []version, q *widecol.Query) []version {
+	var out []version
+	inColumn := int64(0)
+	for i, v := range row {
+		if i > 0 && (v.family != row[i-1].family || v.qualifier != row[i-1].qualifier) {
+			inColumn = 0
+		}
+		if !v.in(q.Filter) {
+			continue
+		}
+		if q.ColumnCellLimit >= 0 && inColumn >= q.ColumnCellLimit {
+			continue
+		}
+		if q.RowCellLimit >= 0 && int64(len(out)) >= q.RowCellLimit {
+			break
+		}
+		inColumn++
+		out = append(out, v)
+	}
+	return out
+}
+
+// read returns the families that a query with the filter reads, selected or
+// not, because a partition is read as a whole, and the number of partitions.
+func (t *table) read(f widecol.Filter) (families map[string]bool, partitions int64) {
+	names := make(map[string]bool)
+	for family := range t.families {
+		if f.Columns.Overlaps([]byte(family)) {
+			names[t.partition(family)] = true
+		}
+	}
+	families = make(map[string]bool)
+	for family := range t.families {
+		families[family] = names[t.partition(family)]
+	}
+	return families, int64(len(names))
+}
+
+// look counts a row as scanned, as far as it lies in the families read.
+func look(stats *widecol.Stats, row []version, read map[string]bool) {
+	cells := stats.CellsScanned
+	for _, v := range row {
+		if read[v.family] {
+			stats.CellsScanned++
+			stats.BytesScanned += v.rawSize()
+		}
+	}
+	if stats.CellsScanned > cells {
+		stats.RowsScanned++
+	}
+}

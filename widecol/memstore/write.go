@@ -1,0 +1,57 @@
+package memstore
+
+import (
+	"context"
+	"slices"
+
+	"colonnade/widecol"
+)
+
+// Write implements widecol.Store. Its commit time is the clock's, or just above
+// the last commit's where the clock has not moved on.
+func (s *Store) Write(ctx context.Context, name string, mutations []widecol.Mutation) (time int64, err error) {
+	err = s.update(ctx, name, func(t *table) error {
+		if len(mutations) == 0 {
+			return widecol.Errorf(widecol.Invalid, "empty_write", "the write has no mutations")
+		}
+		time = max(s.opt.Now(), s.last+1)
+		for i := range mutations {
+			m := &mutations[i]
+			if err := m.Check(s.opt.MaxValue); err != nil {
+				return err.At(i)
+			}
+			if _, ok := t.families[string(m.Family)]; !ok {
+				return widecol.UnknownFamily(name, string(m.Family)).At(i)
+			}
+			v := version{string(m.Row), string(m.Family), string(m.Qualifier), m.Time, m.Type, string(m.Value)}
+			if m.Time == widecol.CommitTime {
+				v.time = time
+			}
+			t.set(v)
+		}
+		s.last = time
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return time, nil
+}
+
+// DeleteRow implements widecol.Store. Everything that the filter selects goes,
+// gone or not; what a read would not have returned does not count.
+func (s *Store) DeleteRow(ctx context.Context, name string, row []byte, filter widecol.Filter) (deleted int64, err error) {
+	err = s.update(ctx, name, func(t *table) error {
+		if err := t.known(filter); err != nil {
+			return err
+		}
+		doomed := func(v version) bool { return v.row == string(row) && v.in(filter) }
+		now := s.opt.Now()
+		for versions := range t.rows() {
+			deleted += int64(count(t.left(versions, now), doomed))
+		}
+		t.cells = slices.DeleteFunc(t.cells, doomed)
+		return nil
+	})
+	return deleted, err
+}
