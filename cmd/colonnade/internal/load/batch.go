@@ -1,0 +1,72 @@
+package load
+
+import (
+	"slices"
+	"strconv"
+)
+
+const (
+	bodyStart = `{"items":[`
+	bodyEnd   = `]}`
+)
+
+// batch is some lines as the body of one write request.
+type batch struct {
+	body   []byte // bodyStart, lines with commas between, bodyEnd
+	lines  []lineRef
+	cells  int64
+	bytes  int64 // of the lines as they were read
+	offset int64 // of the input after its last line; see Input
+}
+
+// lineRef is a line in a batch.
+type lineRef struct {
+	number     int64 // in the input, from 1
+	start, end int   // in batch.body
+	cells      int
+	bytes      int
+}
+
+// add appends a line. Cells without a time get stamp.
+func (b *batch) add(number int64, line []byte, o *outliner, stamp int64) {
+	if len(b.lines) == 0 {
+		b.body = append(b.body[:0], bodyStart...)
+	} else {
+		b.body = append(b.body, ',')
+	}
+	start, done := len(b.body), 0
+	for _, at := range o.untimed {
+		b.body = append(b.body, line[done:at]...)
+		b.body = append(b.body, `,"time":`...)
+		b.body = strconv.AppendInt(b.body, stamp, 10)
+		done = at
+	}
+	b.body = append(b.body, line[done:]...)
+	b.lines = append(b.lines, lineRef{number: number, start: start, end: len(b.body), cells: o.cells, bytes: len(line) + 1})
+	b.cells += int64(o.cells)
+	b.bytes += int64(len(line) + 1)
+}
+
+func (b *batch) seal() { b.body = append(b.body, bodyEnd...) }
+
+// parts cuts a sealed batch into n or fewer, which do not share its memory.
+func (b *batch) parts(n int) []*batch {
+	var parts []*batch
+	size := (len(b.lines) + n - 1) / n
+	for lines := range slices.Chunk(b.lines, size) {
+		p := &batch{offset: b.offset, body: []byte(bodyStart)}
+		for i, l := range lines {
+			if i > 0 {
+				p.body = append(p.body, ',')
+			}
+			start := len(p.body)
+			p.body = append(p.body, b.body[l.start:l.end]...)
+			p.lines = append(p.lines, lineRef{number: l.number, start: start, end: len(p.body), cells: l.cells, bytes: l.bytes})
+			p.cells += int64(l.cells)
+			p.bytes += int64(l.bytes)
+		}
+		p.seal()
+		parts = append(parts, p)
+	}
+	return parts
+}

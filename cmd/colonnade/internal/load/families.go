@@ -1,0 +1,94 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// families are the column families of the table, and those that lines mention
+// and the table does not have yet. Only the reader of the input uses it.
+type families struct {
+	client  *client
+	retrier *retrier
+	known   map[string]bool
+	missing []string
+}
+
+// want notes that a line needs a family.
+func (f *families) want(name []byte) {
+	if !f.known[string(name)] {
+		f.known[string(name)] = true
+		f.missing = append(f.missing, string(name))
+	}
+}
+
+// create creates the families that are missing, one by one: that another
+// client has just created one of them is no failure.
+func (f *families) create(ctx context.Context) error {
+	for _, name := range f.missing {
+		err := f.retrier.do(ctx, func() error {
+			return exists(f.client.createFamilies(context.WithoutCancel(ctx), []string{name}, false))
+		})
+		if err != nil {
+			return fmt.Errorf("create column family %q: %w", name, err)
+		}
+	}
+	f.missing = f.missing[:0]
+	return nil
+}
+
+// prepare sees to the table and its locality groups before the first line is
+// read. It does not wait for a server that cannot be reached: that is more
+// often a wrong URL than one about to start.
+func (l *loader) prepare(ctx context.Context) (*families, error) {
+	if l.o.CreateTable {
+		if err := l.client.createTable(ctx); err != nil {
+			return nil, fmt.Errorf("create table %q: %w", l.o.Table, err)
+		}
+	}
+	info, err := l.client.describe(ctx)
+	var answer *HTTPError
+	if errors.As(err, &answer) && answer.Status == http.StatusNotFound {
+		return nil, fmt.Errorf("%w: create it first, or say --create-table", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f := &families{client: l.client, retrier: &l.retrier, known: make(map[string]bool)}
+	for _, family := range info.Families {
+		f.known[family.Name] = true
+	}
+	for _, group := range l.o.Groups {
+		if err := f.createGroup(ctx, group, info); err != nil {
+			return nil, fmt.Errorf("locality group %s: %w", strings.Join(group, ","), err)
+		}
+	}
+	return f, nil
+}
+
+// createGroup creates families in a locality group of their own. It takes a
+// group of exactly these families that is there already for done.
+func (f *families) createGroup(ctx context.Context, names []string, info tableInfo) error {
+	want := slices.Sorted(slices.Values(names))
+	for _, group := range info.Groups {
+		if slices.Equal(slices.Sorted(slices.Values(group.Families)), want) {
+			return nil
+		}
+	}
+	for _, name := range names {
+		if f.known[name] {
+			return fmt.Errorf("column family %q is there already, and not in this group: a family cannot move", name)
+		}
+	}
+	if err := f.client.createFamilies(ctx, names, true); err != nil {
+		return err
+	}
+	for _, name := range names {
+		f.known[name] = true
+	}
+	return nil
+}

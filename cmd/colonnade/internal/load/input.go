@@ -1,0 +1,109 @@
+package load
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// maxLine is the longest line that is read, in bytes. A server takes no larger
+// request by default.
+const maxLine = 64 << 20
+
+// Input is a stream of lines, decompressed. Its bytes are told apart by how
+// they start: gzip, zstd, or neither.
+type Input struct {
+	lines  *bufio.Reader
+	raw    *counter
+	closer func()
+	long   []byte // scratch for a line that does not fit the buffer of lines
+}
+
+var (
+	gzipMagic = []byte{0x1f, 0x8b}
+	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+)
+
+// NewInput starts to read r.
+func NewInput(r io.Reader) (*Input, error) {
+	raw := &counter{r: r}
+	b := bufio.NewReaderSize(raw, 256<<10)
+	magic, err := b.Peek(len(zstdMagic))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	in := &Input{lines: b, raw: raw, closer: func() {}}
+	switch {
+	case bytes.HasPrefix(magic, gzipMagic):
+		z, err := gzip.NewReader(b)
+		if err != nil {
+			return nil, fmt.Errorf("gzip: %w", err)
+		}
+		in.lines = bufio.NewReaderSize(z, 256<<10)
+	case bytes.HasPrefix(magic, zstdMagic):
+		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return nil, fmt.Errorf("zstd: %w", err)
+		}
+		in.lines, in.closer = bufio.NewReaderSize(z, 256<<10), z.Close
+	}
+	return in, nil
+}
+
+var errLongLine = fmt.Errorf("the line is longer than %d MiB", maxLine>>20)
+
+// next returns the next line without the newline at its end, valid until the
+// following call. It returns io.EOF after the last one, and errLongLine for a
+// line that it has skipped.
+func (in *Input) next() ([]byte, error) {
+	line, err := in.lines.ReadSlice('\n')
+	if err == bufio.ErrBufferFull {
+		line, err = in.rest(line)
+	}
+	if err == io.EOF && len(line) > 0 {
+		err = nil // the last line needs no newline
+	}
+	return bytes.TrimRight(line, "\r\n"), err
+}
+
+// rest reads on to the end of a line that began with start.
+func (in *Input) rest(start []byte) ([]byte, error) {
+	in.long = append(in.long[:0], start...)
+	tooLong := false
+	for {
+		part, err := in.lines.ReadSlice('\n')
+		if tooLong = tooLong || len(in.long)+len(part) > maxLine; !tooLong {
+			in.long = append(in.long, part...)
+		}
+		switch {
+		case err == bufio.ErrBufferFull:
+		case tooLong && (err == nil || err == io.EOF):
+			return nil, errLongLine
+		default:
+			return in.long, err
+		}
+	}
+}
+
+// offset is how many bytes of the stream were read, before decompression.
+func (in *Input) offset() int64 { return in.raw.n.Load() }
+
+// Close releases what decompression holds. It does not close the stream.
+func (in *Input) Close() { in.closer() }
+
+type counter struct {
+	r io.Reader
+	n atomic.Int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}

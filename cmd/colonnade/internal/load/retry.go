@@ -1,0 +1,94 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Waits between two attempts at the same request: the first is about
+// firstWait, each is up to twice the one before, none is longer than maxWait
+// unless the server asks for it.
+const (
+	firstWait = 100 * time.Millisecond
+	maxWait   = 10 * time.Second
+)
+
+// retrier sends a request again while its failure may pass. Every cell that is
+// sent carries a time, so a write that is applied twice leaves what one leaves:
+// it does not matter whether an attempt without an answer has arrived.
+type retrier struct {
+	limit  time.Duration // from the first failure to giving up
+	notice func(wait time.Duration, err error)
+	now    func() time.Time
+	sleep  func(ctx context.Context, d time.Duration) error
+	jitter func(d time.Duration) time.Duration
+}
+
+func newRetrier(limit time.Duration, notice func(time.Duration, error)) retrier {
+	return retrier{limit: limit, notice: notice, now: time.Now, sleep: sleep, jitter: jitter}
+}
+
+// do calls send until it succeeds, fails for good, or the limit is reached.
+// When ctx is done it makes no further attempt.
+func (r *retrier) do(ctx context.Context, send func() error) error {
+	var failing time.Time
+	for wait := firstWait; ; wait = min(2*wait, maxWait) {
+		err := send()
+		if err == nil || !passing(err) {
+			return err
+		}
+		now := r.now()
+		if failing.IsZero() {
+			failing = now
+		}
+		pause := r.jitter(wait)
+		var answer *HTTPError
+		if errors.As(err, &answer) {
+			pause = max(pause, answer.RetryAfter)
+		}
+		if failing.Add(r.limit).Before(now.Add(pause)) {
+			return fmt.Errorf("given up after %v: %w", now.Sub(failing).Round(time.Millisecond), err)
+		}
+		r.notice(pause, err)
+		if r.sleep(ctx, pause) != nil {
+			return err
+		}
+	}
+}
+
+// passing reports whether a failure may be gone at the next attempt. A full
+// disk (507), damage or a read-only store (500) need somebody to look at them.
+func passing(err error) bool {
+	var answer *HTTPError
+	if errors.As(err, &answer) {
+		switch answer.Status {
+		case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			return true
+		}
+		return false
+	}
+	// The transport wraps all of its failures in this type: connections
+	// refused, reset or cut before the whole answer was there, and timeouts.
+	var transport *url.Error
+	return errors.As(err, &transport) || errors.Is(err, errCutAnswer)
+}
+
+// jitter spreads the waits of requests that failed together over the second
+// half of d.
+func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2) }
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

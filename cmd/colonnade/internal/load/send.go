@@ -1,0 +1,101 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// send writes a batch. A request that is under way when ctx is done is waited
+// for: its outcome would not be known otherwise.
+func (l *loader) send(ctx context.Context, b *batch) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	err := l.retrier.do(ctx, func() error { return l.client.write(context.WithoutCancel(ctx), b) })
+	switch {
+	case err == nil:
+		l.acknowledged(b)
+		return nil
+	case !refused(err):
+		return fmt.Errorf("%s:%d: lines up to %d are not written, or not known to be: %w",
+			l.o.Name, b.lines[0].number, b.lines[len(b.lines)-1].number, err)
+	case !l.o.SkipBad || len(b.lines) == 1:
+		return l.bad(l.blame(b, err))
+	}
+	return l.sendParts(ctx, b)
+}
+
+// sendParts writes the good lines of a batch that was refused for a bad one. It
+// closes in on the bad ones by parts, so that what one of them costs does not
+// depend on how many there are.
+func (l *loader) sendParts(ctx context.Context, b *batch) error {
+	const parts = 8
+	for _, p := range b.parts(parts) {
+		if err := l.send(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refused reports whether the server has found something wrong with what a
+// request says. It has then applied nothing of it.
+func refused(err error) bool {
+	var answer *HTTPError
+	return errors.As(err, &answer) &&
+		(answer.Status == http.StatusBadRequest || answer.Status == http.StatusRequestEntityTooLarge)
+}
+
+// blame finds the line that a batch was refused for: the one that the server
+// names, or the first that is no JSON, or it is one of all.
+func (l *loader) blame(b *batch, err error) *LineError {
+	e := &LineError{Name: l.o.Name, First: b.lines[0].number, Last: b.lines[len(b.lines)-1].number, Cause: err}
+	var answer *HTTPError
+	if errors.As(err, &answer) {
+		if i, rest, ok := itemOf(answer.At); ok && i < len(b.lines) {
+			at := *answer
+			at.At = rest
+			e.First, e.Last, e.Cause = b.lines[i].number, b.lines[i].number, &at
+			return e
+		}
+	}
+	for _, ref := range b.lines {
+		if cause := malformed(b.body[ref.start:ref.end]); cause != nil {
+			e.First, e.Last, e.Cause = ref.number, ref.number, cause
+			break
+		}
+	}
+	return e
+}
+
+// itemOf takes a place such as "items[3].cells[0]" apart into 3 and "cells[0]".
+func itemOf(at string) (item int, rest string, ok bool) {
+	index, ok := strings.CutPrefix(at, "items[")
+	if !ok {
+		return 0, "", false
+	}
+	index, rest, ok = strings.Cut(index, "]")
+	item, err := strconv.Atoi(index)
+	return item, strings.TrimPrefix(rest, "."), ok && err == nil && item >= 0
+}
+
+// malformed reports what makes a line something other than JSON.
+func malformed(line []byte) error {
+	if !utf8.Valid(line) {
+		return errors.New("the line is not UTF-8")
+	}
+	var v any
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		return fmt.Errorf("the line is not JSON: %w", err)
+	}
+	return nil
+}
