@@ -1,0 +1,203 @@
+package storetest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"colonnade/cell"
+	"colonnade/widecol"
+)
+
+// version is one version of a cell, as an answer shows it.
+type version struct {
+	row, family, qualifier string
+	time                   int64
+	typ                    cell.Type
+	value                  string
+}
+
+// compare is the order of an answer. It returns 0 for the same place.
+func (v version) compare(w version) int {
+	return cmp.Or(
+		strings.Compare(v.row, w.row),
+		strings.Compare(v.family, w.family),
+		strings.Compare(v.qualifier, w.qualifier),
+		cmp.Compare(w.time, v.time),
+	)
+}
+
+func (v version) String() string {
+	return fmt.Sprintf("%s %s:%s @%s %s %s", short(v.row), v.family, short(v.qualifier), clockText(v.time), v.typ, short(v.value))
+}
+
+// short quotes s and cuts it.
+func short(s string) string {
+	if len(s) > 40 {
+		return fmt.Sprintf("%q… (%d bytes)", s[:40], len(s))
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+// clockText shows times near the start of the clock by their distance to it.
+func clockText(time int64) string {
+	switch d := time - start; {
+	case time == widecol.CommitTime:
+		return "commit"
+	case time >= cell.MaxTime-9:
+		return fmt.Sprintf("max-%d", cell.MaxTime-time)
+	case time < start/2 || time > 2*start:
+		return fmt.Sprint(time)
+	case d%second == 0:
+		return fmt.Sprintf("start%+ds", d/second)
+	default:
+		return fmt.Sprintf("start%+dµs", d)
+	}
+}
+
+// all, as a number of chunks, is all of them.
+const all = -1
+
+// answer is what a query answered.
+type answer struct {
+	versions []version
+	stats    widecol.Stats
+	whole    bool // the answer was read to its end
+}
+
+// ask carries out a query and reads the first chunks of its answer, or all. It
+// returns an error where the answer is not well formed.
+func ask(ctx context.Context, view widecol.View, q *widecol.Query, chunks int) (answer, error) {
+	rows, err := view.Scan(ctx, q)
+	if err != nil {
+		return answer{}, err
+	}
+	defer rows.Close()
+	r := reader{query: q}
+	for chunks != 0 && rows.Next() {
+		if err := r.take(rows); err != nil {
+			return answer{}, err
+		}
+		chunks--
+	}
+	a := answer{versions: r.versions, whole: chunks != 0}
+	if a.whole {
+		err = r.end(rows)
+	}
+	a.stats = rows.Stats()
+	return a, err
+}
+
+// reader takes the chunks of an answer, copies them and checks that they are
+// what the contract of Rows says.
+type reader struct {
+	query    *widecol.Query
+	versions []version
+	rows     int64
+	size     int64 // of the versions, in the terms of BytesScanned; without values for KeysOnly
+}
+
+func (r *reader) take(rows widecol.Rows) error {
+	row := string(rows.Row())
+	if rows.First() {
+		r.rows++
+	}
+	last := ""
+	if n := len(r.versions); n > 0 {
+		last = r.versions[n-1].row
+	}
+	switch cells := rows.Cells(); {
+	case len(cells) == 0:
+		return errors.New("a chunk without cells")
+	case rows.First() && row <= last:
+		return fmt.Errorf("row %s comes after row %s", short(row), short(last))
+	case !rows.First() && row != last:
+		return fmt.Errorf("a chunk that is not the first of row %s comes after row %s", short(row), short(last))
+	default:
+		for i := range cells {
+			if err := r.takeCell(row, &cells[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *reader) takeCell(row string, c *cell.Cell) error {
+	family, qualifier := cell.SplitColumn(c.Column)
+	v := version{row, string(family), string(qualifier), c.Time, c.Type, string(c.Value)}
+	r.size += int64(len(row) + len(c.Column) + 8)
+	if r.query.KeysOnly {
+		v.value = ""
+	} else {
+		r.size += int64(len(c.Value))
+		if !c.Type.Fits(c.Value) {
+			return fmt.Errorf("the value of %s does not have its type", v)
+		}
+	}
+	if c.Kind != cell.Set || bytes.IndexByte(c.Column, 0) <= 0 || c.Time < 0 || c.Time > cell.MaxTime {
+		return fmt.Errorf("%s of kind %d with the column %q is no version of a cell", v, c.Kind, c.Column)
+	}
+	if n := len(r.versions); n > 0 && r.versions[n-1].compare(v) >= 0 {
+		return fmt.Errorf("%s comes after %s", v, r.versions[n-1])
+	}
+	r.versions = append(r.versions, v)
+	return nil
+}
+
+// end checks what has to hold at the end of an answer.
+func (r *reader) end(rows widecol.Rows) error {
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	if rows.Next() {
+		return errors.New("Next is true after it was false")
+	}
+	s := rows.Stats()
+	switch {
+	case s.Rows != r.rows || s.Cells != int64(len(r.versions)):
+		return fmt.Errorf("statistics tell of %d rows and %d cells, returned were %d and %d", s.Rows, s.Cells, r.rows, len(r.versions))
+	case s.RowsScanned < s.Rows || s.CellsScanned < s.Cells || s.BytesScanned < r.size:
+		return fmt.Errorf("less was scanned than returned: %+v, returned were %d bytes", s, r.size)
+	}
+	return nil
+}
+
+// diff tells the first difference of two answers, or returns nil.
+func diff(got, want []version) error {
+	for i := range max(len(got), len(want)) {
+		switch {
+		case i >= len(got):
+			return fmt.Errorf("the answer ends after %d versions, next should be\n\t%s", i, want[i])
+		case i >= len(want):
+			return fmt.Errorf("the answer should end after %d versions, next is\n\t%s", i, got[i])
+		case got[i] != want[i]:
+			return fmt.Errorf("version %d of the answer is\n\t%s\nshould be\n\t%s", i, got[i], want[i])
+		}
+	}
+	return nil
+}
+
+// sameError reports how an error differs from the one that should have come, by
+// what programs can see of it.
+func sameError(got, want error) error {
+	if g, w := errorText(got), errorText(want); g != w {
+		return fmt.Errorf("error is %s (%v), should be %s", g, got, w)
+	}
+	return nil
+}
+
+func errorText(err error) string {
+	var e *widecol.Error
+	switch {
+	case err == nil:
+		return "none"
+	case errors.As(err, &e):
+		return fmt.Sprintf("kind %d, code %s, index %d", e.Kind, e.Code, e.Index)
+	default:
+		return err.Error()
+	}
+}

@@ -1,0 +1,264 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"colonnade/widecol"
+)
+
+// op is a random operation. It can be carried out in any world, whatever
+// happened before, so that a list of them stays meaningful when some are taken
+// out of it.
+type op interface {
+	run(w *world) error // an error tells how subject and model differ
+	String() string
+}
+
+// change is an op that changes tables.
+type change interface {
+	op
+	// allowed reports whether the change avoids what the contract leaves open.
+	allowed(w *world) bool
+	// apply makes the change in one Store. commit is written for CommitTime.
+	apply(s widecol.Store, g grouping, commit int64) (result, error)
+}
+
+// result is what a change says that it did.
+type result struct{ time, count int64 }
+
+// reducible is an op that can be made simpler.
+type reducible interface {
+	reduced() []op // each simpler in another way
+}
+
+var background = context.Background()
+
+// free is part of the changes that touch nothing that the contract leaves open.
+type free struct{}
+
+func (free) allowed(*world) bool { return true }
+
+type createTable struct {
+	free
+	table    string
+	families []widecol.Family
+}
+
+func (o *createTable) run(w *world) error { return w.change(o) }
+
+func (o *createTable) apply(s widecol.Store, g grouping, _ int64) (result, error) {
+	return result{}, s.CreateTable(background, o.table, g.spec(slices.Clone(o.families)))
+}
+
+func (o *createTable) String() string {
+	return fmt.Sprintf("create table %q with %s", o.table, familiesText(o.families))
+}
+
+func (o *createTable) reduced() (ops []op) {
+	for _, fs := range without(o.families) {
+		ops = append(ops, &createTable{table: o.table, families: fs})
+	}
+	return ops
+}
+
+type dropTable struct {
+	free
+	table string
+}
+
+func (o *dropTable) run(w *world) error { return w.change(o) }
+
+func (o *dropTable) apply(s widecol.Store, _ grouping, _ int64) (result, error) {
+	return result{}, s.DropTable(background, o.table)
+}
+
+func (o *dropTable) String() string { return fmt.Sprintf("drop table %q", o.table) }
+
+type createFamilies struct {
+	free
+	table    string
+	families []widecol.Family
+}
+
+func (o *createFamilies) run(w *world) error { return w.change(o) }
+
+func (o *createFamilies) apply(s widecol.Store, g grouping, _ int64) (result, error) {
+	return result{}, s.CreateFamilies(background, o.table, slices.Clone(o.families), g[o.families[0].Name] > 0)
+}
+
+func (o *createFamilies) String() string {
+	return fmt.Sprintf("create in %q the families %s", o.table, familiesText(o.families))
+}
+
+type dropFamily struct {
+	free
+	table, family string
+}
+
+func (o *dropFamily) run(w *world) error { return w.change(o) }
+
+func (o *dropFamily) apply(s widecol.Store, _ grouping, _ int64) (result, error) {
+	return result{}, s.DropFamily(background, o.table, o.family)
+}
+
+func (o *dropFamily) String() string {
+	return fmt.Sprintf("drop from %q the family %s", o.table, o.family)
+}
+
+type setGC struct {
+	table, family string
+	gc            widecol.GC
+}
+
+func (o *setGC) run(w *world) error { return w.change(o) }
+
+// allowed keeps away from versions that have gone and would show again, or not,
+// under wider settings.
+func (o *setGC) allowed(w *world) bool {
+	t, err := w.model.Table(background, o.table)
+	if err != nil {
+		return true
+	}
+	for _, f := range t.Families {
+		if f.Name == o.family && !tighter(f.GC, o.gc) {
+			return w.model.Gone(o.table, o.family) == 0
+		}
+	}
+	return true
+}
+
+// tighter reports whether all that has gone under old has gone under new too.
+func tighter(old, new widecol.GC) bool {
+	ttl := new.TTLSecs > 0 && new.TTLSecs <= old.TTLSecs
+	limit := new.VersionLimit > 0 && new.VersionLimit <= old.VersionLimit
+	switch {
+	case old.Intersection && new.Intersection:
+		return ttl && limit
+	case old.Intersection:
+		return ttl || limit
+	case new.Intersection:
+		return old == widecol.GC{}
+	}
+	return (ttl || old.TTLSecs == 0) && (limit || old.VersionLimit == 0)
+}
+
+func (o *setGC) apply(s widecol.Store, _ grouping, _ int64) (result, error) {
+	return result{}, s.SetGC(background, o.table, o.family, o.gc)
+}
+
+func (o *setGC) String() string {
+	return fmt.Sprintf("set in %q %s", o.table, familiesText([]widecol.Family{{Name: o.family, GC: o.gc}}))
+}
+
+type write struct {
+	free
+	table    string
+	versions []version
+}
+
+func (o *write) run(w *world) error { return w.change(o) }
+
+// apply overwrites the bytes that it has passed to the Store, which has
+// borrowed them only.
+func (o *write) apply(s widecol.Store, _ grouping, commit int64) (result, error) {
+	ms := make([]widecol.Mutation, len(o.versions))
+	for i, v := range o.versions {
+		ms[i] = v.mutation()
+		if v.time == widecol.CommitTime {
+			ms[i].Time = commit
+		}
+	}
+	time, err := s.Write(background, o.table, ms)
+	for _, m := range ms {
+		for _, b := range [][]byte{m.Row, m.Family, m.Qualifier, m.Value} {
+			for i := range b {
+				b[i] = 'W'
+			}
+		}
+	}
+	return result{time: time}, err
+}
+
+// mutation returns the mutation that writes v, in bytes of its own.
+func (v version) mutation() widecol.Mutation {
+	return widecol.Mutation{
+		Row: []byte(v.row), Family: []byte(v.family), Qualifier: []byte(v.qualifier),
+		Value: []byte(v.value), Time: v.time, Type: v.typ,
+	}
+}
+
+func (o *write) String() string {
+	lines := []string{fmt.Sprintf("write to %q", o.table)}
+	for _, v := range o.versions {
+		lines = append(lines, v.String())
+	}
+	return strings.Join(lines, "\n\t")
+}
+
+func (o *write) reduced() (ops []op) {
+	for _, vs := range without(o.versions) {
+		ops = append(ops, &write{table: o.table, versions: vs})
+	}
+	return ops
+}
+
+// filter is a filter with the text that tells what it is.
+type filter struct {
+	widecol.Filter
+	text string
+}
+
+type deleteRow struct {
+	free
+	table, row string
+	filter     filter
+}
+
+func (o *deleteRow) run(w *world) error { return w.change(o) }
+
+func (o *deleteRow) apply(s widecol.Store, _ grouping, _ int64) (result, error) {
+	n, err := s.DeleteRow(background, o.table, []byte(o.row), o.filter.Filter)
+	return result{count: n}, err
+}
+
+func (o *deleteRow) String() string {
+	return fmt.Sprintf("delete from %q row %s %s", o.table, short(o.row), o.filter.text)
+}
+
+// faulty makes a change while the subject has a fault.
+type faulty struct{ change }
+
+func (o faulty) run(w *world) error { return w.faulty(o.change) }
+func (o faulty) String() string     { return "with a fault, then a crash: " + o.change.String() }
+
+// without returns the lists that miss one element, while there are two.
+func without[T any](list []T) (lists [][]T) {
+	if len(list) < 2 {
+		return nil
+	}
+	for i := range list {
+		lists = append(lists, slices.Delete(slices.Clone(list), i, i+1))
+	}
+	return lists
+}
+
+func familiesText(families []widecol.Family) string {
+	var texts []string
+	for _, f := range families {
+		text := f.Name
+		if f.GC.TTLSecs != 0 {
+			text += fmt.Sprintf(" ttl=%ds", f.GC.TTLSecs)
+		}
+		if f.GC.VersionLimit != 0 {
+			text += fmt.Sprintf(" versions=%d", f.GC.VersionLimit)
+		}
+		if f.GC.Intersection {
+			text += " intersection"
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
+}

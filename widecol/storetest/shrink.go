@@ -1,0 +1,77 @@
+package storetest
+
+import "slices"
+
+// shrinkRuns bounds the work of shrinking, in operations carried out per
+// operation of the list to shrink.
+const shrinkRuns = 100
+
+// shrink looks for a short list of operations for which fails is true, as it is
+// for ops. It takes out ever smaller pieces of the list, as long as what remains
+// fails, then makes single operations simpler, and starts again while that helps.
+func shrink(ops []op, fails func([]op) bool) []op {
+	s := &shrinker{ops: ops, fails: fails, budget: shrinkRuns * (len(ops) + 10)}
+	for {
+		for size := (len(s.ops) + 1) / 2; size > 0; size /= 2 {
+			s.cut(size)
+		}
+		if !s.simplify() {
+			return s.ops
+		}
+	}
+}
+
+type shrinker struct {
+	ops    []op // the shortest list that fails
+	fails  func([]op) bool
+	budget int
+}
+
+// try keeps a list if it fails.
+func (s *shrinker) try(ops []op) bool {
+	if s.budget < len(ops) {
+		return false
+	}
+	s.budget -= len(ops)
+	if !s.fails(ops) {
+		return false
+	}
+	s.ops = ops
+	return true
+}
+
+// cut takes out pieces of a size.
+func (s *shrinker) cut(size int) {
+	for i := 0; i+size <= len(s.ops); {
+		if !s.try(slices.Delete(slices.Clone(s.ops), i, i+size)) {
+			i += size
+		}
+	}
+}
+
+// simplify replaces operations by simpler ones. It reports whether it could.
+func (s *shrinker) simplify() (better bool) {
+	for i := 0; i < len(s.ops); {
+		if s.simplifyOne(i) {
+			better = true
+		} else {
+			i++
+		}
+	}
+	return better
+}
+
+func (s *shrinker) simplifyOne(i int) bool {
+	o, ok := s.ops[i].(reducible)
+	if !ok {
+		return false
+	}
+	for _, simpler := range o.reduced() {
+		ops := slices.Clone(s.ops)
+		ops[i] = simpler
+		if s.try(ops) {
+			return true
+		}
+	}
+	return false
+}
