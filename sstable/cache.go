@@ -1,0 +1,25 @@
+package sstable
+
+// A Cache keeps open blocks for the Readers of a store. It must be safe for
+// concurrent use. It may forget anything at any time; what it returns for a key
+// must be what was put there.
+type Cache interface {
+	// Get returns the block put under the key, or nil.
+	Get(Key) Block
+	// Put keeps the block, or does not.
+	Put(Key, Block)
+}
+
+// A Key names a block of a store for ever, because file numbers are never used
+// again.
+type Key struct {
+	File   uint64 // the number of the file
+	Offset uint64 // where the block begins
+}
+
+// A Block is an open block: decompressed, validated, immutable. It lives on the
+// Go heap for as long as anyone holds it, whether a cache does or not.
+type Block interface {
+	// Memory is the number of bytes that the block takes, about.
+	Memory() int
+}

@@ -1,0 +1,128 @@
+package sstable
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/bits"
+
+	"github.com/bits-and-blooms/bloom/v3"
+	"github.com/cespare/xxhash/v2"
+)
+
+// The filter answers whether a row key may be in the file. It is stored
+// without compression:
+//
+//	+-----------+----------+--------+---------+------------------+
+//	| version 1 | probes 1 | zero 2 | lines 4 | lines x 64 bytes |
+//	+-----------+----------+--------+---------+------------------+
+//
+// Version 1: a row key is hashed once, with 64-bit xxHash. The hash chooses a
+// line of 512 bits, and probes bits in it, at most seven; all of them are set
+// if the key is in the file. Bit i of a line is bit i%64 of the line's word
+// i/64. Keeping the probes of a key in one line costs a false answer in a few
+// hundred more, and saves all but one miss of the processor's cache.
+//
+//	line    = high 64 bits of hash * lines
+//	bit i   = bits 9i to 9i+8 of hash * filterMix, 64-bit arithmetic
+//
+// A reader that does not know the version goes without a filter.
+
+// Constants that are part of the format.
+const (
+	filterVersion    = 1
+	filterHeaderSize = 8
+	lineBits         = 512
+	lineSize         = lineBits / 8
+	maxProbes        = 7
+	filterMix        = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio: odd, bits well mixed
+)
+
+// maxFilter limits the stored size of a filter. A file with more rows than fit
+// gets fewer bits for each, and more false answers.
+const maxFilter = 64 << 20
+
+var (
+	errFilterHeader = errors.New("filter: header does not fit its length")
+	errFilterProbes = errors.New("filter: impossible number of probes")
+)
+
+// A filter is an open filter. It is immutable.
+type filter struct {
+	bits   *bloom.BloomFilter // nil: the version is unknown
+	probes int
+	lines  uint64
+}
+
+// Memory is what the filter counts for in a cache.
+func (f *filter) Memory() int {
+	return int(f.lines)*lineSize + 96
+}
+
+// newFilter returns an empty filter for this many rows.
+func newFilter(rows, bitsPerRow int) *filter {
+	lines := (uint64(rows)*uint64(bitsPerRow) + lineBits - 1) / lineBits
+	lines = min(max(lines, 1), (maxFilter-filterHeaderSize)/lineSize)
+	probes := min(max(bitsPerRow*3/5, 1), maxProbes)
+	return &filter{bloom.New(uint(lines)*lineBits, uint(probes)), probes, lines}
+}
+
+// locations computes the bits of a key from its hash.
+func (f *filter) locations(hash uint64) (l [maxProbes]uint64) {
+	line, _ := bits.Mul64(hash, f.lines)
+	mix := hash * filterMix
+	for i := range l {
+		l[i] = line*lineBits + mix>>(9*i)&(lineBits-1)
+	}
+	return l
+}
+
+func (f *filter) add(hash uint64) {
+	l := f.locations(hash)
+	set := f.bits.BitSet()
+	for _, bit := range l[:f.probes] {
+		set.Set(uint(bit))
+	}
+}
+
+// mayContain reports whether the key may have been added.
+func (f *filter) mayContain(key []byte) bool {
+	if f.bits == nil {
+		return true
+	}
+	l := f.locations(xxhash.Sum64(key))
+	return f.bits.TestLocations(l[:f.probes])
+}
+
+// append appends the stored form of the filter.
+func (f *filter) append(dst []byte) []byte {
+	dst = append(dst, filterVersion, byte(f.probes), 0, 0)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(f.lines))
+	for _, word := range f.bits.BitSet().Words() {
+		dst = binary.LittleEndian.AppendUint64(dst, word)
+	}
+	return dst
+}
+
+// parse opens a stored filter. It does not keep raw.
+func (f *filter) parse(raw []byte) error {
+	if len(raw) < filterHeaderSize {
+		return errFilterHeader
+	}
+	if raw[0] != filterVersion {
+		*f = filter{}
+		return nil
+	}
+	lines := uint64(binary.LittleEndian.Uint32(raw[4:]))
+	if lines == 0 || filterHeaderSize+lines*lineSize != uint64(len(raw)) || raw[2] != 0 || raw[3] != 0 {
+		return errFilterHeader
+	}
+	if raw[1] == 0 || raw[1] > maxProbes {
+		return errFilterProbes
+	}
+	words := make([]uint64, lines*lineSize/8)
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint64(raw[filterHeaderSize+8*i:])
+	}
+	*f = filter{bloom.FromWithM(words, uint(lines)*lineBits, uint(raw[1])), int(raw[1]), lines}
+	return nil
+}

@@ -1,0 +1,107 @@
+package sstable
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+)
+
+// The footer is the end of a file. It is not in an envelope but carries its own
+// checksum:
+//
+//	+-------------+---------------+-------------+
+//	| store id 16 | file number 8 | file size 8 |
+//	+-------------+--+-----------++-------------+--+
+//	| filter handle 12 | index handle 12 | properties handle 12 |
+//	+------------------+-----------------+----------------------+
+//	| footer size 4 | checksum 4 | format version 4 | magic 8 |
+//	+---------------+------------+------------------+---------+
+//
+// The last line is the same in every version of the format. The checksum is a
+// CRC-32C of the whole footer, as long as it says it is, with zero in the place
+// of the checksum; so a file of a later version is told from a damaged one.
+
+// Constants that are part of the format.
+const (
+	formatVersion  = 1
+	footerMagic    = "cellfile"
+	footerSize     = 32 + 3*handleSize + footerTailSize
+	footerTailSize = 20
+	maxFooterSize  = 4 << 10 // of any later version
+)
+
+type footer struct {
+	id                        ID
+	size                      uint64 // of the file
+	filter, index, properties handle
+}
+
+func (f *footer) append(dst []byte) []byte {
+	from := len(dst)
+	dst = append(dst, f.id.Store[:]...)
+	dst = binary.LittleEndian.AppendUint64(dst, f.id.Number)
+	dst = binary.LittleEndian.AppendUint64(dst, f.size)
+	dst = f.filter.append(dst)
+	dst = f.index.append(dst)
+	dst = f.properties.append(dst)
+	dst = binary.LittleEndian.AppendUint32(dst, footerSize)
+	dst = binary.LittleEndian.AppendUint32(dst, 0)
+	dst = binary.LittleEndian.AppendUint32(dst, formatVersion)
+	dst = append(dst, footerMagic...)
+	binary.LittleEndian.PutUint32(dst[len(dst)-16:], crc32.Checksum(dst[from:], castagnoli))
+	return dst
+}
+
+// parse reads the footer from the last bytes of the file with this id, at most
+// maxFooterSize of them.
+func (f *footer) parse(tail []byte, id ID, size int64) error {
+	corrupt := func(reason string) error {
+		return &CorruptError{id.Number, max(size-footerSize, 0), "footer: " + reason}
+	}
+	n := len(tail)
+	if n < footerTailSize || string(tail[n-8:]) != footerMagic {
+		return corrupt("not the end of a sorted file")
+	}
+	length := binary.LittleEndian.Uint32(tail[n-20:])
+	if length < footerTailSize || uint64(length) > uint64(n) {
+		return corrupt("impossible length")
+	}
+	p := append([]byte(nil), tail[n-int(length):]...)
+	sum := binary.LittleEndian.Uint32(p[len(p)-16:])
+	clear(p[len(p)-16 : len(p)-12])
+	if crc32.Checksum(p, castagnoli) != sum {
+		return corrupt("checksum mismatch")
+	}
+	if version := binary.LittleEndian.Uint32(p[len(p)-12:]); version != formatVersion {
+		return &VersionError{id.Number, version}
+	}
+	if len(p) != footerSize {
+		return corrupt("impossible length")
+	}
+	copy(f.id.Store[:], p)
+	f.id.Number = binary.LittleEndian.Uint64(p[16:])
+	f.size = binary.LittleEndian.Uint64(p[24:])
+	f.filter = parseHandle(p[32:])
+	f.index = parseHandle(p[32+handleSize:])
+	f.properties = parseHandle(p[32+2*handleSize:])
+	switch {
+	case f.id != id:
+		return corrupt(fmt.Sprintf("file %d of store %x was opened as file %d of store %x",
+			f.id.Number, f.id.Store, id.Number, id.Store))
+	case f.size != uint64(size):
+		return corrupt(fmt.Sprintf("written with %d bytes, opened with %d", f.size, size))
+	}
+	return f.checkHandles(corrupt)
+}
+
+// checkHandles makes sure that the last three blocks and the footer stand side
+// by side.
+func (f *footer) checkHandles(corrupt func(string) error) error {
+	end := f.size - footerSize
+	if !f.filter.within(end) || f.filter.end() != f.index.offset ||
+		!f.index.within(end) || f.index.end() != f.properties.offset ||
+		!f.properties.within(end) || f.properties.end() != end {
+		return corrupt("blocks do not stand side by side")
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package sstable
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"sort"
+
+	"colonnade/cell"
+)
+
+// The index is a cell block with one entry for each cell block of the file, in
+// order. The key of an entry is a lower bound of its block: at or before the
+// first cell of the block, after the last cell of the block before. Its value
+// is the handle of the block:
+//
+//	+-----+--------+------+-----+------+      +----------------------+
+//	| row | column | time | seq | kind |  ->  | handle of a block 12 |
+//	+-----+--------+------+-----+------+      +----------------------+
+//
+// Where a block begins with a new row, the bound is the head of the shortest
+// row key that does: no column, the time of tombstones, the sequence number
+// headSeq, which no cell has, and the kind of a row tombstone. So a search for
+// a row that exists finds the block it begins in. Where a block continues the
+// row of the block before, the bound is the key of its first cell; so a wide row
+// can be searched by column.
+
+// headSeq is the sequence number of the head of a row. It is part of the format.
+const headSeq = math.MaxUint64
+
+var (
+	errIndexValue = errors.New("index: an entry is not a handle")
+	errIndexOrder = errors.New("index: blocks out of order or outside the file")
+)
+
+// An index is an open index block. It is immutable.
+type index struct {
+	cellBlock
+}
+
+// parse opens the index of a file whose blocks end at limit.
+func (x *index) parse(raw []byte, limit uint64) error {
+	if err := x.cellBlock.parse(raw); err != nil {
+		return err
+	}
+	if x.valueLength != handleSize {
+		return errIndexValue
+	}
+	var from uint64
+	for e := range x.cells {
+		h := x.handle(e)
+		if h.offset < from || !h.within(limit) {
+			return errIndexOrder
+		}
+		from = h.end()
+	}
+	return nil
+}
+
+// handle returns the place of the block of entry e.
+func (x *index) handle(e int) handle {
+	return parseHandle(x.values[e*handleSize:])
+}
+
+// rowOf returns the number of the row of entry e among the rows of the index.
+func (x *index) rowOf(e int) int {
+	if x.rows == x.cells {
+		return e
+	}
+	return sort.Search(x.rows, func(r int) bool { return x.rowStarts.int(r+1) > e })
+}
+
+// isHead reports whether entry e bounds a block that begins with a new row.
+func (x *index) isHead(e int) bool {
+	return x.seqBase+x.seqs.at(x.stamp(e)) == headSeq
+}
+
+// seek returns the entry of the block in which a row at or after the key
+// begins, if not at the start of the next one.
+func (x *index) seek(key []byte) int {
+	r := x.findRow(key)
+	e := x.rowStarts.int(r) - 1 // the last bound with a lower row
+	if r < x.rows && x.isRow(r, key) && x.isHead(e+1) {
+		e++
+	}
+	return max(e, 0)
+}
+
+// continues returns the entries from e on whose blocks begin within the row
+// with this key, as e up to end. Entry e-1 must be of a block with that row.
+func (x *index) continues(e int, key []byte) (end int) {
+	if e >= x.cells {
+		return e
+	}
+	r := x.rowOf(e)
+	if !x.isRow(r, key) || x.isHead(e) {
+		return e
+	}
+	return x.rowStarts.int(r + 1)
+}
+
+// seekColumn returns the first of the entries from e up to end, all bounds within
+// one row, whose block may hold the column or a later one.
+func (x *index) seekColumn(e, end int, column []byte) int {
+	n := sort.Search(end-e-1, func(i int) bool {
+		return bytes.Compare(x.column(x.columnIDs.int(e+1+i)), column) >= 0
+	})
+	return e + n
+}
+
+// appendBound appends the row of the bound between the last row of a block and
+// the first of the next: the shortest key above last that is not above first.
+func appendBound(dst, last, first []byte) []byte {
+	return append(dst, first[:commonPrefix(last, first)+1]...)
+}
+
+// headOf is the cell of the bound of a block that begins with a new row.
+func headOf() cell.Cell {
+	return cell.Cell{Time: cell.TombstoneTime, Seq: headSeq, Kind: cell.DeleteRow}
+}

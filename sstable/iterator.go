@@ -1,0 +1,237 @@
+package sstable
+
+import (
+	"bytes"
+	"errors"
+	"sync"
+
+	"colonnade/cell"
+)
+
+// ReadOptions say what an iterator is for.
+type ReadOptions struct {
+	// Columns are the columns wanted, nil for all. Tombstones of families and
+	// rows are always returned when met (see cell.Columns.Wants).
+	Columns *cell.Columns
+	// KeysOnly leaves out the values that would have to be read from elsewhere;
+	// they are nil, but their length counts in Scanned.
+	KeysOnly bool
+	// Fill puts the blocks that are read into the cache. Without it they go
+	// through one private buffer; blocks that are cached are used either way.
+	Fill bool
+}
+
+// An Iterator walks over the rows of a file, and over the cells of each. It is
+// not safe for concurrent use.
+//
+// After an error there is no current row and every further call does nothing;
+// what was returned before is whole cells but maybe not a whole row, so a caller
+// has to ask Err before it uses a row it has collected.
+type Iterator struct {
+	r   *Reader
+	o   ReadOptions
+	err error
+
+	index *index // nil until the first SeekRow
+	entry int    // of the block at hand
+	block *cellBlock
+	row   int    // in the block, while key is valid
+	key   []byte // of the current row
+	valid bool   // is there a current row?
+
+	first, next, end int // the row's cells in the block: its first, the next to take, the end
+
+	// What is known of the columns of the block, if a filter is set: 0 nothing,
+	// else the length of the column over classShift, and classWanted or
+	// classUnwanted.
+	class []uint32
+
+	values  values
+	scanned cell.Scanned
+
+	own     cellBlock // the block at hand when it is not in the cache
+	buffers buffers
+}
+
+var errBound = errors.New("cell block: does not begin with the row that the index says")
+
+const (
+	classWanted   = 1
+	classUnwanted = 2
+	classShift    = 2
+)
+
+var iterators = sync.Pool{New: func() any { return new(Iterator) }}
+
+// NewIterator returns an iterator, at no row. It must be closed.
+func (t *Reader) NewIterator(o ReadOptions) *Iterator {
+	it := iterators.Get().(*Iterator)
+	it.r, it.o = t, o
+	return it
+}
+
+// Close gives back what the iterator holds. The iterator and all it returned
+// must not be used any more.
+func (it *Iterator) Close() {
+	it.buffers.trim()
+	it.values.buffers.trim()
+	*it = Iterator{
+		key: it.key[:0], class: it.class[:0], buffers: it.buffers,
+		values: values{buffers: it.values.buffers},
+	}
+	iterators.Put(it)
+}
+
+// Err returns the error that ended the iteration, if one did.
+func (it *Iterator) Err() error { return it.err }
+
+// Scanned returns what the iterator has stepped over since its creation.
+func (it *Iterator) Scanned() cell.Scanned { return it.scanned }
+
+// Row returns the key of the current row, or nil if there is none. It is valid
+// until the next SeekRow or NextRow.
+func (it *Iterator) Row() []byte {
+	if !it.valid {
+		return nil
+	}
+	return it.key
+}
+
+// SeekRow goes to the first row whose key is at least row. An empty key is the
+// start of the file.
+func (it *Iterator) SeekRow(row []byte) {
+	it.valid = false
+	if it.err != nil {
+		return
+	}
+	if it.index == nil {
+		if it.index, it.err = it.r.openIndex(); it.err != nil {
+			return
+		}
+	}
+	if !it.load(it.index.seek(row)) {
+		return
+	}
+	it.toRow(it.block.findRow(row))
+}
+
+// NextRow goes to the next row. Cells of the current row that were not taken
+// count as scanned if they are in the block at hand; further blocks of the row
+// are passed by.
+func (it *Iterator) NextRow() {
+	if !it.valid {
+		return
+	}
+	it.skipCells()
+	if !it.valid {
+		return
+	}
+	if it.row+1 < it.block.rows {
+		it.setRow(it.row + 1)
+		return
+	}
+	it.valid = false
+	end := it.index.continues(it.entry+1, it.key)
+	if end == it.entry+1 {
+		it.toRow(it.block.rows)
+		return
+	}
+	if it.load(end-1) && it.hasRow() {
+		it.toRow(1)
+	}
+}
+
+// toRow makes row r of the block the current one, or the first row of the next
+// block if the block has no row r.
+func (it *Iterator) toRow(r int) {
+	if r < it.block.rows {
+		it.setRow(r)
+	} else if it.entry+1 < it.index.cells && it.load(it.entry+1) {
+		it.setRow(0)
+	}
+}
+
+func (it *Iterator) setRow(r int) {
+	b := it.block
+	it.row, it.valid = r, true
+	it.key = b.appendRow(it.key[:0], r)
+	it.first, it.end = b.rowStarts.int(r), b.rowStarts.int(r+1)
+	it.next = it.first
+}
+
+// hasRow makes sure that the block at hand begins with the row of key, as its
+// bound in the index says.
+func (it *Iterator) hasRow() bool {
+	if it.block.isRow(0, it.key) {
+		return true
+	}
+	it.fail(it.r.corrupt(it.index.handle(it.entry).offset, errBound))
+	return false
+}
+
+func (it *Iterator) fail(err error) {
+	it.err, it.valid, it.block = err, false, nil
+}
+
+// nextBlock goes on to the next block in which the current row has cells that
+// may be wanted. It reports false if there is none, or on an error.
+func (it *Iterator) nextBlock() bool {
+	e := it.entry + 1
+	end := it.index.continues(e, it.key)
+	if e == end {
+		return false
+	}
+	if it.o.Columns != nil {
+		wanted, ok := nextWanted(it.o.Columns, it.index.column(it.index.columnIDs.int(e)))
+		if !ok {
+			return false
+		}
+		e = it.index.seekColumn(e, end, wanted)
+	}
+	if !it.load(e) || !it.hasRow() {
+		return false
+	}
+	it.row, it.first, it.next, it.end = 0, 0, 0, it.block.rowStarts.int(1)
+	return true
+}
+
+// nextWanted returns the first column at or after this one that a set wants to
+// see. The tombstones of a family come before its columns, so a range within a
+// family wants them too, and those of the row in any case.
+func nextWanted(set *cell.Columns, column []byte) (first []byte, ok bool) {
+	if len(column) == 0 {
+		return column, true
+	}
+	for _, r := range set.Ranges() {
+		if r.End != nil && bytes.Compare(column, r.End) >= 0 {
+			continue
+		}
+		if bytes.Compare(column, r.Start) >= 0 {
+			return column, true
+		}
+		if family, _ := cell.SplitColumn(r.Start); bytes.Compare(column, family) <= 0 {
+			return family, true
+		}
+		return r.Start, true
+	}
+	return nil, false
+}
+
+// load makes the block of an index entry the block at hand.
+func (it *Iterator) load(entry int) bool {
+	if it.block != nil && it.entry == entry {
+		return true
+	}
+	it.entry = entry
+	b, err := it.r.openCellBlock(it.index.handle(entry), it.o.Fill, &it.own, &it.buffers)
+	if err != nil {
+		it.fail(err)
+		return false
+	}
+	it.block = b
+	it.values.clear()
+	if it.o.Columns != nil {
+		it.resetClass(b.columns)
+	}
+	return true
+}

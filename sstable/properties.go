@@ -1,0 +1,137 @@
+package sstable
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"colonnade/cell"
+)
+
+// Info describes a file. Its slices must not be changed.
+type Info struct {
+	Size     int64
+	Checksum uint64 // xxHash64 of the whole file; known to Finish only, a Reader reports 0
+
+	Cells      uint64 // all entries, tombstones included
+	Tombstones uint64 // those that are not cell.Set
+	Kinds      [cell.KindCount]uint64
+	Rows       uint64
+	RawBytes   uint64 // the sum of their RawSize
+
+	Smallest, Largest []byte // row keys
+	MinSeq, MaxSeq    uint64
+	MinTime, MaxTime  int64    // of the cell.Set entries; both 0 if there are none
+	Families          []string // of all entries but row tombstones, ascending
+
+	CellBlocks, ValueBlocks uint64
+
+	// What the file was created with.
+	Compression Compression
+	BlockSize   int
+	FilterBits  int
+}
+
+// The properties are one block, stored without compression. The numbers come
+// first, 8 bytes each, in this order:
+//
+//	+-------+------+-----------+-------------------------+---------+---------+
+//	| cells | rows | raw bytes | cells of kind 0 1 2 3 4 | min seq | max seq |
+//	+-------+------+-----------+-------------------------+---------+---------+
+//	| min time | max time | cell blocks | value blocks |
+//	+----------+----------+-------------+--------------+
+//	| compression | block size | filter bits |              as created
+//	+-------------+------------+-------------+
+//
+// Then the strings, each behind its length in 4 bytes:
+//
+//	+--------------+-------------+------------+----------+-----+----------+
+//	| smallest row | largest row | families 4 | family 1 | ... | family n |
+//	+--------------+-------------+------------+----------+-----+----------+
+//
+// The number of tombstones is the sum of the kinds but the first. Everything in
+// the properties but the last three numbers can be computed from the cells, and
+// Verify does.
+
+var errProperties = errors.New("properties: lengths do not fit")
+
+// numbers lists the numbers of the properties, in the order of the format.
+func (p *Info) numbers() [propertyNumbers]uint64 {
+	return [propertyNumbers]uint64{
+		p.Cells, p.Rows, p.RawBytes, p.Kinds[0], p.Kinds[1], p.Kinds[2], p.Kinds[3], p.Kinds[4],
+		p.MinSeq, p.MaxSeq, uint64(p.MinTime), uint64(p.MaxTime), p.CellBlocks, p.ValueBlocks,
+		uint64(p.Compression), uint64(p.BlockSize), uint64(p.FilterBits),
+	}
+}
+
+const propertyNumbers = 17 // part of the format
+
+func (p *Info) append(dst []byte) []byte {
+	for _, n := range p.numbers() {
+		dst = binary.LittleEndian.AppendUint64(dst, n)
+	}
+	dst = appendBytes(dst, p.Smallest)
+	dst = appendBytes(dst, p.Largest)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(p.Families)))
+	for _, f := range p.Families {
+		dst = appendBytes(dst, f)
+	}
+	return dst
+}
+
+func appendBytes[T []byte | string](dst []byte, s T) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s)))
+	return append(dst, s...)
+}
+
+// parse reads stored properties. It does not keep raw.
+func (p *Info) parse(raw []byte) error {
+	if len(raw) < 8*propertyNumbers {
+		return errProperties
+	}
+	n := func(i int) uint64 { return binary.LittleEndian.Uint64(raw[8*i:]) }
+	*p = Info{
+		Cells: n(0), Rows: n(1), RawBytes: n(2), Kinds: [cell.KindCount]uint64{n(3), n(4), n(5), n(6), n(7)},
+		MinSeq: n(8), MaxSeq: n(9), MinTime: int64(n(10)), MaxTime: int64(n(11)),
+		CellBlocks: n(12), ValueBlocks: n(13),
+		Compression: Compression(n(14)), BlockSize: int(n(15)), FilterBits: int(n(16)),
+	}
+	p.Tombstones = p.Cells - p.Kinds[cell.Set]
+	d := decoder{b: raw[8*propertyNumbers:]}
+	p.Smallest, p.Largest = []byte(d.string()), []byte(d.string())
+	families := d.length()
+	for i := 0; i < families && !d.failed; i++ {
+		p.Families = append(p.Families, d.string())
+	}
+	if d.failed || len(d.b) != 0 {
+		return errProperties
+	}
+	return nil
+}
+
+// A decoder reads strings behind their lengths. After a failure it returns
+// nothing more.
+type decoder struct {
+	b      []byte
+	failed bool
+}
+
+func (d *decoder) length() int {
+	if d.failed || len(d.b) < 4 {
+		d.failed = true
+		return 0
+	}
+	n := binary.LittleEndian.Uint32(d.b)
+	d.b = d.b[4:]
+	if uint64(n) > uint64(len(d.b)) {
+		d.failed = true
+		return 0
+	}
+	return int(n)
+}
+
+func (d *decoder) string() string {
+	n := d.length()
+	s := string(d.b[:n])
+	d.b = d.b[n:]
+	return s
+}
