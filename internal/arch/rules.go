@@ -1,0 +1,81 @@
+package arch
+
+// moduleRules draw the packages of this module:
+//
+//	cmd → server → widecol ← lsmstore → engine → {wal, memtable, sstable, vfs}
+//
+// with cell below all of them. The server knows no engine, so that another
+// Store can take the place of lsmstore; the formats know neither files nor each
+// other, so that each can be read and tested alone.
+var moduleRules = Rules{
+	Module: "colonnade",
+	Packages: map[string]Rule{
+		"cell": {},
+		"clock": {Except: map[string]string{
+			"time.Now":       "the clock of the machine is made here",
+			"time.AfterFunc": "the clock of the machine is made here",
+		}},
+		"vfs": {Except: map[string]string{
+			"os":      "the operating system's files are opened here and nowhere else",
+			"syscall": "the operating system's files are opened here and nowhere else",
+		}},
+		"wal":      {},
+		"memtable": {Packages: []string{"cell"}},
+		"sstable": {
+			Packages:  []string{"cell"},
+			Libraries: []string{"github.com/bits-and-blooms/bloom/v3", "github.com/cespare/xxhash/v2", "github.com/klauspost/compress"},
+		},
+		"sstable/blockcache": {
+			Packages:  []string{"sstable"},
+			Libraries: []string{"github.com/maypok86/otter/v2"},
+		},
+		"engine": {
+			Packages:  []string{"cell", "clock", "memtable", "sstable", "sstable/blockcache", "vfs", "wal"},
+			Libraries: []string{"github.com/cespare/xxhash/v2"},
+			Except: map[string]string{
+				"crypto/rand": "the identity of a new store, when Options.Rand gives none",
+				"syscall":     "its error numbers tell a full disk from a broken one",
+			},
+		},
+		"widecol":           {Packages: []string{"cell"}},
+		"widecol/memstore":  {Packages: []string{"cell", "widecol"}},
+		"widecol/storetest": {Packages: []string{"cell", "widecol", "widecol/memstore"}, Except: map[string]string{"testing": "the suite is called by tests"}},
+		"widecol/lsmstore": {
+			Packages:  []string{"cell", "clock", "engine", "vfs", "widecol"},
+			Libraries: []string{"github.com/cespare/xxhash/v2"},
+		},
+		"server/strictjson": {},
+
+		"cmd/":      {Free: true},
+		"internal/": {Free: true},
+	},
+	Imports: map[string]string{
+		"os":             "files are opened through vfs, everything else comes in as an option",
+		"os/exec":        "a store starts no processes",
+		"os/signal":      "signals belong to the command",
+		"os/user":        "what surrounds the process comes in as an option",
+		"syscall":        "the operating system is met in vfs",
+		"path/filepath":  "vfs speaks slash-separated paths, package path is for them",
+		"flag":           "flags belong to the command",
+		"log":            "it can end the process and has no levels: use the log/slog.Logger that comes in",
+		"testing":        "tests belong into _test.go files",
+		"crypto/rand":    "randomness comes in as an option, so that a test can repeat it",
+		"expvar":         "state is not global",
+		"net/http/pprof": "it registers itself globally",
+	},
+	Names: map[string]string{
+		"time.Now":                   "time comes in as an option, so that a test decides on it",
+		"time.Since":                 "it reads the clock of the machine",
+		"time.Until":                 "it reads the clock of the machine",
+		"time.Sleep":                 "waiting on the clock of the machine cannot be tested",
+		"time.After":                 "waiting on the clock of the machine cannot be tested",
+		"time.Tick":                  "waiting on the clock of the machine cannot be tested",
+		"time.NewTimer":              "waiting on the clock of the machine cannot be tested",
+		"time.NewTicker":             "waiting on the clock of the machine cannot be tested",
+		"time.AfterFunc":             "waiting on the clock of the machine cannot be tested",
+		"math/rand/v2.*":             "global randomness cannot be repeated: make a generator from a seed",
+		"math/rand.*":                "global randomness cannot be repeated: make a generator from a seed",
+		"log/slog.Default":           "the logger comes in as an option",
+		"runtime/debug.SetGCPercent": "settings of the process belong to the command",
+	},
+}
