@@ -17,6 +17,8 @@ type batch struct {
 	cells  int64
 	bytes  int64 // of the lines as they were read
 	offset int64 // of the input after its last line; see Input
+	// stamped says that cells got their time here.
+	stamped bool
 }
 
 // lineRef is a line in a batch.

@@ -58,6 +58,8 @@ type Progress struct {
 	Bytes       int64 // of the lines, decompressed
 	Input       int64 // of the input up to the last of them, compressed as it is
 	Skipped     int64 // bad lines left out
+	// Stamped says that cells without a time were sent, acknowledged or not.
+	Stamped bool
 }
 
 // LineError is a line that cannot be written.
@@ -175,6 +177,7 @@ func (l *loader) read(ctx context.Context, in *Input, families *families) error 
 			return fmt.Errorf("%s: line %d: %w", l.o.Name, number, err)
 		}
 		b.add(number, line, &o, l.o.Time+number)
+		b.stamped = b.stamped || len(o.untimed) > 0
 		if b.cells >= int64(l.o.BatchCells) || b.bytes >= maxBatchBytes {
 			if err := l.pass(ctx, b, in, families); err != nil {
 				return err
@@ -193,6 +196,11 @@ func (l *loader) pass(ctx context.Context, b *batch, in *Input, families *famili
 	b.offset = in.offset()
 	if err := families.create(ctx); err != nil {
 		return err
+	}
+	if b.stamped {
+		l.mu.Lock()
+		l.done.Stamped = true
+		l.mu.Unlock()
 	}
 	select {
 	case l.batches <- b:
