@@ -19,9 +19,9 @@ import (
 func (m *Mem) Crash(model Model, seed uint64) *Mem {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c := crash{model: model, seed: seed, at: math.MaxUint64, removed: m.removed, files: map[*file]*file{}}
+	c := crash{model: model, seed: seed, at: place{seq: math.MaxUint64}, removed: m.removed, files: map[*file]*file{}}
 	if pending := m.listPending(); model.i < len(pending) {
-		c.at = pending[model.i].seq
+		c.at = pending[model.i].at
 	}
 	out := m.empty()
 	out.root = c.directory(m.root)
@@ -40,22 +40,22 @@ func (m *Mem) empty() *Mem {
 type crash struct {
 	model   Model
 	seed    uint64
-	at      uint64 // sequence of the operation that the model names, or above all
+	at      place // of the operation that the model names, or after all
 	removed []image
 	files   map[*file]*file // done; a crash can leave a file with two names
 }
 
 // keeps decides for the systematic models.
-func (c *crash) keeps(seq uint64) bool {
+func (c *crash) keeps(at place) bool {
 	switch c.model.kind {
 	case keepAll:
 		return true
 	case prefix:
-		return seq < c.at
+		return at.compare(c.at) < 0
 	case allButOne:
-		return seq != c.at
+		return at != c.at
 	case onlyOne:
-		return seq == c.at
+		return at == c.at
 	}
 	return false
 }
@@ -72,7 +72,7 @@ func (c *crash) directory(d *directory) *directory {
 		someOps(names, d.pending, c.rand(d.id))
 	default:
 		for i := range d.pending {
-			if c.keeps(d.pending[i].seq) {
+			if c.keeps(place{seq: d.pending[i].seq}) {
 				d.pending[i].apply(names)
 			}
 		}
@@ -125,9 +125,10 @@ func (c *crash) content(f *file) image {
 	im := f.durable.share()
 	for i := range f.pending {
 		w := &f.pending[i]
-		if c.keeps(w.seq) {
+		at := place{w.seq, w.off}
+		if c.keeps(at) {
 			im.write(w.data, w.off)
-		} else if w.seq == c.at && c.model.torn > 0 {
+		} else if at == c.at && c.model.torn > 0 {
 			im.write(w.data[:min(c.model.torn, len(w.data))], w.off)
 		}
 	}

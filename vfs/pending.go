@@ -5,10 +5,21 @@ import (
 	"slices"
 )
 
+// place is the place of a pending operation in the order of issue. Of one write
+// several parts can be pending, each at a place of its own.
+type place struct {
+	seq uint64
+	off int64 // of a write
+}
+
+func (a place) compare(b place) int {
+	return cmp.Or(cmp.Compare(a.seq, b.seq), cmp.Compare(a.off, b.off))
+}
+
 // pendingOp is a pending operation of some file or directory.
 type pendingOp struct {
-	seq uint64
-	op  Op
+	at place
+	op Op
 }
 
 // Pending returns the operations that a crash may undo, in the order of issue:
@@ -35,7 +46,7 @@ func (m *Mem) listPending() []pendingOp {
 	if m.pending == nil {
 		w := pendingWalk{seen: map[node]bool{}, ops: []pendingOp{}}
 		w.visit(node{dir: m.root})
-		slices.SortFunc(w.ops, func(a, b pendingOp) int { return cmp.Compare(a.seq, b.seq) })
+		slices.SortFunc(w.ops, func(a, b pendingOp) int { return a.at.compare(b.at) })
 		m.pending = w.ops
 	}
 	return m.pending
@@ -54,7 +65,7 @@ func (w *pendingWalk) visit(n node) {
 	if n.file != nil {
 		for _, o := range n.file.pending {
 			op := Op{Kind: OpWrite, Name: n.file.path, Offset: o.off, Len: len(o.data)}
-			w.ops = append(w.ops, pendingOp{o.seq, op})
+			w.ops = append(w.ops, pendingOp{place{o.seq, o.off}, op})
 		}
 		return
 	}
@@ -62,7 +73,7 @@ func (w *pendingWalk) visit(n node) {
 		w.visit(child)
 	}
 	for _, o := range n.dir.pending { // whatever is in live but not in durable came by one of these
-		w.ops = append(w.ops, pendingOp{o.seq, o.op})
+		w.ops = append(w.ops, pendingOp{place{seq: o.seq}, o.op})
 		if o.set != "" {
 			w.visit(o.node)
 		}
