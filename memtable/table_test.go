@@ -147,6 +147,7 @@ func TestRandom(t *testing.T) {
 					}
 				}
 			}
+			checkInvariants(t, tb)
 			compare(t, dump(tb, ReadOptions{}), m.entries)
 			if got, want := tb.Len(), len(m.entries); got != want {
 				t.Errorf("Len: got %d, want %d", got, want)
