@@ -1,6 +1,9 @@
 package engine
 
-import "bytes"
+import (
+	"bytes"
+	"iter"
+)
 
 // numLevels is the number of levels of a partition. Level 0 takes flushed
 // memtables, whose rows overlap; in every other level files are disjoint.
@@ -18,6 +21,8 @@ type file struct {
 	cells    uint64 // entries, tombstones included
 	deletes  uint64 // tombstones
 	rawBytes uint64
+
+	table *table // set once, before the file is in a published version
 }
 
 // overlaps reports whether the file can hold rows from first to last, both
@@ -44,4 +49,17 @@ func (v *version) size(level int) int64 {
 		n += f.size
 	}
 	return n
+}
+
+// files returns every file of the version, level by level.
+func (v *version) files() iter.Seq[*file] {
+	return func(yield func(*file) bool) {
+		for _, level := range v.levels {
+			for _, f := range level {
+				if !yield(f) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -1,0 +1,165 @@
+package engine
+
+import (
+	"context"
+	"time"
+)
+
+// Writers are slowed down, and then stopped, when flush and compaction fall
+// behind; so memory, the log, and the number of files a read has to look at
+// stay bounded. A stop ends with progress, or after StallTimeout with
+// ErrOverloaded.
+
+const (
+	// slowFiles is the number of level-0 files from which writers are slowed
+	// down, stopFiles that at which they stop. Each file is one more source for
+	// every read of the partition.
+	slowFiles = 12
+	stopFiles = 24
+	// slowest is the longest delay of one Commit before the stop.
+	slowest = 2 * time.Millisecond
+)
+
+// admission is the state of one Commit that waits for room.
+type admission struct {
+	timeout chan struct{}
+	cancel  func() bool
+	slowed  bool
+}
+
+func (a *admission) stop() {
+	if a.cancel != nil {
+		a.cancel()
+	}
+}
+
+// obstacle is what stands in the way of a batch: a function that waits for it
+// to pass, without DB.mu.
+type obstacle func(ctx context.Context, a *admission) error
+
+// wait waits for a signal on progress, at most StallTimeout for all waits of
+// one Commit together.
+func (db *DB) wait(ctx context.Context, a *admission, progress <-chan struct{}) error {
+	if a.timeout == nil {
+		a.timeout = make(chan struct{})
+		a.cancel = db.opt.Clock.AfterFunc(db.opt.StallTimeout, func() { close(a.timeout) })
+	}
+	select {
+	case <-progress:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-a.timeout:
+		return ErrOverloaded
+	}
+}
+
+// pause lets a Commit wait for d, once.
+func (db *DB) pause(d time.Duration) obstacle {
+	return func(ctx context.Context, a *admission) error {
+		a.slowed = true
+		over := make(chan struct{})
+		stop := db.opt.Clock.AfterFunc(d, func() { close(over) })
+		defer stop()
+		select {
+		case <-over:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// obstacleLocked returns what keeps a batch from entering the order, apart from
+// room in the log, or nil.
+func (db *DB) obstacleLocked(b *Batch, a *admission) obstacle {
+	db.freezeLargestLocked()
+	if db.memBytes.Load() >= db.opt.MemtableBytes {
+		return db.stallLocked()
+	}
+	files := 0
+	for i := range b.parts {
+		p := db.partitions[b.parts[i].id]
+		n := len(p.version.levels[0])
+		if n >= stopFiles && p.damage != nil {
+			return refuse(p.damage) // no compaction will help
+		}
+		files = max(files, n)
+	}
+	switch {
+	case files >= stopFiles:
+		return db.stallLocked()
+	case files >= slowFiles && !a.slowed:
+		return db.pause(slowest * time.Duration(files-slowFiles+1) / (stopFiles - slowFiles))
+	}
+	return nil
+}
+
+// logObstacleLocked is what keeps a batch from entering when it fits into no
+// segment that is ready.
+func (db *DB) logObstacleLocked(n int) obstacle {
+	if db.logBytesLocked()+db.opt.SegmentBytes > db.opt.LogBytes && db.freezeOldestLocked() {
+		return db.stallLocked()
+	}
+	return func(context.Context, *admission) error { return db.prepareSegment(n) }
+}
+
+// stallLocked waits until flush or compaction has got something done.
+func (db *DB) stallLocked() obstacle {
+	progress := db.background.progress
+	db.background.signalLocked()
+	return func(ctx context.Context, a *admission) error { return db.wait(ctx, a, progress) }
+}
+
+func refuse(err error) obstacle {
+	return func(context.Context, *admission) error { return err }
+}
+
+// freezeLargestLocked freezes the largest memtable when those that still grow
+// hold half of the budget; the other half is for those being flushed.
+func (db *DB) freezeLargestLocked() {
+	if db.memBytes.Load()-db.frozenBytes <= db.opt.MemtableBytes/2 {
+		return
+	}
+	var largest *partition
+	for _, p := range db.partitions {
+		if p.active.minSeq != 0 && (largest == nil || p.active.bytes.Load() > largest.active.bytes.Load()) {
+			largest = p
+		}
+	}
+	if largest != nil {
+		db.freezeLocked(largest)
+	}
+}
+
+// freezeOldestLocked freezes the memtable that keeps the oldest segment from
+// going. It reports whether there is something whose flush will let a segment
+// go.
+func (db *DB) freezeOldestLocked() bool {
+	var oldest *partition
+	var seq uint64
+	for _, p := range db.partitions {
+		if s := p.oldestSeq(nil); s != 0 && (oldest == nil || s < seq) {
+			oldest, seq = p, s
+		}
+	}
+	if oldest == nil || seq > db.log.segments[0].maxSeq {
+		return false
+	}
+	if len(oldest.frozen) == 0 {
+		db.freezeLocked(oldest)
+	}
+	return true
+}
+
+// freezeLocked makes the partition's memtable immutable, but for batches that
+// have their sequence number already, and gives it a new one.
+func (db *DB) freezeLocked(p *partition) {
+	m := p.active
+	m.frozenBytes = m.bytes.Load()
+	db.frozenBytes += m.frozenBytes
+	p.frozen = append(p.frozen, m)
+	p.active = newMemory()
+	db.publishLocked(p)
+	db.background.signalLocked()
+}

@@ -1,0 +1,304 @@
+package engine
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"colonnade/cell"
+	"colonnade/memtable"
+)
+
+// CommitTime, as the time of a cell in a Batch, stands for the time of its
+// commit.
+const CommitTime int64 = -1
+
+// PartitionID names a partition for ever: it is not given to another one.
+type PartitionID uint64
+
+// Batch is a set of entries over any partitions that Commit applies together.
+// All its entries get one sequence number. Tombstones hide what was there
+// before the batch and nothing in it; of two entries for the same version of
+// the same cell the later one counts.
+//
+// A Batch is for one goroutine. After Commit it must be Reset before it is
+// filled again, whatever Commit returned.
+//
+// The encoding is the payload of a log record, part of the on-disk format:
+//
+//	+---------+------+-------+-------+-----
+//	| version | time | entry | entry | …      until the end of the record
+//	+---------+------+-------+-------+-----
+//	   1 byte   8
+//
+//	entry:
+//	+-------+-----------+--------------+-----+-----------------+--------+
+//	| flags | partition | row length   | row | column length   | column |
+//	+-------+-----------+--------------+-----+-----------------+--------+
+//	  1 byte  uvarint *   uvarint **     **    uvarint
+//	+------+-------+--------------+-------+
+//	| time | type  | value length | value |
+//	+------+-------+--------------+-------+
+//	  8 ***  1 ****  uvarint ****   ****
+//
+//	flags  bits 0 to 2 the kind; bit 3: the row of the entry before, ** is
+//	       left out; bit 4: its partition, * is left out; bit 5: the time is the
+//	       batch's, *** is left out
+//	***    only for the kinds Set and DeleteVersion
+//	****   only for the kind Set
+//
+// Fixed-width numbers are little endian. The time of the batch is its commit
+// time.
+type Batch struct {
+	buf   []byte
+	count int
+	row   []byte // of the last entry, within buf
+	last  PartitionID
+	parts []batchPart
+
+	seq uint64 // set by Commit
+	err error  // set by the group leader before group.done is closed
+}
+
+// batchPart is a partition that a batch touches.
+type batchPart struct {
+	id  PartitionID
+	mem *memory // set by Commit
+	ins memtable.Inserter
+}
+
+const (
+	batchVersion = 1
+	batchHeader  = 1 + 8
+
+	flagKind      = 0x07
+	flagSameRow   = 0x08
+	flagSamePart  = 0x10
+	flagBatchTime = 0x20
+)
+
+// Reset empties the batch for reuse.
+func (b *Batch) Reset() {
+	b.buf, b.count, b.row, b.last = b.buf[:0], 0, nil, 0
+	for i := range b.parts {
+		b.parts[i].mem = nil
+		b.parts[i].ins.Reset()
+	}
+	b.parts = b.parts[:0]
+	b.seq, b.err = 0, nil
+}
+
+// Len returns the number of entries.
+func (b *Batch) Len() int { return b.count }
+
+// Bytes returns the size of the encoded batch.
+func (b *Batch) Bytes() int { return len(b.buf) }
+
+// Add appends an entry; everything is copied. Seq is ignored. The time of a Set
+// or DeleteVersion may be CommitTime. The entry must pass cell.Check.
+//
+// Batches are smallest and fastest when the entries of a row follow each other.
+func (b *Batch) Add(id PartitionID, row []byte, c *cell.Cell) {
+	if len(b.buf) == 0 {
+		b.buf = append(b.buf, batchVersion, 0, 0, 0, 0, 0, 0, 0, 0)
+	}
+	flags := byte(c.Kind)
+	samePart := b.count > 0 && id == b.last
+	sameRow := b.count > 0 && string(row) == string(b.row)
+	timed := c.Kind == cell.Set || c.Kind == cell.DeleteVersion
+	if samePart {
+		flags |= flagSamePart
+	}
+	if sameRow {
+		flags |= flagSameRow
+	}
+	if timed && c.Time == CommitTime {
+		flags |= flagBatchTime
+	}
+	buf := append(b.buf, flags)
+	if !samePart {
+		buf = binary.AppendUvarint(buf, uint64(id))
+		b.touch(id)
+		b.last = id
+	}
+	if !sameRow {
+		buf = binary.AppendUvarint(buf, uint64(len(row)))
+		start := len(buf)
+		buf = append(buf, row...)
+		b.row = buf[start:]
+	}
+	buf = binary.AppendUvarint(buf, uint64(len(c.Column)))
+	buf = append(buf, c.Column...)
+	if timed && c.Time != CommitTime {
+		buf = binary.LittleEndian.AppendUint64(buf, uint64(c.Time))
+	}
+	if c.Kind == cell.Set {
+		buf = append(buf, byte(c.Type))
+		buf = binary.AppendUvarint(buf, uint64(len(c.Value)))
+		buf = append(buf, c.Value...)
+	}
+	b.buf = buf
+	b.count++
+}
+
+// touch makes sure that parts lists the partition.
+func (b *Batch) touch(id PartitionID) {
+	for i := range b.parts {
+		if b.parts[i].id == id {
+			return
+		}
+	}
+	if len(b.parts) < cap(b.parts) { // keep the inserter's memory
+		b.parts = b.parts[:len(b.parts)+1]
+		b.parts[len(b.parts)-1].id = id
+		return
+	}
+	b.parts = append(b.parts, batchPart{id: id})
+}
+
+// part returns the entry of parts for a partition that the batch touches.
+func (b *Batch) part(id PartitionID) *batchPart {
+	for i := range b.parts {
+		if b.parts[i].id == id {
+			return &b.parts[i]
+		}
+	}
+	return nil
+}
+
+// setTime sets the commit time.
+func (b *Batch) setTime(t int64) {
+	binary.LittleEndian.PutUint64(b.buf[1:], uint64(t))
+}
+
+// time returns the commit time.
+func (b *Batch) time() int64 { return int64(binary.LittleEndian.Uint64(b.buf[1:])) }
+
+// insert puts the entries into the memtables of parts.
+func (b *Batch) insert() error {
+	var r batchReader
+	if err := r.init(b.buf); err != nil {
+		return err
+	}
+	p := &b.parts[0]
+	for r.next() {
+		if r.partition != p.id {
+			p = b.part(r.partition)
+		}
+		r.cell.Seq = b.seq
+		p.ins.Add(p.mem.table, r.row, &r.cell)
+	}
+	return r.err
+}
+
+// batchReader reads an encoded batch. The slices of an entry are parts of the
+// encoded batch.
+type batchReader struct {
+	rest []byte
+	time int64
+
+	partition PartitionID
+	row       []byte
+	cell      cell.Cell // without Seq
+	err       error
+}
+
+func (r *batchReader) init(payload []byte) error {
+	*r = batchReader{}
+	if len(payload) < batchHeader {
+		return fmt.Errorf("batch of %d bytes has no header", len(payload))
+	}
+	if payload[0] != batchVersion {
+		return fmt.Errorf("batch has version %d, this program reads %d", payload[0], batchVersion)
+	}
+	r.time = int64(binary.LittleEndian.Uint64(payload[1:]))
+	r.rest = payload[batchHeader:]
+	return nil
+}
+
+// next moves to the next entry. It returns false at the end and on an error.
+func (r *batchReader) next() bool {
+	if r.err != nil || len(r.rest) == 0 {
+		return false
+	}
+	flags := r.rest[0]
+	r.rest = r.rest[1:]
+	r.cell = cell.Cell{Kind: cell.Kind(flags & flagKind)}
+	if flags&flagSamePart == 0 {
+		r.partition = PartitionID(r.uvarint())
+	}
+	if flags&flagSameRow == 0 {
+		r.row = r.bytes()
+	}
+	r.cell.Column = r.bytes()
+	switch {
+	case r.cell.Kind > cell.DeleteVersion:
+		r.cell.Time = cell.TombstoneTime
+	case flags&flagBatchTime != 0:
+		r.cell.Time = r.time
+	default:
+		if b := r.take(8); b != nil {
+			r.cell.Time = int64(binary.LittleEndian.Uint64(b))
+		}
+	}
+	if r.cell.Kind == cell.Set {
+		if b := r.take(1); b != nil {
+			r.cell.Type = cell.Type(b[0])
+		}
+		r.cell.Value = r.bytes()
+	}
+	return r.err == nil
+}
+
+func (r *batchReader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.rest)
+	if n <= 0 {
+		r.fail("number")
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return v
+}
+
+func (r *batchReader) bytes() []byte {
+	n := r.uvarint()
+	if n > uint64(len(r.rest)) {
+		r.fail("length")
+		return nil
+	}
+	return r.take(int(n))
+}
+
+func (r *batchReader) take(n int) []byte {
+	if n > len(r.rest) {
+		r.fail("field")
+		return nil
+	}
+	b := r.rest[:n:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+func (r *batchReader) fail(what string) {
+	if r.err == nil {
+		r.err = fmt.Errorf("batch has a bad %s %d bytes before its end", what, len(r.rest))
+	}
+	r.rest = nil
+}
+
+// checkBatch verifies an encoded batch as a whole, so that its entries can be
+// taken as they come.
+func checkBatch(payload []byte) error {
+	var r batchReader
+	if err := r.init(payload); err != nil {
+		return err
+	}
+	for r.next() {
+		if len(r.row) == 0 {
+			return fmt.Errorf("batch has an entry without a row key")
+		}
+		if err := r.cell.Check(); err != nil {
+			return err
+		}
+	}
+	return r.err
+}

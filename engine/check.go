@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"path"
+
+	"colonnade/sstable"
+	"colonnade/vfs"
+)
+
+// CheckResult counts what Check has looked at.
+type CheckResult struct {
+	Partitions  int
+	Files       int    // sorted files
+	Bytes       int64  // in them
+	Entries     uint64 // in them, tombstones included
+	Segments    int    // of the log
+	Batches     int    // in them
+	Unreferred  int    // files that belong to nothing: what a crash left, harmless
+	DamageCount int
+}
+
+// Check reads everything in a store that no process has open, changes nothing,
+// and calls report for each damage: every manifest field, every block of every
+// sorted file with its checksum, order and counts, the levels, every record of
+// the log and what it refers to. An error means that the check could not be
+// made, or not to its end.
+func Check(fs vfs.FS, dir string, report func(*CorruptError)) (CheckResult, error) {
+	c := &checker{db: &DB{opt: Options{FS: fs}.withDefaults(), dir: path.Clean(dir), partitions: make(map[PartitionID]*partition)}}
+	c.report = func(e *CorruptError) {
+		c.result.DamageCount++
+		report(e)
+	}
+	if _, err := fs.List(c.db.dir); err != nil {
+		return CheckResult{}, fmt.Errorf("check store: %w", err)
+	}
+	lock, err := fs.Lock(c.db.path(lockName))
+	if err != nil {
+		return CheckResult{}, fmt.Errorf("check store: %w", err)
+	}
+	defer lock.Close()
+	err = c.run()
+	return c.result, err
+}
+
+type checker struct {
+	db     *DB
+	result CheckResult
+	report func(*CorruptError)
+}
+
+func (c *checker) run() error {
+	db := c.db
+	m, _, err := readManifest(db.opt.FS, db.dir)
+	if err == nil && m == nil {
+		if err = db.vacant(); err == nil {
+			return fmt.Errorf("%s holds no store", db.dir)
+		}
+	}
+	if err != nil {
+		return c.damaged(err)
+	}
+	db.manifest, db.store = m, m.store
+	for _, r := range m.parts {
+		p := &partition{id: r.id, name: r.name, dir: db.path(partitionsDir, partitionName(uint64(r.id))), version: r.version, flushed: r.flushed}
+		db.partitions[r.id] = p
+		c.result.Partitions++
+		for f := range r.version.files() {
+			f.table = db.newTable(p, f)
+			if err := c.file(p, f); err != nil {
+				return err
+			}
+		}
+	}
+	if err := c.log(); err != nil {
+		return err
+	}
+	return c.unreferred()
+}
+
+// damaged reports err if it is damage, and returns it if it is not.
+func (c *checker) damaged(err error) error {
+	var d *CorruptError
+	if errors.As(err, &d) {
+		c.report(d)
+		return nil
+	}
+	return err
+}
+
+// file checks a sorted file.
+func (c *checker) file(p *partition, f *file) error {
+	c.result.Files++
+	defer f.table.close()
+	r, err := f.table.open()
+	if err == nil {
+		c.result.Bytes += f.size
+		c.result.Entries += f.cells
+		err = p.inTable(r.Verify(f.checksum))
+	}
+	if err == nil {
+		err = f.agrees(r.Info())
+	}
+	return c.damaged(err)
+}
+
+// agrees reports a file that is not the one that the manifest describes.
+func (f *file) agrees(info sstable.Info) error {
+	same := string(info.Smallest) == string(f.smallest) && string(info.Largest) == string(f.largest) &&
+		info.MinSeq == f.minSeq && info.MaxSeq == f.maxSeq &&
+		info.Cells == f.cells && info.Tombstones == f.deletes && info.RawBytes == f.rawBytes
+	if same {
+		return nil
+	}
+	return &CorruptError{Partition: f.table.p.name, File: f.table.path, Offset: -1,
+		Reason: "the manifest describes another file of this number"}
+}
+
+// log reads every segment as a recovery would, and copies nothing.
+func (c *checker) log() error {
+	db := c.db
+	if _, err := db.opt.FS.List(db.path(logDir)); err != nil {
+		return c.damaged(&CorruptError{File: db.path(logDir), Offset: -1, Reason: err.Error()})
+	}
+	r := newRecovery(db)
+	r.take = func(seq uint64, payload []byte) error {
+		c.result.Batches++
+		return r.refers(seq, payload)
+	}
+	err := r.list()
+	if err == nil {
+		c.result.Segments = len(r.live())
+		err = r.replay()
+	}
+	return c.damaged(err)
+}
+
+// unreferred counts files that nothing refers to.
+func (c *checker) unreferred() error {
+	used := make(map[uint64]bool)
+	for _, p := range c.db.partitions {
+		for f := range p.version.files() {
+			used[f.number] = true
+		}
+	}
+	err := newRecovery(c.db).eachTable(func(_ *partition, _ string, number uint64) {
+		if !used[number] {
+			c.result.Unreferred++
+		}
+	})
+	return err
+}
+
+// refers checks a batch of the log without taking it over.
+func (r *recovery) refers(seq uint64, payload []byte) error {
+	if err := checkBatch(payload); err != nil {
+		return err
+	}
+	var in batchReader
+	if err := in.init(payload); err != nil {
+		return err
+	}
+	for in.next() {
+		if in.partition >= r.db.manifest.nextPart {
+			return fmt.Errorf("partition %d was never created", in.partition)
+		}
+	}
+	return in.err
+}

@@ -1,0 +1,303 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"colonnade/memtable"
+	"colonnade/sstable"
+	"colonnade/sstable/blockcache"
+)
+
+// DB is an open store. It is safe for concurrent use.
+type DB struct {
+	opt   Options
+	dir   string
+	store [16]byte // identity, part of every checksum
+	lock  io.Closer
+	cache *blockcache.Cache
+	trash trash // files that nobody needs any more
+
+	snapshots snapshots
+	visible   atomic.Uint64 // every batch up to here is durable and in the memtables
+	memBytes  atomic.Int64  // of all memtables, frozen ones included
+
+	installMu sync.Mutex // one manifest edit at a time
+
+	mu          sync.Mutex
+	partitions  map[PartitionID]*partition
+	manifest    *manifest
+	lastSeq     uint64
+	lastTime    int64
+	nextFile    uint64
+	group       *group // batches that the next sync will carry
+	leading     bool   // a leader writes the log now
+	failed      error  // a *ReadOnlyError after a failure of the log or manifest
+	closed      bool
+	frozenBytes int64 // what frozen memtables held when they were frozen
+	log         log
+	background  background
+}
+
+// partition is one sorted map. Its fields are guarded by DB.mu, save state.
+type partition struct {
+	id   PartitionID
+	name string
+	dir  string
+
+	active  *memory
+	frozen  []*memory // oldest first
+	version *version
+	flushed uint64
+
+	policies atomic.Pointer[Policies]
+	// state is what a read needs, replaced as a whole.
+	state atomic.Pointer[readState]
+
+	flushing bool
+	busy     map[uint64]bool // files that a compaction works on
+	cursors  [numLevels][]byte
+	damage   error // stops compaction
+	forced   int   // calls of Compact that wait
+	dropped  bool
+	made     atomic.Bool // its directory is there
+}
+
+// memory is a memtable with its place in the order of batches. A batch that got
+// its sequence number while the memory was active goes in, others do not, so
+// memories of a partition cut the order cleanly.
+type memory struct {
+	table  *memtable.Table
+	minSeq uint64 // of the batches that go in, 0 for none
+	maxSeq uint64
+	bytes  atomic.Int64 // what of table.Bytes is in DB.memBytes
+	gone   atomic.Bool  // flushed or dropped: counts no longer
+
+	frozenBytes int64 // what of it is in DB.frozenBytes
+}
+
+func newMemory() *memory { return &memory{table: memtable.New()} }
+
+// account brings DB.memBytes up to date after entries went into m.
+func (db *DB) account(m *memory) {
+	now := m.table.Bytes()
+	db.memBytes.Add(now - m.bytes.Swap(now))
+	if m.gone.Load() { // its partition was dropped meanwhile
+		db.memBytes.Add(-m.bytes.Swap(0))
+	}
+}
+
+// releaseLocked takes m out of the accounts for good.
+func (db *DB) releaseLocked(m *memory) {
+	db.frozenBytes -= m.frozenBytes
+	m.frozenBytes = 0
+	m.gone.Store(true)
+	db.memBytes.Add(-m.bytes.Swap(0))
+}
+
+// readState is a consistent set of what a partition holds: the memtables,
+// newest first, and the files. It is immutable. Readers count themselves, so
+// that files stay until the last of them is done.
+type readState struct {
+	memories []*memtable.Table
+	version  *version
+	trash    *trash
+	refs     atomic.Int32
+}
+
+// acquire returns the partition's present state with a reference on it.
+func (p *partition) acquire() *readState {
+	for {
+		s := p.state.Load()
+		if s == nil {
+			return nil // dropped
+		}
+		for n := s.refs.Load(); n > 0; n = s.refs.Load() {
+			if s.refs.CompareAndSwap(n, n+1) {
+				return s
+			}
+		}
+	}
+}
+
+// unref gives a reference back.
+func (s *readState) unref() {
+	if s.refs.Add(-1) > 0 {
+		return
+	}
+	for f := range s.version.files() {
+		f.table.unref(s.trash)
+	}
+}
+
+// publishLocked replaces the state that readers find.
+func (db *DB) publishLocked(p *partition) {
+	s := &readState{version: p.version, trash: &db.trash}
+	s.refs.Store(1)
+	s.memories = append(s.memories, p.active.table)
+	for _, m := range slices.Backward(p.frozen) {
+		s.memories = append(s.memories, m.table)
+	}
+	for f := range p.version.files() {
+		f.table.refs.Add(1)
+	}
+	if old := p.state.Swap(s); old != nil {
+		old.unref()
+	}
+}
+
+// LastSeq returns a sequence number that no batch acknowledged so far exceeds,
+// and that every batch begun later does.
+func (db *DB) LastSeq() uint64 {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.lastSeq
+}
+
+// SetPolicies says which families a partition has and which of their cells are
+// still there. Until it is called every cell is kept.
+func (db *DB) SetPolicies(id PartitionID, policies *Policies) error {
+	p, err := db.partition(id)
+	if err != nil {
+		return err
+	}
+	p.policies.Store(policies)
+	return nil
+}
+
+func (db *DB) partition(id PartitionID) (*partition, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.closed {
+		return nil, ErrClosed
+	}
+	if p := db.partitions[id]; p != nil {
+		return p, nil
+	}
+	return nil, ErrNoPartition
+}
+
+// writableLocked returns why nothing can be written, or nil.
+func (db *DB) writableLocked() error {
+	if db.closed {
+		return ErrClosed
+	}
+	return db.failed
+}
+
+// failLocked makes the DB read-only, keeping the first cause.
+func (db *DB) failLocked(cause error) {
+	if db.failed == nil {
+		db.failed = &ReadOnlyError{Cause: cause}
+		db.opt.Log.Error("store is read-only until it is restarted", "cause", cause)
+		db.background.signalLocked()
+	}
+}
+
+// tableID is the identity of a sorted file.
+func (db *DB) tableID(number uint64) sstable.ID {
+	return sstable.ID{Store: db.store, Number: number}
+}
+
+// tablePath is where a file of the partition lies.
+func (p *partition) tablePath(number uint64) string {
+	return p.dir + "/" + tableName(number)
+}
+
+// PartitionInfo names a partition.
+type PartitionInfo struct {
+	ID   PartitionID
+	Name string
+	Path string // its directory, made when the first file is written
+}
+
+// Partitions lists all partitions, in the order in which they were created.
+func (db *DB) Partitions() []PartitionInfo {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	var list []PartitionInfo
+	for _, p := range db.partitions {
+		list = append(list, PartitionInfo{ID: p.id, Name: p.name, Path: p.dir})
+	}
+	slices.SortFunc(list, func(a, b PartitionInfo) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+// CreatePartitions creates partitions with the given names, all or none, and
+// returns once that is durable. Names need not be unique.
+func (db *DB) CreatePartitions(names ...string) ([]PartitionID, error) {
+	var ids []PartitionID
+	err := db.install(nil, func(m *manifest) error {
+		for _, name := range names {
+			id := m.nextPart
+			m.nextPart++
+			m.parts[id] = &partRecord{id: id, name: name, flushed: m.lastSeq, version: &version{}}
+			ids = append(ids, id)
+		}
+		return nil
+	}, func() {
+		for _, id := range ids {
+			db.addPartitionLocked(db.manifest.parts[id])
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create partitions: %w", err)
+	}
+	return ids, nil
+}
+
+// addPartitionLocked makes a partition of a manifest usable.
+func (db *DB) addPartitionLocked(r *partRecord) *partition {
+	p := &partition{
+		id: r.id, name: r.name, dir: db.path(partitionsDir, partitionName(uint64(r.id))),
+		active: newMemory(), version: r.version, flushed: r.flushed,
+		busy: make(map[uint64]bool),
+	}
+	for f := range p.version.files() {
+		f.table = db.newTable(p, f)
+	}
+	db.partitions[r.id] = p
+	db.publishLocked(p)
+	return p
+}
+
+// DropPartitions removes partitions and everything in them, all in one step,
+// and returns once that is durable. Reads under way go on with what they have.
+func (db *DB) DropPartitions(ids ...PartitionID) error {
+	err := db.install(nil, func(m *manifest) error {
+		for _, id := range ids {
+			if m.parts[id] == nil {
+				return ErrNoPartition
+			}
+			delete(m.parts, id)
+		}
+		return nil
+	}, func() {
+		for _, id := range ids {
+			db.dropPartitionLocked(db.partitions[id])
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("drop partitions: %w", err)
+	}
+	return nil
+}
+
+func (db *DB) dropPartitionLocked(p *partition) {
+	delete(db.partitions, p.id)
+	p.dropped = true
+	for f := range p.version.files() {
+		f.table.obsolete.Store(true)
+	}
+	for _, m := range append(p.frozen, p.active) {
+		db.releaseLocked(m)
+	}
+	if s := p.state.Swap(nil); s != nil {
+		s.unref()
+	}
+	db.background.signalLocked()
+}

@@ -1,0 +1,135 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"colonnade/cell"
+	"colonnade/clock"
+	"colonnade/vfs"
+)
+
+// zeros is the identity of test stores.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// testOptions are small, so that everything happens soon.
+func testOptions(fs vfs.FS) Options {
+	return Options{
+		FS: fs, Clock: clock.System, Rand: zeros{},
+		MemtableBytes: 1 << 20, CacheBytes: 1 << 20, LogBytes: 1 << 20, SegmentBytes: 64 << 10,
+		FileBytes: 64 << 10, BlockBytes: 1 << 10, StallTimeout: 20 * time.Second, ReserveBytes: -1,
+	}
+}
+
+func mustOpen(t testing.TB, fs vfs.FS) *DB {
+	t.Helper()
+	db, err := Open("store", testOptions(fs))
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	return db
+}
+
+func mustClose(t testing.TB, db *DB) {
+	t.Helper()
+	if err := db.Close(); err != nil {
+		t.Fatalf("Close: %v", err)
+	}
+}
+
+func mustCreate(t testing.TB, db *DB, names ...string) []PartitionID {
+	t.Helper()
+	ids, err := db.CreatePartitions(names...)
+	if err != nil {
+		t.Fatalf("CreatePartitions: %v", err)
+	}
+	return ids
+}
+
+func set(row, column, value string) (r []byte, c *cell.Cell) {
+	return []byte(row), &cell.Cell{
+		Column: cell.AppendColumn(nil, []byte("f"), []byte(column)), Value: []byte(value),
+		Type: cell.String, Time: CommitTime,
+	}
+}
+
+func mustPut(t testing.TB, db *DB, id PartitionID, row, column, value string) Commit {
+	t.Helper()
+	var b Batch
+	r, c := set(row, column, value)
+	b.Add(id, r, c)
+	commit, err := db.Commit(context.Background(), &b)
+	if err != nil {
+		t.Fatalf("Commit: %v", err)
+	}
+	return commit
+}
+
+// contents returns every visible cell as "row column=value" lines.
+func contents(t testing.TB, db *DB, id PartitionID) []string {
+	t.Helper()
+	snap := db.NewSnapshot()
+	defer snap.Close()
+	scan, err := snap.Scan(id, ScanOptions{Now: 1})
+	if err != nil {
+		t.Fatalf("Scan: %v", err)
+	}
+	defer scan.Close()
+	var lines []string
+	for scan.NextRow() {
+		for cells := scan.Cells(); len(cells) > 0; cells = scan.Cells() {
+			for _, c := range cells {
+				_, q := cell.SplitColumn(c.Column)
+				lines = append(lines, fmt.Sprintf("%s %s=%s", scan.Row(), q, c.Value))
+			}
+		}
+	}
+	if err := scan.Err(); err != nil {
+		t.Fatalf("scan: %v", err)
+	}
+	return lines
+}
+
+func TestReopenKeepsWhatWasCommitted(t *testing.T) {
+	fs := vfs.NewMem()
+	db := mustOpen(t, fs)
+	ids := mustCreate(t, db, "a", "b")
+	rnd := rand.New(rand.NewPCG(1, 2))
+	want := map[string]string{}
+	for round := range 5 {
+		for i := range 2000 {
+			row, value := fmt.Sprintf("row%04d", rnd.IntN(3000)), fmt.Sprintf("%d.%d", round, i)
+			mustPut(t, db, ids[i%2], row, "q", value)
+			want[fmt.Sprint(i%2, row)] = value
+		}
+		mustClose(t, db)
+		db = mustOpen(t, fs)
+		for k, id := range ids {
+			newest := map[string]string{}
+			for _, line := range contents(t, db, id) {
+				var row, value string
+				fmt.Sscanf(line, "%s q=%s", &row, &value)
+				if _, ok := newest[row]; !ok {
+					newest[row] = value
+				}
+			}
+			for key, value := range want {
+				if key[0] != "01"[k] {
+					continue
+				}
+				if newest[key[1:]] != value {
+					t.Fatalf("round %d: partition %d row %s has %q, want %q", round, k, key[1:], newest[key[1:]], value)
+				}
+			}
+		}
+	}
+	mustClose(t, db)
+}

@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"colonnade/sstable"
+	"colonnade/wal"
+)
+
+var (
+	// ErrClosed is returned by every call on a DB that was closed.
+	ErrClosed = errors.New("store is closed")
+	// ErrNoPartition is returned for a partition that was dropped or never was.
+	ErrNoPartition = errors.New("no such partition")
+	// ErrOverloaded is returned by a Commit that waited for flush or compaction
+	// as long as Options.StallTimeout allows. Nothing was written.
+	ErrOverloaded = errors.New("flush and compaction do not keep up with writes")
+	// ErrDiskFull is returned by a Commit that found no room for its record.
+	// Nothing was written; it can be tried again.
+	ErrDiskFull = errors.New("disk is full")
+	// ErrTooLarge is returned by a Commit of a batch over MaxBatch bytes.
+	ErrTooLarge = errors.New("batch is too large")
+)
+
+// ReadOnlyError is returned by every write after the log or the manifest could
+// not be written or synced. What is on disk is not known any more, so nothing
+// is written until the store was opened again; reads go on.
+type ReadOnlyError struct {
+	Cause error // the first failure
+}
+
+func (e *ReadOnlyError) Error() string {
+	return fmt.Sprintf("store is read-only until it is restarted: %v", e.Cause)
+}
+
+func (e *ReadOnlyError) Unwrap() error { return e.Cause }
+
+// UnknownError is returned by a Commit whose record was being written or
+// synced when that failed: after a restart the batch is there as a whole, or
+// not at all.
+type UnknownError struct {
+	Cause error
+}
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("outcome of the write is not known: %v", e.Cause)
+}
+
+func (e *UnknownError) Unwrap() error { return e.Cause }
+
+// CorruptError reports damage on disk.
+type CorruptError struct {
+	Partition string // name of the partition, empty for the log and the manifest
+	File      string // path of the file
+	Offset    int64  // where in the file, -1 for the whole
+	Reason    string
+}
+
+func (e *CorruptError) Error() string {
+	where := "file " + e.File
+	if e.Offset >= 0 {
+		where += fmt.Sprintf(", offset %d", e.Offset)
+	}
+	if e.Partition != "" {
+		where += ", partition " + e.Partition
+	}
+	return fmt.Sprintf("corruption in %s: %s", where, e.Reason)
+}
+
+// inTable names the partition and file of an error from reading a sorted file.
+func (p *partition) inTable(err error) error {
+	var c *sstable.CorruptError
+	if err == nil || !errors.As(err, &c) {
+		return err
+	}
+	return &CorruptError{Partition: p.name, File: p.tablePath(c.File), Offset: c.Offset, Reason: c.Reason}
+}
+
+// inSegment names the file of an error from reading a log segment.
+func inSegment(err error, file string) error {
+	var c *wal.CorruptError
+	if errors.As(err, &c) {
+		return &CorruptError{File: file, Offset: c.Offset, Reason: c.Reason}
+	}
+	return fmt.Errorf("read log segment %s: %w", file, err)
+}

@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	iofs "io/fs"
+	"syscall"
+
+	"colonnade/vfs"
+)
+
+// install makes one edit of the manifest durable and then takes it over. change
+// edits a copy of the present manifest; it runs with DB.mu held, as does apply,
+// which brings the DB itself up to the new manifest.
+//
+// When there is no room for the file, nothing has changed and the edit can be
+// tried again. Any other failure leaves open which state is on disk, so the DB
+// turns read-only, and nothing is deleted.
+//
+// Every edit also moves the beginning of the log up to the oldest batch that is
+// in no file then; flushed, if not nil, is a memory that the edit flushes.
+func (db *DB) install(flushed *memory, change func(*manifest) error, apply func()) error {
+	db.installMu.Lock()
+	defer db.installMu.Unlock()
+	db.mu.Lock()
+	next, err := db.nextManifestLocked(flushed, change)
+	db.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if err := writeManifest(db.opt.FS, db.dir, next); err != nil {
+		if errors.Is(err, ErrDiskFull) {
+			return err
+		}
+		db.mu.Lock()
+		defer db.mu.Unlock()
+		db.failLocked(err)
+		return db.failed
+	}
+	// Should this fail, the older file lies there until the next open.
+	old := db.path(manifestName(next.edit - 1))
+	if err := db.opt.FS.Remove(old); err != nil {
+		db.opt.Log.Warn("old manifest not removed", "file", old, "cause", err)
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.manifest = next
+	apply()
+	db.retireSegmentsLocked()
+	return nil
+}
+
+func (db *DB) nextManifestLocked(flushed *memory, change func(*manifest) error) (*manifest, error) {
+	if db.failed != nil {
+		return nil, db.failed
+	}
+	next := db.manifest.clone()
+	next.lastSeq = db.lastSeq
+	next.lastTime = db.lastTime
+	if err := change(next); err != nil {
+		return nil, err
+	}
+	next.nextFile = db.nextFile
+	next.logStart = db.logStartLocked(next, flushed)
+	return next, nil
+}
+
+// writeManifest makes m the manifest of the directory.
+func writeManifest(fs vfs.FS, dir string, m *manifest) error {
+	name := dir + "/" + manifestName(m.edit)
+	if err := writeTemp(fs, name+tempSuffix, m.encode()); err != nil {
+		if !isFull(err) {
+			return fmt.Errorf("write manifest: %w", err)
+		}
+		// The name was never given to it, so it counts for nothing.
+		if err := fs.Remove(name + tempSuffix); err != nil && !errors.Is(err, iofs.ErrNotExist) {
+			return fmt.Errorf("remove unfinished manifest: %w", err)
+		}
+		return fmt.Errorf("write manifest: %w: %w", ErrDiskFull, err)
+	}
+	if err := fs.Rename(name+tempSuffix, name); err != nil {
+		return fmt.Errorf("rename manifest: %w", err)
+	}
+	if err := fs.SyncDir(dir); err != nil {
+		return fmt.Errorf("sync directory of the manifest: %w", err)
+	}
+	return nil
+}
+
+func writeTemp(fs vfs.FS, name string, data []byte) error {
+	f, err := fs.Create(name)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// isFull reports whether an error says that there is no room, which passes.
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}

@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"bytes"
+	"slices"
+
+	"colonnade/cell"
+	"colonnade/sstable"
+)
+
+// levelSource reads the files of one level, which are disjoint and in order, as
+// one source. It opens a file when it comes to it.
+type levelSource struct {
+	files   []*file
+	read    sstable.ReadOptions
+	at      int // index of the file under reading
+	it      *sstable.Iterator
+	scanned cell.Scanned // of the files before
+	err     error
+}
+
+func newLevelSource(files []*file, read sstable.ReadOptions) *levelSource {
+	return &levelSource{files: files, read: read, at: -1}
+}
+
+func (s *levelSource) SeekRow(row []byte) {
+	if s.err != nil {
+		return
+	}
+	at, _ := slices.BinarySearchFunc(s.files, row, func(f *file, row []byte) int {
+		return bytes.Compare(f.largest, row)
+	})
+	if s.it == nil || at != s.at {
+		s.open(at)
+	}
+	if s.it != nil {
+		s.it.SeekRow(row)
+		s.skipEmpty()
+	}
+}
+
+func (s *levelSource) NextRow() {
+	if s.err == nil && s.it != nil {
+		s.it.NextRow()
+		s.skipEmpty()
+	}
+}
+
+// skipEmpty moves on to the next file when the one at hand has no more rows.
+func (s *levelSource) skipEmpty() {
+	for s.it != nil && s.it.Row() == nil {
+		if s.err = s.it.Err(); s.err != nil {
+			return
+		}
+		s.open(s.at + 1)
+		if s.it != nil {
+			s.it.SeekRow(nil)
+		}
+	}
+}
+
+// open replaces the file under reading by file number at of the level, if
+// there is one.
+func (s *levelSource) open(at int) {
+	s.leave()
+	s.at = at
+	if at >= len(s.files) {
+		return
+	}
+	r, err := s.files[at].table.open()
+	if err != nil {
+		s.err = err
+		return
+	}
+	s.it = r.NewIterator(s.read)
+}
+
+func (s *levelSource) leave() {
+	if s.it != nil {
+		s.scanned.Add(s.it.Scanned())
+		s.it.Close()
+		s.it = nil
+	}
+}
+
+func (s *levelSource) Row() []byte {
+	if s.err != nil || s.it == nil {
+		return nil
+	}
+	return s.it.Row()
+}
+
+func (s *levelSource) Cells(dst []cell.Cell) []cell.Cell {
+	if s.err != nil || s.it == nil {
+		return dst
+	}
+	return s.it.Cells(dst)
+}
+
+func (s *levelSource) Scanned() cell.Scanned {
+	n := s.scanned
+	if s.it != nil {
+		n.Add(s.it.Scanned())
+	}
+	return n
+}
+
+func (s *levelSource) Err() error {
+	if s.err == nil && s.it != nil {
+		return s.it.Err()
+	}
+	return s.err
+}
+
+func (s *levelSource) Close() { s.leave() }

@@ -1,0 +1,287 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"syscall"
+	"time"
+
+	"colonnade/vfs"
+	"colonnade/wal"
+)
+
+// The log is a row of segments with consecutive numbers. A batch is given its
+// segment together with its sequence number, before anything is written: so a
+// batch that finds no room on the disk is refused while that is still possible,
+// and what the leader writes always fits.
+//
+//	segments   [12 13 14 15]   14 is being written, 15 has batches assigned
+//	spares     [16]            filled, named, durable, not in use
+//	recycled   [9 10]          flushed; their files become the next spares
+
+// segment is one file of the log.
+type segment struct {
+	number uint64
+	size   int64
+	room   int64  // for records that are not assigned yet
+	maxSeq uint64 // of the batches assigned to it
+	file   vfs.File
+}
+
+// log is guarded by DB.mu, save what is marked.
+type log struct {
+	segments []*segment // oldest first; batches are assigned to the last
+	spares   []*segment
+	recycled []*segment
+	next     uint64 // number of the next spare
+	written  uint64 // number of the segment under writing
+
+	// prepareMu is held while a spare is made, without DB.mu.
+	prepareMu sync.Mutex
+	low       func() // called when spares were taken
+
+	writer *wal.Writer // belongs to the leader
+
+	sealSeq   uint64 // last batch when the idle seal was armed
+	sealArmed bool
+}
+
+// sealDelay is how long the log is idle before it is sealed, so that damage to
+// its last record can be told from a crash.
+const sealDelay = 5 * time.Millisecond
+
+// maxRecycled bounds the files that are kept for reuse.
+const maxRecycled = 2
+
+// recordSize is what a record with n bytes of payload takes of a segment's room.
+func recordSize(n int) int64 { return int64(n) + wal.Overhead(n) }
+
+// segmentRoom is the room for records in a segment of the given size.
+func segmentRoom(size int64) int64 { return size - wal.MinSegment(0) + recordSize(0) }
+
+func (db *DB) segmentPath(n uint64) string { return db.path(logDir, segmentName(n)) }
+
+// logBytesLocked is what the segments in use take.
+func (db *DB) logBytesLocked() int64 {
+	var n int64
+	for _, s := range db.log.segments {
+		n += s.size
+	}
+	return n
+}
+
+// assignLocked finds a segment for a record with n bytes of payload. It returns
+// nil when a spare has to be made first.
+func (l *log) assignLocked(n int) *segment {
+	need := recordSize(n)
+	for {
+		last := l.segments[len(l.segments)-1]
+		if last.room >= need {
+			last.room -= need
+			return last
+		}
+		if len(l.spares) == 0 {
+			return nil
+		}
+		l.segments = append(l.segments, l.spares[0])
+		l.spares = l.spares[1:]
+		l.low() // the next one can be made while this one fills
+	}
+}
+
+// prepareSegment makes one spare segment that can take a record with n bytes of
+// payload. When there is no room, nothing has changed (ErrDiskFull).
+func (db *DB) prepareSegment(n int) error {
+	db.log.prepareMu.Lock()
+	defer db.log.prepareMu.Unlock()
+	size := max(db.opt.SegmentBytes, wal.MinSegment(n))
+	db.mu.Lock()
+	for _, s := range db.log.spares {
+		if s.room >= recordSize(n) {
+			db.mu.Unlock()
+			return nil // another caller made it
+		}
+	}
+	s := &segment{number: db.log.next, size: size}
+	old := db.takeRecycledLocked(size)
+	db.mu.Unlock()
+
+	err := db.fillSegment(s, old)
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if err != nil {
+		return db.prepareFailedLocked(err)
+	}
+	db.log.next++
+	db.log.spares = append(db.log.spares, s)
+	return nil
+}
+
+func (db *DB) takeRecycledLocked(size int64) *segment {
+	for i, s := range db.log.recycled {
+		if s.size == size {
+			db.log.recycled = append(db.log.recycled[:i:i], db.log.recycled[i+1:]...)
+			return s
+		}
+	}
+	return nil
+}
+
+// fillSegment gives s a file whose bytes are all allocated and whose name is
+// durable: that of old when there is one.
+func (db *DB) fillSegment(s *segment, old *segment) error {
+	fs, path := db.opt.FS, db.segmentPath(s.number)
+	source := db.path(logDir, fillName(s.number))
+	if old != nil {
+		source = db.segmentPath(old.number)
+	} else if err := db.writeFill(source, s.size); err != nil {
+		return err
+	}
+	f, err := fs.Reuse(source, path)
+	if err == nil {
+		err = fs.SyncDir(db.path(logDir))
+	}
+	if err != nil {
+		if f != nil {
+			f.Close()
+		}
+		fs.Remove(source) // whichever of the two names it has
+		fs.Remove(path)
+		return err
+	}
+	s.file = f
+	s.room = segmentRoom(s.size)
+	return nil
+}
+
+func (db *DB) writeFill(name string, size int64) error {
+	fs := db.opt.FS
+	if free, err := fs.FreeSpace(db.dir); err != nil {
+		return err
+	} else if db.opt.ReserveBytes > 0 && free < uint64(db.opt.ReserveBytes+size) {
+		return fmt.Errorf("%d bytes are free, %d are kept in reserve: %w", free, db.opt.ReserveBytes, syscall.ENOSPC)
+	}
+	f, err := fs.Create(name)
+	if err != nil {
+		return err
+	}
+	err = wal.Fill(f, size)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		fs.Remove(name)
+	}
+	return err
+}
+
+// prepareFailedLocked decides what the failure to make a segment means. No
+// record was at stake, so that a lack of space, memory or handles passes.
+func (db *DB) prepareFailedLocked(err error) error {
+	err = fmt.Errorf("make log segment: %w", err)
+	if isFull(err) {
+		return fmt.Errorf("%w: %w", ErrDiskFull, err)
+	}
+	if isTransient(err) {
+		return fmt.Errorf("%w: %w", ErrOverloaded, err)
+	}
+	db.failLocked(err)
+	return db.failed
+}
+
+// isTransient reports whether an error is a shortage of the machine's.
+func isTransient(err error) bool {
+	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EINTR, syscall.EAGAIN} {
+		if errors.Is(err, errno) {
+			return true
+		}
+	}
+	return false
+}
+
+// writeGroup appends the batches of a group to the log and syncs it. Only the
+// leader calls it.
+func (db *DB) writeGroup(g *group) error {
+	for i, b := range g.batches {
+		if err := db.switchTo(g.segments[i]); err != nil {
+			return err
+		}
+		db.log.writer.Append(b.seq, b.buf)
+	}
+	if err := db.log.writer.Sync(); err != nil {
+		return fmt.Errorf("write log segment %d: %w", db.log.written, err)
+	}
+	return nil
+}
+
+// switchTo makes s the segment under writing: those before it are finished, so
+// that they are durable before anything is written after them.
+func (db *DB) switchTo(s *segment) error {
+	for db.log.written != s.number {
+		if err := db.log.writer.Finish(); err != nil {
+			return fmt.Errorf("finish log segment %d: %w", db.log.written, err)
+		}
+		db.mu.Lock()
+		next := db.segmentLocked(db.log.written + 1)
+		db.log.written = next.number
+		db.mu.Unlock()
+		db.log.writer = wal.NewWriter(next.file, db.segmentHeader(next, false))
+	}
+	return nil
+}
+
+func (db *DB) segmentLocked(number uint64) *segment {
+	return db.log.segments[number-db.log.segments[0].number]
+}
+
+func (db *DB) segmentHeader(s *segment, copied bool) wal.Header {
+	return wal.Header{Store: db.store, Number: s.number, Size: s.size, Copy: copied}
+}
+
+// logStartLocked returns the segment at which the log can begin once m is the
+// manifest and flushed is in a file.
+func (db *DB) logStartLocked(m *manifest, flushed *memory) uint64 {
+	oldest := db.lastSeq + 1
+	for id, p := range db.partitions {
+		if m.parts[id] == nil {
+			continue
+		}
+		if seq := p.oldestSeq(flushed); seq != 0 {
+			oldest = min(oldest, seq)
+		}
+	}
+	start := m.logStart
+	for _, s := range db.log.segments {
+		if s.number >= db.log.written || s.maxSeq >= oldest {
+			break
+		}
+		start = s.number + 1
+	}
+	return start
+}
+
+// oldestSeq returns the sequence number of the first batch that is in no file,
+// apart from those in skip. It is 0 when there is none.
+func (p *partition) oldestSeq(skip *memory) uint64 {
+	for _, m := range p.frozen {
+		if m != skip && m.minSeq != 0 {
+			return m.minSeq
+		}
+	}
+	return p.active.minSeq
+}
+
+// retireSegmentsLocked takes out the segments before the manifest's logStart.
+func (db *DB) retireSegmentsLocked() {
+	l := &db.log
+	for len(l.segments) > 0 && l.segments[0].number < db.manifest.logStart {
+		s := l.segments[0]
+		l.segments = l.segments[1:]
+		if s.size == db.opt.SegmentBytes && len(l.recycled) < maxRecycled {
+			l.recycled = append(l.recycled, s)
+		} else {
+			db.trash.addFile(db.segmentPath(s.number))
+		}
+	}
+}

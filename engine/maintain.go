@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"context"
+)
+
+// Flush writes what all memtables hold to files and returns when that is done.
+// Commits that come meanwhile may or may not be included.
+func (db *DB) Flush(ctx context.Context) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	var last uint64 // every memtable up to here is to be flushed
+	for _, p := range db.partitions {
+		if p.active.minSeq != 0 {
+			db.freezeLocked(p)
+		}
+	}
+	last = db.lastSeq
+	return db.awaitLocked(ctx, func() (bool, error) {
+		for _, p := range db.partitions {
+			if len(p.frozen) > 0 && p.frozen[0].minSeq <= last {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+}
+
+// awaitLocked waits, with DB.mu released, until done says so or fails. It fails
+// when background work has stopped for good.
+func (db *DB) awaitLocked(ctx context.Context, done func() (bool, error)) error {
+	for {
+		if ok, err := done(); ok || err != nil {
+			return err
+		}
+		if err := db.writableLocked(); err != nil {
+			return err
+		}
+		progress := db.background.progress
+		db.background.signalLocked()
+		db.mu.Unlock()
+		var err error
+		select {
+		case <-progress:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		db.mu.Lock()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Compact flushes a partition and merges its files into the last level, where
+// nothing is left that no reader can see. It returns when that is done.
+func (db *DB) Compact(ctx context.Context, id PartitionID) error {
+	if err := db.Flush(ctx); err != nil {
+		return err
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	p := db.partitions[id]
+	if p == nil {
+		return ErrNoPartition
+	}
+	p.forced++
+	defer func() { p.forced-- }()
+	db.background.compactable[p] = true
+	return db.awaitLocked(ctx, func() (bool, error) {
+		switch {
+		case p.dropped:
+			return false, ErrNoPartition
+		case p.damage != nil:
+			return false, p.damage
+		}
+		return len(p.busy) == 0 && db.settledLocked(p), nil
+	})
+}

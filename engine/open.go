@@ -1,0 +1,261 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	iofs "io/fs"
+	"path"
+
+	"colonnade/sstable/blockcache"
+	"colonnade/wal"
+)
+
+// Open opens the store in a directory, and creates it when the directory is
+// empty or not there. It returns a *vfs.LockedError when another process has
+// the store open, and a *CorruptError when the manifest or the log are damaged.
+// A damaged or missing sorted file does not keep the store from opening: reads
+// that need it fail.
+//
+// Nothing that a crash left behind is removed before the log has been read and
+// what is only in there is on disk again; see recovery.
+func Open(dir string, opt Options) (*DB, error) {
+	opt = opt.withDefaults()
+	db := &DB{opt: opt, dir: path.Clean(dir), partitions: make(map[PartitionID]*partition)}
+	db.background.init(&db.mu)
+	db.log.low = db.background.signalLocked
+	db.snapshots.init()
+	db.trash.wake = func() {
+		select {
+		case db.background.wake <- struct{}{}:
+		default: // it will look anyway
+		}
+	}
+	if err := opt.FS.MkdirAll(db.dir); err != nil {
+		return nil, fmt.Errorf("make store directory: %w", err)
+	}
+	lock, err := opt.FS.Lock(db.path(lockName))
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	db.lock = lock
+	db.cache = blockcache.New(opt.CacheBytes)
+	if err := db.load(); err != nil {
+		db.closeFiles()
+		lock.Close()
+		return nil, fmt.Errorf("open store %s: %w", db.dir, err)
+	}
+	db.startBackground()
+	return db, nil
+}
+
+func (db *DB) load() error {
+	m, _, err := readManifest(db.opt.FS, db.dir)
+	if err != nil {
+		return err
+	}
+	if m == nil {
+		return db.create()
+	}
+	db.adopt(m)
+	return newRecovery(db).run()
+}
+
+// adopt takes over a manifest that was read.
+func (db *DB) adopt(m *manifest) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.manifest, db.store = m, m.store
+	db.lastSeq, db.lastTime, db.nextFile = m.lastSeq, m.lastTime, m.nextFile
+	for _, r := range m.parts {
+		p := db.addPartitionLocked(r)
+		db.background.compactable[p] = true
+	}
+}
+
+// create makes a new store. Its first log segment is there before the manifest
+// that names it, so a manifest without a log is always damage.
+func (db *DB) create() error {
+	if err := db.vacant(); err != nil {
+		return err
+	}
+	if err := db.clear(); err != nil {
+		return err
+	}
+	for _, sub := range []string{logDir, partitionsDir} {
+		if err := db.opt.FS.MkdirAll(db.path(sub)); err != nil {
+			return err
+		}
+	}
+	for _, dir := range []string{path.Dir(db.dir), db.dir} {
+		if err := db.opt.FS.SyncDir(dir); err != nil {
+			return err
+		}
+	}
+	if _, err := io.ReadFull(db.opt.Rand, db.store[:]); err != nil {
+		return fmt.Errorf("choose store id: %w", err)
+	}
+	db.log.next = 1
+	if err := db.prepareSegment(0); err != nil {
+		return err
+	}
+	db.manifest = &manifest{
+		store: db.store, edit: 1, nextFile: 1, nextPart: 1, logStart: 1,
+		parts: make(map[PartitionID]*partRecord),
+	}
+	db.nextFile = 1
+	if err := writeManifest(db.opt.FS, db.dir, db.manifest); err != nil {
+		return err
+	}
+	db.startLog()
+	return nil
+}
+
+// startLog begins to write the first spare segment.
+func (db *DB) startLog() {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	l := &db.log
+	s := l.spares[0]
+	l.spares = l.spares[1:]
+	l.segments = append(l.segments, s)
+	l.written = s.number
+	l.writer = wal.NewWriter(s.file, db.segmentHeader(s, false))
+}
+
+// vacant makes sure that a directory without a manifest holds no store that has
+// lost it. A crash while a store was created leaves an empty log segment and
+// an unfinished manifest at most.
+func (db *DB) vacant() error {
+	names, err := db.opt.FS.List(db.dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		switch name {
+		case lockName, manifestName(1) + tempSuffix:
+		case logDir:
+			err = db.logUnused()
+		case partitionsDir:
+			var dirs []string
+			if dirs, err = db.opt.FS.List(db.path(name)); err == nil && len(dirs) > 0 {
+				err = &CorruptError{File: db.dir, Offset: -1, Reason: "the manifest is missing, partitions are there"}
+			}
+		default:
+			err = fmt.Errorf("directory %s holds other files, such as %q, and no store", db.dir, name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// logUnused makes sure that no log segment was ever written.
+func (db *DB) logUnused() error {
+	names, err := db.opt.FS.List(db.path(logDir))
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		data, err := readHead(db.opt.FS, db.path(logDir, name))
+		if err != nil {
+			return err
+		}
+		for _, b := range data {
+			if b != 0 {
+				return &CorruptError{File: db.dir, Offset: -1, Reason: "the manifest is missing, a log is there"}
+			}
+		}
+	}
+	return nil
+}
+
+// clear removes what a crash while a store was created left.
+func (db *DB) clear() error {
+	fs := db.opt.FS
+	names, err := fs.List(db.path(logDir))
+	for _, name := range names {
+		err = errors.Join(err, fs.Remove(db.path(logDir, name)))
+	}
+	if err != nil && !errors.Is(err, iofs.ErrNotExist) {
+		return err
+	}
+	err = fs.Remove(db.path(manifestName(1) + tempSuffix))
+	if err != nil && !errors.Is(err, iofs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Close waits for the calls under way, flushes large memtables, seals the log
+// and releases the directory. Snapshots and scans must be closed before.
+// Nothing is lost when it fails or is not called at all.
+func (db *DB) Close() error {
+	db.mu.Lock()
+	if db.closed {
+		db.mu.Unlock()
+		return ErrClosed
+	}
+	db.closed = true
+	db.background.progressLocked() // whoever waits for room need not
+	for db.leading || db.group != nil {
+		db.background.work.Wait()
+	}
+	db.mu.Unlock()
+	db.stopBackground()
+	err := db.flushLarge()
+	db.mu.Lock()
+	failed := db.failed
+	db.mu.Unlock()
+	if e := db.log.writer.Finish(); e != nil && failed == nil {
+		err = fmt.Errorf("finish log segment %d: %w", db.log.written, e)
+	}
+	db.removeTrash()
+	db.closeFiles()
+	if e := db.lock.Close(); e != nil && err == nil {
+		err = fmt.Errorf("release lock: %w", e)
+	}
+	return err
+}
+
+// reopenBytes is the size from which Close flushes a memtable: smaller ones
+// take the next open less time to read from the log than a flush would take.
+const reopenBytes = 1 << 20
+
+// flushLarge flushes the memtables that would make the next open slow.
+func (db *DB) flushLarge() error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for _, p := range db.partitions {
+		if p.active.bytes.Load() >= reopenBytes {
+			db.freezeLocked(p)
+		}
+	}
+	for p := db.nextFlushLocked(); p != nil; p = db.nextFlushLocked() {
+		m := p.frozen[0]
+		db.mu.Unlock()
+		err := db.flush(p, m)
+		db.mu.Lock()
+		if err != nil {
+			return fmt.Errorf("flush partition %s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+// closeFiles closes what is open, apart from the segment under writing.
+func (db *DB) closeFiles() {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for _, p := range db.partitions {
+		for f := range p.version.files() {
+			f.table.close()
+		}
+	}
+	for _, s := range append(db.log.segments, db.log.spares...) {
+		if s.file != nil && s.number > db.log.written {
+			s.file.Close()
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"crypto/rand"
+	"io"
+	"log/slog"
+	"time"
+
+	"colonnade/clock"
+	"colonnade/vfs"
+)
+
+// Options configures a DB. The zero value of every field but FS and Clock
+// stands for a default.
+type Options struct {
+	FS    vfs.FS
+	Clock clock.Clock
+	// Rand is read once, for the identity of a new store. Default: the
+	// system's source of secure randomness.
+	Rand io.Reader
+	Log  *slog.Logger // default: none
+
+	// MemtableBytes bounds what all memtables hold, those being flushed
+	// included. Default 128 MiB.
+	MemtableBytes int64
+	// CacheBytes bounds the block cache. Default 256 MiB.
+	CacheBytes int64
+	// LogBytes bounds the log's segments. Past it, the partition that keeps the
+	// oldest one is flushed. Default 512 MiB.
+	LogBytes int64
+	// SegmentBytes is the size of a log segment. Default 16 MiB.
+	SegmentBytes int64
+	// FileBytes is the size at which a compaction starts a new file. A row is
+	// never split, so that a file can be larger by one row. Default 32 MiB.
+	FileBytes int64
+	// BlockBytes is the size of a data block before compression. Default: that
+	// of package sstable.
+	BlockBytes int
+	// Workers is how many compactions run at once. Default 1.
+	Workers int
+	// StallTimeout bounds how long a Commit waits for flush and compaction
+	// before it fails with ErrOverloaded. Default 10 s.
+	StallTimeout time.Duration
+	// ReserveBytes of the disk are left free: a Commit that would need a new
+	// log segment beyond that fails with ErrDiskFull. Default 256 MiB; negative
+	// for none.
+	ReserveBytes int64
+}
+
+// MaxBatch is the largest encoded batch in bytes.
+const MaxBatch = 128 << 20
+
+func (o Options) withDefaults() Options {
+	if o.Rand == nil {
+		o.Rand = rand.Reader
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	setDefault(&o.MemtableBytes, 128<<20)
+	setDefault(&o.CacheBytes, 256<<20)
+	setDefault(&o.LogBytes, 512<<20)
+	setDefault(&o.SegmentBytes, 16<<20)
+	setDefault(&o.FileBytes, 32<<20)
+	setDefault(&o.Workers, 1)
+	setDefault(&o.StallTimeout, 10*time.Second)
+	setDefault(&o.ReserveBytes, 256<<20)
+	return o
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

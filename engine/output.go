@@ -1,0 +1,150 @@
+package engine
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+
+	"colonnade/cell"
+	"colonnade/sstable"
+	"colonnade/vfs"
+)
+
+// output writes a sorted stream of entries into new files of a partition. The
+// files are on disk, synced, and referenced by nobody when finish returns.
+type output struct {
+	db     *DB
+	p      *partition
+	format sstable.Compression
+	limit  int64 // a file past it ends with its row
+
+	files  []*file
+	cells  uint64 // entries written to all files
+	number uint64 // of the file under writing, while w is set
+	f      vfs.File
+	buf    *bufio.Writer
+	w      *sstable.Writer
+}
+
+// outputBuffer collects small writes. Blocks are smaller, and a system call for
+// each would cost more than copying them.
+const outputBuffer = 256 << 10
+
+// add writes the entries of a row, or some of them. The rows and the entries of
+// a row come in order.
+func (o *output) add(row []byte, first bool, cells []cell.Cell) error {
+	if o.w != nil && first && o.w.Size() >= o.limit {
+		if err := o.end(); err != nil {
+			return err
+		}
+	}
+	if o.w == nil {
+		if err := o.begin(); err != nil {
+			return err
+		}
+	}
+	for i := range cells {
+		if err := o.w.Add(row, &cells[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *output) begin() error {
+	fs := o.db.opt.FS
+	if err := o.db.makeDir(o.p); err != nil {
+		return err
+	}
+	o.db.mu.Lock()
+	o.number = o.db.nextFile
+	o.db.nextFile++
+	o.db.mu.Unlock()
+	f, err := fs.Create(o.p.tablePath(o.number))
+	if err != nil {
+		return err
+	}
+	o.f = f
+	o.buf = bufio.NewWriterSize(f, outputBuffer)
+	o.w = sstable.NewWriter(o.buf, sstable.WriterOptions{
+		ID: o.db.tableID(o.number), Compression: o.format, BlockSize: o.db.opt.BlockBytes,
+	})
+	return nil
+}
+
+// end completes the file under writing.
+func (o *output) end() error {
+	info, err := o.w.Finish()
+	if err == nil {
+		err = o.buf.Flush()
+	}
+	if err == nil {
+		err = o.f.Sync()
+	}
+	err = errors.Join(err, o.f.Close())
+	o.f = nil
+	if err != nil {
+		return fmt.Errorf("write %s: %w", o.p.tablePath(o.number), err)
+	}
+	f := &file{
+		number: o.number, size: info.Size, checksum: info.Checksum,
+		smallest: info.Smallest, largest: info.Largest,
+		minSeq: info.MinSeq, maxSeq: info.MaxSeq,
+		cells: info.Cells, deletes: info.Tombstones, rawBytes: info.RawBytes,
+	}
+	f.table = o.db.newTable(o.p, f)
+	o.files = append(o.files, f)
+	o.cells += info.Cells
+	o.w = nil
+	return nil
+}
+
+// finish completes the last file and makes the names of all durable.
+func (o *output) finish() error {
+	if o.w != nil {
+		if err := o.end(); err != nil {
+			return err
+		}
+	}
+	if len(o.files) == 0 {
+		return nil
+	}
+	return o.db.opt.FS.SyncDir(o.p.dir)
+}
+
+// discard removes what was written. What it cannot remove, the next open does.
+// When the manifest could not be written it may refer to the files all the
+// same, so then they stay.
+func (o *output) discard() {
+	if o.f != nil {
+		o.f.Close()
+	}
+	o.db.mu.Lock()
+	failed := o.db.failed
+	o.db.mu.Unlock()
+	if failed != nil {
+		return
+	}
+	if o.w != nil {
+		o.db.trash.addFile(o.p.tablePath(o.number))
+	}
+	for _, f := range o.files {
+		f.table.obsolete.Store(true)
+		o.db.trash.add(f.table)
+	}
+}
+
+// makeDir makes the partition's directory, durably, before its first file.
+func (db *DB) makeDir(p *partition) error {
+	if p.made.Load() {
+		return nil
+	}
+	if err := db.opt.FS.MkdirAll(p.dir); err != nil {
+		return err
+	}
+	if err := db.opt.FS.SyncDir(db.path(partitionsDir)); err != nil {
+		return err
+	}
+	p.made.Store(true)
+	return nil
+}

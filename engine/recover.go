@@ -1,0 +1,451 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"colonnade/vfs"
+	"colonnade/wal"
+)
+
+// recovery brings a store that was not closed, or was, back to work:
+//
+//  0. Remove files that never got their name, and find the highest file number.
+//  1. Read the segments of the log from the manifest's logStart on, in order,
+//     and put the batches that are not in files into the memtables. When they
+//     grow too large they are flushed, as ever.
+//  2. Copy those batches, with their sequence numbers, to new segments, and
+//     sync them. What was read may have come from a page cache that the disk
+//     never saw, for example after a sync that failed; the copy is durable.
+//  3. Make the segment that new batches go to.
+//  4. Install a manifest whose logStart is the first copy and whose copied is
+//     the last one. Before this edit the copies count for nothing, after it the
+//     old segments do. A crash at any point leaves one of the two.
+//  5. Remove what nothing refers to: old segments, copies of a recovery that
+//     was interrupted, files of flushes and compactions that never finished. Not
+//     before: the manifest that was read may not be durable either, and only
+//     the edit of step 4 proves that none before it can come back.
+//
+// So a record that was torn is decided on once: what step 2 copies is there for
+// good, what it does not copy never comes back.
+type recovery struct {
+	db      *DB
+	old     []*segment // in the directory, in order
+	batch   Batch      // memory for inserts
+	lastSeq uint64     // of the last record read
+	// take is called with every batch of the log. An error is damage, unless
+	// it is a writeError.
+	take func(seq uint64, payload []byte) error
+
+	copies []*segment
+	writer *wal.Writer
+	copied int64 // bytes since the last sync of the writer
+}
+
+// copySync is how many bytes are copied between two syncs: it bounds the
+// memory of the writer.
+const copySync = 4 << 20
+
+func newRecovery(db *DB) *recovery {
+	r := &recovery{db: db}
+	r.take = r.takeOver
+	return r
+}
+
+func (r *recovery) run() error {
+	if err := r.survey(); err != nil {
+		return err
+	}
+	if err := r.list(); err != nil {
+		return err
+	}
+	if err := r.replay(); err != nil {
+		return err
+	}
+	db := r.db
+	db.visible.Store(db.lastSeq)
+	if err := r.finishCopies(); err != nil {
+		return err
+	}
+	if err := db.prepareSegment(0); err != nil {
+		return err
+	}
+	db.log.segments = r.copies
+	db.startLog()
+	if err := r.install(); err != nil {
+		return err
+	}
+	return r.sweep()
+}
+
+// survey removes the files that never got their name, and moves the next file
+// number above all that are there: a number is not used twice, even when the
+// file that had it was never part of the store.
+func (r *recovery) survey() error {
+	db := r.db
+	err := r.sweepDir(db.dir, func(name string) bool {
+		_, temp := parseName(name, manifestPrefix, tempSuffix)
+		return temp
+	})
+	if err == nil {
+		err = r.sweepDir(db.path(logDir), func(name string) bool {
+			_, fill := parseName(name, "", fillSuffix)
+			return fill
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return r.eachTable(func(_ *partition, _ string, number uint64) {
+		db.nextFile = max(db.nextFile, number+1)
+	})
+}
+
+// eachTable calls f for every sorted file in the directory of a partition. The
+// partition is nil if it was dropped.
+func (r *recovery) eachTable(f func(p *partition, path string, number uint64)) error {
+	db := r.db
+	dirs, err := db.opt.FS.List(db.path(partitionsDir))
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		id, ok := parseName(dir, "", "")
+		if !ok {
+			continue
+		}
+		names, err := db.opt.FS.List(db.path(partitionsDir, dir))
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if number, ok := parseName(name, "", tableSuffix); ok {
+				f(db.partitions[PartitionID(id)], db.path(partitionsDir, dir, name), number)
+			}
+		}
+	}
+	return nil
+}
+
+// list finds the segments and makes sure that none is missing.
+func (r *recovery) list() error {
+	db := r.db
+	names, err := db.opt.FS.List(db.path(logDir))
+	if err != nil {
+		return &CorruptError{File: db.path(logDir), Offset: -1, Reason: err.Error()}
+	}
+	start := db.manifest.logStart
+	db.log.next = start
+	for _, name := range names {
+		n, ok := parseName(name, "", segmentSuffix)
+		if !ok {
+			continue // a leftover
+		}
+		size, err := db.opt.FS.Stat(db.path(logDir, name))
+		if err != nil {
+			return err
+		}
+		r.old = append(r.old, &segment{number: n, size: size})
+		db.log.next = max(db.log.next, n+1)
+	}
+	slices.SortFunc(r.old, func(a, b *segment) int { return int(a.number) - int(b.number) })
+	live := r.live()
+	for i, s := range live {
+		if s.number != start+uint64(i) {
+			return r.missing(start + uint64(i))
+		}
+	}
+	if len(live) == 0 {
+		return r.missing(start)
+	}
+	return nil
+}
+
+// live returns the segments that the manifest knows of.
+func (r *recovery) live() []*segment {
+	i := slices.IndexFunc(r.old, func(s *segment) bool { return s.number >= r.db.manifest.logStart })
+	if i < 0 {
+		return nil
+	}
+	return r.old[i:]
+}
+
+func (r *recovery) missing(number uint64) error {
+	return &CorruptError{File: r.db.segmentPath(number), Offset: -1, Reason: "log segment is missing"}
+}
+
+// replay reads the segments. Only the last one that was written may end without
+// a final seal, since a segment is finished before the next one is begun.
+func (r *recovery) replay() error {
+	r.lastSeq = 0
+	var unfinished *segment
+	for _, s := range r.live() {
+		written, finished, err := r.replaySegment(s)
+		if err != nil {
+			return err
+		}
+		if written && unfinished != nil {
+			return &CorruptError{File: r.db.segmentPath(unfinished.number), Offset: -1,
+				Reason: fmt.Sprintf("segment was not finished, but segment %d was begun", s.number)}
+		}
+		if !finished && unfinished == nil {
+			unfinished = s
+		}
+	}
+	return nil
+}
+
+// replaySegment reads one segment. written says whether anything in it counts.
+func (r *recovery) replaySegment(s *segment) (written, finished bool, err error) {
+	db := r.db
+	name := db.segmentPath(s.number)
+	f, err := db.opt.FS.Open(name)
+	if err != nil {
+		return false, false, err
+	}
+	defer f.Close()
+	in, err := wal.NewReader(f, s.size, db.store, s.number)
+	if err != nil {
+		return false, false, inSegment(err, name)
+	}
+	if in.Header().Copy && s.number > db.manifest.copied {
+		return false, false, nil // of a recovery that did not get to its end
+	}
+	for {
+		seq, payload, err := in.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return false, false, inSegment(err, name)
+		}
+		if err := r.record(seq, payload); err != nil {
+			var w writeError
+			if errors.As(err, &w) {
+				return false, false, w.error
+			}
+			return false, false, &CorruptError{File: name, Offset: -1, Reason: err.Error()}
+		}
+	}
+	db.opt.Log.Info("log segment read", "file", name, "end", in.End().Kind.String(), "offset", in.End().Offset)
+	return in.End().Kind != wal.Unwritten, in.End().Kind == wal.Finished, nil
+}
+
+// record handles one batch of the log.
+func (r *recovery) record(seq uint64, payload []byte) error {
+	if seq <= r.lastSeq {
+		return fmt.Errorf("batch %d follows batch %d", seq, r.lastSeq)
+	}
+	r.lastSeq = seq
+	if err := r.take(seq, payload); err != nil {
+		return fmt.Errorf("batch %d: %w", seq, err)
+	}
+	return nil
+}
+
+// writeError is the failure to write what was replayed.
+type writeError struct{ error }
+
+func (e writeError) Unwrap() error { return e.error }
+
+// takeOver puts a batch where the store will find it.
+func (r *recovery) takeOver(seq uint64, payload []byte) error {
+	live, err := r.insert(seq, payload)
+	if err != nil || !live {
+		return err
+	}
+	if err := r.copy(seq, payload); err != nil {
+		return writeError{err}
+	}
+	if err := r.relieve(); err != nil {
+		return writeError{err}
+	}
+	return nil
+}
+
+// insert puts the entries of a batch that are in no file yet into the
+// memtables, and reports whether there were any.
+func (r *recovery) insert(seq uint64, payload []byte) (live bool, err error) {
+	if err := r.refers(seq, payload); err != nil {
+		return false, err
+	}
+	db, b := r.db, &r.batch
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	b.Reset()
+	var in batchReader
+	if err := in.init(payload); err != nil {
+		return false, err
+	}
+	db.lastSeq = max(db.lastSeq, seq)
+	db.lastTime = max(db.lastTime, in.time)
+	for in.next() {
+		p := db.partitions[in.partition]
+		if p == nil || seq <= p.flushed {
+			continue // dropped, or in a file
+		}
+		b.touch(p.id)
+		part := b.part(p.id)
+		part.mem = p.active
+		if p.active.minSeq == 0 {
+			p.active.minSeq = seq
+		}
+		p.active.maxSeq = seq
+		in.cell.Seq = seq
+		part.ins.Add(p.active.table, in.row, &in.cell)
+	}
+	for i := range b.parts {
+		db.account(b.parts[i].mem)
+	}
+	return len(b.parts) > 0, in.err
+}
+
+// copy appends a batch to the copies.
+func (r *recovery) copy(seq uint64, payload []byte) error {
+	db := r.db
+	if r.writer == nil || int64(len(payload)) > r.writer.Room() {
+		if err := r.nextCopy(len(payload)); err != nil {
+			return err
+		}
+	}
+	r.copies[len(r.copies)-1].maxSeq = seq
+	r.writer.Append(seq, payload)
+	if r.copied += int64(len(payload)); r.copied < copySync {
+		return nil
+	}
+	r.copied = 0
+	if err := r.writer.Sync(); err != nil {
+		return fmt.Errorf("copy log to segment %d: %w", db.log.next-1, err)
+	}
+	return nil
+}
+
+func (r *recovery) nextCopy(n int) error {
+	db := r.db
+	if err := r.finishCopies(); err != nil {
+		return err
+	}
+	if err := db.prepareSegment(n); err != nil {
+		return err
+	}
+	s := db.log.spares[0]
+	db.log.spares = db.log.spares[1:]
+	r.copies = append(r.copies, s)
+	r.writer = wal.NewWriter(s.file, db.segmentHeader(s, true))
+	return nil
+}
+
+func (r *recovery) finishCopies() error {
+	if r.writer == nil {
+		return nil
+	}
+	w := r.writer
+	r.writer, r.copied = nil, 0
+	if err := w.Finish(); err != nil {
+		return fmt.Errorf("copy log to segment %d: %w", r.db.log.next-1, err)
+	}
+	return nil
+}
+
+// relieve flushes memtables while they hold too much. What is flushed is
+// durable whether or not this recovery gets to its end.
+func (r *recovery) relieve() error {
+	db := r.db
+	db.visible.Store(db.lastSeq)
+	for {
+		db.mu.Lock()
+		db.freezeLargestLocked()
+		p := db.nextFlushLocked()
+		db.mu.Unlock()
+		if p == nil {
+			return nil
+		}
+		if err := db.flush(p, p.frozen[0]); err != nil {
+			return fmt.Errorf("flush partition %s: %w", p.name, err)
+		}
+	}
+}
+
+// install makes the copies, or the new segment, the beginning of the log.
+func (r *recovery) install() error {
+	return r.db.install(nil, func(m *manifest) error {
+		m.logStart = r.db.log.segments[0].number
+		if n := len(r.copies); n > 0 {
+			m.copied = r.copies[n-1].number
+		}
+		return nil
+	}, func() {})
+}
+
+// sweep removes what nothing refers to.
+func (r *recovery) sweep() error {
+	db := r.db
+	for _, s := range r.old {
+		if s.size == db.opt.SegmentBytes && len(db.log.recycled) < maxRecycled {
+			db.log.recycled = append(db.log.recycled, s)
+		} else {
+			r.remove(db.segmentPath(s.number))
+		}
+	}
+	err := r.sweepDir(db.dir, func(name string) bool {
+		n, ok := parseName(name, manifestPrefix, "")
+		return ok && n < db.manifest.edit
+	})
+	if err != nil {
+		return err
+	}
+	return r.sweepTables()
+}
+
+// sweepTables removes sorted files that no version holds.
+func (r *recovery) sweepTables() error {
+	used := make(map[uint64]bool)
+	for _, p := range r.db.partitions {
+		for f := range p.version.files() {
+			used[f.number] = true
+		}
+	}
+	return r.eachTable(func(p *partition, path string, number uint64) {
+		if !used[number] {
+			r.remove(path)
+		}
+	})
+}
+
+// remove removes a file that nothing refers to. One that cannot be removed
+// does no harm: the next open tries again.
+func (r *recovery) remove(path string) {
+	if err := r.db.opt.FS.Remove(path); err != nil {
+		r.db.opt.Log.Warn("leftover not removed", "file", path, "cause", err)
+	}
+}
+
+func (r *recovery) sweepDir(dir string, old func(name string) bool) error {
+	names, err := r.db.opt.FS.List(dir)
+	if err != nil {
+		return fmt.Errorf("list %s: %w", dir, err)
+	}
+	for _, name := range names {
+		if old(name) {
+			r.remove(dir + "/" + name)
+		}
+	}
+	return nil
+}
+
+// readHead returns the first bytes of a file.
+func readHead(fs vfs.FS, name string) ([]byte, error) {
+	f, err := fs.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data := make([]byte, 4096)
+	n, err := f.ReadAt(data, 0)
+	if err == io.EOF {
+		err = nil
+	}
+	return data[:n], err
+}

@@ -1,0 +1,226 @@
+package engine
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+
+	"colonnade/cell"
+	"colonnade/memtable"
+	"colonnade/sstable"
+)
+
+// ScanOptions says what a Scan reads.
+type ScanOptions struct {
+	// Start and End bound the rows: Start included, End not. An empty Start is
+	// the beginning, a nil End the end.
+	Start, End []byte
+	// Columns is what the caller wants to see, nil for all.
+	Columns *cell.Columns
+	// Policies are those of the partition, nil to see every cell.
+	Policies *Policies
+	// Now decides what has expired, in microseconds since the Unix epoch.
+	Now int64
+	// KeysOnly leaves the values out.
+	KeysOnly bool
+	// Fill keeps blocks that come from the disk in the cache: for reads of a
+	// few rows. Large scans would only push out what others need.
+	Fill bool
+}
+
+// Scan reads a partition row by row, as a snapshot sees it.
+//
+//	for s.NextRow() {
+//		for cells := s.Cells(); len(cells) > 0; cells = s.Cells() { … }
+//	}
+//	err := s.Err()
+//
+// A row can turn out to have no visible cell. A Scan is for one goroutine, and
+// has to be closed before its snapshot.
+type Scan struct {
+	p     *partition
+	state *readState
+	opt   ScanOptions
+
+	merged   merger
+	sources  []source
+	resolver resolver
+	raw      []cell.Cell
+	started  bool
+	rows     uint64
+}
+
+var scans = sync.Pool{New: func() any { return new(Scan) }}
+
+// Scan starts a scan of a partition. ErrNoPartition if it was dropped.
+func (s *Snapshot) Scan(id PartitionID, opt ScanOptions) (*Scan, error) {
+	p, err := s.db.partition(id)
+	if err != nil {
+		return nil, err
+	}
+	state := p.acquire()
+	if state == nil {
+		return nil, ErrNoPartition
+	}
+	c := scans.Get().(*Scan)
+	c.p, c.state, c.opt = p, state, opt
+	err = c.open()
+	c.merged.init(c.sources) // owns them from here on
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	c.resolver.init(s.seq, opt.Now, opt.Policies, opt.Columns)
+	return c, nil
+}
+
+// open collects the sources, the newest first.
+func (s *Scan) open() error {
+	for _, m := range s.state.memories {
+		if m.Len() > 0 {
+			s.sources = append(s.sources, m.NewIterator(memtable.ReadOptions{Columns: s.opt.Columns, KeysOnly: s.opt.KeysOnly}))
+		}
+	}
+	read := sstable.ReadOptions{Columns: s.opt.Columns, KeysOnly: s.opt.KeysOnly, Fill: s.opt.Fill}
+	single := s.single()
+	for level, files := range s.state.version.levels {
+		files = within(files, level, s.opt.Start, s.opt.End)
+		if level > 0 && len(files) > 1 {
+			s.sources = append(s.sources, newLevelSource(files, read))
+			continue
+		}
+		for _, f := range files {
+			if err := s.openFile(f, read, single); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// openFile adds a file as a source, unless its filter says that it does not
+// hold the one row that is wanted.
+func (s *Scan) openFile(f *file, read sstable.ReadOptions, single bool) error {
+	r, err := f.table.open()
+	if err != nil {
+		return err
+	}
+	if single {
+		has, err := r.MayContain(s.opt.Start)
+		if err != nil {
+			return s.p.inTable(err)
+		}
+		if !has {
+			return nil
+		}
+	}
+	s.sources = append(s.sources, r.NewIterator(read))
+	return nil
+}
+
+// single reports whether the bounds hold one row at most: that of Start.
+func (s *Scan) single() bool {
+	n := len(s.opt.Start)
+	return len(s.opt.End) == n+1 && s.opt.End[n] == 0 && bytes.Equal(s.opt.End[:n], s.opt.Start)
+}
+
+// within returns the files of a level that can hold rows from start up to end.
+func within(files []*file, level int, start, end []byte) []*file {
+	if level == 0 {
+		var found []*file
+		for _, f := range files {
+			if bytes.Compare(f.largest, start) >= 0 && (end == nil || bytes.Compare(f.smallest, end) < 0) {
+				found = append(found, f)
+			}
+		}
+		return found
+	}
+	first, _ := slices.BinarySearchFunc(files, start, func(f *file, row []byte) int {
+		return bytes.Compare(f.largest, row)
+	})
+	last := len(files)
+	if end != nil {
+		last, _ = slices.BinarySearchFunc(files, end, func(f *file, row []byte) int {
+			return bytes.Compare(f.smallest, row)
+		})
+	}
+	return files[first:max(first, last)]
+}
+
+// NextRow moves to the next row, the first time to the first. It returns false
+// after the last one and on an error.
+func (s *Scan) NextRow() bool {
+	if s.started {
+		s.merged.NextRow()
+	} else {
+		s.merged.SeekRow(s.opt.Start)
+		s.started = true
+	}
+	return s.arrive()
+}
+
+// SeekRow moves to the first row whose key is row or above, within the bounds.
+func (s *Scan) SeekRow(row []byte) bool {
+	if bytes.Compare(row, s.opt.Start) < 0 {
+		row = s.opt.Start
+	}
+	s.merged.SeekRow(row)
+	s.started = true
+	return s.arrive()
+}
+
+func (s *Scan) arrive() bool {
+	if s.Row() == nil {
+		return false
+	}
+	s.resolver.beginRow()
+	s.rows++
+	return true
+}
+
+// Row returns the key of the current row, nil when there is none. It is valid
+// until the next NextRow or SeekRow.
+func (s *Scan) Row() []byte {
+	row := s.merged.Row()
+	if row == nil || s.opt.End != nil && bytes.Compare(row, s.opt.End) >= 0 {
+		return nil
+	}
+	return row
+}
+
+// Cells returns the next visible cells of the current row, in order, and none
+// when the row has no more. They are valid until the next call of the Scan.
+func (s *Scan) Cells() []cell.Cell {
+	for {
+		s.raw = s.merged.Cells(s.raw[:0])
+		if len(s.raw) == 0 {
+			return nil
+		}
+		if cells := s.resolver.visible(s.raw); len(cells) > 0 {
+			return cells
+		}
+	}
+}
+
+// Rows counts the rows that the scan has come to.
+func (s *Scan) Rows() uint64 { return s.rows }
+
+// Scanned counts the entries stepped over.
+func (s *Scan) Scanned() cell.Scanned { return s.merged.Scanned() }
+
+// Err returns the error that ended the scan, nil at its end. Damage is reported
+// as a *CorruptError.
+func (s *Scan) Err() error {
+	return s.p.inTable(s.merged.Err())
+}
+
+// Close gives back what the scan holds.
+func (s *Scan) Close() {
+	s.merged.Close()
+	clear(s.sources)
+	s.sources = s.sources[:0]
+	clear(s.raw)
+	s.state.unref()
+	s.p, s.state, s.opt, s.started, s.rows = nil, nil, ScanOptions{}, false, 0
+	scans.Put(s)
+}

@@ -1,0 +1,57 @@
+package engine
+
+// LevelStats describes one level of a partition.
+type LevelStats struct {
+	Files int
+	Bytes int64
+}
+
+// PartitionStats describes a partition.
+type PartitionStats struct {
+	Levels        []LevelStats // down to the last one that has files
+	Entries       uint64       // in files, tombstones included
+	DiskBytes     int64
+	MemtableBytes int64
+	Damage        error // what stopped compaction, nil in health
+}
+
+// Stats returns the present state of a partition.
+func (db *DB) Stats(id PartitionID) (PartitionStats, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	p := db.partitions[id]
+	if p == nil {
+		return PartitionStats{}, ErrNoPartition
+	}
+	s := PartitionStats{Damage: p.damage}
+	for level, files := range p.version.levels {
+		if len(files) == 0 {
+			continue
+		}
+		for len(s.Levels) <= level {
+			s.Levels = append(s.Levels, LevelStats{})
+		}
+		s.Levels[level] = LevelStats{Files: len(files), Bytes: p.version.size(level)}
+		s.DiskBytes += s.Levels[level].Bytes
+		for _, f := range files {
+			s.Entries += f.cells
+		}
+	}
+	for _, m := range append([]*memory{p.active}, p.frozen...) {
+		s.MemtableBytes += m.bytes.Load()
+	}
+	return s, nil
+}
+
+// CacheStats returns what the block cache holds.
+func (db *DB) CacheStats() (blocks int, bytes int64) {
+	return db.cache.Count(), db.cache.Bytes()
+}
+
+// Health returns the *ReadOnlyError of a DB that takes no writes any more, or
+// nil.
+func (db *DB) Health() error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.failed
+}

@@ -1,0 +1,228 @@
+package lsmstore
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"colonnade/cell"
+	"colonnade/engine"
+)
+
+// A table's metadata are rows of its _man_ partition. All columns are of the
+// family "d"; part of the on-disk format:
+//
+//	row "table"          format i64 (1), data i64 (id of the _dat_ partition)
+//	row "group:<id>"     partition i64
+//	row "family:<name>"  group string (empty for none), ttl_secs i64,
+//	                     version_limit i64, intersection boolean, since i64,
+//	                     dropped boolean
+//
+// A table exists once its row "table" does. Partitions that no existing table
+// refers to are what a crash left of a table or group under creation; they are
+// dropped when the store is opened.
+const (
+	metaFamily    = "d"
+	tableRow      = "table"
+	groupPrefix   = "group:"
+	familyPrefix  = "family:"
+	catalogFormat = 1
+
+	manifestPrefix = "_man_"
+	dataPrefix     = "_dat_"
+	groupPartition = "_lg_"
+)
+
+// record builds the batch of a change to the metadata.
+type record struct {
+	partition engine.PartitionID
+	batch     engine.Batch
+	row       []byte
+}
+
+// begin starts a row: what it held before is replaced.
+func (r *record) begin(row string) *record {
+	r.row = []byte(row)
+	r.batch.Add(r.partition, r.row, &cell.Cell{Kind: cell.DeleteRow, Time: cell.TombstoneTime})
+	return r
+}
+
+func (r *record) set(name string, t cell.Type, value []byte) *record {
+	column := cell.AppendColumn(nil, []byte(metaFamily), []byte(name))
+	r.batch.Add(r.partition, r.row, &cell.Cell{Column: column, Time: engine.CommitTime, Type: t, Value: value})
+	return r
+}
+
+func (r *record) text(name, value string) *record { return r.set(name, cell.String, []byte(value)) }
+
+func (r *record) number(name string, value int64) *record {
+	return r.set(name, cell.I64, binary.LittleEndian.AppendUint64(nil, uint64(value)))
+}
+
+func (r *record) flag(name string, value bool) *record {
+	b := []byte{0}
+	if value {
+		b[0] = 1
+	}
+	return r.set(name, cell.Bool, b)
+}
+
+func (r *record) table(data engine.PartitionID) {
+	r.begin(tableRow).number("format", catalogFormat).number("data", int64(data))
+}
+
+func (r *record) group(g group) {
+	r.begin(groupPrefix+g.id).number("partition", int64(g.partition))
+}
+
+func (r *record) family(f *family) {
+	r.begin(familyPrefix+f.name).text("group", f.group).
+		number("ttl_secs", f.gc.TTLSecs).number("version_limit", f.gc.VersionLimit).flag("intersection", f.gc.Intersection).
+		number("since", int64(f.since)).flag("dropped", f.dropped)
+}
+
+func (s *Store) commit(ctx context.Context, r *record) error {
+	_, err := s.db.Commit(ctx, &r.batch)
+	return failure(err)
+}
+
+// load reads the metadata of every table, and drops the partitions of those
+// that were never finished.
+func (s *Store) load() error {
+	unclaimed := make(map[engine.PartitionID]bool)
+	all := s.db.Partitions()
+	for _, p := range all {
+		unclaimed[p.ID] = true
+	}
+	for _, p := range all {
+		name, ok := strings.CutPrefix(p.Name, manifestPrefix)
+		if !ok {
+			continue
+		}
+		t, err := s.loadTable(name, p.ID)
+		if err != nil {
+			return fmt.Errorf("read metadata of table %s: %w", name, err)
+		}
+		if t == nil {
+			continue
+		}
+		for _, id := range t.partitions() {
+			if !unclaimed[id] {
+				return fmt.Errorf("metadata of table %s refers to partition %d, which it does not own", name, id)
+			}
+			delete(unclaimed, id)
+		}
+		s.tables[name] = t
+		if err := s.apply(t, t.schema); err != nil {
+			return err
+		}
+	}
+	var leftover []engine.PartitionID
+	for id := range unclaimed {
+		leftover = append(leftover, id)
+	}
+	if len(leftover) == 0 {
+		return nil
+	}
+	slices.Sort(leftover)
+	return s.db.DropPartitions(leftover...)
+}
+
+// loadTable reads the metadata of one table. It returns nil when the table was
+// never finished.
+func (s *Store) loadTable(name string, id engine.PartitionID) (*table, error) {
+	rows, err := s.readMeta(id)
+	if err != nil || rows[tableRow] == nil {
+		return nil, err
+	}
+	head := rows[tableRow]
+	if v := head.number("format"); v != catalogFormat {
+		return nil, fmt.Errorf("format %d, this program reads %d", v, catalogFormat)
+	}
+	t := &table{name: name, manifest: id, data: engine.PartitionID(head.number("data"))}
+	var groups []group
+	partitions := map[string]engine.PartitionID{"": t.data}
+	for row, m := range rows {
+		if gid, ok := strings.CutPrefix(row, groupPrefix); ok {
+			g := group{id: gid, partition: engine.PartitionID(m.number("partition"))}
+			groups = append(groups, g)
+			partitions[gid] = g.partition
+		}
+	}
+	var families []*family
+	for row, m := range rows {
+		fname, ok := strings.CutPrefix(row, familyPrefix)
+		if !ok {
+			continue
+		}
+		f := m.family(fname)
+		if f.partition, ok = partitions[f.group]; !ok {
+			return nil, fmt.Errorf("family %s is in group %s, which is not there", f.name, f.group)
+		}
+		families = append(families, f)
+	}
+	t.schema = newSchema(s.db.LastSeq(), t.data, families, groups)
+	return t, nil
+}
+
+// meta is a row of metadata: the newest value of each column, by qualifier.
+type meta map[string][]byte
+
+func (m meta) number(name string) int64 {
+	if v := m[name]; len(v) == 8 {
+		return int64(binary.LittleEndian.Uint64(v))
+	}
+	return 0
+}
+
+func (m meta) flag(name string) bool { return len(m[name]) == 1 && m[name][0] == 1 }
+
+func (m meta) family(name string) *family {
+	return &family{
+		name: name, group: string(m["group"]),
+		gc: cell.GC{
+			TTLSecs: m.number("ttl_secs"), VersionLimit: m.number("version_limit"),
+			Intersection: m.flag("intersection"),
+		},
+		since: uint64(m.number("since")), dropped: m.flag("dropped"),
+	}
+}
+
+func (s *Store) readMeta(id engine.PartitionID) (map[string]meta, error) {
+	snap := s.db.NewSnapshot()
+	defer snap.Close()
+	scan, err := snap.Scan(id, engine.ScanOptions{Now: math.MaxInt64})
+	if err != nil {
+		return nil, err
+	}
+	defer scan.Close()
+	rows := make(map[string]meta)
+	for scan.NextRow() {
+		m := make(meta)
+		for cells := scan.Cells(); len(cells) > 0; cells = scan.Cells() {
+			for _, c := range cells {
+				_, qualifier := cell.SplitColumn(c.Column)
+				if _, newer := m[string(qualifier)]; !newer {
+					m[string(qualifier)] = slices.Clone(c.Value)
+				}
+			}
+		}
+		if len(m) > 0 {
+			rows[string(scan.Row())] = m
+		}
+	}
+	return rows, scan.Err()
+}
+
+// apply tells the engine which families the partitions of a table have.
+func (s *Store) apply(t *table, schema *schema) error {
+	for id, policies := range schema.policies {
+		if err := s.db.SetPolicies(id, policies); err != nil {
+			return failure(err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package lsmstore
+
+import (
+	"context"
+	"errors"
+
+	"colonnade/engine"
+	"colonnade/widecol"
+)
+
+var errClosed = widecol.Errorf(widecol.Closed, "closed", "the store is shutting down")
+
+// failure turns an error of the engine into one of the data model.
+func failure(err error) error {
+	var own *widecol.Error
+	switch {
+	case err == nil, errors.As(err, &own),
+		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	}
+	e := describeFailure(err)
+	e.Cause = err
+	return e
+}
+
+func describeFailure(err error) *widecol.Error {
+	var (
+		unknown  *engine.UnknownError
+		readOnly *engine.ReadOnlyError
+		corrupt  *engine.CorruptError
+	)
+	switch {
+	case errors.As(err, &unknown): // first: its cause may be any of the others
+		return widecol.Errorf(widecol.Unknown, "outcome_unknown", "the write failed while it was made durable: it is applied as a whole or not at all")
+	case errors.As(err, &readOnly):
+		return widecol.Errorf(widecol.ReadOnly, "read_only", "the store takes no writes until it is restarted")
+	case errors.As(err, &corrupt):
+		return widecol.Errorf(widecol.Corrupt, "corruption", "stored data is damaged")
+	case errors.Is(err, engine.ErrDiskFull):
+		return widecol.Errorf(widecol.DiskFull, "disk_full", "there is not enough free space on the disk")
+	case errors.Is(err, engine.ErrOverloaded):
+		return widecol.Errorf(widecol.Overloaded, "overloaded", "the store cannot keep up with writes, try again later")
+	case errors.Is(err, engine.ErrTooLarge):
+		return widecol.Errorf(widecol.TooLarge, "request_too_large", "a write takes at most %d bytes", engine.MaxBatch)
+	case errors.Is(err, engine.ErrClosed):
+		return widecol.Errorf(widecol.Closed, "closed", "the store is shutting down")
+	}
+	return widecol.Errorf(widecol.Internal, "internal", "the store failed")
+}

@@ -1,0 +1,105 @@
+package lsmstore
+
+import (
+	"bytes"
+
+	"colonnade/cell"
+	"colonnade/widecol"
+)
+
+// limits applies the limits of a query to a stream of runs of cells, in the
+// order that widecol.Query lays down.
+type limits struct {
+	q *widecol.Query
+
+	seen    int64 // rows with a cell
+	taken   int64 // of those, the ones that stayed in the sample
+	skipped int64 // of those, the ones that the offset passed over
+	rows    int64 // of those, the ones returned
+	cells   int64 // returned in all
+
+	rowDone  bool   // the row has returned what RowCellLimit allows
+	inRow    int64  // cells of the row so far
+	inColumn int64  // cells of the column so far
+	column   []byte // the column of the last cell, when columns are limited
+}
+
+// verdict is what happens to a row.
+type verdict int
+
+const (
+	takeRow verdict = iota
+	passRow
+	endOfRows
+)
+
+func (l *limits) init(q *widecol.Query) { *l = limits{q: q} }
+
+// reached reports whether n has come to a limit.
+func reached(n, limit int64) bool { return limit != widecol.NoLimit && n >= limit }
+
+// exhausted reports whether no further row can be returned.
+func (l *limits) exhausted() bool {
+	return reached(l.rows, l.q.RowLimit) || reached(l.cells, l.q.CellLimit) ||
+		l.q.RowCellLimit == 0 || l.q.ColumnCellLimit == 0
+}
+
+func (l *limits) beginRow() {
+	l.inRow, l.inColumn, l.rowDone = 0, 0, false
+	l.column = l.column[:0]
+}
+
+// cut applies the limits within a row, in place.
+func (l *limits) cut(run []cell.Cell) []cell.Cell {
+	if l.q.ColumnCellLimit != widecol.NoLimit {
+		run = l.cutColumns(run)
+	}
+	if limit := l.q.RowCellLimit; limit != widecol.NoLimit {
+		run = run[:min(int64(len(run)), limit-l.inRow)]
+		l.inRow += int64(len(run))
+		l.rowDone = l.inRow >= limit && len(run) == 0
+	}
+	return run
+}
+
+func (l *limits) cutColumns(run []cell.Cell) []cell.Cell {
+	kept := run[:0]
+	for _, c := range run {
+		if !bytes.Equal(c.Column, l.column) {
+			l.column = append(l.column[:0], c.Column...)
+			l.inColumn = 0
+		}
+		if l.inColumn++; l.inColumn <= l.q.ColumnCellLimit {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+// admit decides about a row that has a cell.
+func (l *limits) admit() verdict {
+	i := l.seen
+	l.seen++
+	if !l.q.Sampled(i, l.taken) {
+		return passRow
+	}
+	l.taken++
+	if l.skipped < l.q.Offset {
+		l.skipped++
+		return passRow
+	}
+	if reached(l.rows, l.q.RowLimit) {
+		return endOfRows
+	}
+	l.rows++
+	return takeRow
+}
+
+// total applies the limit on all cells.
+func (l *limits) total(run []cell.Cell) []cell.Cell {
+	if l.q.CellLimit != widecol.NoLimit {
+		run = run[:min(int64(len(run)), l.q.CellLimit-l.cells)]
+	}
+	l.cells += int64(len(run))
+	return run
+}

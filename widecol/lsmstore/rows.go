@@ -1,0 +1,203 @@
+package lsmstore
+
+import (
+	"bytes"
+	"context"
+	"sort"
+
+	"colonnade/cell"
+	"colonnade/widecol"
+)
+
+// rows implements widecol.Rows: it joins the partitions by row key and applies
+// the limits. A partition holds whole families, so the families of a row come
+// from one partition after the other, in runs.
+type rows struct {
+	ctx    context.Context
+	q      *widecol.Query
+	parts  []part
+	limits limits
+	stats  widecol.Stats
+
+	started bool
+	row     []byte      // the current row
+	cells   []cell.Cell // the current chunk
+	first   bool
+	fresh   bool // the current row has returned no chunk yet
+	err     error
+	done    bool
+}
+
+// checkEvery is how many rows pass between two looks at the context.
+const checkEvery = 64
+
+// Next implements widecol.Rows.
+func (r *rows) Next() bool {
+	for r.err == nil && !r.done {
+		if r.row == nil && !r.nextRow() {
+			break
+		}
+		run := r.nextRun()
+		if run == nil {
+			r.row = nil
+			continue
+		}
+		if run = r.limits.cut(run); len(run) == 0 {
+			if r.limits.rowDone {
+				r.row = nil
+			}
+			continue
+		}
+		if r.fresh && !r.enterRow() {
+			continue
+		}
+		if run = r.limits.total(run); len(run) == 0 {
+			r.done = true
+			break
+		}
+		r.first, r.fresh = r.fresh, false
+		if r.first {
+			r.stats.Rows++
+		}
+		r.stats.Cells += int64(len(run))
+		r.cells = run
+		return true
+	}
+	r.cells = nil
+	return false
+}
+
+// enterRow decides about a row that has turned out to hold a cell: it is
+// returned, or passed over, or the answer is complete without it.
+func (r *rows) enterRow() bool {
+	switch r.limits.admit() {
+	case passRow:
+		r.row = nil
+		return false
+	case endOfRows:
+		r.done = true
+		return false
+	}
+	return true
+}
+
+// nextRow moves to the next row that any partition has.
+func (r *rows) nextRow() bool {
+	if r.limits.exhausted() {
+		r.done = true
+		return false
+	}
+	if r.stats.RowsScanned%checkEvery == 0 {
+		if r.err = r.ctx.Err(); r.err != nil {
+			return false
+		}
+	}
+	var lowest []byte
+	for i := range r.parts {
+		p := &r.parts[i]
+		if (p.at || !r.started) && !r.advance(p) {
+			return false
+		}
+		if p.row != nil && (lowest == nil || bytes.Compare(p.row, lowest) < 0) {
+			lowest = p.row
+		}
+	}
+	r.started = true
+	if lowest == nil {
+		r.done = true
+		return false
+	}
+	for i := range r.parts {
+		p := &r.parts[i]
+		p.at = p.row != nil && bytes.Equal(p.row, lowest)
+		p.cells, p.drained = nil, !p.at
+	}
+	r.row, r.fresh = lowest, true
+	r.limits.beginRow()
+	r.stats.RowsScanned++
+	return true
+}
+
+// advance moves a partition to its next row.
+func (r *rows) advance(p *part) bool {
+	p.row, p.at = nil, false
+	if p.scan.NextRow() {
+		p.row = p.scan.Row()
+		return true
+	}
+	r.err = failure(p.scan.Err())
+	return r.err == nil
+}
+
+// nextRun returns the next cells of the row, all from one partition, or nil at
+// the row's end.
+func (r *rows) nextRun() []cell.Cell {
+	var lowest *part
+	var bound []byte // the first column of another partition
+	for i := range r.parts {
+		p := &r.parts[i]
+		if len(p.cells) == 0 && !p.drained {
+			p.cells = p.scan.Cells()
+			p.drained = len(p.cells) == 0
+		}
+		if p.drained {
+			continue
+		}
+		column := p.cells[0].Column
+		switch {
+		case lowest == nil:
+			lowest = p
+		case bytes.Compare(column, lowest.cells[0].Column) < 0:
+			lowest, bound = p, lowerOf(bound, lowest.cells[0].Column)
+		default:
+			bound = lowerOf(bound, column)
+		}
+	}
+	if lowest == nil {
+		return nil
+	}
+	run := lowest.cells
+	if n := len(run); bound != nil && bytes.Compare(run[n-1].Column, bound) > 0 {
+		run = run[:sort.Search(n, func(i int) bool { return bytes.Compare(run[i].Column, bound) > 0 })]
+	}
+	lowest.cells = lowest.cells[len(run):]
+	return run
+}
+
+func lowerOf(a, b []byte) []byte {
+	if a == nil || bytes.Compare(b, a) < 0 {
+		return b
+	}
+	return a
+}
+
+// First implements widecol.Rows.
+func (r *rows) First() bool { return r.first }
+
+// Row implements widecol.Rows.
+func (r *rows) Row() []byte { return r.row }
+
+// Cells implements widecol.Rows.
+func (r *rows) Cells() []cell.Cell { return r.cells }
+
+// Err implements widecol.Rows.
+func (r *rows) Err() error { return r.err }
+
+// Stats implements widecol.Rows.
+func (r *rows) Stats() widecol.Stats {
+	s := r.stats
+	for i := range r.parts {
+		n := r.parts[i].scan.Scanned()
+		s.CellsScanned += int64(n.Cells)
+		s.BytesScanned += int64(n.Bytes)
+	}
+	return s
+}
+
+// Close implements widecol.Rows.
+func (r *rows) Close() {
+	for i := range r.parts {
+		r.parts[i].scan.Close()
+	}
+	r.parts = nil
+}

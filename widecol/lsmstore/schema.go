@@ -1,0 +1,133 @@
+package lsmstore
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"colonnade/cell"
+	"colonnade/engine"
+	"colonnade/widecol"
+)
+
+// table is an open table.
+type table struct {
+	name     string
+	manifest engine.PartitionID
+	data     engine.PartitionID
+
+	// mu is held for reading while a write is checked against the schema and
+	// committed, and for writing while the schema changes: so no write is under
+	// way then.
+	mu      sync.RWMutex
+	dropped bool
+	schema  *schema
+
+	rows rowLocks
+}
+
+// partitions lists the partitions of the table. mu is held.
+func (t *table) partitions() []engine.PartitionID {
+	ids := []engine.PartitionID{t.manifest, t.data}
+	for _, g := range t.schema.groups {
+		ids = append(ids, g.partition)
+	}
+	return ids
+}
+
+// schema is the families of a table and where they are stored. It is immutable.
+type schema struct {
+	families map[string]*family
+	sorted   []*family // those that are not dropped, by name
+	groups   []group   // by id
+	policies map[engine.PartitionID]*engine.Policies
+}
+
+// family is a column family, or what has to be remembered of a dropped one.
+type family struct {
+	name      string
+	gc        cell.GC
+	group     string // id, empty for none
+	partition engine.PartitionID
+	since     uint64 // see engine.Policy
+	dropped   bool
+}
+
+type group struct {
+	id        string
+	partition engine.PartitionID
+}
+
+// newSchema derives a schema. asOf is as in engine.NewPolicies.
+func newSchema(asOf uint64, data engine.PartitionID, families []*family, groups []group) *schema {
+	s := &schema{
+		families: make(map[string]*family), groups: slices.Clone(groups),
+		policies: make(map[engine.PartitionID]*engine.Policies),
+	}
+	slices.SortFunc(s.groups, func(a, b group) int { return strings.Compare(a.id, b.id) })
+	lists := map[engine.PartitionID]map[string]engine.Policy{data: {}}
+	for _, g := range groups {
+		lists[g.partition] = map[string]engine.Policy{}
+	}
+	for _, f := range families {
+		s.families[f.name] = f
+		if f.dropped {
+			continue
+		}
+		s.sorted = append(s.sorted, f)
+		lists[f.partition][f.name] = engine.Policy{GC: f.gc, Since: f.since}
+	}
+	slices.SortFunc(s.sorted, func(a, b *family) int { return strings.Compare(a.name, b.name) })
+	for id, list := range lists {
+		s.policies[id] = engine.NewPolicies(asOf, list)
+	}
+	return s
+}
+
+// all returns every family, dropped ones included.
+func (s *schema) all() []*family {
+	var list []*family
+	for _, f := range s.families {
+		list = append(list, f)
+	}
+	return list
+}
+
+// family returns a family that exists, nil if there is none.
+func (s *schema) family(name []byte) *family {
+	if f := s.families[string(name)]; f != nil && !f.dropped {
+		return f
+	}
+	return nil
+}
+
+func (s *schema) inGroup(id string) []string {
+	var names []string
+	for _, f := range s.sorted {
+		if f.group == id {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// holding lists the partitions that can hold cells of the filter's columns.
+func (s *schema) holding(columns *cell.Columns) []engine.PartitionID {
+	var ids []engine.PartitionID
+	for _, f := range s.sorted {
+		if columns.Overlaps([]byte(f.name)) && !slices.Contains(ids, f.partition) {
+			ids = append(ids, f.partition)
+		}
+	}
+	return ids
+}
+
+// check reports a family that a filter names and the schema does not have.
+func (s *schema) check(table string, f *widecol.Filter) error {
+	for i, name := range f.Families {
+		if s.family([]byte(name)) == nil {
+			return widecol.UnknownFamily(table, name).At(i)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+// Package lsmstore is the widecol.Store on the engine: the embedded default.
+//
+// A table is three kinds of partition: _man_<table> holds its own metadata as
+// rows, _dat_<table> the families that are in no locality group, and one
+// _lg_<id> the families of each group. A family belongs to exactly one of them,
+// and schema.family is the one place that knows which. A write is one batch over
+// all of them, so it is atomic whatever the grouping.
+//
+// Beyond what widecol.Store promises, a whole Write is atomic, not only each of
+// its rows.
+package lsmstore
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"colonnade/engine"
+	"colonnade/widecol"
+)
+
+// Options configures a Store.
+type Options struct {
+	Dir    string         // the data directory
+	Engine engine.Options // FS and Clock are required
+	// MaxValue is the largest value in bytes. Default and maximum
+	// widecol.MaxValue.
+	MaxValue int
+}
+
+// Store implements widecol.Store.
+type Store struct {
+	db       *engine.DB
+	opt      Options
+	maxValue int
+
+	// calls counts the calls under way, so that Close can wait for them.
+	calls sync.WaitGroup
+
+	mu     sync.RWMutex // guards the fields below
+	closed bool
+	tables map[string]*table
+}
+
+var _ widecol.Store = (*Store)(nil)
+
+// Open opens the store in opt.Dir and creates it if need be. It returns a
+// *vfs.LockedError when another process has it open.
+func Open(opt Options) (*Store, error) {
+	db, err := engine.Open(opt.Dir, opt.Engine)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{db: db, opt: opt, maxValue: opt.MaxValue, tables: make(map[string]*table)}
+	if s.maxValue <= 0 || s.maxValue > widecol.MaxValue {
+		s.maxValue = widecol.MaxValue
+	}
+	if err := s.load(); err != nil {
+		db.Close()
+		return nil, fmt.Errorf("open store %s: %w", opt.Dir, err)
+	}
+	return s, nil
+}
+
+// Health returns why the store takes no writes any more, or nil.
+func (s *Store) Health() error { return s.db.Health() }
+
+// Engine returns the engine below, for its maintenance calls.
+func (s *Store) Engine() *engine.DB { return s.db }
+
+// Close implements widecol.Store.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return errClosed
+	}
+	s.closed = true
+	s.mu.Unlock()
+	s.calls.Wait()
+	return s.db.Close()
+}
+
+// begin notes that a call is under way. Every begin that returns nil is
+// followed by s.calls.Done.
+func (s *Store) begin() error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return errClosed
+	}
+	s.calls.Add(1)
+	return nil
+}
+
+// table returns a table that exists.
+func (s *Store) table(name string) (*table, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if t := s.tables[name]; t != nil {
+		return t, nil
+	}
+	return nil, widecol.UnknownTable(name)
+}
+
+// CacheStats implements widecol.Store.
+func (s *Store) CacheStats() widecol.CacheStats {
+	blocks, bytes := s.db.CacheStats()
+	return widecol.CacheStats{BlockCount: int64(blocks), Bytes: bytes}
+}
+
+// Table implements widecol.Store.
+func (s *Store) Table(ctx context.Context, name string) (widecol.Table, error) {
+	if err := s.begin(); err != nil {
+		return widecol.Table{}, err
+	}
+	defer s.calls.Done()
+	t, err := s.table(name)
+	if err != nil {
+		return widecol.Table{}, err
+	}
+	return s.describe(t)
+}
+
+// Tables implements widecol.Store.
+func (s *Store) Tables(ctx context.Context) ([]widecol.Table, error) {
+	if err := s.begin(); err != nil {
+		return nil, err
+	}
+	defer s.calls.Done()
+	s.mu.RLock()
+	list := slices.SortedFunc(maps.Values(s.tables), func(a, b *table) int { return strings.Compare(a.name, b.name) })
+	s.mu.RUnlock()
+	all := make([]widecol.Table, 0, len(list))
+	for _, t := range list {
+		d, err := s.describe(t)
+		if widecol.KindOf(err) == widecol.NotFound {
+			continue // dropped meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// describe returns the present state of a table.
+func (s *Store) describe(t *table) (widecol.Table, error) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if t.dropped {
+		return widecol.Table{}, widecol.UnknownTable(t.name)
+	}
+	d := widecol.Table{Name: t.name}
+	for _, f := range t.schema.sorted {
+		d.Families = append(d.Families, widecol.Family{Name: f.name, GC: f.gc})
+	}
+	for _, g := range t.schema.groups {
+		d.Groups = append(d.Groups, widecol.Group{ID: g.id, Families: t.schema.inGroup(g.id)})
+	}
+	paths := make(map[engine.PartitionID]engine.PartitionInfo)
+	for _, info := range s.db.Partitions() {
+		paths[info.ID] = info
+	}
+	for _, id := range t.partitions() {
+		stats, err := s.db.Stats(id)
+		if err != nil {
+			return widecol.Table{}, failure(err)
+		}
+		p := widecol.Partition{Name: paths[id].Name, Path: paths[id].Path, Stats: partitionStats(stats)}
+		d.Partitions = append(d.Partitions, p)
+		d.DiskBytes += stats.DiskBytes
+	}
+	return d, nil
+}
+
+func partitionStats(e engine.PartitionStats) widecol.PartitionStats {
+	s := widecol.PartitionStats{
+		Cells: e.Entries, DiskBytes: e.DiskBytes, MemtableBytes: e.MemtableBytes, Err: e.Damage,
+	}
+	for _, l := range e.Levels {
+		s.Levels = append(s.Levels, widecol.LevelStats{Files: l.Files, Bytes: l.Bytes})
+	}
+	return s
+}

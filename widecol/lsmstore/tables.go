@@ -1,0 +1,268 @@
+package lsmstore
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"fmt"
+	"io"
+	"strings"
+
+	"colonnade/widecol"
+)
+
+// CreateTable implements widecol.Store.
+func (s *Store) CreateTable(ctx context.Context, name string, spec widecol.TableSpec) error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	defer s.calls.Done()
+	if err := widecol.CheckTableName(name); err != nil {
+		return err
+	}
+	if err := spec.Check(); err != nil {
+		return err
+	}
+	t := &table{name: name}
+	t.mu.Lock() // nobody gets to use it before it is complete
+	defer t.mu.Unlock()
+	if err := s.reserve(t); err != nil {
+		return err
+	}
+	if err := s.build(ctx, t, spec); err != nil {
+		s.forget(t)
+		return err
+	}
+	return nil
+}
+
+// reserve takes the name of a table.
+func (s *Store) reserve(t *table) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tables[t.name] != nil {
+		return widecol.TableExists(t.name)
+	}
+	s.tables[t.name] = t
+	return nil
+}
+
+// forget gives the name of a table back. t.mu is held.
+func (s *Store) forget(t *table) {
+	t.dropped = true
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tables[t.name] == t {
+		delete(s.tables, t.name)
+	}
+}
+
+// build makes the partitions of a new table and writes its metadata.
+func (s *Store) build(ctx context.Context, t *table, spec widecol.TableSpec) error {
+	names := []string{manifestPrefix + t.name, dataPrefix + t.name}
+	groups := make([]group, len(spec.Groups))
+	for i := range groups {
+		id, err := s.newGroupID()
+		if err != nil {
+			return err
+		}
+		groups[i].id = id
+		names = append(names, groupPartition+id)
+	}
+	ids, err := s.db.CreatePartitions(names...)
+	if err != nil {
+		return failure(err)
+	}
+	t.manifest, t.data = ids[0], ids[1]
+	r := &record{partition: t.manifest}
+	r.table(t.data)
+	members := make(map[string]group)
+	for i := range groups {
+		groups[i].partition = ids[2+i]
+		r.group(groups[i])
+		for _, name := range spec.Groups[i] {
+			members[name] = groups[i]
+		}
+	}
+	var families []*family
+	for _, f := range spec.Families {
+		fam := &family{name: f.Name, gc: f.GC, partition: t.data}
+		if g, ok := members[f.Name]; ok {
+			fam.group, fam.partition = g.id, g.partition
+		}
+		families = append(families, fam)
+		r.family(fam)
+	}
+	if err := s.commit(ctx, r); err != nil {
+		if widecol.KindOf(err) != widecol.Unknown {
+			s.db.DropPartitions(ids...) // if it fails, the next open does it
+		}
+		return err
+	}
+	t.schema = newSchema(s.db.LastSeq(), t.data, families, groups)
+	return s.apply(t, t.schema)
+}
+
+// newGroupID makes an identifier that is not used twice: 80 random bits.
+func (s *Store) newGroupID() (string, error) {
+	var b [10]byte
+	source := s.opt.Engine.Rand
+	if source == nil {
+		source = rand.Reader
+	}
+	if _, err := io.ReadFull(source, b[:]); err != nil {
+		return "", failure(fmt.Errorf("choose locality group id: %w", err))
+	}
+	return strings.ToLower(base32.StdEncoding.EncodeToString(b[:])), nil
+}
+
+// DropTable implements widecol.Store.
+func (s *Store) DropTable(ctx context.Context, name string) error {
+	return s.change(name, func(t *table) error {
+		if err := s.db.DropPartitions(t.partitions()...); err != nil {
+			return failure(err)
+		}
+		s.forget(t)
+		return nil
+	})
+}
+
+// change runs f while nothing else happens to a table.
+func (s *Store) change(name string, f func(t *table) error) error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	defer s.calls.Done()
+	t, err := s.table(name)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.dropped {
+		return widecol.UnknownTable(name)
+	}
+	return f(t)
+}
+
+// CreateFamilies implements widecol.Store.
+func (s *Store) CreateFamilies(ctx context.Context, name string, families []widecol.Family, grouped bool) error {
+	if len(families) == 0 {
+		return widecol.Errorf(widecol.Invalid, "empty_column_families", "column_families must list at least one column family")
+	}
+	if err := (widecol.TableSpec{Families: families}).Check(); err != nil {
+		return err
+	}
+	return s.change(name, func(t *table) error {
+		for i, f := range families {
+			if t.schema.family([]byte(f.Name)) != nil {
+				return widecol.FamilyExists(name, f.Name).At(i)
+			}
+		}
+		home := group{partition: t.data}
+		groups := t.schema.groups
+		if grouped {
+			g, err := s.newGroup()
+			if err != nil {
+				return err
+			}
+			home, groups = g, append(groups[:len(groups):len(groups)], g)
+		}
+		return s.addFamilies(ctx, t, families, home, groups)
+	})
+}
+
+// newGroup makes the partition of a new locality group.
+func (s *Store) newGroup() (group, error) {
+	id, err := s.newGroupID()
+	if err != nil {
+		return group{}, err
+	}
+	ids, err := s.db.CreatePartitions(groupPartition + id)
+	if err != nil {
+		return group{}, failure(err)
+	}
+	return group{id: id, partition: ids[0]}, nil
+}
+
+func (s *Store) addFamilies(ctx context.Context, t *table, families []widecol.Family, home group, groups []group) error {
+	r := &record{partition: t.manifest}
+	if home.id != "" {
+		r.group(home)
+	}
+	all := t.schema.families
+	next := make([]*family, 0, len(all)+len(families))
+	for _, f := range families {
+		fam := &family{name: f.Name, gc: f.GC, group: home.id, partition: home.partition}
+		if all[f.Name] != nil { // dropped: its cells may still be there
+			fam.since = s.db.LastSeq()
+		}
+		next = append(next, fam)
+		r.family(fam)
+	}
+	for _, f := range all {
+		if !listed(families, f.name) {
+			next = append(next, f)
+		}
+	}
+	if err := s.commit(ctx, r); err != nil {
+		if home.id != "" && widecol.KindOf(err) != widecol.Unknown {
+			s.db.DropPartitions(home.partition) // if it fails, the next open does it
+		}
+		return err
+	}
+	return s.adopt(t, next, groups)
+}
+
+func listed(families []widecol.Family, name string) bool {
+	for _, f := range families {
+		if f.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// adopt makes a new schema the table's. No write is under way.
+func (s *Store) adopt(t *table, families []*family, groups []group) error {
+	t.schema = newSchema(s.db.LastSeq(), t.data, families, groups)
+	return s.apply(t, t.schema)
+}
+
+// SetGC implements widecol.Store.
+func (s *Store) SetGC(ctx context.Context, name, familyName string, gc widecol.GC) error {
+	if err := widecol.CheckGC(gc); err != nil {
+		return err
+	}
+	return s.alter(ctx, name, familyName, func(f *family) { f.gc = gc })
+}
+
+// DropFamily implements widecol.Store. The family's partition stays, also when
+// it was the last of its locality group.
+func (s *Store) DropFamily(ctx context.Context, name, familyName string) error {
+	return s.alter(ctx, name, familyName, func(f *family) { f.dropped = true })
+}
+
+// alter changes one family of a table.
+func (s *Store) alter(ctx context.Context, name, familyName string, edit func(*family)) error {
+	return s.change(name, func(t *table) error {
+		old := t.schema.family([]byte(familyName))
+		if old == nil {
+			return widecol.UnknownFamily(name, familyName)
+		}
+		changed := *old
+		edit(&changed)
+		r := &record{partition: t.manifest}
+		r.family(&changed)
+		if err := s.commit(ctx, r); err != nil {
+			return err
+		}
+		next := []*family{&changed}
+		for _, f := range t.schema.families {
+			if f != old {
+				next = append(next, f)
+			}
+		}
+		return s.adopt(t, next, t.schema.groups)
+	})
+}

@@ -1,0 +1,92 @@
+package lsmstore
+
+import (
+	"context"
+
+	"colonnade/cell"
+	"colonnade/engine"
+	"colonnade/widecol"
+)
+
+// view implements widecol.View.
+type view struct {
+	store  *Store
+	table  *table
+	schema *schema
+	snap   *engine.Snapshot
+	now    int64
+}
+
+// View implements widecol.Store.
+func (s *Store) View(ctx context.Context, name string) (widecol.View, error) {
+	if err := s.begin(); err != nil {
+		return nil, err
+	}
+	t, err := s.table(name)
+	if err == nil {
+		t.mu.RLock()
+		defer t.mu.RUnlock()
+		if t.dropped {
+			err = widecol.UnknownTable(name)
+		}
+	}
+	if err != nil {
+		s.calls.Done()
+		return nil, err
+	}
+	return openView{s.newView(t)}, nil
+}
+
+// newView opens a view. t.mu is held.
+func (s *Store) newView(t *table) *view {
+	return &view{store: s, table: t, schema: t.schema, snap: s.db.NewSnapshot(), now: s.opt.Engine.Clock.Now()}
+}
+
+// Close implements widecol.View.
+func (v *view) Close() { v.snap.Close() }
+
+// openView is a view that counts as a call until it is closed.
+type openView struct{ *view }
+
+func (v openView) Close() {
+	v.view.Close()
+	v.store.calls.Done()
+}
+
+// fillRows is the largest number of rows of a query whose blocks go into the
+// cache: a larger scan would push out what others need.
+const fillRows = 4096
+
+// Scan implements widecol.View.
+func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error) {
+	if err := v.schema.check(v.table.name, &q.Filter); err != nil {
+		return nil, err
+	}
+	columns := q.Filter.Columns
+	ids := v.schema.holding(columns)
+	r := &rows{ctx: ctx, q: q}
+	r.limits.init(q)
+	r.stats.Partitions = int64(len(ids))
+	single := len(q.End) == len(q.Start)+1
+	for _, id := range ids {
+		scan, err := v.snap.Scan(id, engine.ScanOptions{
+			Start: q.Start, End: q.End, Columns: columns, Policies: v.schema.policies[id], Now: v.now,
+			KeysOnly: q.KeysOnly, Fill: single || q.RowLimit != widecol.NoLimit && q.RowLimit <= fillRows,
+		})
+		if err != nil {
+			r.Close()
+			return nil, failure(err)
+		}
+		r.parts = append(r.parts, part{scan: scan})
+	}
+	return r, nil
+}
+
+// part is a query's way through one partition.
+type part struct {
+	scan    *engine.Scan
+	row     []byte      // nil when there is none left
+	at      bool        // it has the row that the query is at
+	cells   []cell.Cell // of that row, not returned yet
+	drained bool        // it has no more cells of that row
+}
