@@ -1,0 +1,99 @@
+package kill9
+
+import (
+	"strings"
+	"testing"
+)
+
+// story is a row of attempts and what a restart then shows.
+type story struct {
+	name    string
+	tell    func(h *history) error
+	present map[string]int64
+	want    string // part of the error, "" for none
+}
+
+func write(h *history, o outcome, version int64, rows ...string) *attempt {
+	a := &attempt{version: version, rows: rows}
+	h.begin(a)
+	if o != unknown {
+		h.end(a, o)
+	}
+	return a
+}
+
+func remove(h *history, o outcome, version int64, row string) {
+	a := &attempt{version: version, rows: []string{row}, deletes: true}
+	h.begin(a)
+	if o != unknown {
+		h.end(a, o)
+	}
+}
+
+func TestHistory(t *testing.T) {
+	tests := []story{
+		{"nothing", func(*history) error { return nil }, nil, ""},
+		{"acked and there", func(h *history) error { write(h, acked, 1, "a"); return nil }, map[string]int64{"a": 1}, ""},
+		{"acked and lost", func(h *history) error { write(h, acked, 1, "a"); return nil }, nil, "row a has version 0, possible are [1]"},
+		{"acked and gone back", func(h *history) error { write(h, acked, 1, "a"); write(h, acked, 2, "a"); return nil }, map[string]int64{"a": 1}, "possible are [2]"},
+		{"unknown and there", func(h *history) error { write(h, acked, 1, "a"); write(h, unknown, 2, "a"); return nil }, map[string]int64{"a": 2}, ""},
+		{"unknown and absent", func(h *history) error { write(h, acked, 1, "a"); write(h, unknown, 2, "a"); return nil }, map[string]int64{"a": 1}, ""},
+		{"refused and there", func(h *history) error { write(h, acked, 1, "a"); write(h, refused, 2, "a"); return nil }, map[string]int64{"a": 2}, "possible are [1]"},
+		{"never sent", func(*history) error { return nil }, map[string]int64{"a": 7}, "possible are [0]"},
+		{"deleted and there", func(h *history) error { write(h, acked, 1, "a"); remove(h, acked, 2, "a"); return nil }, map[string]int64{"a": 1}, "possible are [0]"},
+		{"perhaps deleted", func(h *history) error { write(h, acked, 1, "a"); remove(h, unknown, 2, "a"); return nil }, nil, ""},
+		{"in part", func(h *history) error { write(h, unknown, 1, "a", "b"); return nil }, map[string]int64{"b": 1}, "in part, to row b and not to row a"},
+		{"whole", func(h *history) error { write(h, unknown, 1, "a", "b"); return nil }, map[string]int64{"a": 1, "b": 1}, ""},
+		{"read and lost", func(h *history) error { write(h, unknown, 1, "a"); return h.read("a", 1, false) }, nil, "possible are [1]"},
+		{"read and there", func(h *history) error { write(h, unknown, 1, "a"); return h.read("a", 1, false) }, map[string]int64{"a": 1}, ""},
+		{"read what nobody wrote", func(h *history) error { return h.read("a", 1, false) }, nil, "nobody wrote"},
+		{"read what was refused", func(h *history) error { write(h, refused, 1, "a"); return h.read("a", 1, false) }, nil, "nobody wrote"},
+		{"own write not read", func(h *history) error {
+			write(h, acked, 1, "a")
+			write(h, acked, 2, "a")
+			return h.read("a", 1, true)
+		}, nil, "of its row a, possible are [2]"},
+		{"what a restart has hidden comes back", func(h *history) error {
+			write(h, acked, 1, "a")
+			write(h, unknown, 2, "a")
+			return h.verify(map[string]int64{"a": 1})
+		}, map[string]int64{"a": 2}, "possible are [1]"},
+		{"what a restart has shown is lost", func(h *history) error {
+			write(h, unknown, 2, "a")
+			return h.verify(map[string]int64{"a": 2})
+		}, nil, "possible are [2]"},
+	}
+	for _, test := range tests {
+		h := newHistory()
+		err := test.tell(h)
+		if err == nil {
+			err = h.verify(test.present)
+		}
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
+		}
+	}
+}
+
+func TestRowVersion(t *testing.T) {
+	whole := func(version int64) map[string]string {
+		values := make(map[string]string)
+		for _, g := range groups {
+			values[g] = value("a", version, g)
+		}
+		return values
+	}
+	if v, err := rowVersion("a", whole(7)); v != 7 || err != nil {
+		t.Errorf("a good row has version %d, %v, want 7", v, err)
+	}
+	mixed, short, foreign, more := whole(7), whole(7), whole(7), whole(7)
+	mixed["gb"] = value("a", 8, "gb")
+	delete(short, "gc")
+	foreign["ga"] = value("a", 7, "gb")
+	more["gd"] = "7"
+	for name, values := range map[string]map[string]string{"mixed": mixed, "short": short, "foreign": foreign, "more": more, "of another row": {"ga": value("b", 7, "ga")}} {
+		if _, err := rowVersion("a", values); err == nil {
+			t.Errorf("a row that is %s was taken for good", name)
+		}
+	}
+}
