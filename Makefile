@@ -1,0 +1,42 @@
+# The commands of this project. `make run` and `make test` need nothing but Go.
+
+GO      ?= go
+BINARY  := bin/colonnade
+# How long `make fuzz` tries each target.
+FUZZTIME ?= 10s
+# What `make race` is about: packages with goroutines of their own. The others
+# are pure functions of their input, and slow under the race detector.
+RACE := ./cmd/... ./engine/... ./memtable/... ./server/... ./sstable/... ./vfs/... ./widecol/lsmstore/...
+
+.PHONY: help run build test race vet lint fuzz bench clean
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
+
+run: build ## Build and serve on 127.0.0.1:9876, with the data in ./colonnade-data
+	$(BINARY) serve
+
+build: ## Build bin/colonnade
+	$(GO) build -trimpath -o $(BINARY) ./cmd/colonnade
+
+test: ## Run all tests
+	$(GO) test ./...
+
+race: ## Run the tests of concurrent packages under the race detector (needs a C compiler)
+	$(GO) test -race -short $(RACE)
+
+vet: ## Look for suspicious code, and code that gofmt would change
+	$(GO) vet ./...
+	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
+
+lint: ## Run staticcheck, in the version that .ci/lint/go.mod names
+	$(GO) tool -modfile=.ci/lint/go.mod staticcheck ./...
+
+fuzz: ## Try each fuzz target for FUZZTIME
+	.ci/fuzz $(FUZZTIME)
+
+bench: ## Run all benchmarks
+	$(GO) test -run '^$$' -bench . ./...
+
+clean: ## Remove what was built; the data stays
+	rm -rf bin
