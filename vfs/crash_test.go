@@ -484,6 +484,27 @@ func TestCrashTwice(t *testing.T) {
 	wantDump(t, "second", m.Crash(AllButOne(0), 0), "b=xyzuv56789 e=")
 }
 
+// An image keeps what is durable in it apart from what is written to it.
+func TestCrashImageOverwritten(t *testing.T) {
+	for _, model := range []Model{KeepAll, DropAll, Prefix(5, 1), AllButOne(4), OnlyOne(0), Subset, Garbage} {
+		im := script(t).Crash(model, 3)
+		name := ""
+		for _, n := range []string{"/a", "/b"} {
+			if s := get(im, n); s != "<none>" {
+				name = n
+			}
+		}
+		want := get(im, name)
+		f, err := im.Reuse(name, "/new")
+		must(t, err)
+		must(t, im.SyncDir("/"))
+		writeTo(t, f, "####")
+		if got := get(im.Crash(DropAll, 0), "/new"); got != want {
+			t.Errorf("%v: durable after an overwrite: got %q, want %q", model, got, want)
+		}
+	}
+}
+
 // After the process has ended, readers see what a later loss of power takes.
 func TestClone(t *testing.T) {
 	m := script(t)
@@ -538,6 +559,20 @@ func TestFingerprint(t *testing.T) {
 	if a.Fingerprint() != b.Fingerprint() {
 		t.Error("zeros that were written and zeros that never were differ")
 	}
+	must(t, a.MkdirAll("/d/e"))
+	must(t, b.MkdirAll("/d"))
+	if a.Fingerprint() == b.Fingerprint() {
+		t.Error("an empty directory makes no difference")
+	}
+	must(t, b.MkdirAll("/d/e"))
+	if a.Fingerprint() != b.Fingerprint() {
+		t.Error("the same directories, made one by one, differ")
+	}
+	put(t, a, "/c", "c")
+	put(t, b, "/c", "c\x00")
+	if a.Fingerprint() == b.Fingerprint() {
+		t.Error("a zero more at the end of a file makes no difference")
+	}
 }
 
 func TestCapacity(t *testing.T) {
@@ -582,6 +617,10 @@ func TestCapacity(t *testing.T) {
 	must(t, m.Rename("/e", "/d"))
 	if got := freeOf(t, m); got != 5 {
 		t.Errorf("free after a rename over a file: got %d, want 5", got)
+	}
+	must(t, m.Rename("/d", "/d"))
+	if got := freeOf(t, m); got != 5 {
+		t.Errorf("free after a rename of a file to its own name: got %d, want 5", got)
 	}
 	m.SetCapacity(100)
 	if got := freeOf(t, m); got != 95 {

@@ -336,11 +336,17 @@ func TestLock(t *testing.T) {
 		if want := (LockedError{Name: name, PID: syscall.Getpid()}); *locked != want {
 			t.Errorf("second Lock: got %+v, want %+v", *locked, want)
 		}
+		if got, want := err.Error(), fmt.Sprintf("lock %s: held by process %d", name, syscall.Getpid()); got != want {
+			t.Errorf("second Lock: got error %q, want %q", got, want)
+		}
 		must(t, held.Close())
 		held, err = fsys.Lock(name)
 		must(t, err)
 		must(t, held.Close())
 		wantList(t, fsys, dir, "LOCK")
+		wantIs(t, "second Close of a lock", held.Close(), fs.ErrClosed)
+		_, err = fsys.Lock(dir)
+		wantIs(t, "Lock of a directory", err, syscall.EISDIR)
 		_, err = fsys.Lock(path.Join(dir, "none", "LOCK"))
 		wantIs(t, "Lock in a missing directory", err, fs.ErrNotExist)
 	})

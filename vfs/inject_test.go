@@ -263,3 +263,43 @@ func TestInjectNested(t *testing.T) {
 		t.Errorf("operations: got %d inner, %d outer, want one more", inner.Ops(), outer.Ops())
 	}
 }
+
+// The hook of a Mem is called for the kinds that Changes names.
+func TestChanges(t *testing.T) {
+	for kind := OpCreate; kind <= OpClose; kind++ {
+		m := NewMem()
+		must(t, m.MkdirAll("/d"))
+		put(t, m, "/d/a", "abcdef")
+		w := create(t, m, "/d/w", "1234")
+		r, err := m.Open("/d/a")
+		must(t, err)
+		hooked := false
+		m.SetHook(func(op Op, done bool) {
+			hooked = true
+			if op.Kind != kind {
+				t.Errorf("hook of %v: got %v", kind, op)
+			}
+		})
+		if _, err := operate(kind, m, w, r); err != nil {
+			t.Errorf("%v: %v", kind, err)
+		}
+		if kind.Changes() != hooked {
+			t.Errorf("%v: got Changes %v, want %v", kind, kind.Changes(), hooked)
+		}
+	}
+}
+
+// Without the help of a Mem a failed sync either happens or does not; the data
+// is there to read in any case.
+func TestInjectSyncOnOS(t *testing.T) {
+	for _, effect := range []Effect{None, Half, Full} {
+		dir := t.TempDir()
+		fsys := Inject(OS, (&Failure{Fault: Fault{Err: syscall.EIO, Effect: effect}, Sticky: true,
+			Match: func(op Op) bool { return op.Kind == OpSync || op.Kind == OpSyncDir }}).Rule)
+		f := create(t, fsys, dir+"/a", "abc")
+		wantIs(t, "Sync", f.Sync(), syscall.EIO)
+		wantIs(t, "SyncDir", fsys.SyncDir(dir), syscall.EIO)
+		must(t, f.Close())
+		wantContent(t, fsys, dir+"/a", "abc")
+	}
+}

@@ -157,6 +157,19 @@ func TestMemAgainstOracle(t *testing.T) {
 	}
 }
 
+// The caller may use its buffer again as soon as Write has returned.
+func TestWriteKeepsNothing(t *testing.T) {
+	m := NewMem()
+	f, err := m.Create("/a")
+	must(t, err)
+	p := []byte("abc")
+	_, err = f.Write(p)
+	must(t, err)
+	copy(p, "###")
+	wantContent(t, m, "/a", "abc")
+	wantDump(t, "create and write", m.Crash(Prefix(2, 0), 0), "a=abc")
+}
+
 // After a failed sync the data is there to read, but no later sync saves it.
 func TestFailedSync(t *testing.T) {
 	for _, test := range []struct {

@@ -74,11 +74,12 @@ func TestOSSpecialFiles(t *testing.T) {
 	}
 }
 
-const lockVariable = "VFS_TEST_LOCK"
+// childVariable is set, to a file name, in a process that a test starts.
+const childVariable = "VFS_TEST_FILE"
 
 // TestOSLockHolder is the other process of TestOSLockProcesses.
 func TestOSLockHolder(t *testing.T) {
-	name := os.Getenv(lockVariable)
+	name := os.Getenv(childVariable)
 	if name == "" {
 		t.Skip("runs as a child only")
 	}
@@ -93,7 +94,7 @@ func TestOSLockProcesses(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "LOCK")
 	must(t, os.WriteFile(name, []byte("12345678901234567890"), 0o600))
 	child := exec.Command(os.Args[0], "-test.run=^TestOSLockHolder$")
-	child.Env = append(os.Environ(), lockVariable+"="+name)
+	child.Env = append(os.Environ(), childVariable+"="+name)
 	stdin, err := child.StdinPipe()
 	must(t, err)
 	defer stdin.Close()
@@ -144,20 +145,24 @@ func TestLockedErrorUnknownHolder(t *testing.T) {
 // A file longer than the system allows ends in a short write and an error, not
 // in silence.
 func TestOSShortWrite(t *testing.T) {
-	if os.Getenv(lockVariable) == "" {
+	if os.Getenv(childVariable) == "" {
 		name := filepath.Join(t.TempDir(), "a")
 		child := exec.Command(os.Args[0], "-test.run=^TestOSShortWrite$")
-		child.Env = append(os.Environ(), lockVariable+"="+name)
+		child.Env = append(os.Environ(), childVariable+"="+name)
 		if out, err := child.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		return
 	}
-	limit := syscall.Rlimit{Cur: 1000, Max: 1000}
-	must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit))
-	f, err := OS.Create(os.Getenv(lockVariable))
+	var limit syscall.Rlimit
+	must(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit))
+	lower := limit
+	lower.Cur = 1000
+	must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &lower))
+	f, err := OS.Create(os.Getenv(childVariable))
 	must(t, err)
 	n, err := f.Write(make([]byte, 1500))
+	must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit))
 	if n != 1000 {
 		t.Errorf("write of 1500 bytes where 1000 fit: got %d", n)
 	}
