@@ -14,10 +14,10 @@ import (
 //	|  number of the chunk |  offset in units of 8 bytes  |
 //	+----------------------+------------------------------+
 //
-// Chunk numbers start at 1. There are 32,767 of them, and a chunk that is left
-// for the next has at least 768 KiB in use once they have reached full size, and
-// one of a single allocation has more than 256 KiB: so an arena holds 8 GiB at
-// the very least.
+// Chunk numbers start at 1, so there are 32,767. Once chunks have their full
+// size, one is left for the next with at least 3/4 of it in use, and one of a
+// single allocation has more than 256 KiB: an arena holds almost 8 GiB in the
+// worst case, and up to 32.
 type ref uint32
 
 const (

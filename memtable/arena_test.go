@@ -123,6 +123,24 @@ func TestArenaConcurrent(t *testing.T) {
 	}
 }
 
+// The last chunk number is good, and there is none after it.
+func TestArenaLimit(t *testing.T) {
+	for _, size := range []int{unit, maxShared + unit} {
+		a := new(arena)
+		chunks := make([]unsafe.Pointer, maxChunks-1)
+		a.chunks.Store(&chunks)
+		take(t, a, size, 1).intact(t)
+		var got any
+		func() {
+			defer func() { got = recover() }()
+			a.alloc(maxShared + unit)
+		}()
+		if got != "memtable: table is full" {
+			t.Errorf("one chunk too many: got panic %v, want one that says so", got)
+		}
+	}
+}
+
 // Entries of every size around the ends of chunks, and around the sizes from
 // which on values lie apart and have chunks of their own.
 func TestEntrySizes(t *testing.T) {

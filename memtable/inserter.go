@@ -74,14 +74,13 @@ func (in *Inserter) addEntry(c *cell.Cell) {
 	if height > lowHeight && l.high == nil {
 		l.high = in.growHead()
 	}
-	n, p := a.newEntry(height, c)
-	r, added := in.cells.insert(&l, &k, r, n, height)
-	if !added {
-		in.cells.prev[0] = r
-		(*entryNode)(a.at(r)).value.Store((*entryNode)(p).value.Load())
-		return
+	// Where another goroutine adds an entry at the same place at this moment,
+	// either may be the one that counts, and theirs is linked.
+	r, added := in.cells.insert(&l, &k, r, a.newEntry(height, c), height)
+	in.cells.prev[0] = r
+	if added {
+		in.table.entries.Add(1)
 	}
-	in.table.entries.Add(1)
 }
 
 // growHead gives the row at hand its upper head.

@@ -9,36 +9,36 @@ import (
 	"colonnade/cell"
 )
 
-// Rows and entries are nodes of one shape. The pointer or ref to a node points
-// at its fixed part; the links of the levels lie below it, as many as the node
-// is high, so that everything has a fixed distance and the height need not be
-// stored:
+// Rows and entries are nodes of one shape: a fixed part, the key above it and
+// the tower of links below, one for each level that the node is on. A ref or
+// pointer to a node means its fixed part, so everything lies at a fixed distance
+// and the height need not be stored.
 //
-//	              tower, 4 bytes each          fixed part, 24 bytes
-//	+------------+-----+--------+--------+----------+----------+--------+-------+----------
-//	| level h-1  | ... | level 1| level 0|   time   | sequence | length | value | column ...   an entry
-//	+------------+-----+--------+--------+----------+----------+--------+-------+----------
-//	| level h-1  | ... | level 1| level 0| entries: levels 3–0 | length | tall  | row key ...  a row
-//	+------------+-----+--------+--------+----+----+----+----+--------+-------+----------
-//	                                     ^                     ^
-//	                                     node                  lowHead
+//	       tower (4 each)                 fixed part (24)
+//	+-----+---------+---------+----------+----------+--------+-------+------------+--------+
+//	| ... | level 1 | level 0 | time     | sequence | length | value | column     | record |  entry
+//	+-----+---------+---------+----------+----------+--------+-------+------------+--------+
+//	| ... | level 1 | level 0 | entries, levels 3–0 | length | tall  | row key    |           row
+//	+-----+---------+---------+---------------------+--------+-------+------------+
+//	                          ^                     ^
+//	                          node                  lowHead
 //
-// length is that of the key that follows. A tower of odd height has 4 unused
-// bytes at its far end. A row's links to its first entries look like a
-// tower below lowHead; the levels above, which only wide rows need, are a tower
-// of its own, made when the first entry is that high:
+// length is that of the key, which is padded to 8 bytes; a tower of odd height
+// is padded at its far end. A row's links to its first entries are a tower
+// below lowHead. The upper levels, which only wide rows need, are a tower by
+// itself, made when the first entry is that high:
 //
 //	+----------+-----+---------+--------------------+
 //	| level 11 | ... | level 4 | levels 3–0, unused |
 //	+----------+-----+---------+--------------------+
-//	                                                 ^ tall
+//	                                                ^ tall
 //
-// What an entry holds is a record, at first right behind its column (rounded
-// up to 8 bytes), except a large one, and anywhere after a replacement:
+// What an entry holds is a record. At first it follows the column, unless it is
+// large; that of a replacement is anywhere.
 //
-//	+------------+----------+----------+----------+-----------
-//	| length (4) | kind (1) | type (1) | 0 (2)    | value ...
-//	+------------+----------+----------+----------+-----------
+//	+------------+----------+----------+-------+-----------+
+//	| length (4) | kind (1) | type (1) | 0 (2) | value ... |
+//	+------------+----------+----------+-------+-----------+
 type entryNode struct {
 	time   int64
 	seq    uint64
@@ -124,7 +124,7 @@ func (a *arena) newNode(height int, k []byte, extra int) (ref, unsafe.Pointer) {
 }
 
 // newEntry allocates the node of an entry, with its record.
-func (a *arena) newEntry(height int, c *cell.Cell) (ref, unsafe.Pointer) {
+func (a *arena) newEntry(height int, c *cell.Cell) ref {
 	column := roundUp(len(c.Column))
 	size := recordSize + roundUp(len(c.Value))
 	apart := column+size > maxShared/2 // a large value would spread the nodes
@@ -138,12 +138,12 @@ func (a *arena) newEntry(height int, c *cell.Cell) (ref, unsafe.Pointer) {
 	n.seq = c.Seq
 	if apart {
 		n.value.Store(uint32(a.newRecord(c)))
-		return r, p
+		return r
 	}
 	at := nodeSize + column
 	(*record)(unsafe.Add(p, at)).set(c)
 	n.value.Store(uint32(r) + uint32(at/unit))
-	return r, p
+	return r
 }
 
 // newRecord allocates the record of an entry.

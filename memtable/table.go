@@ -18,6 +18,8 @@
 // which mostly share few rows, are linked in next to each other.
 //
 // Rows ascend by key. Entries of a row are in the order of cell.Cell.Compare.
+// Readers get all of them, tombstones included, whatever their sequence: what a
+// snapshot may see is decided above.
 //
 // # Invariants
 //
@@ -50,9 +52,9 @@ import (
 
 // Table is a sorted set of entries. All methods are safe for concurrent use.
 //
-// A table can hold at least 8 GiB, whatever the sizes of its entries, and a row
-// key, column or value just under 4 GiB. Owners freeze tables at a small
-// fraction of that; Add panics at the limit.
+// A table can hold 7 GiB, whatever the sizes of its entries, and a row key,
+// column or value almost 4 GiB. Owners freeze tables at a small fraction of
+// that. Add panics at the limit.
 type Table struct {
 	rowsHead struct {
 		tower [maxHeight]atomic.Uint32
