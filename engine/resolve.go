@@ -110,22 +110,28 @@ func (r *resolver) bury(c *cell.Cell) {
 
 // enter moves to the column of the next entry, if that is another one.
 func (r *resolver) enter(column []byte) {
-	newFamily, newColumn := r.place.enter(column)
-	if newFamily {
-		r.familyFloor = r.rowFloor
-		switch {
-		case !r.family.listed:
-			r.familyFloor = hidden
-		case r.family.policy.Since > 0:
-			r.familyFloor = max(r.rowFloor, r.family.policy.Since+1)
-		}
+	if r.stays(column) {
+		return
 	}
-	if newColumn {
-		r.decided, r.newer = undecided, 0
-		r.floor = r.familyFloor
-		if r.columns != nil && !r.columns.Contains(column) {
-			r.floor = hidden
-		}
+	if r.family == nil || !r.family.has(column) {
+		r.enterFamily(column)
+	}
+	r.decided, r.newer = undecided, 0
+	r.floor = r.familyFloor
+	if r.columns != nil && !r.columns.Contains(column) {
+		r.floor = hidden
+	}
+}
+
+// enterFamily moves to the family of a column.
+func (r *resolver) enterFamily(column []byte) {
+	r.family = r.find(column)
+	r.familyFloor = r.rowFloor
+	switch {
+	case !r.family.listed:
+		r.familyFloor = hidden
+	case r.family.policy.Since > 0:
+		r.familyFloor = max(r.rowFloor, r.family.policy.Since+1)
 	}
 }
 
@@ -178,29 +184,18 @@ func identical(a, b []byte) bool {
 	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
 }
 
-// enter moves to a column, or to the tombstone of a family, and reports whether
-// that is in another family, and another column, than the entry before.
-func (p *place) enter(column []byte) (newFamily, newColumn bool) {
-	if p.column != nil && bytes.Equal(column, p.column) {
-		p.column = column
-		return false, false
-	}
+// stays moves to the column of the next entry and reports whether it is the
+// one before. Neighbours mostly differ in length or in the last byte, if at all.
+func (p *place) stays(column []byte) bool {
+	n := len(column)
+	same := n == len(p.column) && n > 0 && column[n-1] == p.column[n-1] && bytes.Equal(column, p.column)
 	p.column = column
-	if p.family != nil && p.family.has(column) {
-		return false, true
-	}
-	p.family = p.find(column)
-	return true, true
+	return same
 }
 
-// has reports whether a column, or the tombstone of a family, is in the family.
-func (f *family) has(column []byte) bool {
-	n := len(f.prefix)
-	if len(column) >= n {
-		return bytes.Equal(column[:n], f.prefix)
-	}
-	return bytes.Equal(column, f.prefix[:n-1])
-}
+// has reports whether a column is in the family. It does not know the column of
+// the family's tombstone: that comes first, when find has to be asked anyway.
+func (f *family) has(column []byte) bool { return bytes.HasPrefix(column, f.prefix) }
 
 // find returns the family of a column.
 func (p *place) find(column []byte) *family {
