@@ -34,7 +34,7 @@
 //	+--------+--------+------+--------+-----+--------+---------+--------+
 //	  4        4        1      8        8     8        n         4
 //
-//	crc32c   CRC-32 (Castagnoli) of the store's id and the bytes 4 to 33+n
+//	crc32c   CRC-32 (Castagnoli) of the bytes 4 to 33+n
 //	length   n, the length of the payload
 //	type     1 header, 2 batch, 3 seal, 4 final seal
 //	number   of the segment; a store gives each number once, from 1
@@ -44,9 +44,8 @@
 //	         record was made; never beyond the record itself
 //	crc32    CRC-32 (IEEE) of the same bytes as crc32c
 //
-// The payload of the header record, the only record whose checksums leave out
-// the store's id (it is inside, so that a segment of another store is named as
-// such rather than taken for an empty one):
+// The payload of a batch is scrambled with a pattern that the store's id and
+// the segment's number give (see pad). That of the header record is not:
 //
 //	0       8         12      16     24         40
 //	+-------+---------+-------+------+----------+
@@ -54,48 +53,53 @@
 //	+-------+---------+-------+------+----------+
 //	  8       4         4       8      16
 //
-//	version  1; a newer one is refused. The layout up to here never changes
+//	version  1; a newer one is refused. Nothing up to here ever changes
 //	flags    bit 0: the segment was written by a recovery (Header.Copy)
 //	size     of the segment's file, to the byte
 //
-// The store's id in the checksums keeps apart what the log wrote from what
-// only looks like it: values are other people's bytes, and nobody who does not
-// know the id can put a record into one.
+// # Where the log ends
 //
-// # What ends the log
-//
-// Records are read one after another. A record is good if its type, number
-// and length are possible and one of its checksums agrees. When the record at
-// offset o is not good, it is one of three things, tried in this order:
+// Records are read one after another. A record is good if it is of this
+// segment, ends inside the file, and one of its checksums agrees. When the
+// record at offset o is not good, it is one of three things, tried in order:
 //
 //  1. Damaged, with proof. The whole rest of the file is searched, at every
 //     byte, for a record of this segment whose synced lies beyond o. If there
 //     is one, the bytes at o had been durable: *CorruptError.
-//  2. Damaged, one bit of it. If changing a single bit makes both checksums
-//     agree, the record had been written to its end and a bit has rotted:
+//  2. Damaged, in one bit. If changing a single bit makes both checksums
+//     agree, the record had been written whole, and the bit has rotted:
 //     *CorruptError. This is what protects the last batches before a crash,
 //     which no later record speaks for.
 //  3. Torn, or never written: the end of the log.
 //
-// Rule 2 must not accuse a torn record, or a store would refuse to open after
-// a power failure. That is why there are two checksums, and why they stand at
-// both ends. Of n garbled bits, 8n/2^32 happen to be one bit away from any
-// single CRC-32, which is one in 500 for a record of 1 MiB; two of them
-// together leave nothing to chance. A record torn at any byte lacks its second
-// checksum. A record whose first bytes lie in a lost sector lacks no more than
-// its first checksum, or much more than a bit. What is left is a sector in the
-// middle of a payload that was not written while all others were, and whose
-// content would have differed from what lies there by exactly one bit. If the
-// sector is all zeros now it is taken for unwritten, since values with long
-// runs of zeros are common and rotten bits are not. If it is old content of a
-// recycled segment there is nothing to tell the two apart, and the safe answer
-// is given: corrupt.
+// Rule 2 must never accuse a torn record, or a store would refuse to open
+// after a power failure. What a crash leaves of a record is a part of its
+// bytes, or of its sectors, among zeros or the bytes of an older segment; and
+// the format sees to it that this is never one bit away from the whole:
+//
+//   - A record that was cut off lacks its second checksum, or just that, and
+//     then it is good.
+//   - Where the sector with its first bytes is lost, it lacks its first
+//     checksum, or just a part of that, and then it is good too.
+//   - A sector inside the payload differs from what lay there before in about
+//     half of its bits, since it was scrambled. Unscrambled, the same value
+//     written at the same place of two segments, one digit changed, would do;
+//     so would a lone 1 in a sector of zeros.
+//   - Bits garbled at random, n bytes of them, are one bit away from a single
+//     CRC-32 with a chance of 8n in 2^32: one in 500 for 1 MiB. For two
+//     independent ones there is no chance to speak of.
+//
+// Rule 1 must not be led astray by values that look like records. Scrambling
+// sees to that as well, as long as the store's id is not known to those who
+// write the values.
 //
 // A checksum that is damaged alone harms nothing: the other one vouches for
-// the record.
+// the record. Damage of more than one bit to a record that nothing later
+// proves is taken for a torn tail, which is why an idle log is sealed.
 //
 // The log relies on one property of the disk: a sector of 512 bytes that is
-// rewritten in a power failure holds the old or the new bytes, not a mix that
-// harms the old part. Records are not aligned, so the first sector of a
-// group of records often holds the end of the group before it.
+// rewritten during a power failure holds its old bytes or the new ones, or the
+// beginning of the new and the rest of the old. Records are not aligned, so
+// the first sector of a group of records often holds the end of the group
+// before it, written again with the same bytes.
 package wal

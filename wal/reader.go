@@ -50,7 +50,7 @@ type End struct {
 type Reader struct {
 	src    source
 	header Header
-	seed   sums
+	pad    *pad
 	buf    []byte // the bytes of the file from base on
 	base   int64
 	off    int64  // of the next record
@@ -66,7 +66,7 @@ func NewReader(f io.ReaderAt, size int64, store [16]byte, number uint64) (*Reade
 	if number == 0 || size < 0 {
 		return nil, fmt.Errorf("log segment %d cannot have %d bytes", number, size)
 	}
-	r := &Reader{src: source{file: f, size: size, number: number}, seed: seed(store)}
+	r := &Reader{src: source{file: f, size: size, number: number}, pad: newPad(store, number)}
 	h, payload, err := r.record()
 	if err == nil {
 		err = r.open(&h, payload, store)
@@ -99,6 +99,7 @@ func (r *Reader) Next() (seq uint64, payload []byte, err error) {
 		case err != nil:
 			r.err = err
 		case h.typ == typeBatch:
+			r.pad.apply(payload, r.off-footSize-int64(len(payload)))
 			return h.seq, payload, nil
 		case h.typ == typeFinal:
 			r.err = io.EOF
@@ -134,6 +135,8 @@ func (r *Reader) accept(h *head) error {
 	switch {
 	case h.typ < typeHeader || h.typ > typeFinal || (h.typ == typeHeader) != (r.off == 0):
 		return r.src.corrupt(r.off, "record of type %d", h.typ)
+	case h.typ >= typeSeal && h.length > 0:
+		return r.src.corrupt(r.off, "seal with a payload")
 	case !ordered:
 		return r.src.corrupt(r.off, "sequence number %d follows %d", h.seq, r.seq)
 	case h.synced > uint64(r.off):
@@ -171,13 +174,13 @@ func (r *Reader) record() (h head, payload []byte, err error) {
 			return h, nil, err
 		}
 		body := b[atLength : n-footSize]
-		if crc32.Update(r.seedHere().head, castagnoli, body) == h.sum {
+		if crc32.Checksum(body, castagnoli) == h.sum {
 			return h, b[headSize : n-footSize], nil
 		}
 	}
 	// Longer records are checked before there is a buffer for them, others
 	// once more for the sake of their second checksum.
-	s, foot, err := r.src.recordSums(r.seedHere(), r.off, n, noFlip)
+	s, foot, err := r.src.recordSums(r.off, n, noFlip)
 	if err != nil {
 		return h, nil, err
 	}
@@ -190,17 +193,9 @@ func (r *Reader) record() (h head, payload []byte, err error) {
 	return h, b[headSize : n-footSize], nil
 }
 
-// seedHere returns what the checksums of the record at r.off start from.
-func (r *Reader) seedHere() sums {
-	if r.off == 0 {
-		return sums{}
-	}
-	return r.seed
-}
-
 // ended returns what it means that there is no good record at r.off.
 func (r *Reader) ended() error {
-	t := tail{src: r.src, off: r.off, seed: r.seedHere(), later: r.seed}
+	t := tail{src: r.src, off: r.off}
 	return t.judge()
 }
 

@@ -5,7 +5,7 @@ import (
 	"hash/crc32"
 )
 
-// Sizes of a record, part of the format. See the package comment.
+// Sizes of a record, part of the format, which the package comment draws.
 const (
 	headSize = 33 // before the payload
 	footSize = 4  // behind it
@@ -32,6 +32,9 @@ const (
 	typeSeal   recordType = 3
 	typeFinal  recordType = 4
 )
+
+// sectorSize is the least that a disk writes, and the period of the pad.
+const sectorSize = 512
 
 // Overhead returns what a record with a payload of n bytes takes in a segment
 // beyond the payload.
@@ -79,16 +82,10 @@ func (h *head) possible(number uint64, off, size int64) bool {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sums is the pair of checksums of a record, or of a first part of it.
+// sums is the pair of checksums of a record, or of the first part of it.
 type sums struct {
 	head uint32 // Castagnoli
 	foot uint32 // IEEE
-}
-
-// seed returns the checksums that batches and seals of a store start from.
-// Those of a header record start from zero.
-func seed(store [16]byte) sums {
-	return sums{}.update(store[:])
 }
 
 // update returns the checksums of what s stands for, followed by b.

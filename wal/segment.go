@@ -44,10 +44,10 @@ func MinSegment(payload int) int64 {
 // overwrites it. The caller syncs the file.
 func Fill(w io.Writer, size int64) error {
 	zeros := make([]byte, min(size, 1<<20))
-	for done := int64(0); done < size; {
-		n, err := w.Write(zeros[:min(size-done, int64(len(zeros)))])
-		done += int64(n)
-		if err == nil && n == 0 {
+	for done := int64(0); done < size; done += int64(len(zeros)) {
+		zeros = zeros[:min(size-done, int64(len(zeros)))]
+		n, err := w.Write(zeros)
+		if err == nil && n < len(zeros) {
 			err = io.ErrShortWrite
 		}
 		if err != nil {

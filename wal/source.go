@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -38,10 +39,9 @@ func (s *source) read(b []byte, off int64) error {
 // recordSums returns the checksums of the record of n bytes at off, one bit of
 // it flipped, and the second checksum that is stored with it. It takes little
 // memory, however long the record.
-func (s *source) recordSums(seed sums, off int64, n int, f flip) (got sums, foot uint32, err error) {
+func (s *source) recordSums(off int64, n int, f flip) (got sums, foot uint32, err error) {
 	end := off + int64(n) - footSize
 	buf := make([]byte, min(n, 64<<10))
-	got = seed
 	for at := off + atLength; at < end; {
 		b := buf[:min(end-at, int64(len(buf)))]
 		if err := s.read(b, at); err != nil {
@@ -59,21 +59,6 @@ func (s *source) recordSums(seed sums, off int64, n int, f flip) (got sums, foot
 	return got, binary.LittleEndian.Uint32(buf), nil
 }
 
-// zeros reports whether the bytes from one offset up to another are all zero.
-// They are few.
-func (s *source) zeros(from, to int64) (bool, error) {
-	b := make([]byte, to-from)
-	if err := s.read(b, from); err != nil {
-		return false, err
-	}
-	for _, c := range b {
-		if c != 0 {
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
 // checkUnwritten fails if a segment without a header cannot be one that was
 // never written: a file too short for any segment was not left so by filling
 // it, if it holds anything.
@@ -81,11 +66,14 @@ func (s *source) checkUnwritten() error {
 	if s.size >= MinSegment(0) {
 		return nil
 	}
-	zero, err := s.zeros(0, s.size)
-	if err == nil && !zero {
-		err = s.corrupt(s.size, "file has %d bytes, too few for any segment", s.size)
+	b := make([]byte, s.size)
+	if err := s.read(b, 0); err != nil {
+		return err
 	}
-	return err
+	if bytes.Count(b, []byte{0}) < len(b) {
+		return s.corrupt(s.size, "file has %d bytes, too few for any segment", s.size)
+	}
+	return nil
 }
 
 // corrupt returns a *CorruptError.

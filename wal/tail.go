@@ -8,17 +8,13 @@ import (
 	"math/bits"
 )
 
-// sectorSize is the least that a disk writes.
-const sectorSize = 512
-
-// tail is the rest of a segment, from the first offset that holds no good
-// record. Judging it is described in the package comment. Its cost is bounded
-// by a small multiple of the file's size, whatever the file holds.
+// tail is the rest of a segment, at least as long as the shortest record, from
+// the first offset that holds no good one. The package comment tells how it is
+// judged. The cost is bounded by a small multiple of the file's size, whatever
+// the file holds.
 type tail struct {
-	src   source
-	off   int64
-	seed  sums // of the record at off
-	later sums // of all records behind it
+	src source
+	off int64
 }
 
 // judge returns io.EOF if the log ends at t.off, and otherwise why not.
@@ -66,7 +62,7 @@ func (t *tail) proof() (int64, error) {
 				continue
 			}
 			end := base + int64(i) + headSize + int64(h.length)
-			sum, err := sums.crc(t.later.head, base+int64(i)+atLength, end)
+			sum, err := sums.crc(0, base+int64(i)+atLength, end)
 			if err != nil {
 				return 0, err
 			}
@@ -81,23 +77,14 @@ func (t *tail) proof() (int64, error) {
 // proves reports whether h, if it is the head of a good record at offset at,
 // proves that the bytes at t.off were synced.
 func (t *tail) proves(h *head, at int64) bool {
-	switch {
-	case h.synced <= uint64(t.off) || h.synced > uint64(at):
-		return false
-	case h.typ == typeBatch:
-		return h.possible(t.src.number, at, t.src.size)
-	default:
-		return (h.typ == typeSeal || h.typ == typeFinal) && h.length == 0 &&
-			h.possible(t.src.number, at, t.src.size)
-	}
+	return typeBatch <= h.typ && h.typ <= typeFinal &&
+		h.synced > uint64(t.off) && h.synced <= uint64(at) &&
+		h.possible(t.src.number, at, t.src.size)
 }
 
 // rotten returns the one bit that makes the record at t.off good, or noFlip.
 func (t *tail) rotten() (flip, error) {
 	var b [headSize]byte
-	if t.src.size-t.off < bareSize {
-		return noFlip, nil
-	}
 	if err := t.src.read(b[:], t.off); err != nil {
 		return noFlip, err
 	}
@@ -132,7 +119,7 @@ func (t *tail) rottenLength(h *head) (flip, error) {
 		}
 		var length [4]byte
 		binary.LittleEndian.PutUint32(length[:], g.length)
-		sum, err := sums.crc(crc32.Update(t.seed.head, castagnoli, length[:]),
+		sum, err := sums.crc(crc32.Checksum(length[:], castagnoli),
 			t.off+atType, t.off+headSize+int64(g.length))
 		if err != nil {
 			return noFlip, err
@@ -154,36 +141,28 @@ func (t *tail) rottenByte(h *head) (flip, error) {
 		return noFlip, nil
 	}
 	n := bareSize + int(h.length)
-	s, _, err := t.src.recordSums(t.seed, t.off, n, noFlip)
+	s, _, err := t.src.recordSums(t.off, n, noFlip)
 	if err != nil {
 		return noFlip, err
 	}
 	body := int64(n - footSize - atLength)
 	back, mask := locate(s.head^h.sum, body)
 	at := atLength + body - back
-	if mask == 0 || at < atType || at >= atNumber && at < atSeq {
-		// Another length would mean other checksums, and with another number
-		// the record would not be of this segment.
-		return noFlip, nil
+	if mask == 0 || at >= atNumber && at < atSeq {
+		return noFlip, nil // with another number it is not of this segment
 	}
 	return t.confirm(h, flip{t.off + at, mask})
 }
 
 // confirm returns f if the record with the head h, which has f applied already,
-// is good by both checksums once f is flipped, and was not lost by a sector
-// that was never written.
+// is good by both checksums once f is flipped.
 func (t *tail) confirm(h *head, f flip) (flip, error) {
 	if !h.possible(t.src.number, t.off, t.src.size) {
 		return noFlip, nil
 	}
 	n := bareSize + int(h.length)
-	s, foot, err := t.src.recordSums(t.seed, t.off, n, f)
+	s, foot, err := t.src.recordSums(t.off, n, f)
 	if err != nil || s.head != h.sum || s.foot != foot {
-		return noFlip, err
-	}
-	sector := f.off &^ (sectorSize - 1)
-	unwritten, err := t.src.zeros(max(sector, t.off), min(sector+sectorSize, t.off+int64(n)))
-	if err != nil || unwritten {
 		return noFlip, err
 	}
 	return f, nil

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 )
 
-// bufferSize bounds the memory of a Writer. Records that do not fit are
-// written before the next Sync, the payloads of larger ones straight from the
-// caller's memory.
+// bufferSize bounds the memory of a Writer: a group of records that does not
+// fit is written in parts, all before the next Sync.
 const bufferSize = 1 << 20
 
 // File is what a Writer needs of the file it writes: the file has the
@@ -32,8 +32,8 @@ var errFinished = errors.New("log segment is finished")
 type Writer struct {
 	f      File
 	header Header
-	seed   sums
-	buf    []byte // encoded, not yet written; at most bufferSize but for one head
+	pad    *pad
+	buf    []byte // encoded, not yet written; at most bufferSize
 	size   int64  // of all records, written or not
 	synced int64  // known to be durable
 	seq    uint64 // of the last batch
@@ -45,12 +45,12 @@ type Writer struct {
 // NewWriter returns a Writer of the segment h in the file f, which it owns
 // from now on. The header is written by the first Sync.
 func NewWriter(f File, h Header) *Writer {
-	w := &Writer{f: f, header: h, seed: seed(h.Store), sealed: true}
+	w := &Writer{f: f, header: h, pad: newPad(h.Store, h.Number), sealed: true}
 	if h.Number == 0 || h.Size < MinSegment(0) {
 		w.fail(fmt.Errorf("log segment %d cannot have %d bytes", h.Number, h.Size))
 		return w
 	}
-	w.put(typeHeader, sums{}, h.appendPayload(nil))
+	w.put(typeHeader, h.appendPayload(nil))
 	return w
 }
 
@@ -79,7 +79,7 @@ func (w *Writer) Append(seq uint64, payload []byte) {
 	}
 	w.seq = seq
 	w.sealed = false
-	w.put(typeBatch, w.seed, payload)
+	w.put(typeBatch, payload)
 }
 
 // Sync writes what was appended and returns when it is durable.
@@ -132,35 +132,56 @@ func (w *Writer) seal(t recordType) error {
 	if err := w.Sync(); err != nil {
 		return err
 	}
-	w.put(t, w.seed, nil)
+	w.put(t, nil)
 	w.sealed = true
 	return w.Sync()
 }
 
-// put encodes a record into the buffer, and writes the buffer when it is full.
-func (w *Writer) put(t recordType, s sums, payload []byte) {
-	total := bareSize + len(payload)
-	if total <= bufferSize && len(w.buf)+total > bufferSize {
-		w.flush()
-	}
+// put encodes a record into the buffer, and writes the buffer if it is full.
+func (w *Writer) put(t recordType, payload []byte) {
 	h := head{length: uint32(len(payload)), typ: t, number: w.header.Number, synced: uint64(w.synced)}
 	if t != typeHeader {
 		h.seq = w.seq
 	}
-	start := len(w.buf)
-	w.buf = h.append(w.buf)
-	if total <= bufferSize {
-		w.buf = append(w.buf, payload...)
-		s = s.update(w.buf[start+atLength:])
-		binary.LittleEndian.PutUint32(w.buf[start:], s.head)
-	} else {
-		s = s.update(w.buf[start+atLength:]).update(payload)
-		binary.LittleEndian.PutUint32(w.buf[start:], s.head)
+	n := bareSize + len(payload)
+	if len(w.buf)+n > bufferSize {
 		w.flush()
-		w.write(payload)
 	}
+	if n > bufferSize {
+		w.putLarge(&h, payload)
+	} else {
+		start := len(w.buf)
+		w.buf = append(h.append(w.buf), payload...)
+		if t == typeBatch {
+			w.pad.apply(w.buf[start+headSize:], w.size+headSize)
+		}
+		s := sums{}.update(w.buf[start+atLength:])
+		binary.LittleEndian.PutUint32(w.buf[start:], s.head)
+		w.buf = binary.LittleEndian.AppendUint32(w.buf, s.foot)
+	}
+	w.size += int64(n)
+}
+
+// putLarge writes all but the last bytes of a batch that is longer than the
+// buffer, through the empty buffer. The checksum comes first, so it scrambles
+// the payload twice rather than hold a copy of all of it.
+func (w *Writer) putLarge(h *head, payload []byte) {
+	pieces := func(f func()) {
+		off := w.size + headSize
+		for p := range slices.Chunk(payload, bufferSize) {
+			w.buf = append(w.buf[:0], p...)
+			w.pad.apply(w.buf, off)
+			off += int64(len(p))
+			f()
+		}
+	}
+	s := sums{}.update(h.append(w.buf)[atLength:])
+	pieces(func() { s = s.update(w.buf) })
+	h.sum = s.head
+	w.buf = h.append(w.buf[:0])
+	w.flush()
+	pieces(w.flush)
 	w.buf = binary.LittleEndian.AppendUint32(w.buf, s.foot)
-	w.size += int64(total)
 }
 
 // flush writes the buffer.
@@ -169,8 +190,8 @@ func (w *Writer) flush() {
 	w.buf = w.buf[:0]
 }
 
-// write writes b behind what was written before. A short write is an error: what
-// the file system refused once must not leave a gap.
+// write writes b behind what was written before. A short write is an error, and
+// not repeated: nobody knows what the file system refused, and why.
 func (w *Writer) write(b []byte) {
 	if w.err != nil || len(b) == 0 {
 		return
