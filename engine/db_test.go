@@ -76,7 +76,10 @@ func mustPut(t testing.TB, db *DB, id PartitionID, row, column, value string) Co
 // contents returns every visible cell as "row column=value" lines.
 func contents(t testing.TB, db *DB, id PartitionID) []string {
 	t.Helper()
-	snap := db.NewSnapshot()
+	snap, err := db.NewSnapshot(id)
+	if err != nil {
+		t.Fatalf("NewSnapshot: %v", err)
+	}
 	defer snap.Close()
 	scan, err := snap.Scan(id, ScanOptions{Now: 1})
 	if err != nil {

@@ -33,7 +33,6 @@
 //	DB.installMu   one manifest edit at a time; held during its I/O
 //	DB.mu          everything that changes: sequence numbers, groups, memtables,
 //	               versions, background work. Never held during I/O
-//	snapshots.mu   the list of live snapshots
 //
 // The log segment under writing belongs to the group leader, of whom there is
 // one at a time (DB.leading).

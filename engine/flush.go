@@ -54,7 +54,7 @@ func (db *DB) adoptLocked(p *partition, flushed *memory) {
 // is what the stream has to have; bottom is as in keeper.init.
 func (db *DB) write(out *output, src source, entries int, bottom func(row []byte) bool) error {
 	var k keeper
-	k.init(db.snapshots.oldest(&db.visible), db.opt.Clock.Now(), out.p.policies.Load(), bottom)
+	k.init(db.visible.Load(), db.opt.Clock.Now(), out.p.policies.Load(), bottom)
 	var cells []cell.Cell
 	read := 0
 	for src.SeekRow(nil); src.Row() != nil; src.NextRow() {

@@ -24,7 +24,6 @@ func Open(dir string, opt Options) (*DB, error) {
 	db := &DB{opt: opt, dir: path.Clean(dir), partitions: make(map[PartitionID]*partition)}
 	db.background.init(&db.mu)
 	db.log.low = db.background.signalLocked
-	db.snapshots.init()
 	db.trash.wake = func() {
 		select {
 		case db.background.wake <- struct{}{}:

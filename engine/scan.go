@@ -52,18 +52,14 @@ type Scan struct {
 
 var scans = sync.Pool{New: func() any { return new(Scan) }}
 
-// Scan starts a scan of a partition. ErrNoPartition if it was dropped.
+// Scan starts a scan of a partition of the snapshot.
 func (s *Snapshot) Scan(id PartitionID, opt ScanOptions) (*Scan, error) {
-	p, err := s.db.partition(id)
+	pin, err := s.pin(id)
 	if err != nil {
 		return nil, err
 	}
-	state := p.acquire()
-	if state == nil {
-		return nil, ErrNoPartition
-	}
 	c := scans.Get().(*Scan)
-	c.p, c.state, c.opt = p, state, opt
+	c.p, c.state, c.opt = pin.p, pin.state, opt
 	err = c.open()
 	c.merged.init(c.sources) // owns them from here on
 	if err != nil {
@@ -220,7 +216,6 @@ func (s *Scan) Close() {
 	clear(s.sources)
 	s.sources = s.sources[:0]
 	clear(s.raw)
-	s.state.unref()
 	s.p, s.state, s.opt, s.started, s.rows = nil, nil, ScanOptions{}, false, 0
 	scans.Put(s)
 }

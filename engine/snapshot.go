@@ -1,64 +1,105 @@
 package engine
 
-import (
-	"sync"
-	"sync/atomic"
-)
+import "fmt"
 
-// snapshots is the list of the live ones, oldest first.
-type snapshots struct {
-	mu   sync.Mutex
-	head Snapshot // of a ring: head.next is the oldest
-}
-
-// Snapshot is one point in the order of batches, in all partitions. What it
-// sees is not removed until it is closed. It is safe for concurrent use, save
-// Close.
+// Snapshot is one point in the order of batches, in a set of partitions. It
+// holds on to the memtables and files that they had then: so a flush, a
+// compaction or a drop that comes later need not know of it, and what they
+// replace goes when the last snapshot on it is closed.
+//
+// It is safe for concurrent use, save Close.
 type Snapshot struct {
-	db         *DB
-	seq        uint64
-	prev, next *Snapshot
+	seq    uint64
+	pinned []pin
 }
 
-// NewSnapshot returns a snapshot that sees every batch whose Commit has
-// returned. The caller closes it.
-func (db *DB) NewSnapshot() *Snapshot {
-	s := &Snapshot{db: db}
-	db.snapshots.add(s, &db.visible)
-	return s
+type pin struct {
+	p     *partition
+	state *readState
+}
+
+// NewSnapshot returns a snapshot of partitions that sees every batch whose
+// Commit has returned. The caller closes it. ErrNoPartition if one of them is
+// not there.
+func (db *DB) NewSnapshot(ids ...PartitionID) (*Snapshot, error) {
+	s := &Snapshot{pinned: make([]pin, 0, len(ids))}
+	if err := db.findPartitions(s, ids); err != nil {
+		return nil, err
+	}
+	for {
+		ok := s.acquire()
+		// A batch that is visible now was put into a memtable that its partition
+		// had before. If that is among the ones acquired, nothing is missing; and
+		// nothing is too old: what a flush or compaction left out of the files
+		// acquired was hidden by what was visible when it began.
+		s.seq = db.visible.Load()
+		if ok && s.current() {
+			return s, nil
+		}
+		s.Close()
+		if !ok {
+			return nil, ErrNoPartition
+		}
+	}
+}
+
+func (db *DB) findPartitions(s *Snapshot, ids []PartitionID) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.closed {
+		return ErrClosed
+	}
+	for _, id := range ids {
+		p := db.partitions[id]
+		if p == nil {
+			return ErrNoPartition
+		}
+		s.pinned = append(s.pinned, pin{p: p})
+	}
+	return nil
+}
+
+// acquire takes a reference on the present state of every partition. It returns
+// false if one was dropped.
+func (s *Snapshot) acquire() bool {
+	for i := range s.pinned {
+		pin := &s.pinned[i]
+		if pin.state = pin.p.acquire(); pin.state == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// current reports whether the acquired states are still those of the partitions.
+func (s *Snapshot) current() bool {
+	for i := range s.pinned {
+		if s.pinned[i].p.state.Load() != s.pinned[i].state {
+			return false
+		}
+	}
+	return true
 }
 
 // Seq returns the sequence number of the last batch that the snapshot sees.
 func (s *Snapshot) Seq() uint64 { return s.seq }
 
-// Close lets go of what only this snapshot sees.
-func (s *Snapshot) Close() { s.db.snapshots.remove(s) }
-
-func (l *snapshots) init() { l.head.prev, l.head.next = &l.head, &l.head }
-
-// add takes the visible sequence number under the lock: so no compaction can
-// find a higher oldest one between the two steps.
-func (l *snapshots) add(s *Snapshot, visible *atomic.Uint64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s.seq = visible.Load()
-	s.prev, s.next = l.head.prev, &l.head
-	s.prev.next, l.head.prev = s, s
-}
-
-func (l *snapshots) remove(s *Snapshot) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s.prev.next, s.next.prev = s.next, s.prev
-	s.prev, s.next = nil, nil
-}
-
-// oldest returns a sequence number that every snapshot sees, now and later.
-func (l *snapshots) oldest(visible *atomic.Uint64) uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.head.next == &l.head {
-		return visible.Load()
+// Close lets go of what the snapshot holds. Its scans must be closed before.
+func (s *Snapshot) Close() {
+	for i := range s.pinned {
+		if state := s.pinned[i].state; state != nil {
+			state.unref()
+			s.pinned[i].state = nil
+		}
 	}
-	return l.head.next.seq
+}
+
+// pin returns what the snapshot holds of a partition.
+func (s *Snapshot) pin(id PartitionID) (pin, error) {
+	for _, pin := range s.pinned {
+		if pin.p.id == id {
+			return pin, nil
+		}
+	}
+	return pin{}, fmt.Errorf("partition %d is not in the snapshot", id)
 }

@@ -26,20 +26,20 @@ type table struct {
 	rows rowLocks
 }
 
-// partitions lists the partitions of the table. mu is held.
+// partitions lists the partitions of the table, the manifest first. mu is held.
 func (t *table) partitions() []engine.PartitionID {
-	ids := []engine.PartitionID{t.manifest, t.data}
-	for _, g := range t.schema.groups {
-		ids = append(ids, g.partition)
-	}
-	return ids
+	return append([]engine.PartitionID{t.manifest}, t.stores()...)
 }
+
+// stores lists the partitions that hold the table's data. mu is held.
+func (t *table) stores() []engine.PartitionID { return t.schema.stores }
 
 // schema is the families of a table and where they are stored. It is immutable.
 type schema struct {
 	families map[string]*family
-	sorted   []*family // those that are not dropped, by name
-	groups   []group   // by id
+	sorted   []*family            // those that are not dropped, by name
+	groups   []group              // by id
+	stores   []engine.PartitionID // the default partition, then those of groups
 	policies map[engine.PartitionID]*engine.Policies
 }
 
@@ -65,6 +65,10 @@ func newSchema(asOf uint64, data engine.PartitionID, families []*family, groups 
 		policies: make(map[engine.PartitionID]*engine.Policies),
 	}
 	slices.SortFunc(s.groups, func(a, b group) int { return strings.Compare(a.id, b.id) })
+	s.stores = append(s.stores, data)
+	for _, g := range s.groups {
+		s.stores = append(s.stores, g.partition)
+	}
 	lists := map[engine.PartitionID]map[string]engine.Policy{data: {}}
 	for _, g := range groups {
 		lists[g.partition] = map[string]engine.Policy{}

@@ -6,6 +6,7 @@ import (
 	"encoding/base32"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"colonnade/widecol"
@@ -237,8 +238,8 @@ func (s *Store) SetGC(ctx context.Context, name, familyName string, gc widecol.G
 	return s.alter(ctx, name, familyName, func(f *family) { f.gc = gc })
 }
 
-// DropFamily implements widecol.Store. The family's partition stays, also when
-// it was the last of its locality group.
+// DropFamily implements widecol.Store. A locality group goes with its last
+// family.
 func (s *Store) DropFamily(ctx context.Context, name, familyName string) error {
 	return s.alter(ctx, name, familyName, func(f *family) { f.dropped = true })
 }
@@ -252,17 +253,59 @@ func (s *Store) alter(ctx context.Context, name, familyName string, edit func(*f
 		}
 		changed := *old
 		edit(&changed)
-		r := &record{partition: t.manifest}
-		r.family(&changed)
-		if err := s.commit(ctx, r); err != nil {
-			return err
-		}
 		next := []*family{&changed}
 		for _, f := range t.schema.families {
 			if f != old {
 				next = append(next, f)
 			}
 		}
-		return s.adopt(t, next, t.schema.groups)
+		r := &record{partition: t.manifest}
+		r.family(&changed)
+		empty := emptyGroup(&changed, next, t.schema.groups)
+		if empty == nil {
+			if err := s.commit(ctx, r); err != nil {
+				return err
+			}
+			return s.adopt(t, next, t.schema.groups)
+		}
+		return s.dropGroup(ctx, t, r, *empty, next)
 	})
+}
+
+// emptyGroup returns the group of a family if the group has none left.
+func emptyGroup(changed *family, all []*family, groups []group) *group {
+	if !changed.dropped || changed.group == "" {
+		return nil
+	}
+	for _, f := range all {
+		if f.group == changed.group && !f.dropped {
+			return nil
+		}
+	}
+	i := slices.IndexFunc(groups, func(g group) bool { return g.id == changed.group })
+	return &groups[i]
+}
+
+// dropGroup removes a group together with the change in r. Its partition goes
+// after the metadata: a crash in between leaves one that nothing refers to.
+func (s *Store) dropGroup(ctx context.Context, t *table, r *record, gone group, all []*family) error {
+	r.begin(groupPrefix + gone.id)
+	families := make([]*family, len(all))
+	for i, f := range all {
+		if families[i] = f; f.group != gone.id {
+			continue
+		}
+		moved := *f // dropped as well; should it come back, it starts in the default partition
+		moved.group, moved.partition = "", t.data
+		families[i] = &moved
+		r.family(&moved)
+	}
+	if err := s.commit(ctx, r); err != nil {
+		return err
+	}
+	groups := slices.DeleteFunc(slices.Clone(t.schema.groups), func(g group) bool { return g.id == gone.id })
+	if err := s.adopt(t, families, groups); err != nil {
+		return err
+	}
+	return failure(s.db.DropPartitions(gone.partition))
 }

@@ -22,24 +22,34 @@ func (s *Store) View(ctx context.Context, name string) (widecol.View, error) {
 	if err := s.begin(); err != nil {
 		return nil, err
 	}
-	t, err := s.table(name)
-	if err == nil {
-		t.mu.RLock()
-		defer t.mu.RUnlock()
-		if t.dropped {
-			err = widecol.UnknownTable(name)
-		}
-	}
+	v, err := s.viewOf(name)
 	if err != nil {
 		s.calls.Done()
 		return nil, err
 	}
-	return openView{s.newView(t)}, nil
+	return openView{v}, nil
+}
+
+func (s *Store) viewOf(name string) (*view, error) {
+	t, err := s.table(name)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if t.dropped {
+		return nil, widecol.UnknownTable(name)
+	}
+	return s.newView(t)
 }
 
 // newView opens a view. t.mu is held.
-func (s *Store) newView(t *table) *view {
-	return &view{store: s, table: t, schema: t.schema, snap: s.db.NewSnapshot(), now: s.opt.Engine.Clock.Now()}
+func (s *Store) newView(t *table) (*view, error) {
+	snap, err := s.db.NewSnapshot(t.stores()...)
+	if err != nil {
+		return nil, failure(err)
+	}
+	return &view{store: s, table: t, schema: t.schema, snap: snap, now: s.opt.Engine.Clock.Now()}, nil
 }
 
 // Close implements widecol.View.

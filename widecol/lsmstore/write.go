@@ -114,7 +114,10 @@ func (s *Store) DeleteRow(ctx context.Context, name string, row []byte, filter w
 // bury puts tombstones for the filter's cells of a row into the batch, and
 // returns how many versions a read returns of them.
 func (s *Store) bury(ctx context.Context, t *table, row []byte, filter widecol.Filter, w *writer) (int64, error) {
-	v := s.newView(t)
+	v, err := s.newView(t)
+	if err != nil {
+		return 0, err
+	}
 	defer v.Close()
 	q := widecol.NewQuery()
 	q.SetKey(row)
@@ -143,7 +146,7 @@ func (s *Store) bury(ctx context.Context, t *table, row []byte, filter widecol.F
 func (w *writer) buryRanges(t *table, row []byte, columns *cell.Columns) {
 	tombstone := cell.Cell{Kind: cell.DeleteRow, Time: cell.TombstoneTime}
 	if columns == nil {
-		for _, id := range t.partitions()[1:] {
+		for _, id := range t.stores() {
 			w.batch.Add(id, row, &tombstone)
 		}
 		return
