@@ -105,19 +105,27 @@ func Int64(raw []byte) (int64, bool) {
 // infinite, or zero though the number is not. A number written as an integer
 // must be one that a float64 holds exactly or is printed as: 9007199254740993
 // is refused, because it would become 9007199254740992.
-func Float64(raw []byte) (float64, bool) {
-	f, err := strconv.ParseFloat(string(raw), 64)
+func Float64(raw []byte) (float64, bool) { return float(raw, 64) }
+
+// Float32 is Float64 for a float32.
+func Float32(raw []byte) (float32, bool) {
+	f, ok := float(raw, 32)
+	return float32(f), ok
+}
+
+func float(raw []byte, bits int) (float64, bool) {
+	f, err := strconv.ParseFloat(string(raw), bits)
 	if err != nil {
 		return 0, false
 	}
-	mantissa, _, _ := bytes.Cut(bytes.ToLower(raw), []byte("e"))
 	if f == 0 {
+		mantissa, _, _ := bytes.Cut(bytes.ToLower(raw), []byte("e"))
 		return f, !bytes.ContainsAny(mantissa, "123456789")
 	}
-	if len(raw) <= 15 || len(mantissa) < len(raw) || bytes.IndexByte(raw, '.') >= 0 {
-		return f, true
+	if len(raw) <= 7 || bytes.ContainsAny(raw, ".eE") {
+		return f, true // up to seven digits are exact in both
 	}
 	var buf [MaxNumber]byte
-	return f, bytes.Equal(raw, strconv.AppendFloat(buf[:0], f, 'f', -1, 64)) ||
-		bytes.Equal(raw, strconv.AppendFloat(buf[:0], f, 'f', 0, 64))
+	return f, bytes.Equal(raw, strconv.AppendFloat(buf[:0], f, 'f', -1, bits)) ||
+		bytes.Equal(raw, strconv.AppendFloat(buf[:0], f, 'f', 0, bits))
 }

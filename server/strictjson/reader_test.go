@@ -182,3 +182,20 @@ func TestFloat64(t *testing.T) {
 		}
 	}
 }
+
+func TestFloat32(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		f    float32
+		ok   bool
+	}{
+		{"0.1", 0.1, true}, {"16777216", 1 << 24, true}, {"16777217", 0, false}, {"16777217.0", 1 << 24, true}, {"-9999999", -9999999, true},
+		{"3.4028235e38", math.MaxFloat32, true}, {"3.5e38", 0, false}, {"1e-46", 0, false}, {"1e-45", math.SmallestNonzeroFloat32, true},
+		{"340282350000000000000000000000000000000", math.MaxFloat32, true},
+	} {
+		f, ok := Float32([]byte(c.text))
+		if ok != c.ok || ok && f != c.f {
+			t.Errorf("%s: got %v, %v, want %v, %v", c.text, f, ok, c.f, c.ok)
+		}
+	}
+}

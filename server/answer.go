@@ -1,0 +1,156 @@
+package server
+
+import (
+	"bytes"
+	"net/http"
+	"strconv"
+
+	"colonnade/cell"
+	"colonnade/widecol"
+)
+
+// answer appends the rows of queries to an exchange, as they come:
+//
+//	[{"row_key":"r","columns":{"f":{"q":[{"time":1,"type":"i64","value":1},…],…},…}},…]
+//
+// Only the place within the current row is kept in memory.
+type answer struct {
+	x     *exchange
+	some  bool   // a row was appended
+	open  bool   // a row was begun and not ended
+	last  []byte // the column of the cell appended last, of the current row
+	own   []byte // holds last when its chunk has gone
+	stats widecol.Stats
+
+	// Many cells of an answer were written by one request.
+	time   int64
+	digits []byte // time in decimal
+}
+
+func (x *exchange) newAnswer() *answer {
+	return &answer{x: x, digits: []byte{'0'}}
+}
+
+// all appends all rows of a query. It reports whether there were any.
+func (a *answer) all(rows widecol.Rows) (found bool, err error) {
+	for rows.Next() {
+		if rows.First() {
+			a.endRow()
+			a.beginRow(rows.Row())
+			found = true
+		}
+		if err := a.cells(rows.Cells()); err != nil {
+			return found, err
+		}
+		a.own = append(a.own[:0], a.last...)
+		a.last = a.own
+	}
+	if err := rows.Err(); err != nil {
+		return found, err
+	}
+	a.endRow()
+	a.add(rows.Stats())
+	return found, nil
+}
+
+func (a *answer) beginRow(key []byte) {
+	out := a.x.out
+	if a.some {
+		out = append(out, ',')
+	}
+	out = append(out, `{"row_key":`...)
+	out = appendText(out, key)
+	a.x.out = append(out, `,"columns":{`...)
+	a.some, a.open, a.last = true, true, nil
+}
+
+func (a *answer) endRow() {
+	if a.open {
+		a.x.out = append(a.x.out, "]}}}"...)
+		a.open = false
+	}
+}
+
+// cells appends a chunk of the current row.
+func (a *answer) cells(cells []cell.Cell) error {
+	for i := range cells {
+		c := &cells[i]
+		if !c.Type.Fits(c.Value) {
+			return refuse(http.StatusInternalServerError, "corrupt", atBody, "a stored value of %d bytes does not have its type, %s", len(c.Value), c.Type)
+		}
+		out := a.x.out
+		if a.last != nil && bytes.Equal(a.last, c.Column) {
+			out = append(out, `,{"time":`...)
+		} else {
+			out = a.beginColumn(out, c.Column)
+		}
+		out = a.appendTime(out, c.Time)
+		out = append(out, typeAndValue[c.Type]...)
+		out = appendValue(out, c.Type, c.Value)
+		a.x.out = append(out, '}')
+		a.last = c.Column
+		if err := a.x.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beginColumn ends the column before, and its family if the new one has
+// another, and begins the new one up to the time of its first version.
+func (a *answer) beginColumn(out, column []byte) []byte {
+	family, qualifier := cell.SplitColumn(column)
+	before, _ := cell.SplitColumn(a.last)
+	switch {
+	case a.last == nil:
+		out = appendText(out, family)
+		out = append(out, ":{"...)
+	case bytes.Equal(before, family):
+		out = append(out, "],"...)
+	default:
+		out = append(out, "]},"...)
+		out = appendText(out, family)
+		out = append(out, ":{"...)
+	}
+	out = appendText(out, qualifier)
+	return append(out, `:[{"time":`...)
+}
+
+func (a *answer) appendTime(out []byte, time int64) []byte {
+	if time != a.time {
+		a.time = time
+		a.digits = strconv.AppendInt(a.digits[:0], time, 10)
+	}
+	return append(out, a.digits...)
+}
+
+// add counts what a query has cost. Queries of one request read the same
+// partitions over again; what counts is the one that read most of them.
+func (a *answer) add(s widecol.Stats) {
+	t := &a.stats
+	t.Rows += s.Rows
+	t.Cells += s.Cells
+	t.RowsScanned += s.RowsScanned
+	t.CellsScanned += s.CellsScanned
+	t.BytesScanned += s.BytesScanned
+	t.Partitions = max(t.Partitions, s.Partitions)
+}
+
+// statistics appends what the queries have cost, as the last fields of a result.
+func (a *answer) statistics() {
+	s, out := &a.stats, a.x.out
+	out = appendField(out, `"row_count":`, s.Rows)
+	out = appendField(out, `,"cell_count":`, s.Cells)
+	out = appendField(out, `,"rows_scanned":`, s.RowsScanned)
+	out = appendField(out, `,"cells_scanned":`, s.CellsScanned)
+	out = appendField(out, `,"bytes_scanned":`, s.BytesScanned)
+	out = appendField(out, `,"affected_locality_groups":`, s.Partitions)
+	a.x.out = a.x.appendMicros(out, s.Rows)
+}
+
+// appendMicros appends the time so far, and the time for one of n rows.
+func (x *exchange) appendMicros(out []byte, n int64) []byte {
+	micros := x.elapsed().Microseconds()
+	out = appendField(out, `,"micros":`, micros)
+	return appendField(out, `,"micros_per_row":`, micros/max(n, 1))
+}

@@ -1,0 +1,135 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// readBody reads the whole body, inflated, into x.body. Its size is limited,
+// and charged to the memory that all requests share before it is read.
+func (x *exchange) readBody() error {
+	x.body = x.body[:0]
+	if x.r.ContentLength != 0 {
+		if err := x.readSome(); err != nil {
+			return err
+		}
+	}
+	x.bodyRead = true
+	// From here on net/http reads from the connection to see the client go, and
+	// the deadline for reading the request would look like that.
+	_ = http.NewResponseController(x.w).SetReadDeadline(time.Time{})
+	return nil
+}
+
+func (x *exchange) readSome() error {
+	if err := checkContentType(x.r.Header.Get("Content-Type")); err != nil {
+		return err
+	}
+	limit := x.server.opt.MaxBody
+	if x.r.ContentLength > limit {
+		return tooLarge(limit)
+	}
+	encoding, err := contentEncoding(x.r.Header)
+	if err != nil {
+		return err
+	}
+	if encoding != "" {
+		return x.inflate(encoding)
+	}
+	size := int64(firstRead)
+	if x.r.ContentLength > 0 {
+		size = x.r.ContentLength + 1 // room to see the end
+	}
+	return x.readAll(x.r.Body, size)
+}
+
+// firstRead is the size of the first buffer for a body of unknown size.
+const firstRead = 16 << 10
+
+// readAll reads source to its end, into a buffer that has size bytes at first.
+func (x *exchange) readAll(source io.Reader, size int64) error {
+	limit := x.server.opt.MaxBody
+	if !x.charge(size) {
+		return overloaded()
+	}
+	x.body = grow(x.body, size)
+	for {
+		n, err := source.Read(x.body[len(x.body):size])
+		x.body = x.body[:len(x.body)+n]
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return readFailure(err)
+		case int64(len(x.body)) > limit:
+			return tooLarge(limit)
+		case int64(len(x.body)) < size:
+			continue
+		}
+		more := min(size, limit+1-size)
+		if !x.charge(more) {
+			return overloaded()
+		}
+		size += more
+		x.body = grow(x.body, size)
+	}
+}
+
+// grow returns b with a capacity of at least size bytes.
+func grow(b []byte, size int64) []byte {
+	if int64(cap(b)) >= size {
+		return b
+	}
+	return append(make([]byte, 0, size), b...)
+}
+
+// charge takes n bytes of the memory that all requests share. release gives
+// them back.
+func (x *exchange) charge(n int64) bool {
+	if !x.server.memory.take(n) {
+		return false
+	}
+	x.charged += n
+	return true
+}
+
+// checkContentType accepts JSON, nothing, and what curl says when it is not
+// told otherwise.
+func checkContentType(value string) error {
+	if value == "" {
+		return nil
+	}
+	kind, parameters, err := mime.ParseMediaType(value)
+	charset := strings.ToLower(parameters["charset"])
+	known := kind == "application/json" || kind == "text/json" || strings.HasSuffix(kind, "+json") || kind == "application/x-www-form-urlencoded"
+	if err != nil || !known || charset != "" && charset != "utf-8" {
+		return refuse(http.StatusUnsupportedMediaType, "unsupported_media_type", atHeader, "a body of type %q is not taken: send application/json in UTF-8", shorten(value))
+	}
+	return nil
+}
+
+func tooLarge(limit int64) error {
+	return refuse(http.StatusRequestEntityTooLarge, "body_too_large", atBody, "the body has more than %d bytes", limit)
+}
+
+func overloaded() error {
+	return refuse(http.StatusServiceUnavailable, "overloaded", atBody, "too many bytes of other requests are under way")
+}
+
+// readFailure says why a body could not be read to its end.
+func readFailure(err error) error {
+	var f *failure
+	var timeout net.Error
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return refuse(http.StatusRequestTimeout, "request_timeout", atBody, "the body did not arrive in time")
+	}
+	return refuse(http.StatusBadRequest, "broken_body", atBody, "the body is broken off or damaged")
+}

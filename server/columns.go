@@ -1,0 +1,99 @@
+package server
+
+import (
+	"strconv"
+
+	"colonnade/widecol"
+)
+
+// Limits on column keys. Every key is a range that the store has to hold each
+// cell against.
+const (
+	maxColumnKeys      = 1 << 10 // in a filter
+	maxColumnKeysInAll = 1 << 18 // in a request
+	columnKeyMemory    = 256     // bytes that a key takes at most, its text aside
+)
+
+// columnFilter is the column filter of a request.
+type columnFilter struct {
+	widecol.Filter
+	field string // the one that it is made of: key, multi_key or prefix
+	limit int64  // cell versions per column, or widecol.NoLimit
+}
+
+// columnFilter reads a column filter. With withLimit it may have a cell_limit.
+func (d *decoder) columnFilter(withLimit bool) columnFilter {
+	f := columnFilter{limit: widecol.NoLimit}
+	d.Object()
+	for d.Key() {
+		field := string(d.Name())
+		if field == "cell_limit" && withLimit {
+			f.limit = d.limit()
+			continue
+		}
+		if f.field != "" {
+			d.Fail(conflictingFields, "key, multi_key and prefix exclude each other")
+		}
+		f.field = field
+		switch field {
+		case "key":
+			f.Filter = filterOf(d.columnKey())
+		case "multi_key":
+			f.Filter = filterOf(d.columnKeys()...)
+		case "prefix":
+			f.Filter = widecol.PrefixFilter(string(d.Text()))
+		default:
+			d.unknown()
+		}
+	}
+	return f
+}
+
+// columnKeys reads a list of column keys.
+func (d *decoder) columnKeys() (keys []string) {
+	d.Array()
+	for d.Next() {
+		if len(keys) == maxColumnKeys {
+			d.Fail(tooManyColumns, "a filter has more than %d column keys", maxColumnKeys)
+		}
+		keys = append(keys, d.columnKey())
+	}
+	d.nonEmpty(len(keys))
+	return keys
+}
+
+// columnKey reads a column key and checks it.
+func (d *decoder) columnKey() string {
+	key := string(d.Text())
+	if d.columns++; d.columns > maxColumnKeysInAll {
+		d.Fail(tooManyColumns, "the request has more than %d column keys", maxColumnKeysInAll)
+	}
+	if d.Err() == nil {
+		_, err := widecol.ColumnsFilter(key)
+		d.failWith(err)
+	}
+	return key
+}
+
+// filterOf is the filter for keys that are checked.
+func filterOf(keys ...string) widecol.Filter {
+	f, _ := widecol.ColumnsFilter(keys...)
+	return f
+}
+
+// at returns the place of the filter's i-th family in a body that has the
+// filter at the given path.
+func (f *columnFilter) at(path string, i int) string {
+	switch {
+	case i < 0 || f.field == "":
+		return path
+	case f.field == "multi_key":
+		return element(path+"."+f.field, i)
+	}
+	return path + "." + f.field
+}
+
+// element returns the place of an element of the list at path.
+func element(path string, i int) string {
+	return path + "[" + strconv.Itoa(i) + "]"
+}

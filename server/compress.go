@@ -1,0 +1,80 @@
+package server
+
+import (
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// encoder compresses an answer.
+type encoder interface {
+	io.WriteCloser
+	Reset(io.Writer)
+}
+
+const (
+	// compressFrom is the size from which an answer is compressed.
+	compressFrom = 1 << 10
+	// encoderMemory is what an encoder is charged with.
+	encoderMemory = 2 << 20
+)
+
+var encoders = map[string]*sync.Pool{
+	"gzip": {New: func() any {
+		w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
+		return w
+	}},
+	"zstd": {New: func() any {
+		w, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+			zstd.WithWindowSize(256<<10), zstd.WithLowerEncoderMem(true)) // the options are valid
+		return w
+	}},
+}
+
+// chooseEncoder compresses the answer if the client would have it so and there
+// is memory for it.
+func (x *exchange) chooseEncoder() {
+	name := acceptable(x.r.Header.Values("Accept-Encoding"))
+	if name == "" || !x.charge(encoderMemory) {
+		return
+	}
+	x.encoder = encoders[name].Get().(encoder)
+	x.encoder.Reset(x.w)
+	x.w.Header().Set("Content-Encoding", name)
+}
+
+// dropEncoder makes the encoder available again, without ending what it began.
+func (x *exchange) dropEncoder() {
+	if x.encoder == nil {
+		return
+	}
+	x.encoder.Reset(nil)
+	encoders[x.w.Header().Get("Content-Encoding")].Put(x.encoder)
+	x.encoder = nil
+}
+
+// acceptable returns the best of our encodings that the header values accept:
+// the one with the larger q, zstd before gzip. It returns "" for none.
+func acceptable(values []string) string {
+	best, bestQ := "", 0.0
+	for _, value := range values {
+		for part := range strings.SplitSeq(value, ",") {
+			name, q := part, 1.0
+			if i := strings.IndexByte(part, ';'); i >= 0 {
+				name = part[:i]
+				if v, ok := strings.CutPrefix(strings.TrimSpace(part[i+1:]), "q="); ok {
+					q, _ = strconv.ParseFloat(v, 64)
+				}
+			}
+			name = strings.ToLower(strings.TrimSpace(name))
+			if encoders[name] != nil && (q > bestQ || q == bestQ && name == "zstd" && q > 0) {
+				best, bestQ = name, q
+			}
+		}
+	}
+	return best
+}

@@ -1,0 +1,33 @@
+package server
+
+import "net/http"
+
+// count is POST /v1/table/{table}/count.
+func (s *Server) count(x *exchange) error {
+	sel := newSelection()
+	if err := x.decode(false, func(d *decoder) { d.selection(&sel, false) }); err != nil {
+		return err
+	}
+	sel.query.KeysOnly = true
+	view, rows, err := x.open(&sel.query, &sel.column)
+	if err != nil {
+		return err
+	}
+	defer view.Close()
+	defer rows.Close()
+
+	for rows.Next() {
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	stats := rows.Stats()
+	x.begin(http.StatusOK)
+	x.out = appendField(x.out, `{"row_count":`, stats.Rows)
+	x.out = appendField(x.out, `,"cell_count":`, stats.Cells)
+	x.out = appendField(x.out, `,"bytes_scanned":`, stats.BytesScanned)
+	x.out = appendField(x.out, `,"cells_scanned":`, stats.CellsScanned)
+	x.out = x.appendMicros(x.out, stats.Rows)
+	x.out = append(x.out, '}')
+	return x.finish(querySuccessful)
+}

@@ -1,0 +1,130 @@
+package server
+
+import (
+	"math"
+
+	"colonnade/server/strictjson"
+	"colonnade/widecol"
+)
+
+// decoder reads the body of a request. Every endpoint has a method of it that
+// reads as a list of the fields that the endpoint takes:
+//
+//	d.Object()
+//	for d.Key() {
+//		switch string(d.Name()) {
+//		case "limit":
+//			q.RowLimit = d.limit()
+//		default:
+//			d.unknown()
+//		}
+//	}
+//
+// The first error stays, with its place, and ends every loop; nobody has to
+// look at it before the end. See strictjson.Reader.
+type decoder struct {
+	strictjson.Reader
+	columns int // column keys met so far
+}
+
+// Codes of what a decoder refuses, besides those of strictjson.
+const (
+	unknownField      = "unknown_field"
+	missingField      = "missing_field"
+	conflictingFields = "conflicting_fields"
+	emptyList         = "empty_list"
+	tooManyColumns    = "too_many_columns"
+	notAnInteger      = "not_an_integer"
+	outOfRange        = strictjson.NumberOutOfRange
+)
+
+// unknown refuses the field that Key stepped to.
+func (d *decoder) unknown() {
+	d.Fail(unknownField, "there is no such field here")
+}
+
+// require refuses the object that was read last if it has no such field.
+func (d *decoder) require(present bool, field string) {
+	if !present {
+		d.FailIn(field, missingField, "the field is required")
+	}
+}
+
+// nonEmpty refuses the list that was read last if it has no elements.
+func (d *decoder) nonEmpty(n int) {
+	if n == 0 {
+		d.Fail(emptyList, "the list must not be empty")
+	}
+}
+
+// integer reads an integer from low to high. 1.0 and 1e3 are none: what a
+// client rounded, or meant as a fraction, should not pass as a count.
+func (d *decoder) integer(low, high int64) int64 {
+	raw := d.Number()
+	if raw == nil {
+		return 0
+	}
+	n, ok := strictjson.Int64(raw)
+	switch {
+	case !ok && !digits(raw):
+		d.Fail(notAnInteger, "value must be an integer, written without fraction and exponent")
+	case !ok || n < low || n > high:
+		d.Fail(outOfRange, "value must be from %d to %d", low, high)
+	}
+	return n
+}
+
+// digits reports whether a number is written as an integer.
+func digits(raw []byte) bool {
+	for _, c := range raw {
+		if c != '-' && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// limit reads how many of something there may be.
+func (d *decoder) limit() int64 { return d.integer(0, math.MaxInt64) }
+
+// rowKey reads the key of one row.
+func (d *decoder) rowKey() []byte {
+	key := d.Text()
+	if d.Err() == nil && (len(key) == 0 || len(key) > widecol.MaxRowKey) {
+		d.Fail("invalid_row_key", "row key has %d bytes, allowed are 1 to %d", len(key), widecol.MaxRowKey)
+	}
+	return key
+}
+
+// failWith refuses the value that was read last for what is wrong with it, if
+// anything is.
+func (d *decoder) failWith(err *widecol.Error) {
+	if err != nil {
+		d.Fail(err.Code, "%s", err.Message)
+	}
+}
+
+// nothing accepts a body with no fields, or none at all.
+func (d *decoder) nothing() {
+	d.Object()
+	for d.Key() {
+		d.unknown()
+	}
+}
+
+// decode reads the body of the request with read. A body that may be left out
+// counts as an empty object.
+func (x *exchange) decode(optional bool, read func(*decoder)) error {
+	if err := x.readBody(); err != nil {
+		return err
+	}
+	if optional && len(x.body) == 0 {
+		x.body = append(x.body, "{}"...)
+	}
+	d := &x.decoder
+	d.Reset(x.body)
+	d.columns = 0
+	read(d)
+	d.End()
+	return d.Err()
+}

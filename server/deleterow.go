@@ -1,0 +1,37 @@
+package server
+
+import "net/http"
+
+// deleteRow is DELETE /v1/table/{table}/row.
+func (s *Server) deleteRow(x *exchange) error {
+	var row []byte
+	var f columnFilter
+	err := x.decode(false, func(d *decoder) {
+		d.Object()
+		for d.Key() {
+			switch string(d.Name()) {
+			case "row_key":
+				row = d.rowKey()
+			case "column_filter":
+				f = d.columnFilter(false)
+			default:
+				d.unknown()
+			}
+		}
+		d.require(row != nil, "row_key")
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := x.changing()
+	defer cancel()
+	deleted, err := s.store.DeleteRow(ctx, x.table, row, f.Filter)
+	if err != nil {
+		return placed(err, func(_ string, i int) string { return f.at("column_filter", i) })
+	}
+	x.begin(http.StatusAccepted)
+	x.out = appendField(x.out, `{"deleted_cells_count":`, deleted)
+	x.out = appendField(x.out, `,"micros_per_item":`, x.elapsed().Microseconds()/max(deleted, 1))
+	x.out = append(x.out, '}')
+	return x.finish("Row deleted successfully")
+}

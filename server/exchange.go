@@ -1,0 +1,129 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"time"
+)
+
+// exchange is a request and the answer that is being made for it. It belongs
+// to the goroutine of its handler.
+type exchange struct {
+	server *Server
+	w      http.ResponseWriter
+	r      *http.Request
+	start  time.Time
+	*scratch
+
+	health bool   // of a route that is answered during a shutdown
+	table  string // the names in the path
+	family string
+
+	bodyRead bool  // no byte of the body is left unread
+	charged  int64 // what the exchange has taken of the server's memory
+
+	// The answer; see reply.go.
+	status  int
+	sent    bool // the header has gone out
+	encoder encoder
+}
+
+// ServeHTTP finds the handler of a request, runs it, and answers for it where it
+// fails. It is the only place that does.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{server: s, w: w, r: r, start: s.opt.Now(), scratch: newScratch()}
+	defer x.release()
+	w.Header().Set("X-Server", "colonnade")
+	if err := s.serve(x); err != nil {
+		x.fail(err)
+	}
+	s.answered[x.status/100].Add(1)
+}
+
+// serve runs the handler of a request. A panic in it is an error like others,
+// and leaves nothing locked: what handlers open, they close in a defer.
+func (s *Server) serve(x *exchange) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			x.scratch = new(scratch) // the panic may have left anything in it
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	if err := s.guard(x.r); err != nil {
+		return err
+	}
+	handle, err := x.find()
+	if err != nil {
+		return err
+	}
+	if x.r.URL.RawQuery != "" {
+		return refuse(http.StatusBadRequest, "unknown_parameter", atQuery, "no endpoint takes parameters in the query of the URL")
+	}
+	if !x.health {
+		if !s.enter() {
+			return shuttingDown()
+		}
+		defer s.handlers.Done()
+	}
+	return handle(s, x)
+}
+
+func (x *exchange) ctx() context.Context { return x.r.Context() }
+
+// changing returns the context for a change. After its deadline nobody knows
+// whether the change was applied.
+func (x *exchange) changing() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(x.ctx(), x.server.limits.write)
+}
+
+func (x *exchange) elapsed() time.Duration { return x.server.opt.Now().Sub(x.start) }
+
+// fail answers with an error. If the answer has begun, or nobody is there to
+// read it, it breaks the connection off: the client cannot take what it got for
+// the whole.
+func (x *exchange) fail(err error) {
+	gone := errors.Is(err, errGone) || errors.Is(err, context.Canceled)
+	f := failureOf(err)
+	if !gone && f.status >= http.StatusInternalServerError && !f.retryLater() {
+		x.logFailure(f)
+	}
+	if gone || x.sent {
+		x.server.answered[0].Add(1)
+		panic(http.ErrAbortHandler)
+	}
+	h := x.w.Header()
+	if f.allow != "" {
+		h.Set("Allow", f.allow)
+	}
+	if f.code == "unsupported_encoding" {
+		h.Set("Accept-Encoding", "gzip, zstd")
+	}
+	if f.retryLater() {
+		// Clients that were refused together should not come back together.
+		h.Set("Retry-After", strconv.Itoa(1+int(x.server.retries.Add(1)%5)))
+	}
+	if !x.bodyRead && x.r.ContentLength != 0 {
+		h.Set("Connection", "close") // rather than read what is not wanted
+	}
+	x.failed(f)
+}
+
+func (x *exchange) logFailure(f *failure) {
+	attrs := []any{"method", x.r.Method, "path", x.r.URL.Path, "status", f.status, "code", f.code, "message", f.message, "sent", x.sent}
+	if f.cause != nil {
+		attrs = append(attrs, "cause", f.cause)
+	}
+	x.server.opt.Log.Log(context.WithoutCancel(x.ctx()), slog.LevelError, "request failed", attrs...)
+}
+
+// release gives back what the exchange has taken.
+func (x *exchange) release() {
+	x.dropEncoder()
+	x.server.memory.give(x.charged)
+	x.scratch.reuse()
+}

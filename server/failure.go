@@ -1,0 +1,112 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"colonnade/server/strictjson"
+	"colonnade/widecol"
+)
+
+// failure is an error that is answered to the client as it stands.
+type failure struct {
+	status  int
+	code    string // a stable name for programs
+	at      string // the part of the request that it is about
+	message string // a sentence that names the thing
+	allow   string // the methods of the route, for 405
+	cause   error  // for the log alone
+}
+
+func (f *failure) Error() string { return f.message }
+
+func (f *failure) Unwrap() error { return f.cause }
+
+// Places of a request outside its body.
+const (
+	atPath   = "path"
+	atQuery  = "query"
+	atHeader = "header"
+	atBody   = ""
+)
+
+// refuse makes a failure.
+func refuse(status int, code, at, format string, args ...any) *failure {
+	return &failure{status: status, code: code, at: at, message: fmt.Sprintf(format, args...)}
+}
+
+// errGone ends a request whose client does not listen any more.
+var errGone = errors.New("the client has gone")
+
+// statusOf is the HTTP status of each kind of store error.
+var statusOf = map[widecol.Kind]int{
+	widecol.Internal:   http.StatusInternalServerError,
+	widecol.Invalid:    http.StatusBadRequest,
+	widecol.NotFound:   http.StatusNotFound,
+	widecol.Exists:     http.StatusConflict,
+	widecol.Conflict:   http.StatusConflict,
+	widecol.TooLarge:   http.StatusRequestEntityTooLarge,
+	widecol.Overloaded: http.StatusServiceUnavailable,
+	widecol.DiskFull:   http.StatusInsufficientStorage,
+	widecol.ReadOnly:   http.StatusServiceUnavailable,
+	widecol.Unknown:    http.StatusGatewayTimeout,
+	widecol.Corrupt:    http.StatusInternalServerError,
+	widecol.Closed:     http.StatusServiceUnavailable,
+}
+
+// failureOf turns any error of a handler into a failure. Of an error that is
+// not meant for clients it tells only that it happened.
+func failureOf(err error) *failure {
+	var f *failure
+	var input *strictjson.Error
+	var stored *widecol.Error
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.As(err, &input):
+		return &failure{status: http.StatusBadRequest, code: input.Code, at: input.At, message: input.Error()}
+	case errors.As(err, &stored):
+		status, ok := statusOf[stored.Kind]
+		if !ok {
+			status = http.StatusInternalServerError
+		}
+		return &failure{status: status, code: stored.Code, message: stored.Message, cause: stored.Cause}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &failure{status: http.StatusGatewayTimeout, code: "outcome_unknown", message: "the store took too long: whether the change was applied is not known", cause: err}
+	}
+	return &failure{status: http.StatusInternalServerError, code: "internal", message: "internal error", cause: err}
+}
+
+// placed says which part of the body a store's error is about. at gets the
+// error's code and its index in the list that the store was given.
+func placed(err error, at func(code string, index int) string) error {
+	var stored *widecol.Error
+	if !errors.As(err, &stored) {
+		return err
+	}
+	f := failureOf(stored)
+	f.at = at(stored.Code, stored.Index)
+	if f.at != "" {
+		f.message = f.at + ": " + f.message
+	}
+	return f
+}
+
+func shuttingDown() error {
+	return refuse(http.StatusServiceUnavailable, "shutting_down", atBody, "the server is shutting down")
+}
+
+// retryLater reports whether the same request may well succeed in a moment.
+func (f *failure) retryLater() bool {
+	return f.status == http.StatusServiceUnavailable && f.code != "read_only" || f.status == http.StatusTooManyRequests
+}
+
+// shorten keeps what a client sent short enough for a message.
+func shorten(s string) string {
+	if len(s) > 64 {
+		return s[:64] + "…"
+	}
+	return s
+}

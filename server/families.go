@@ -1,0 +1,77 @@
+package server
+
+import (
+	"net/http"
+
+	"colonnade/widecol"
+)
+
+// createFamilies is POST /v1/table/{table}/column-family.
+func (s *Server) createFamilies(x *exchange) error {
+	var families []widecol.Family
+	group, listed := false, false
+	err := x.decode(false, func(d *decoder) {
+		d.Object()
+		for d.Key() {
+			switch string(d.Name()) {
+			case "column_families":
+				families, listed = d.families(), true
+				d.nonEmpty(len(families))
+			case "locality_group":
+				group = d.Bool()
+			default:
+				d.unknown()
+			}
+		}
+		d.require(listed, "column_families")
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := x.changing()
+	defer cancel()
+	if err := s.store.CreateFamilies(ctx, x.table, families, group); err != nil {
+		return placed(err, familyAt)
+	}
+	return x.reply(http.StatusCreated, "Column families created successfully")
+}
+
+// setGC is PATCH /v1/table/{table}/column-family/{family}.
+func (s *Server) setGC(x *exchange) error {
+	var gc widecol.GC
+	given := false
+	err := x.decode(false, func(d *decoder) {
+		d.Object()
+		for d.Key() {
+			switch string(d.Name()) {
+			case "gc_settings":
+				gc, given = d.gcSettings(), true
+			default:
+				d.unknown()
+			}
+		}
+		d.require(given, "gc_settings")
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := x.changing()
+	defer cancel()
+	if err := s.store.SetGC(ctx, x.table, x.family, gc); err != nil {
+		return err
+	}
+	return x.reply(http.StatusOK, "Column family updated successfully")
+}
+
+// dropFamily is DELETE /v1/table/{table}/column-family/{family}.
+func (s *Server) dropFamily(x *exchange) error {
+	if err := x.decode(true, (*decoder).nothing); err != nil {
+		return err
+	}
+	ctx, cancel := x.changing()
+	defer cancel()
+	if err := s.store.DropFamily(ctx, x.table, x.family); err != nil {
+		return err
+	}
+	return x.accepted("Column family deleted successfully")
+}

@@ -1,0 +1,65 @@
+package server
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// inflaterMemory is what reading a compressed body is charged with besides the
+// body: the largest window that is accepted.
+const inflaterMemory = maxWindow
+
+// maxWindow is the window up to which decoders of zstd should go (RFC 8878).
+const maxWindow = 8 << 20
+
+var (
+	gzipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
+	zstdReaders = sync.Pool{New: func() any {
+		r, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow)) // the options are valid
+		return r
+	}}
+)
+
+// contentEncoding returns the encoding of a request's body: gzip, zstd or none.
+func contentEncoding(h http.Header) (string, error) {
+	all := strings.Join(h.Values("Content-Encoding"), ",")
+	switch name := strings.ToLower(strings.TrimSpace(all)); name {
+	case "", "identity":
+		return "", nil
+	case "gzip", "zstd":
+		return name, nil
+	case "x-gzip":
+		return "gzip", nil
+	}
+	return "", refuse(http.StatusUnsupportedMediaType, "unsupported_encoding", atHeader, "content encoding %q is not taken: send gzip, zstd or none", shorten(all))
+}
+
+// inflate reads a compressed body. What counts against the limits is its
+// inflated size, which is met byte by byte, never believed.
+func (x *exchange) inflate(encoding string) error {
+	if !x.charge(inflaterMemory) {
+		return overloaded()
+	}
+	if encoding == "gzip" {
+		r := gzipReaders.Get().(*gzip.Reader)
+		defer gzipReaders.Put(r)
+		if err := r.Reset(x.r.Body); err != nil {
+			return readFailure(err)
+		}
+		return x.readAll(r, firstRead)
+	}
+	r := zstdReaders.Get().(*zstd.Decoder)
+	defer func() {
+		_ = r.Reset(nil) // lets go of the body
+		zstdReaders.Put(r)
+	}()
+	if err := r.Reset(x.r.Body); err != nil {
+		return readFailure(err)
+	}
+	return x.readAll(io.Reader(r), firstRead)
+}

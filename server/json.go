@@ -1,0 +1,134 @@
+package server
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"strconv"
+	"unicode/utf8"
+
+	"colonnade/cell"
+)
+
+// Answers are made by appending. Nothing here fails or allocates, apart from
+// the growth of the buffer.
+
+// appendString is appendText for names and messages.
+func appendString(dst []byte, s string) []byte { return appendText(dst, []byte(s)) }
+
+// appendText appends s as a JSON string.
+func appendText(dst, s []byte) []byte {
+	dst = append(dst, '"')
+	start := 0 // s[:start] is appended
+	for i := plain(s, 0); i < len(s); i = plain(s, i) {
+		n, escape := escapeAt(s, i)
+		if escape != "" {
+			dst = append(dst, s[start:i]...)
+			dst = append(dst, escape...)
+			start = i + n
+		}
+		i += n
+	}
+	dst = append(dst, s[start:]...)
+	return append(dst, '"')
+}
+
+// plain returns the index of the first byte at or after i that may need an
+// escape: a quote, a backslash, a control character, or one that is not ASCII.
+func plain(s []byte, i int) int {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	for ; i+8 <= len(s); i += 8 {
+		w := binary.LittleEndian.Uint64(s[i:])
+		quote, backslash := w^ones*'"', w^ones*'\\'
+		// A subtraction marks a byte, and then perhaps the one above it: the
+		// lowest mark is right.
+		if m := ((quote - ones) | (backslash - ones) | (w - ones*0x20) | w) & high; m != 0 {
+			return i + bits.TrailingZeros64(m)/8
+		}
+	}
+	for ; i < len(s); i++ {
+		if c := s[i]; c == '"' || c == '\\' || c < 0x20 || c >= utf8.RuneSelf {
+			break
+		}
+	}
+	return i
+}
+
+// escapeAt returns the size of the character at i and what has to stand in its
+// place, "" for itself. It escapes the line ends of Unicode, which JSON allows
+// in strings and JavaScript once did not, and replaces what is not UTF-8.
+func escapeAt(s []byte, i int) (n int, escape string) {
+	switch c := s[i]; {
+	case c == '"':
+		return 1, `\"`
+	case c == '\\':
+		return 1, `\\`
+	case c < 0x20:
+		return 1, controls[c]
+	}
+	switch r, n := utf8.DecodeRune(s[i:]); {
+	case r == '\u2028':
+		return n, `\u2028`
+	case r == '\u2029':
+		return n, `\u2029`
+	case r == utf8.RuneError && n == 1:
+		return n, `\ufffd`
+	default:
+		return n, ""
+	}
+}
+
+// controls are the escapes of the control characters.
+var controls = func() (escapes [0x20]string) {
+	for c := range escapes {
+		escapes[c] = `\u00` + strconv.FormatInt(int64(c>>4), 16) + strconv.FormatInt(int64(c&15), 16)
+	}
+	escapes['\n'], escapes['\r'], escapes['\t'], escapes['\b'], escapes['\f'] = `\n`, `\r`, `\t`, `\b`, `\f`
+	return escapes
+}()
+
+// typeAndValue is what stands before a value of each type.
+var typeAndValue = func() (fields [cell.TypeCount]string) {
+	for t := range fields {
+		fields[t] = `,"type":"` + cell.Type(t).String() + `","value":`
+	}
+	return fields
+}()
+
+// appendValue appends an encoded value of type t, for which t.Fits must hold.
+func appendValue(dst []byte, t cell.Type, v []byte) []byte {
+	switch t {
+	case cell.String:
+		return appendText(dst, v)
+	case cell.I64:
+		return strconv.AppendInt(dst, int64(binary.LittleEndian.Uint64(v)), 10)
+	case cell.Bool:
+		return strconv.AppendBool(dst, v[0] == 1)
+	case cell.Byte:
+		return strconv.AppendUint(dst, uint64(v[0]), 10)
+	case cell.I32:
+		return strconv.AppendInt(dst, int64(int32(binary.LittleEndian.Uint32(v))), 10)
+	case cell.F32:
+		return appendFloat(dst, float64(math.Float32frombits(binary.LittleEndian.Uint32(v))), 32)
+	case cell.F64:
+		return appendFloat(dst, math.Float64frombits(binary.LittleEndian.Uint64(v)), 64)
+	default:
+		dst = append(dst, '"')
+		dst = base64.StdEncoding.AppendEncode(dst, v)
+		return append(dst, '"')
+	}
+}
+
+// appendFloat appends the shortest number that is read as f again. JSON has no
+// word for infinities and NaN, and no request can store one.
+func appendFloat(dst []byte, f float64, bitSize int) []byte {
+	if math.IsInf(f, 0) || math.IsNaN(f) {
+		return append(dst, "null"...)
+	}
+	format := byte('f')
+	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
+		format = 'e'
+	}
+	return strconv.AppendFloat(dst, f, format, -1, bitSize)
+}

@@ -1,0 +1,114 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+)
+
+// An answer is the envelope
+//
+//	{"result":…,"message":"…","status":200,"time_ms":1}
+//
+// with the result first, because its end is not known when a long one begins.
+// A handler calls begin, appends the result to x.out, calls flush now and then
+// if the result may be long, and finish at its end. Until flushSize bytes are
+// there nothing is sent, so that an error can still become the whole answer.
+
+// flushSize is how many bytes of an answer are collected before they are sent.
+const flushSize = 64 << 10
+
+// begin starts an answer.
+func (x *exchange) begin(status int) {
+	x.status = status
+	x.out = append(x.out[:0], `{"result":`...)
+}
+
+// flush sends what is there if it is enough.
+func (x *exchange) flush() error {
+	if len(x.out) < flushSize {
+		return nil
+	}
+	return x.send(false)
+}
+
+// finish ends the answer and sends it.
+func (x *exchange) finish(message string) error {
+	x.out = append(x.out, `,"message":`...)
+	x.out = appendString(x.out, message)
+	x.endEnvelope()
+	x.out = append(x.out, "}\n"...)
+	return x.send(true)
+}
+
+// reply answers without a result.
+func (x *exchange) reply(status int, message string) error {
+	x.begin(status)
+	x.out = append(x.out, "null"...)
+	return x.finish(message)
+}
+
+// failed answers with an error. That it cannot be sent interests nobody.
+func (x *exchange) failed(f *failure) {
+	x.status = f.status
+	x.out = append(x.out[:0], `{"message":`...)
+	x.out = appendString(x.out, f.message)
+	x.out = append(x.out, `,"result":null`...)
+	x.endEnvelope()
+	x.out = append(x.out, `,"error":{"code":`...)
+	x.out = appendString(x.out, f.code)
+	x.out = append(x.out, `,"at":`...)
+	x.out = appendString(x.out, f.at)
+	x.out = append(x.out, "}}\n"...)
+	_ = x.send(true)
+}
+
+func (x *exchange) endEnvelope() {
+	x.out = append(x.out, `,"status":`...)
+	x.out = strconv.AppendInt(x.out, int64(x.status), 10)
+	x.out = append(x.out, `,"time_ms":`...)
+	x.out = strconv.AppendInt(x.out, x.elapsed().Milliseconds(), 10)
+}
+
+// send sends what has been collected. The client has to take it within the
+// time for progress, however long the whole answer takes.
+func (x *exchange) send(last bool) error {
+	if !x.sent {
+		x.sendHeader(last)
+	}
+	control := http.NewResponseController(x.w)
+	// A writer without deadlines is a test's or a wrapper's.
+	_ = control.SetWriteDeadline(x.server.opt.Now().Add(x.server.limits.progress))
+	var err error
+	switch {
+	case x.encoder == nil:
+		_, err = x.w.Write(x.out)
+	case last:
+		if _, err = x.encoder.Write(x.out); err == nil {
+			err = x.encoder.Close()
+		}
+	default:
+		_, err = x.encoder.Write(x.out)
+	}
+	x.out = x.out[:0]
+	if err != nil {
+		return errGone
+	}
+	return nil
+}
+
+func (x *exchange) sendHeader(last bool) {
+	x.sent = true
+	h := x.w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Vary", "Accept-Encoding")
+	h.Set("X-Took-Ms", strconv.FormatInt(x.elapsed().Milliseconds(), 10))
+	if !last || len(x.out) >= compressFrom {
+		x.chooseEncoder()
+	}
+	if x.encoder == nil && last {
+		h.Set("Content-Length", strconv.Itoa(len(x.out)))
+	}
+	x.w.WriteHeader(x.status)
+}

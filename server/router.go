@@ -1,0 +1,132 @@
+package server
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"colonnade/widecol"
+)
+
+// route is an endpoint: a method and a path with the names left open.
+type route struct {
+	method string
+	path   []string
+	handle func(*Server, *exchange) error
+}
+
+// Open segments of a path.
+const (
+	tableSegment  = "{table}"
+	familySegment = "{family}"
+)
+
+var routes = []route{
+	endpoint("GET /healthz", (*Server).health),
+	endpoint("GET /readyz", (*Server).ready),
+	endpoint("GET /v1/table", (*Server).listTables),
+	endpoint("PUT /v1/table/{table}", (*Server).createTable),
+	endpoint("GET /v1/table/{table}", (*Server).describeTable),
+	endpoint("DELETE /v1/table/{table}", (*Server).dropTable),
+	endpoint("POST /v1/table/{table}/column-family", (*Server).createFamilies),
+	endpoint("PATCH /v1/table/{table}/column-family/{family}", (*Server).setGC),
+	endpoint("DELETE /v1/table/{table}/column-family/{family}", (*Server).dropFamily),
+	endpoint("POST /v1/table/{table}/write", (*Server).write),
+	endpoint("POST /v1/table/{table}/rows", (*Server).rows),
+	endpoint("POST /v1/table/{table}/scan", (*Server).scan),
+	endpoint("POST /v1/table/{table}/count", (*Server).count),
+	endpoint("DELETE /v1/table/{table}/row", (*Server).deleteRow),
+}
+
+func endpoint(pattern string, handle func(*Server, *exchange) error) route {
+	method, path, _ := strings.Cut(pattern, " ")
+	return route{method: method, path: strings.Split(path[1:], "/"), handle: handle}
+}
+
+// maxSegments is how many segments the longest route has.
+const maxSegments = 5
+
+// find returns the handler for a request and notes the names in its path.
+//
+// The path is taken apart before it is unescaped, so that an escaped slash is
+// part of a name, and it is not cleaned: /v1//table is no route.
+func (x *exchange) find() (func(*Server, *exchange) error, error) {
+	var segments [maxSegments]string
+	path, ok := split(segments[:0], x.r.URL)
+	if ok {
+		var allow []string
+		for i := range routes {
+			r := &routes[i]
+			switch {
+			case !r.matches(path):
+			case r.method == x.r.Method || r.method == http.MethodGet && x.r.Method == http.MethodHead:
+				x.health = path[0] != "v1"
+				return r.handle, x.name(r, path)
+			default:
+				allow = append(allow, r.method)
+				if r.method == http.MethodGet {
+					allow = append(allow, http.MethodHead)
+				}
+			}
+		}
+		if allow != nil {
+			f := refuse(http.StatusMethodNotAllowed, "method_not_allowed", atPath, "%s is not allowed here, but %s", shorten(x.r.Method), strings.Join(allow, ", "))
+			f.allow = strings.Join(allow, ", ")
+			return nil, f
+		}
+	}
+	return nil, refuse(http.StatusNotFound, "unknown_route", atPath, "there is nothing at %q", shorten(x.r.URL.Path))
+}
+
+// split appends the unescaped segments of a path to dst.
+func split(dst []string, u *url.URL) (segments []string, ok bool) {
+	rest, ok := strings.CutPrefix(u.EscapedPath(), "/")
+	for ok {
+		segment, after, more := strings.Cut(rest, "/")
+		segment, err := url.PathUnescape(segment)
+		if err != nil || len(dst) == cap(dst) {
+			return nil, false
+		}
+		dst = append(dst, segment)
+		if !more {
+			return dst, true
+		}
+		rest = after
+	}
+	return nil, false
+}
+
+func (r *route) matches(path []string) bool {
+	if len(path) != len(r.path) {
+		return false
+	}
+	for i, segment := range r.path {
+		if segment != path[i] && segment != tableSegment && segment != familySegment {
+			return false
+		}
+	}
+	return true
+}
+
+// name notes the names that stand in the open segments of the route.
+func (x *exchange) name(r *route, path []string) error {
+	for i, segment := range r.path {
+		var err error
+		switch segment {
+		case tableSegment:
+			x.table = path[i]
+			err = widecol.CheckTableName(x.table)
+			if x.table == "." || x.table == ".." {
+				// Clients resolve these in a path before they send it.
+				err = widecol.Errorf(widecol.Invalid, "invalid_table_name", "table name %q means something else in a path", x.table)
+			}
+		case familySegment:
+			x.family = path[i]
+			err = widecol.CheckFamilyName(x.family)
+		}
+		if err != nil {
+			return placed(err, func(string, int) string { return atPath })
+		}
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+
+	"colonnade/cell"
+	"colonnade/widecol"
+)
+
+// rowRead is an item of a rows request. There may be millions of them, so it
+// holds what it needs and no more.
+type rowRead struct {
+	key       []byte // part of the body
+	cellLimit int64
+	column    *columnFilter // nil for all columns
+}
+
+// rows is POST /v1/table/{table}/rows.
+func (s *Server) rows(x *exchange) error {
+	var items []rowRead
+	err := x.decode(false, func(d *decoder) { items = d.rowReads() })
+	if err != nil {
+		return err
+	}
+	if !x.charge(int64(x.decoder.columns) * columnKeyMemory) {
+		return overloaded()
+	}
+	view, err := s.store.View(x.ctx(), x.table)
+	if err != nil {
+		return err
+	}
+	defer view.Close()
+
+	if err := x.checkFamilies(view, items); err != nil {
+		return err
+	}
+	x.begin(http.StatusOK)
+	x.out = append(x.out, `{"rows":[`...)
+	a := x.newAnswer()
+	var missing []int
+	for i := range items {
+		found, err := x.readRow(a, view, &items[i], i)
+		if err != nil {
+			return err
+		}
+		if !found {
+			missing = append(missing, i)
+		}
+	}
+	x.out = append(x.out, "],"...)
+	a.statistics()
+	x.out = append(x.out, `,"missing":[`...)
+	for i, item := range missing {
+		x.comma(i)
+		x.out = strconv.AppendInt(x.out, int64(item), 10)
+		if err := x.flush(); err != nil {
+			return err
+		}
+	}
+	x.out = append(x.out, "]}"...)
+	return x.finish(querySuccessful)
+}
+
+// checkFamilies finds a family that the table does not have in the filter of any
+// item, before the answer begins. One query with all families and no rows asks
+// for all of them.
+func (x *exchange) checkFamilies(view widecol.View, items []rowRead) error {
+	if len(items) == 1 {
+		return nil // its own query says so in time
+	}
+	var names []string
+	var places []func() string // of each name
+	seen := make(map[string]bool)
+	for i := range items {
+		f := items[i].column
+		if f == nil {
+			continue
+		}
+		for j, name := range f.Families {
+			if !seen[name] {
+				seen[name] = true
+				names = append(names, name)
+				places = append(places, func() string { return f.at(element("items", i)+".column", j) })
+			}
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	q := widecol.NewQuery()
+	q.RowLimit = 0
+	q.Filter = widecol.Filter{Columns: cell.NewColumns(), Families: names}
+	rows, err := view.Scan(x.ctx(), &q)
+	if err != nil {
+		return placed(err, func(_ string, i int) string {
+			if i < 0 || i >= len(places) {
+				return atBody
+			}
+			return places[i]()
+		})
+	}
+	rows.Close()
+	return nil
+}
+
+// readRow appends the row of item i to the answer, if there is one.
+func (x *exchange) readRow(a *answer, view widecol.View, item *rowRead, i int) (found bool, err error) {
+	q := widecol.NewQuery()
+	q.SetKey(item.key)
+	q.RowCellLimit = item.cellLimit
+	if item.column != nil {
+		q.Filter, q.ColumnCellLimit = item.column.Filter, item.column.limit
+	}
+	rows, err := view.Scan(x.ctx(), &q)
+	if err != nil {
+		return false, placed(err, func(_ string, family int) string {
+			if item.column == nil {
+				return element("items", i)
+			}
+			return item.column.at(element("items", i)+".column", family)
+		})
+	}
+	defer rows.Close()
+	return a.all(rows)
+}
+
+// rowReads reads the body of a rows request.
+func (d *decoder) rowReads() (items []rowRead) {
+	listed := false
+	d.Object()
+	for d.Key() {
+		switch string(d.Name()) {
+		case "items":
+			listed = true
+			d.Array()
+			for d.Next() {
+				items = append(items, d.rowRead())
+			}
+			d.nonEmpty(len(items))
+		default:
+			d.unknown()
+		}
+	}
+	d.require(listed, "items")
+	return items
+}
+
+func (d *decoder) rowRead() rowRead {
+	item := rowRead{cellLimit: widecol.NoLimit}
+	selected := false
+	d.Object()
+	for d.Key() {
+		switch string(d.Name()) {
+		case "row":
+			selected = true
+			d.rowReadKey(&item)
+		case "column":
+			f := d.columnFilter(true)
+			item.column = &f
+		default:
+			d.unknown()
+		}
+	}
+	d.require(selected, "row")
+	return item
+}
+
+func (d *decoder) rowReadKey(item *rowRead) {
+	d.Object()
+	for d.Key() {
+		switch string(d.Name()) {
+		case "key":
+			item.key = d.rowKey()
+		case "cell_limit":
+			item.cellLimit = d.limit()
+		default:
+			d.unknown()
+		}
+	}
+	d.require(item.key != nil, "key")
+}

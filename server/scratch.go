@@ -1,0 +1,46 @@
+package server
+
+import (
+	"sync"
+
+	"colonnade/widecol"
+)
+
+// scratch is the memory that a request needs and the next one can use again.
+// Everything in it is borrowed by the exchange that holds it.
+type scratch struct {
+	decoder   decoder
+	body      []byte
+	mutations []widecol.Mutation
+	ends      []int  // of each item of a write: the index behind its last mutation
+	values    []byte // encoded values that are not part of the body
+	out       []byte // the part of the answer that is not sent yet
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+func newScratch() *scratch { return scratches.Get().(*scratch) }
+
+// What scratches keep from one request to the next is bounded, so that one
+// large request does not leave its memory behind in every one of them.
+const (
+	keepBody      = 1 << 20
+	keepMutations = 1 << 14
+	keepOut       = 4 * flushSize
+)
+
+// reuse makes a scratch available again.
+func (s *scratch) reuse() {
+	s.decoder.Reset(nil)
+	clear(s.mutations) // they point into the body
+	s.body, s.mutations, s.ends, s.values, s.out = keep(s.body, keepBody), keep(s.mutations, keepMutations),
+		keep(s.ends, keepMutations), keep(s.values, keepBody), keep(s.out, keepOut)
+	scratches.Put(s)
+}
+
+func keep[T any](s []T, limit int) []T {
+	if cap(s) > limit {
+		return nil
+	}
+	return s[:0]
+}

@@ -1,0 +1,189 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+
+	"colonnade/widecol"
+)
+
+// createTable is PUT /v1/table/{table}.
+func (s *Server) createTable(x *exchange) error {
+	var spec widecol.TableSpec
+	err := x.decode(true, func(d *decoder) {
+		d.Object()
+		for d.Key() {
+			switch string(d.Name()) {
+			case "column_families":
+				spec.Families = d.families()
+			case "locality_groups":
+				spec.Groups = d.groups()
+			default:
+				d.unknown()
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if err := spec.Check(); err != nil {
+		return placed(err, familyAt)
+	}
+	ctx, cancel := x.changing()
+	defer cancel()
+	if err := s.store.CreateTable(ctx, x.table, spec); err != nil {
+		return err
+	}
+	return x.reply(http.StatusCreated, "Table created successfully")
+}
+
+// dropTable is DELETE /v1/table/{table}.
+func (s *Server) dropTable(x *exchange) error {
+	if err := x.decode(true, (*decoder).nothing); err != nil {
+		return err
+	}
+	ctx, cancel := x.changing()
+	defer cancel()
+	if err := s.store.DropTable(ctx, x.table); err != nil {
+		return err
+	}
+	return x.accepted("Table deleted successfully")
+}
+
+// accepted answers a deletion: its effect shows at once, its space comes back
+// later.
+func (x *exchange) accepted(message string) error {
+	x.begin(http.StatusAccepted)
+	x.out = appendField(x.out, `{"micros":`, x.elapsed().Microseconds())
+	x.out = append(x.out, '}')
+	return x.finish(message)
+}
+
+// listTables is GET /v1/table.
+func (s *Server) listTables(x *exchange) error {
+	if err := x.decode(true, (*decoder).nothing); err != nil {
+		return err
+	}
+	tables, err := s.store.Tables(x.ctx())
+	if err != nil {
+		return err
+	}
+	cache := s.store.CacheStats()
+	x.begin(http.StatusOK)
+	x.out = appendField(x.out, `{"cache_stats":{"block_count":`, cache.BlockCount)
+	x.out = appendField(x.out, `,"memory_usage_in_bytes":`, cache.Bytes)
+	x.out = appendField(x.out, `},"tables":{"count":`, int64(len(tables)))
+	x.out = append(x.out, `,"items":[`...)
+	for i := range tables {
+		x.comma(i)
+		x.appendTable(&tables[i], false)
+		if err := x.flush(); err != nil {
+			return err
+		}
+	}
+	x.out = append(x.out, "]}}"...)
+	return x.finish("Tables retrieved successfully")
+}
+
+// describeTable is GET /v1/table/{table}.
+func (s *Server) describeTable(x *exchange) error {
+	if err := x.decode(true, (*decoder).nothing); err != nil {
+		return err
+	}
+	table, err := s.store.Table(x.ctx(), x.table)
+	if err != nil {
+		return err
+	}
+	x.begin(http.StatusOK)
+	x.appendTable(&table, true)
+	return x.finish("Table retrieved successfully")
+}
+
+// appendTable appends a table, with what its partitions are made of if detailed.
+func (x *exchange) appendTable(t *widecol.Table, detailed bool) {
+	x.out = append(x.out, `{"name":`...)
+	x.out = appendString(x.out, t.Name)
+	x.out = append(x.out, `,"column_families":[`...)
+	for i, f := range t.Families {
+		x.comma(i)
+		x.appendFamily(f)
+	}
+	x.out = append(x.out, `],"locality_groups":[`...)
+	for i, g := range t.Groups {
+		x.comma(i)
+		x.out = append(x.out, `{"id":`...)
+		x.out = appendString(x.out, g.ID)
+		x.out = append(x.out, `,"column_families":[`...)
+		for i, name := range g.Families {
+			x.comma(i)
+			x.out = appendString(x.out, name)
+		}
+		x.out = append(x.out, "]}"...)
+	}
+	x.out = append(x.out, `],"partitions":[`...)
+	for i := range t.Partitions {
+		x.comma(i)
+		x.appendPartition(&t.Partitions[i], detailed)
+	}
+	x.out = appendField(x.out, `],"disk_space_in_bytes":`, t.DiskBytes)
+	x.out = append(x.out, '}')
+}
+
+func (x *exchange) appendFamily(f widecol.Family) {
+	x.out = append(x.out, `{"name":`...)
+	x.out = appendString(x.out, f.Name)
+	x.out = append(x.out, `,"gc_settings":{"ttl_secs":`...)
+	x.out = appendSetting(x.out, f.GC.TTLSecs)
+	x.out = append(x.out, `,"version_limit":`...)
+	x.out = appendSetting(x.out, f.GC.VersionLimit)
+	if f.GC.Intersection {
+		x.out = append(x.out, `,"mode":"intersection"`...)
+	}
+	x.out = append(x.out, "}}"...)
+}
+
+func (x *exchange) appendPartition(p *widecol.Partition, detailed bool) {
+	x.out = append(x.out, `{"name":`...)
+	x.out = appendString(x.out, p.Name)
+	x.out = append(x.out, `,"path":`...)
+	x.out = appendString(x.out, p.Path)
+	if detailed {
+		x.out = append(x.out, `,"levels":[`...)
+		for i, l := range p.Stats.Levels {
+			x.comma(i)
+			x.out = appendField(x.out, `{"files":`, int64(l.Files))
+			x.out = appendField(x.out, `,"bytes":`, l.Bytes)
+			x.out = append(x.out, '}')
+		}
+		x.out = appendField(x.out, `],"cells":`, int64(p.Stats.Cells))
+		x.out = appendField(x.out, `,"disk_space_in_bytes":`, p.Stats.DiskBytes)
+		x.out = appendField(x.out, `,"memtable_bytes":`, p.Stats.MemtableBytes)
+		x.out = append(x.out, `,"error":`...)
+		if p.Stats.Err == nil {
+			x.out = append(x.out, "null"...)
+		} else {
+			x.out = appendString(x.out, p.Stats.Err.Error())
+		}
+	}
+	x.out = append(x.out, '}')
+}
+
+// comma separates element i of a list from the one before.
+func (x *exchange) comma(i int) {
+	if i > 0 {
+		x.out = append(x.out, ',')
+	}
+}
+
+// appendField appends a literal that ends in a field's name, and a number.
+func appendField(dst []byte, literal string, n int64) []byte {
+	return strconv.AppendInt(append(dst, literal...), n, 10)
+}
+
+// appendSetting appends a setting, of which 0 is none.
+func appendSetting(dst []byte, n int64) []byte {
+	if n == 0 {
+		return append(dst, "null"...)
+	}
+	return strconv.AppendInt(dst, n, 10)
+}

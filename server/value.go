@@ -1,0 +1,131 @@
+package server
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"math"
+
+	"colonnade/cell"
+	"colonnade/server/strictjson"
+)
+
+// encodeValue returns the value that a token spells in type t, as the store
+// wants it, or else what it would have to be. Strings stay in the body, the
+// others go to x.values.
+func (x *exchange) encodeValue(t cell.Type, token strictjson.Token) (value []byte, reason string) {
+	switch t {
+	case cell.String:
+		if token.Kind == strictjson.String {
+			return token.Text(), ""
+		}
+		return nil, "a string"
+	case cell.Bytes:
+		if token.Kind == strictjson.String {
+			if value, ok := x.unbase64(token.Text()); ok {
+				return value, ""
+			}
+		}
+		return nil, "a string in base64 (RFC 4648, section 4, padded)"
+	case cell.Bool:
+		switch token.Kind {
+		case strictjson.True:
+			return valueTrue, ""
+		case strictjson.False:
+			return valueFalse, ""
+		}
+		return nil, "true or false"
+	case cell.F32, cell.F64:
+		return x.encodeFloat(t, token)
+	}
+	return x.encodeInteger(t, token)
+}
+
+// The values of type boolean. Nobody writes to values.
+var valueTrue, valueFalse = []byte{1}, []byte{0}
+
+func (x *exchange) encodeInteger(t cell.Type, token strictjson.Token) ([]byte, string) {
+	n, ok := int64(0), false
+	switch {
+	case token.Kind == strictjson.Number:
+		n, ok = strictjson.Int64(token.Raw)
+	case token.Kind == strictjson.String && t == cell.I64:
+		n, ok = decimal(token.Text())
+	}
+	switch t {
+	case cell.Byte:
+		if ok && n >= 0 && n <= math.MaxUint8 {
+			return x.keepValue(uint64(n), 1), ""
+		}
+		return nil, "an integer from 0 to 255"
+	case cell.I32:
+		if ok && n >= math.MinInt32 && n <= math.MaxInt32 {
+			return x.keepValue(uint64(n), 4), ""
+		}
+		return nil, "an integer from -2147483648 to 2147483647"
+	default:
+		if ok {
+			return x.keepValue(uint64(n), 8), ""
+		}
+		return nil, "an integer from -9223372036854775808 to 9223372036854775807, or a string that holds one"
+	}
+}
+
+// decimal returns the integer that a text spells, in the form that JSON gives
+// integers.
+func decimal(text []byte) (int64, bool) {
+	digits := text
+	if len(text) > 0 && text[0] == '-' {
+		digits = text[1:]
+	}
+	if len(digits) > 1 && digits[0] == '0' {
+		return 0, false
+	}
+	return strictjson.Int64(text)
+}
+
+func (x *exchange) encodeFloat(t cell.Type, token strictjson.Token) ([]byte, string) {
+	if token.Kind == strictjson.Number && t == cell.F32 {
+		if f, ok := strictjson.Float32(token.Raw); ok {
+			return x.keepValue(uint64(math.Float32bits(f)), 4), ""
+		}
+	}
+	if token.Kind == strictjson.Number && t == cell.F64 {
+		if f, ok := strictjson.Float64(token.Raw); ok {
+			return x.keepValue(math.Float64bits(f), 8), ""
+		}
+	}
+	return nil, "a number in its range; one written as an integer must be exact"
+}
+
+// keepValue puts the low bytes of v into x.values.
+func (x *exchange) keepValue(v uint64, size int) []byte {
+	var le [8]byte
+	binary.LittleEndian.PutUint64(le[:], v)
+	value := x.room(size)
+	copy(value, le[:])
+	return value
+}
+
+// unbase64 puts the bytes that a text in base64 stands for into x.values.
+func (x *exchange) unbase64(text []byte) ([]byte, bool) {
+	value := x.room(strictBase64.DecodedLen(len(text)))
+	n, err := strictBase64.Decode(value, text)
+	// The decoder passes over line ends; they are not part of the alphabet.
+	return value[:n], err == nil && strictBase64.EncodedLen(n) == len(text)
+}
+
+var strictBase64 = base64.StdEncoding.Strict()
+
+// valuesChunk is how much x.values grows by. What was given out stays where it
+// is: a new chunk begins when the last one is full.
+const valuesChunk = 16 << 10
+
+// room returns size bytes that live as long as the request.
+func (x *exchange) room(size int) []byte {
+	n := len(x.values)
+	if cap(x.values)-n < size {
+		x.values, n = make([]byte, 0, max(size, valuesChunk)), 0
+	}
+	x.values = x.values[:n+size]
+	return x.values[n : n+size : n+size]
+}

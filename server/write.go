@@ -1,0 +1,177 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"slices"
+
+	"colonnade/cell"
+	"colonnade/server/strictjson"
+	"colonnade/widecol"
+)
+
+// write is POST /v1/table/{table}/write.
+func (s *Server) write(x *exchange) error {
+	if err := x.decode(false, x.decodeWrite); err != nil {
+		return err
+	}
+	ctx, cancel := x.changing()
+	defer cancel()
+	if _, err := s.store.Write(ctx, x.table, x.mutations); err != nil {
+		return x.writeFailure(err)
+	}
+	rows := int64(len(x.ends))
+	x.begin(http.StatusOK)
+	x.out = appendField(x.out, `{"items":{"row_count":`, rows)
+	x.out = appendField(x.out, `,"cell_count":`, int64(len(x.mutations)))
+	x.out = appendField(x.out, `},"micros_per_item":`, x.elapsed().Microseconds()/rows)
+	x.out = append(x.out, '}')
+	return x.finish("Data ingestion successful")
+}
+
+// decodeWrite reads the items of a write as mutations, which borrow their bytes
+// from the body.
+func (x *exchange) decodeWrite(d *decoder) {
+	x.mutations, x.ends, x.values = x.mutations[:0], x.ends[:0], x.values[:0]
+	listed := false
+	d.Object()
+	for d.Key() {
+		switch string(d.Name()) {
+		case "items":
+			listed = true
+			d.Array()
+			for d.Next() {
+				x.decodeItem(d)
+			}
+			d.nonEmpty(len(x.ends))
+		default:
+			d.unknown()
+		}
+	}
+	d.require(listed, "items")
+}
+
+func (x *exchange) decodeItem(d *decoder) {
+	var row []byte
+	first, listed := len(x.mutations), false
+	d.Object()
+	for d.Key() {
+		switch string(d.Name()) {
+		case "row_key":
+			row = d.rowKey()
+		case "cells":
+			listed = true
+			d.Array()
+			for d.Next() {
+				x.mutations = append(x.mutations, widecol.Mutation{Time: widecol.CommitTime})
+				x.decodeCell(d, &x.mutations[len(x.mutations)-1])
+			}
+			d.nonEmpty(len(x.mutations) - first)
+		default:
+			d.unknown()
+		}
+	}
+	d.require(row != nil, "row_key")
+	d.require(listed, "cells")
+	for i := first; i < len(x.mutations); i++ {
+		x.mutations[i].Row = row
+	}
+	x.ends = append(x.ends, len(x.mutations))
+}
+
+func (x *exchange) decodeCell(d *decoder, m *widecol.Mutation) {
+	var value strictjson.Token
+	d.Object()
+	for d.Key() {
+		switch string(d.Name()) {
+		case "column_key":
+			d.splitColumnKey(m)
+		case "type":
+			m.Type = d.cellType()
+		case "value":
+			value = d.Scalar()
+		case "time":
+			m.Time = d.time()
+		default:
+			d.unknown()
+		}
+	}
+	d.require(m.Family != nil, "column_key")
+	d.require(m.Type != cell.None, "type")
+	d.require(value.Kind != strictjson.Invalid, "value")
+	if d.Err() == nil {
+		var reason string
+		if m.Value, reason = x.encodeValue(m.Type, value); reason != "" {
+			d.FailIn("value", "invalid_value", "a value of type %s must be %s", m.Type, reason)
+		}
+	}
+}
+
+// splitColumnKey reads a column key. The first colon ends the family.
+func (d *decoder) splitColumnKey(m *widecol.Mutation) {
+	key := d.Text()
+	m.Family = key
+	if colon := bytes.IndexByte(key, ':'); colon >= 0 {
+		m.Family, m.Qualifier = key[:colon:colon], key[colon+1:]
+	}
+}
+
+// cellType reads the name of a type.
+func (d *decoder) cellType() cell.Type {
+	const longest = len("boolean")
+	name := d.Text()
+	if len(name) <= longest {
+		if t := cell.TypeOf(string(name)); t != cell.None {
+			return t
+		}
+	}
+	d.Fail("invalid_type", "type must be one of string, i64, boolean, byte, i32, f32, f64, bytes")
+	return cell.None
+}
+
+// time reads the time of a cell. Negative ones are refused here, because one of
+// them is widecol.CommitTime.
+func (d *decoder) time() int64 { return d.integer(0, cell.MaxTime) }
+
+// writeFailure says which part of the body the store's error is about.
+func (x *exchange) writeFailure(err error) error {
+	var stored *widecol.Error
+	if errors.As(err, &stored) && stored.Code == "unknown_column_family" && stored.Index >= 0 && stored.Index < len(x.mutations) {
+		// No table has a family that cannot be. Looking only now keeps the
+		// check away from the cells of good requests.
+		if widecol.CheckFamilyName(string(x.mutations[stored.Index].Family)) != nil {
+			err = widecol.Errorf(widecol.Invalid, "invalid_column_key", "column key does not start with the name of a column family").At(stored.Index)
+		}
+	}
+	return placed(err, x.mutationAt)
+}
+
+// mutationAt is where in the body mutation i stands.
+func (x *exchange) mutationAt(code string, i int) string {
+	if i < 0 || i >= len(x.mutations) {
+		return atBody
+	}
+	item, found := slices.BinarySearch(x.ends, i)
+	if found {
+		item++ // i is the first behind the end of an item
+	}
+	first := 0
+	if item > 0 {
+		first = x.ends[item-1]
+	}
+	at := element("items", item)
+	if code == "invalid_row_key" {
+		return at + ".row_key"
+	}
+	at = element(at+".cells", i-first)
+	switch code {
+	case "unknown_column_family", "invalid_column_key":
+		return at + ".column_key"
+	case "value_too_large", "invalid_value":
+		return at + ".value"
+	case "invalid_time":
+		return at + ".time"
+	}
+	return at
+}
