@@ -5,23 +5,25 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"colonnade/cell"
 	"colonnade/widecol"
 )
 
-// The spaces that random operations draw from are small, so that they meet.
+// The spaces that random operations draw from are small, so that they meet. Of
+// rows and qualifiers the first ones are drawn more often.
 var (
 	tableNames = []string{"t", "u"}
 	rowKeys    = []string{
-		"a", "a\x00", "a\x00b", "a/", "a:", "a:b", "aa", "b", "row1", "row2", "row3", "row4",
-		"é", "ÿ", "\U0010ffff", "\U0010ffffa",
+		"a", "a\x00", "a:b", "row1",
+		"a\x00b", "a/", "a:", "aa", "b", "row2", "row3", "row4", "é", "ÿ", "\U0010ffff", "\U0010ffffa",
 	}
 	familyNames = []string{"a", "a-b", "b", zeroFamily}
-	qualifiers  = []string{"", "x", "x\x00", "x:y", "xy", "y", "\x00", "\U0010ffff"}
+	qualifiers  = []string{"", "x", "x:y", "xy", "x\x00", "y", "\x00", "\U0010ffff"}
 	types       = []cell.Type{cell.String, cell.String, cell.I64, cell.Bool, cell.Byte, cell.I32, cell.F32, cell.F64, cell.Bytes}
-	limits      = []int64{0, 1, 1, 2, 3, 5}
+	limits      = []int64{0, 1, 1, 1, 2, 2, 3, 5, 8}
 	ttls        = []int64{1, 5, 10, 30, widecol.MaxTTLSecs}
 	samples     = []float64{0.99, 0.5, 0.34, 0.29, 0.1}
 	ticks       = []int64{1, second - 1, second, 5 * second, 10 * second, -1, -second, -20 * second}
@@ -36,8 +38,14 @@ const zeroFamily = "z"
 // generator makes random operations.
 type generator struct {
 	*rand.Rand
-	// live holds the tables and families that there would be in the end.
+	// live holds the tables and families that there are after the operations so
+	// far, so that most operations find what they need.
 	live map[string]map[string]bool
+	// viewed holds the tables of which views were opened last.
+	viewed [slots]string
+	// mend, if any, is the next operation. After one that happens or does not,
+	// it makes live right in either case.
+	mend op
 }
 
 // kinds are the kinds of operations and how often they come, out of 1000.
@@ -45,28 +53,28 @@ var kinds = []struct {
 	weight int
 	make   func(g *generator) op
 }{
-	{250, func(g *generator) op { return g.write(1, 5) }},
-	{80, func(g *generator) op { return g.write(5, 3) }},
-	{100, (*generator).deleteRow},
-	{130, func(g *generator) op { return &scan{g.table(), g.query(true)} }},
-	{150, func(g *generator) op { return &scan{g.table(), g.query(false)} }},
-	{30, func(g *generator) op { return &openView{g.IntN(slots), g.table()} }},
-	{60, func(g *generator) op { return &scanView{g.IntN(slots), g.query(g.one(3))} }},
-	{20, func(g *generator) op { return &closeView{g.IntN(slots)} }},
+	{238, func(g *generator) op { return g.write(1, 5) }},
+	{75, func(g *generator) op { return g.write(5, 3) }},
+	{90, func(g *generator) op { return g.deleteRow() }},
+	{120, func(g *generator) op { return g.scan(true) }},
+	{149, func(g *generator) op { return g.scan(false) }},
+	{65, (*generator).openView},
+	{80, (*generator).scanView},
+	{8, func(g *generator) op { return &closeView{g.IntN(slots)} }},
 	{25, func(g *generator) op { return g.schema() }},
-	{25, func(g *generator) op { f := g.family(); return &setGC{g.table(), f, g.gc(f)} }},
+	{25, (*generator).setGC},
 	{37, func(g *generator) op { return tick{pick(g, ticks)} }},
-	{30, func(g *generator) op { return flush }},
-	{20, func(g *generator) op { return compact }},
-	{12, func(g *generator) op { return reopen }},
-	{12, func(g *generator) op { return crash }},
-	{9, func(g *generator) op { return faulty{g.change()} }},
-	{10, func(g *generator) op { return checkAll }},
+	{35, func(*generator) op { return flush }},
+	{25, func(*generator) op { return compact }},
+	{6, func(*generator) op { return reopen }},
+	{6, func(*generator) op { return crash }},
+	{6, (*generator).faulty},
+	{10, func(*generator) op { return checkAll }},
 }
 
 // generate returns n operations, the same for the same seed.
 func generate(seed uint64, n int) []op {
-	g := &generator{rand.New(rand.NewPCG(seed, 1)), make(map[string]map[string]bool)}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), live: make(map[string]map[string]bool)}
 	var ops []op
 	for _, name := range tableNames {
 		ops = append(ops, g.createTable(name))
@@ -79,6 +87,10 @@ func generate(seed uint64, n int) []op {
 				break
 			}
 		}
+		if g.mend != nil {
+			ops = append(ops, g.mend)
+			g.mend = nil
+		}
 	}
 	return ops
 }
@@ -87,6 +99,14 @@ func generate(seed uint64, n int) []op {
 func (g *generator) one(n int) bool { return g.IntN(n) == 0 }
 
 func pick[T any](g *generator, list []T) T { return list[g.IntN(len(list))] }
+
+// skewed picks one of the first four half of the time.
+func (g *generator) skewed(list []string) string {
+	if g.one(2) {
+		return list[g.IntN(4)]
+	}
+	return pick(g, list)
+}
 
 func (g *generator) table() string {
 	if g.one(100) {
@@ -123,28 +143,32 @@ func (g *generator) gc(family string) widecol.GC {
 	return gc
 }
 
-func (g *generator) families() []widecol.Family {
-	families := make([]widecol.Family, 1+g.IntN(3))
-	for i := range families {
+// families returns some families that the table does not have, if possible.
+func (g *generator) families(table string) (families []widecol.Family) {
+	missing := len(familyNames) - len(g.live[table])
+	for range 1 + g.IntN(max(1, missing)) {
 		name := g.family()
-		families[i] = widecol.Family{Name: name}
-		if g.one(4) {
-			families[i].GC = g.gc(name)
+		for range 20 {
+			if !g.live[table][name] && !named(families, name) {
+				break
+			}
+			name = g.family()
 		}
+		families = append(families, g.newFamily(name))
 	}
 	return families
 }
 
-// change returns a change, for use with a fault.
-func (g *generator) change() change {
-	switch g.IntN(8) {
-	case 0:
-		return g.schema()
-	case 1, 2:
-		return g.deleteRow().(change)
-	default:
-		return g.write(3, 3).(change)
+func named(families []widecol.Family, name string) bool {
+	return slices.ContainsFunc(families, func(f widecol.Family) bool { return f.Name == name })
+}
+
+func (g *generator) newFamily(name string) widecol.Family {
+	f := widecol.Family{Name: name}
+	if g.one(3) {
+		f.GC = g.gc(name)
 	}
+	return f
 }
 
 // schema returns a change of tables or families, which brings back what is not
@@ -154,24 +178,22 @@ func (g *generator) schema() change {
 	if g.live[table] == nil && !g.one(4) {
 		return g.createTable(table)
 	}
-	family := g.family()
+	missing := len(familyNames) - len(g.live[table])
 	switch die := g.IntN(10); {
 	case die == 0:
 		delete(g.live, table)
+		if !g.one(4) {
+			g.mend = g.createTable(table)
+		}
 		return &dropTable{table: table}
 	case die == 1:
 		return g.createTable(table)
-	case die < 5:
+	case missing > 1 || missing == 1 && die < 6 || die == 2:
+		return g.createFamilies(table)
+	default:
+		family := g.liveFamily(table)
 		delete(g.live[table], family)
 		return &dropFamily{table: table, family: family}
-	default:
-		families := g.families()
-		for _, f := range families {
-			if g.live[table] != nil {
-				g.live[table][f.Name] = true
-			}
-		}
-		return &createFamilies{table: table, families: families}
 	}
 }
 
@@ -179,10 +201,7 @@ func (g *generator) createTable(name string) change {
 	o := &createTable{table: name}
 	for _, family := range familyNames {
 		if !g.one(5) {
-			o.families = append(o.families, widecol.Family{Name: family})
-			if g.one(3) {
-				o.families[len(o.families)-1].GC = g.gc(family)
-			}
+			o.families = append(o.families, g.newFamily(family))
 		}
 	}
 	if g.live[name] == nil {
@@ -194,13 +213,77 @@ func (g *generator) createTable(name string) change {
 	return o
 }
 
+func (g *generator) createFamilies(table string) change {
+	o := &createFamilies{table: table, families: g.families(table)}
+	live := g.live[table]
+	possible := live != nil
+	for i, f := range o.families {
+		possible = possible && !live[f.Name] && !named(o.families[:i], f.Name)
+	}
+	if possible {
+		for _, f := range o.families {
+			live[f.Name] = true
+		}
+	}
+	return o
+}
+
+func (g *generator) setGC() op {
+	table := g.table()
+	family := g.liveFamily(table)
+	return &setGC{table, family, g.gc(family)}
+}
+
+// faulty returns a change with a fault.
+func (g *generator) faulty() op {
+	var c change
+	switch g.IntN(6) {
+	case 0:
+		c = g.schema()
+	case 1:
+		c = g.deleteRow()
+	default:
+		c = g.write(3, 3)
+	}
+	switch o := c.(type) {
+	case *createTable, *createFamilies:
+		g.mend = c
+	case *dropFamily:
+		g.mend = &createFamilies{table: o.table, families: []widecol.Family{{Name: o.family}}}
+		if g.live[o.table] != nil {
+			g.live[o.table][o.family] = true
+		}
+	case *dropTable:
+		if g.mend == nil {
+			g.mend = g.createTable(o.table)
+		}
+	}
+	return faulty{c}
+}
+
+func (g *generator) scan(get bool) op {
+	table := g.table()
+	return &scan{table, g.query(table, get)}
+}
+
+func (g *generator) openView() op {
+	o := &openView{g.IntN(slots), g.table()}
+	g.viewed[o.slot] = o.table
+	return o
+}
+
+func (g *generator) scanView() op {
+	slot := g.IntN(slots)
+	return &scanView{slot, g.query(g.viewed[slot], g.one(3))}
+}
+
 // write returns a write of at most so many rows, with so many versions each.
-func (g *generator) write(rows, versions int) op {
+func (g *generator) write(rows, versions int) change {
 	o := &write{table: g.table()}
 	for range 1 + g.IntN(rows) {
-		row := pick(g, rowKeys)
+		row := g.skewed(rowKeys)
 		for range 1 + g.IntN(versions) {
-			v := version{row: row, family: g.liveFamily(o.table), qualifier: pick(g, qualifiers)}
+			v := version{row: row, family: g.liveFamily(o.table), qualifier: g.skewed(qualifiers)}
 			v.time = g.time(v.family)
 			v.typ, v.value = g.value()
 			o.versions = append(o.versions, v)
@@ -270,27 +353,33 @@ func (g *generator) value() (cell.Type, string) {
 	return typ, string(b)
 }
 
-func (g *generator) deleteRow() op {
-	return &deleteRow{table: g.table(), row: pick(g, rowKeys), filter: g.filter()}
+func (g *generator) deleteRow() change {
+	table := g.table()
+	return &deleteRow{table: table, row: g.skewed(rowKeys), filter: g.filter(table)}
 }
 
-// columnKey returns the text of a column key.
-func (g *generator) columnKey() string { return g.family() + ":" + pick(g, qualifiers) }
-
-func (g *generator) filter() filter {
+// filter returns a filter for a table.
+func (g *generator) filter(table string) filter {
+	family := func() string {
+		if g.one(30) {
+			return g.family()
+		}
+		return g.liveFamily(table)
+	}
+	key := func() string { return family() + ":" + g.skewed(qualifiers) }
 	var keys []string
 	switch die := g.IntN(20); {
 	case die < 7:
 		return filter{text: "all columns"}
 	case die < 11:
-		keys = []string{g.columnKey()}
+		keys = []string{key()}
 	case die < 13:
-		keys = []string{g.family()}
+		keys = []string{family()}
 	case die < 16:
-		keys = []string{g.columnKey(), g.columnKey(), g.columnKey()}
+		keys = []string{key(), key(), key()}
 	default:
-		key := g.columnKey()
-		prefix := key[:g.IntN(len(key)+1)]
+		prefix := key()
+		prefix = prefix[:g.IntN(len(prefix)+1)]
 		return filter{widecol.PrefixFilter(prefix), fmt.Sprintf("prefix %q", prefix)}
 	}
 	f, err := widecol.ColumnsFilter(keys...)
@@ -300,12 +389,12 @@ func (g *generator) filter() filter {
 	return filter{f, fmt.Sprintf("columns %q", keys)}
 }
 
-// query returns a query of one row, or of several.
-func (g *generator) query(get bool) query {
-	f := g.filter()
+// query returns a query of a table for one row, or for several.
+func (g *generator) query(table string, get bool) query {
+	f := g.filter(table)
 	q := query{Query: widecol.NewQuery(), chunks: all}
 	q.Filter = f.Filter
-	switch row := pick(g, rowKeys); {
+	switch row := g.skewed(rowKeys); {
 	case get:
 		q.SetKey([]byte(row))
 		q.text = fmt.Sprintf("row %s", short(row))
@@ -317,26 +406,36 @@ func (g *generator) query(get bool) query {
 		q.Start = []byte(row)
 		q.text = fmt.Sprintf("from %q", q.Start)
 		if !g.one(3) {
-			q.End = []byte(pick(g, rowKeys))
+			q.End = []byte(g.skewed(rowKeys))
 			q.text += fmt.Sprintf(" to %q", q.End)
 		}
 	default:
 		q.text = "all rows"
 	}
 	q.text += ", " + f.text
-	g.limit(&q)
+	g.limitCells(&q)
+	if !get || g.one(10) {
+		g.limitRows(&q)
+	}
 	return q
 }
 
-// limit gives a query some limits.
-func (g *generator) limit(q *query) {
-	for _, limit := range []*int64{&q.ColumnCellLimit, &q.RowCellLimit, &q.RowLimit, &q.Offset, &q.CellLimit} {
-		if g.one(6) {
+func (g *generator) limitRows(q *query) {
+	for _, limit := range []*int64{&q.RowLimit, &q.Offset} {
+		if g.one(5) {
 			*limit = pick(g, limits)
 		}
 	}
-	if g.one(8) {
+	if g.one(6) {
 		q.Sample = pick(g, samples)
+	}
+}
+
+func (g *generator) limitCells(q *query) {
+	for _, limit := range []*int64{&q.ColumnCellLimit, &q.RowCellLimit, &q.CellLimit} {
+		if g.one(6) {
+			*limit = pick(g, limits)
+		}
 	}
 	q.KeysOnly = g.one(10)
 	if g.one(20) {

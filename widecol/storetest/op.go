@@ -195,7 +195,7 @@ func (o *write) String() string {
 	for _, v := range o.versions {
 		lines = append(lines, v.String())
 	}
-	return strings.Join(lines, "\n\t")
+	return strings.Join(lines, "\n  ")
 }
 
 func (o *write) reduced() (ops []op) {
@@ -233,6 +233,15 @@ type faulty struct{ change }
 
 func (o faulty) run(w *world) error { return w.faulty(o.change) }
 func (o faulty) String() string     { return "with a fault, then a crash: " + o.change.String() }
+
+func (o faulty) reduced() (ops []op) {
+	if r, ok := o.change.(reducible); ok {
+		for _, simpler := range r.reduced() {
+			ops = append(ops, faulty{simpler.(change)})
+		}
+	}
+	return ops
+}
 
 // without returns the lists that miss one element, while there are two.
 func without[T any](list []T) (lists [][]T) {

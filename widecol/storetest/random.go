@@ -102,7 +102,7 @@ func list(ops []op) string {
 			fmt.Fprintf(&b, "  … and %d more\n", len(ops)-most)
 			break
 		}
-		fmt.Fprintf(&b, "  %3d %s\n", i, o)
+		fmt.Fprintf(&b, "  %3d %s\n", i, strings.ReplaceAll(o.String(), "\n", "\n      "))
 	}
 	return b.String()
 }
@@ -122,8 +122,8 @@ func (r *runner) run(ops []op) (at int, err error) {
 			err = fmt.Errorf("Close: %w", closeErr)
 		}
 	}()
-	for at, o := range ops {
-		if err := o.run(w); err != nil {
+	for at = range ops { // the result, for the sake of a panic
+		if err := ops[at].run(w); err != nil {
 			return at, err
 		}
 	}

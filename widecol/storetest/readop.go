@@ -100,8 +100,14 @@ type scanView struct {
 	query query
 }
 
+// run takes the next view that is open.
 func (o *scanView) run(w *world) error {
-	return w.views[o.slot].scan(&o.query.Query, o.query.chunks)
+	for i := range slots {
+		if v := w.views[(o.slot+i)%slots]; v.subject != nil {
+			return v.scan(&o.query.Query, o.query.chunks)
+		}
+	}
+	return nil
 }
 
 func (o *scanView) String() string { return fmt.Sprintf("scan view %d %s", o.slot, &o.query) }

@@ -1,20 +1,38 @@
 package storetest
 
 import (
+	"context"
 	"testing"
 
+	"colonnade/widecol"
 	"colonnade/widecol/memstore"
 )
 
-// openMem opens a memstore, which can do everything at once.
+// openMem opens a memstore without any hooks.
 func openMem(_ testing.TB, env *Env) *Subject {
-	s := memstore.New(memstore.Options{Now: env.Now, MaxValue: env.MaxValue})
-	return &Subject{Store: s}
+	return &Subject{Store: memstore.New(memstore.Options{Now: env.Now, MaxValue: env.MaxValue})}
+}
+
+// openHooked opens a memstore with all hooks, which keep everything, as they should.
+func openHooked(_ testing.TB, env *Env) *Subject {
+	f := &flaky{Store: memstore.New(memstore.Options{Now: env.Now, MaxValue: env.MaxValue})}
+	nothing := func() error { return nil }
+	again := func() (widecol.Store, error) {
+		f = &flaky{Store: f.Clone(), count: f.count}
+		return f, nil
+	}
+	return &Subject{Store: f, Flush: nothing, Compact: nothing, Reopen: again, Crash: again, Fault: func() { f.fault = true }}
+}
+
+func TestRunPassesMemstore(t *testing.T) {
+	t.Run("alone", func(t *testing.T) { Run(t, openMem) })
+	t.Run("with hooks", func(t *testing.T) { Run(t, openHooked) })
 }
 
 func TestRandomPassesMemstore(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(10) {
 		Random(t, openMem, seed, 1000)
+		Random(t, openHooked, seed, 1000)
 	}
 }
 
@@ -26,4 +44,60 @@ func BenchmarkRandom(b *testing.B) {
 		seed++
 	}
 	b.ReportMetric(float64(groupings*ops*b.N)/b.Elapsed().Seconds(), "ops/s")
+}
+
+// flaky is a memstore whose changes fail, while it has a fault, in all the ways
+// that they may.
+type flaky struct {
+	*memstore.Store
+	fault bool
+	count int
+}
+
+// change makes a change, or does not, and may say something else about it.
+func (f *flaky) change(do func() error) error {
+	unknown := widecol.Errorf(widecol.Unknown, "unknown_outcome", "the sync failed")
+	if !f.fault {
+		return do()
+	}
+	f.count++
+	switch f.count % 4 {
+	case 0:
+		return do()
+	case 1:
+		if err := do(); err != nil {
+			return err
+		}
+		return unknown
+	case 2:
+		return unknown
+	default:
+		return widecol.Errorf(widecol.DiskFull, "disk_full", "the disk is full")
+	}
+}
+
+func (f *flaky) CreateTable(ctx context.Context, name string, spec widecol.TableSpec) error {
+	return f.change(func() error { return f.Store.CreateTable(ctx, name, spec) })
+}
+
+func (f *flaky) DropTable(ctx context.Context, name string) error {
+	return f.change(func() error { return f.Store.DropTable(ctx, name) })
+}
+
+func (f *flaky) CreateFamilies(ctx context.Context, table string, families []widecol.Family, group bool) error {
+	return f.change(func() error { return f.Store.CreateFamilies(ctx, table, families, group) })
+}
+
+func (f *flaky) DropFamily(ctx context.Context, table, family string) error {
+	return f.change(func() error { return f.Store.DropFamily(ctx, table, family) })
+}
+
+func (f *flaky) Write(ctx context.Context, table string, ms []widecol.Mutation) (time int64, err error) {
+	err = f.change(func() (err error) { time, err = f.Store.Write(ctx, table, ms); return err })
+	return time, err
+}
+
+func (f *flaky) DeleteRow(ctx context.Context, table string, row []byte, filter widecol.Filter) (n int64, err error) {
+	err = f.change(func() (err error) { n, err = f.Store.DeleteRow(ctx, table, row, filter); return err })
+	return n, err
 }

@@ -111,7 +111,9 @@ func (w *world) faulty(c change) error {
 		return different
 	}
 	w.model = after
-	w.last = max(w.last, commit)
+	if _, ok := c.(*write); ok {
+		w.last = commit
+	}
 	if w.check() != nil {
 		w.model = before
 		return fmt.Errorf("a change failed with %w; after the crash it is there in part: %w", err, different)

@@ -1,0 +1,636 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"colonnade/cell"
+	"colonnade/widecol"
+	"colonnade/widecol/memstore"
+)
+
+// broken is a memstore with a bug: one of its funcs replaces a method.
+type broken struct {
+	*memstore.Store
+	env     *Env
+	subject *Subject
+
+	write      func(table string, ms []widecol.Mutation) (int64, error)
+	deleteRow  func(table, row string, filter widecol.Filter) (int64, error)
+	dropTable  func(name string) error
+	created    func(name string) // called after a table was created
+	dropFamily func(table, family string) error
+	setGC      func(table, family string, gc widecol.GC) error
+	view       func(table string) (widecol.View, error)
+	query      func(q *widecol.Query)            // changes a copy of the query
+	rows       func(r widecol.Rows) widecol.Rows // wraps an answer
+}
+
+func (b *broken) Write(ctx context.Context, table string, ms []widecol.Mutation) (int64, error) {
+	if b.write != nil {
+		return b.write(table, ms)
+	}
+	return b.Store.Write(ctx, table, ms)
+}
+
+func (b *broken) DeleteRow(ctx context.Context, table string, row []byte, filter widecol.Filter) (int64, error) {
+	if b.deleteRow != nil {
+		return b.deleteRow(table, string(row), filter)
+	}
+	return b.Store.DeleteRow(ctx, table, row, filter)
+}
+
+func (b *broken) DropTable(ctx context.Context, name string) error {
+	if b.dropTable != nil {
+		return b.dropTable(name)
+	}
+	return b.Store.DropTable(ctx, name)
+}
+
+func (b *broken) CreateTable(ctx context.Context, name string, spec widecol.TableSpec) error {
+	err := b.Store.CreateTable(ctx, name, spec)
+	if err == nil && b.created != nil {
+		b.created(name)
+	}
+	return err
+}
+
+func (b *broken) DropFamily(ctx context.Context, table, family string) error {
+	if b.dropFamily != nil {
+		return b.dropFamily(table, family)
+	}
+	return b.Store.DropFamily(ctx, table, family)
+}
+
+func (b *broken) SetGC(ctx context.Context, table, family string, gc widecol.GC) error {
+	if b.setGC != nil {
+		return b.setGC(table, family, gc)
+	}
+	return b.Store.SetGC(ctx, table, family, gc)
+}
+
+func (b *broken) View(ctx context.Context, table string) (widecol.View, error) {
+	var v widecol.View
+	var err error
+	if b.view != nil {
+		v, err = b.view(table)
+	} else {
+		v, err = b.Store.View(ctx, table)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &brokenView{v, b}, nil
+}
+
+type brokenView struct {
+	widecol.View
+	b *broken
+}
+
+func (v *brokenView) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error) {
+	c := *q
+	if v.b.query != nil {
+		v.b.query(&c)
+	}
+	rows, err := v.View.Scan(ctx, &c)
+	if err == nil && v.b.rows != nil {
+		rows = v.b.rows(rows)
+	}
+	return rows, err
+}
+
+// contents returns what is stored in a table, as writes.
+func (b *broken) contents(table string) []widecol.Mutation {
+	a, err := askStore(b.Store, table, everything())
+	if err != nil {
+		return nil
+	}
+	ms := make([]widecol.Mutation, len(a.versions))
+	for i, v := range a.versions {
+		ms[i] = v.mutation()
+	}
+	return ms
+}
+
+// has reports whether a cell has a version at a time.
+func (b *broken) has(table string, m *widecol.Mutation) bool {
+	return slices.ContainsFunc(b.contents(table), func(c widecol.Mutation) bool {
+		return string(c.Row) == string(m.Row) && string(c.Family) == string(m.Family) && string(c.Qualifier) == string(m.Qualifier) && c.Time == m.Time
+	})
+}
+
+func askStore(s widecol.Store, table string, q *widecol.Query) (answer, error) {
+	v, err := s.View(background, table)
+	if err != nil {
+		return answer{}, err
+	}
+	defer v.Close()
+	return ask(background, v, q, all)
+}
+
+// grouped reports whether a family lives in a locality group.
+func (b *broken) grouped(table, family string) bool {
+	t, _ := b.Table(background, table)
+	return slices.ContainsFunc(t.Groups, func(g widecol.Group) bool { return slices.Contains(g.Families, family) })
+}
+
+// large writes are spared by the bugs that make many of one.
+const large = 100
+
+// bugs are what the suite, or Random, or both have to find.
+var bugs = []struct {
+	name          string
+	suite, random bool
+	plant         func(b *broken)
+}{
+	{"row limit ignored", true, true, func(b *broken) {
+		b.query = func(q *widecol.Query) { q.RowLimit = widecol.NoLimit }
+	}},
+	{"row limit off by one above 2", true, true, func(b *broken) {
+		b.query = func(q *widecol.Query) {
+			if q.RowLimit > 2 {
+				q.RowLimit--
+			}
+		}
+	}},
+	{"cell limit taken for each row", true, true, func(b *broken) {
+		b.query = func(q *widecol.Query) {
+			if q.CellLimit >= 0 && (q.RowCellLimit < 0 || q.RowCellLimit > q.CellLimit) {
+				q.RowCellLimit = q.CellLimit
+			}
+			q.CellLimit = widecol.NoLimit
+		}
+	}},
+	{"offset counted before the filter", true, true, func(b *broken) {
+		b.view = func(table string) (widecol.View, error) {
+			v, err := b.Store.View(background, table)
+			return &earlyOffset{v}, err
+		}
+	}},
+	{"sample ignored", true, true, func(b *broken) { b.query = func(q *widecol.Query) { q.Sample = 1 } }},
+	{"sample a little less", true, true, func(b *broken) {
+		b.query = func(q *widecol.Query) {
+			if q.Sample < 1 {
+				q.Sample -= 1e-7
+			}
+		}
+	}},
+	{"end of a range included", true, true, func(b *broken) {
+		b.query = func(q *widecol.Query) {
+			if q.End != nil {
+				q.End = append(slices.Clone(q.End), 0)
+			}
+		}
+	}},
+	{"unknown family in a filter", true, true, func(b *broken) { b.query = func(q *widecol.Query) { q.Filter.Families = nil } }},
+	{"chunks of a row start it again", true, true, func(b *broken) {
+		b.rows = func(r widecol.Rows) widecol.Rows { return alwaysFirst{r} }
+	}},
+	{"an answer ends after some chunks", true, true, func(b *broken) {
+		b.rows = func(r widecol.Rows) widecol.Rows { return &atMost{r, 5} }
+	}},
+	{"bytes of values not counted", true, true, func(b *broken) {
+		b.rows = func(r widecol.Rows) widecol.Rows { return freeValues{r} }
+	}},
+
+	{"a view follows the table", true, true, func(b *broken) {
+		b.view = func(table string) (widecol.View, error) { return b.following(table, func() bool { return true }) }
+	}},
+	{"a view follows the clock", true, true, func(b *broken) {
+		b.view = func(table string) (widecol.View, error) {
+			now := b.env.Now()
+			return b.following(table, func() bool { return b.env.Now() != now })
+		}
+	}},
+
+	{"delete lost in one family", true, true, func(b *broken) {
+		b.deleteRow = func(table, row string, filter widecol.Filter) (int64, error) {
+			n, err := askRow(b.Store, table, row, filter)
+			if err == nil && filter.Columns == nil {
+				filter.Columns = cell.NewColumns(cell.FamilyRange([]byte("a")), cell.FamilyRange([]byte("z")))
+			}
+			if err == nil {
+				_, err = b.Store.DeleteRow(background, table, []byte(row), filter)
+			}
+			return n, err
+		}
+	}},
+	{"row delete leaves the groups alone", true, true, func(b *broken) {
+		b.deleteRow = func(table, row string, filter widecol.Filter) (int64, error) {
+			n, err := askRow(b.Store, table, row, filter)
+			if t, terr := b.Table(background, table); err == nil && terr == nil && filter.Columns == nil {
+				var ranges []cell.Range
+				for _, f := range t.Families {
+					if !b.grouped(table, f.Name) {
+						ranges = append(ranges, cell.FamilyRange([]byte(f.Name)))
+					}
+				}
+				filter.Columns = cell.NewColumns(ranges...)
+			}
+			if err == nil {
+				_, err = b.Store.DeleteRow(background, table, []byte(row), filter)
+			}
+			return n, err
+		}
+	}},
+	{"delete hides later writes of older times", true, true, func(b *broken) {
+		deleted := make(map[string]int64) // table and row -> time
+		b.deleteRow = func(table, row string, filter widecol.Filter) (int64, error) {
+			n, err := b.Store.DeleteRow(background, table, []byte(row), filter)
+			if err == nil && filter.Columns == nil || n > 0 {
+				deleted[table+"/"+row] = b.env.Now()
+			}
+			return n, err
+		}
+		b.write = func(table string, ms []widecol.Mutation) (int64, error) {
+			time, err := b.Store.Write(background, table, ms)
+			for _, m := range ms {
+				if at, ok := deleted[table+"/"+string(m.Row)]; err == nil && ok && m.Time >= 0 && m.Time < at {
+					b.removeVersion(table, &m)
+				}
+			}
+			return time, err
+		}
+		b.dropTable = func(name string) error { clear(deleted); return b.Store.DropTable(background, name) }
+	}},
+	{"delete counts what had gone", true, true, func(b *broken) {
+		b.deleteRow = func(table, row string, filter widecol.Filter) (int64, error) {
+			before := b.stored(table)
+			_, err := b.Store.DeleteRow(background, table, []byte(row), filter)
+			return before - b.stored(table), err
+		}
+	}},
+
+	{"a table created again has its old rows", true, true, func(b *broken) {
+		old := make(map[string][]widecol.Mutation)
+		b.dropTable = func(name string) error {
+			old[name] = b.contents(name)
+			return b.Store.DropTable(background, name)
+		}
+		b.created = func(name string) { b.Store.Write(background, name, old[name]) }
+	}},
+	{"a dropped family is only hidden", true, true, func(b *broken) {
+		b.dropFamily = func(table, family string) error {
+			all := b.contents(table)
+			ofFamily := slices.DeleteFunc(all, func(m widecol.Mutation) bool { return string(m.Family) != family })
+			if err := b.Store.DropFamily(background, table, family); err != nil {
+				return err
+			}
+			b.write = func(t string, ms []widecol.Mutation) (int64, error) {
+				b.Store.Write(background, table, ofFamily) // works once the family is back
+				return b.Store.Write(background, t, ms)
+			}
+			return nil
+		}
+	}},
+	{"settings of a family do not change", true, true, func(b *broken) {
+		b.setGC = func(table, family string, gc widecol.GC) error {
+			_, err := b.Store.View(background, table)
+			return err
+		}
+	}},
+
+	{"a write stops at the first error", true, true, func(b *broken) {
+		b.write = func(table string, ms []widecol.Mutation) (time int64, err error) {
+			if len(ms) == 0 || len(ms) > large {
+				return b.Store.Write(background, table, ms)
+			}
+			for i := range ms {
+				time, err = b.Store.Write(background, table, ms[i:i+1])
+				if err != nil {
+					return 0, err.(*widecol.Error).At(i)
+				}
+			}
+			return time, nil
+		}
+	}},
+	{"the first write of a version counts", true, true, func(b *broken) {
+		b.write = func(table string, ms []widecol.Mutation) (int64, error) {
+			kept := slices.DeleteFunc(slices.Clone(ms), func(m widecol.Mutation) bool { return b.has(table, &m) })
+			if _, err := b.Store.Clone().Write(background, table, ms); err != nil || len(kept) == 0 {
+				return b.Store.Clone().Write(background, table, ms)
+			}
+			return b.Store.Write(background, table, kept)
+		}
+	}},
+	{"commit times are the clock's", true, true, func(b *broken) {
+		b.write = func(table string, ms []widecol.Mutation) (int64, error) {
+			ms = slices.Clone(ms)
+			for i := range ms {
+				if ms[i].Time == widecol.CommitTime {
+					ms[i].Time = b.env.Now()
+				}
+			}
+			_, err := b.Store.Write(background, table, ms)
+			return b.env.Now(), err
+		}
+	}},
+	{"a value kept without copying it", true, true, func(b *broken) {
+		var late func()
+		b.write = func(table string, ms []widecol.Mutation) (int64, error) {
+			time, err := b.Store.Write(background, table, ms)
+			if err == nil {
+				m := ms[len(ms)-1]
+				m.Row, m.Family, m.Qualifier = bytes.Clone(m.Row), bytes.Clone(m.Family), bytes.Clone(m.Qualifier)
+				if m.Time == widecol.CommitTime {
+					m.Time = time
+				}
+				late = func() { b.Store.Write(background, table, []widecol.Mutation{m}) }
+			}
+			return time, err
+		}
+		b.view = func(table string) (widecol.View, error) {
+			if late != nil {
+				late()
+				late = nil
+			}
+			return b.Store.View(background, table)
+		}
+	}},
+
+	{"compaction drops the oldest version of a row", true, true, func(b *broken) {
+		b.subject.Compact = func() error {
+			for _, table := range tableNames {
+				if all := b.contents(table); len(all) > 1 && string(all[0].Row) == string(all[1].Row) {
+					b.removeVersion(table, &all[1])
+				}
+			}
+			return nil
+		}
+	}},
+	{"reopening forgets the commit time", true, true, func(b *broken) {
+		b.subject.Reopen = func() (widecol.Store, error) {
+			fresh := memstore.New(memstore.Options{Now: b.env.Now, MaxValue: b.env.MaxValue})
+			b.copyTo(fresh)
+			b.Store = fresh
+			return b, nil
+		}
+	}},
+	{"a crash loses the last write", true, true, func(b *broken) {
+		last := b.Store.Clone()
+		b.write = func(table string, ms []widecol.Mutation) (int64, error) {
+			last = b.Store.Clone()
+			return b.Store.Write(background, table, ms)
+		}
+		b.subject.Crash = func() (widecol.Store, error) {
+			b.Store = last.Clone()
+			return b, nil
+		}
+	}},
+	{"a failed write is there in part", false, true, func(b *broken) {
+		fault := false
+		b.subject.Fault = func() { fault = true }
+		b.subject.Crash = func() (widecol.Store, error) { fault = false; return b, nil }
+		b.write = func(table string, ms []widecol.Mutation) (int64, error) {
+			if fault && len(ms) > 1 {
+				b.Store.Write(background, table, ms[:1])
+				return 0, widecol.Errorf(widecol.Unknown, "unknown_outcome", "the sync failed")
+			}
+			return b.Store.Write(background, table, ms)
+		}
+	}},
+	{"a write that was refused is there", false, true, func(b *broken) {
+		fault := false
+		b.subject.Fault = func() { fault = true }
+		b.subject.Crash = func() (widecol.Store, error) { fault = false; return b, nil }
+		b.write = func(table string, ms []widecol.Mutation) (int64, error) {
+			time, err := b.Store.Write(background, table, ms)
+			if fault && err == nil {
+				return 0, widecol.Errorf(widecol.DiskFull, "disk_full", "the disk is full")
+			}
+			return time, err
+		}
+	}},
+	{"a query panics", false, true, func(b *broken) {
+		b.query = func(q *widecol.Query) {
+			if q.Sample == 0.29 {
+				panic("0.29")
+			}
+		}
+	}},
+	{"a write is seen in part", true, false, func(b *broken) {
+		b.write = func(table string, ms []widecol.Mutation) (int64, error) {
+			for i := 0; i < len(ms)-1 && len(ms) <= large; i++ {
+				b.Store.Write(background, table, ms[i:i+1])
+				runtime.Gosched()
+			}
+			return b.Store.Write(background, table, ms)
+		}
+	}},
+}
+
+// earlyOffset applies the offset to the rows that there are without a filter.
+type earlyOffset struct{ widecol.View }
+
+func (v *earlyOffset) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error) {
+	all := widecol.NewQuery()
+	all.Start, all.End, all.Offset, all.RowLimit = q.Start, q.End, q.Offset, 1
+	if q.Offset == 0 || len(q.Filter.Families) == 0 {
+		return v.View.Scan(ctx, q)
+	}
+	a, err := ask(ctx, v.View, &all, -1)
+	if err != nil {
+		return nil, err
+	}
+	c := *q
+	if c.Offset = 0; len(a.versions) > 0 {
+		c.Start = []byte(a.versions[0].row)
+	} else {
+		c.RowLimit = 0
+	}
+	return v.View.Scan(ctx, &c)
+}
+
+// following returns a view that is replaced by a new one before a scan if so.
+func (b *broken) following(table string, replace func() bool) (widecol.View, error) {
+	v, err := b.Store.View(background, table)
+	return &follower{View: v, b: b, table: table, replace: replace}, err
+}
+
+type follower struct {
+	widecol.View
+	b       *broken
+	table   string
+	replace func() bool
+}
+
+func (v *follower) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error) {
+	if v.replace() {
+		if fresh, err := v.b.Store.View(ctx, v.table); err == nil {
+			v.View = fresh
+		}
+	}
+	return v.View.Scan(ctx, q)
+}
+
+type alwaysFirst struct{ widecol.Rows }
+
+func (alwaysFirst) First() bool { return true }
+
+// atMost ends an answer after some chunks.
+type atMost struct {
+	widecol.Rows
+	left int
+}
+
+func (r *atMost) Next() bool { r.left--; return r.left >= 0 && r.Rows.Next() }
+
+type freeValues struct{ widecol.Rows }
+
+func (r freeValues) Stats() widecol.Stats {
+	s := r.Rows.Stats()
+	s.BytesScanned -= 3 * s.CellsScanned
+	return s
+}
+
+func askRow(s widecol.Store, table, row string, filter widecol.Filter) (int64, error) {
+	a, err := askStore(s, table, asking(func(q *widecol.Query) { q.SetKey([]byte(row)); q.Filter = filter }))
+	return int64(len(a.versions)), err
+}
+
+// removeVersion takes one version out of a table.
+func (b *broken) removeVersion(table string, doomed *widecol.Mutation) {
+	row := asking(func(q *widecol.Query) { q.SetKey(doomed.Row) })
+	a, err := askStore(b.Store, table, row)
+	if err != nil {
+		return
+	}
+	b.Store.DeleteRow(background, table, doomed.Row, widecol.Filter{})
+	for _, v := range a.versions {
+		if v.family != string(doomed.Family) || v.qualifier != string(doomed.Qualifier) || v.time != doomed.Time {
+			b.Store.Write(background, table, []widecol.Mutation{v.mutation()})
+		}
+	}
+}
+
+// stored counts the versions of a table, those that have gone included.
+func (b *broken) stored(table string) int64 {
+	t, _ := b.Store.Table(background, table)
+	n := int64(0)
+	for _, p := range t.Partitions {
+		n += int64(p.Stats.Cells)
+	}
+	return n
+}
+
+// copyTo makes the same tables in another store.
+func (b *broken) copyTo(s widecol.Store) {
+	tables, _ := b.Store.Tables(background)
+	for _, t := range tables {
+		spec := widecol.TableSpec{Families: t.Families}
+		for _, g := range t.Groups {
+			spec.Groups = append(spec.Groups, g.Families)
+		}
+		s.CreateTable(background, t.Name, spec)
+		s.Write(background, t.Name, b.contents(t.Name))
+	}
+}
+
+// openBroken opens a memstore with a bug, and with those hooks that the bug has.
+func openBroken(plant func(b *broken)) Open {
+	return func(_ testing.TB, env *Env) *Subject {
+		b := &broken{Store: memstore.New(memstore.Options{Now: env.Now, MaxValue: env.MaxValue}), env: env}
+		b.subject = &Subject{Store: b}
+		plant(b)
+		return b.subject
+	}
+}
+
+func TestRandomFindsBugs(t *testing.T) {
+	const seeds, ops, most = 20, 1000, 9
+	for _, bug := range bugs {
+		if !bug.random {
+			continue
+		}
+		t.Run(bug.name, func(t *testing.T) {
+			for seed := range uint64(seeds) {
+				report := random(t, openBroken(bug.plant), seed, ops)
+				if report == "" {
+					continue
+				}
+				_, shrunk, _ := strings.Cut(report, "shrunk from ")
+				n := 0
+				if _, err := fmt.Sscanf(shrunk, "%d to %d", new(int), &n); err != nil || n > most {
+					t.Errorf("%d operations are left after shrinking (%v), want at most %d", n, err, most)
+				}
+				t.Logf("%s", report)
+				return
+			}
+			t.Errorf("%d seeds with %d operations have not found it", seeds, ops)
+		})
+	}
+}
+
+func TestRunFindsBugs(t *testing.T) {
+	for _, bug := range bugs {
+		if !bug.suite {
+			continue
+		}
+		t.Run(bug.name, func(t *testing.T) {
+			open := openBroken(bug.plant)
+			env, _ := newEnv(0)
+			probe := open(t, env)
+			found := 0
+			for _, m := range modes {
+				for _, c := range cases {
+					if m.possible(probe) {
+						if failures := failuresOf(t, &c, open, m); len(failures) > 0 {
+							found++
+							t.Logf("%s: %s: %s", m.name, c.name, failures[0])
+						}
+					}
+				}
+			}
+			if found == 0 {
+				t.Error("no case has found it")
+			}
+		})
+	}
+}
+
+// failuresOf runs a case and returns its failures, without failing t.
+func failuresOf(t *testing.T, c *testCase, open Open, m mode) []string {
+	r := &recorder{TB: t}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil {
+				r.Errorf("panic: %v", p)
+			}
+		}()
+		c.run(r, open, m)
+	}()
+	<-done
+	return r.failures
+}
+
+// recorder is a testing.TB that keeps failures to itself.
+type recorder struct {
+	testing.TB
+	mu       sync.Mutex
+	failures []string
+}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failures = append(r.failures, fmt.Sprintf(format, args...))
+}
+
+func (r *recorder) Failed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.failures) > 0
+}
+
+func (r *recorder) Error(args ...any)                 { r.Errorf("%s", fmt.Sprint(args...)) }
+func (r *recorder) Fatal(args ...any)                 { r.Error(args...); runtime.Goexit() }
+func (r *recorder) Fatalf(format string, args ...any) { r.Errorf(format, args...); runtime.Goexit() }

@@ -1,0 +1,88 @@
+package storetest
+
+import (
+	"slices"
+	"testing"
+)
+
+// Run checks the sentences of the contract one by one, each in a subtest with a
+// new Store. The whole is done once for each thing that the Subject has hooks
+// for: with it done after every change, no answer may be another one.
+func Run(t *testing.T, open Open) {
+	env, _ := newEnv(0)
+	probe := open(t, env)
+	if err := probe.Store.Close(); err != nil {
+		t.Fatalf("Close of an empty store: %v", err)
+	}
+	for _, m := range modes {
+		if !m.possible(probe) {
+			continue
+		}
+		t.Run(m.name, func(t *testing.T) {
+			for _, c := range cases {
+				t.Run(c.name, func(t *testing.T) { c.run(t, open, m) })
+			}
+		})
+	}
+}
+
+// mode is what happens to a Store after every change.
+type mode struct {
+	name     string
+	possible func(s *Subject) bool
+	settle   func(s *Subject) error
+	restarts bool // settle needs all views closed
+}
+
+var modes = []mode{
+	{
+		name:     "plain",
+		possible: func(*Subject) bool { return true },
+		settle:   func(*Subject) error { return nil },
+	},
+	{
+		name:     "flush",
+		possible: func(s *Subject) bool { return s.Flush != nil },
+		settle:   func(s *Subject) error { return s.Flush() },
+	},
+	{
+		name:     "compact",
+		possible: func(s *Subject) bool { return s.Compact != nil },
+		settle: func(s *Subject) error {
+			if err := optional(s.Flush); err != nil {
+				return err
+			}
+			return s.Compact()
+		},
+	},
+	{
+		name:     "reopen",
+		possible: func(s *Subject) bool { return s.Reopen != nil },
+		settle:   func(s *Subject) (err error) { s.Store, err = s.Reopen(); return err },
+		restarts: true,
+	},
+	{
+		name:     "crash",
+		possible: func(s *Subject) bool { return s.Crash != nil },
+		settle:   func(s *Subject) (err error) { s.Store, err = s.Crash(); return err },
+		restarts: true,
+	},
+}
+
+// testCase is one sentence of the contract.
+type testCase struct {
+	name  string
+	check func(f *fixture)
+}
+
+var cases = slices.Concat(tableCases, familyCases, groupCases, writeCases, selectCases, limitCases, deleteCases, gcCases, viewCases, statsCases)
+
+// run checks the case on a new Store.
+func (c *testCase) run(t testing.TB, open Open, m mode) {
+	env, clock := newEnv(0)
+	f := &fixture{TB: t, subject: open(t, env), clock: clock, mode: m}
+	c.check(f)
+	if err := f.store().Close(); err != nil && !f.closed {
+		t.Errorf("Close: %v", err)
+	}
+}
