@@ -86,7 +86,7 @@ func filterOf(keys ...string) widecol.Filter {
 func (f *columnFilter) at(path string, i int) string {
 	switch {
 	case i < 0 || f.field == "":
-		return path
+		return atBody // not about the filter
 	case f.field == "multi_key":
 		return element(path+"."+f.field, i)
 	}

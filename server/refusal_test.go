@@ -1,0 +1,248 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// long is a text of n bytes.
+func long(n int) string { return strings.Repeat("k", n) }
+
+// cellOf is a write of one cell.
+func cellOf(typ, value string) string {
+	return fmt.Sprintf(`{"items":[{"row_key":"r","cells":[{"column_key":"title:","type":%q,"value":%s}]}]}`, typ, value)
+}
+
+// TestRefusals has a case for every rule about input: the answer names the rule
+// and the place, and nothing has changed.
+func TestRefusals(t *testing.T) {
+	c := newClient(t)
+	c.webtable()
+	const (
+		item = `{"items":[{"row_key":"r","cells":[{"column_key":"title:","type":"string","value":"v"}]},`
+		cell = "items[1].cells[0]"
+	)
+	for _, e := range []struct {
+		endpoint string
+		status   int
+		code, at string
+		body     string
+	}{
+		// the text
+		{"write", 400, "invalid_json", "", ""},
+		{"write", 400, "invalid_json", "", "{"},
+		{"write", 400, "invalid_json", "", item[:len(item)-1] + "]}x"},
+		{"write", 400, "invalid_json", "", item[:len(item)-1] + "]}{}"},
+		{"write", 400, "invalid_json", "", "\xef\xbb\xbf" + item[:len(item)-1] + "]}"},
+		{"write", 400, "invalid_json", "items[1]", item + "]}"},
+		{"write", 400, "invalid_json", "items[1].row_key", item + "{\"row_key\":\"a\x00b\""},
+		{"write", 400, "invalid_utf8", "items[1].row_key", item + "{\"row_key\":\"a\xffb\""},
+		{"write", 400, "invalid_utf8", "items[1].row_key", item + `{"row_key":"a\ud800b"`},
+		{"write", 400, "duplicate_field", "items", item[:len(item)-1] + `],"items":[]}`},
+		{"write", 400, "duplicate_field", "items[1].row_key", item + `{"row_key":"a","r\u006fw_key":"a"}]}`},
+		{"write", 400, "unknown_field", "items[1].ROW_KEY", item + `{"ROW_KEY":"a"}]}`},
+		{"write", 400, "unknown_field", `["row key"]`, `{"row key":1}`},
+		{"scan", 400, "unknown_field", "row.reverse", `{"row":{"reverse":true}}`},
+		{"scan", 400, "unknown_field", "explain", `{"explain":true}`},
+		{"scan", 400, "wrong_type", "", `[]`},
+		{"scan", 400, "wrong_type", "row", `{"row":null}`},
+		{"scan", 400, "wrong_type", "row", `{"row":""}`},
+		{"scan", 400, "unknown_field", "x", `{"x":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`},
+		{"scan", 400, "too_deep", "row.limit" + strings.Repeat("[0]", 30), `{"row":{"limit":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}}`},
+
+		// a write
+		{"write", 400, "missing_field", "items", `{}`},
+		{"write", 400, "wrong_type", "items", `{"items":{}}`},
+		{"write", 400, "empty_list", "items", `{"items":[]}`},
+		{"write", 400, "missing_field", "items[1].row_key", item + `{"cells":[{"column_key":"title:","type":"string","value":"v"}]}]}`},
+		{"write", 400, "missing_field", "items[1].cells", item + `{"row_key":"a"}]}`},
+		{"write", 400, "empty_list", "items[1].cells", item + `{"row_key":"a","cells":[]}]}`},
+		{"write", 400, "invalid_row_key", "items[1].row_key", item + `{"row_key":"","cells":[]}]}`},
+		{"write", 400, "invalid_row_key", "items[1].row_key", item + `{"row_key":"` + long(4097) + `","cells":[]}]}`},
+		{"write", 400, "missing_field", cell + ".column_key", item + `{"row_key":"a","cells":[{"type":"string","value":"v"}]}]}`},
+		{"write", 400, "missing_field", cell + ".type", item + `{"row_key":"a","cells":[{"column_key":"title:","value":"v"}]}]}`},
+		{"write", 400, "missing_field", cell + ".value", item + `{"row_key":"a","cells":[{"column_key":"title:","type":"string"}]}]}`},
+		{"write", 400, "unknown_field", cell + ".ttl", item + `{"row_key":"a","cells":[{"ttl":1}]}]}`},
+		{"write", 404, "unknown_column_family", cell + ".column_key", item + `{"row_key":"a","cells":[{"column_key":"nope:","type":"string","value":"v"}]}]}`},
+		{"write", 400, "invalid_column_key", cell + ".column_key", item + `{"row_key":"a","cells":[{"column_key":":q","type":"string","value":"v"}]}]}`},
+		{"write", 400, "invalid_column_key", cell + ".column_key", item + `{"row_key":"a","cells":[{"column_key":"ti tle:","type":"string","value":"v"}]}]}`},
+		{"write", 400, "invalid_column_key", cell + ".column_key", item + `{"row_key":"a","cells":[{"column_key":"title:` + long(16385) + `","type":"string","value":"v"}]}]}`},
+		{"write", 413, "value_too_large", cell + ".value", item + `{"row_key":"a","cells":[{"column_key":"title:","type":"string","value":"` + long(1<<20+1) + `"}]}]}`},
+		{"write", 400, "invalid_type", cell + ".type", item + `{"row_key":"a","cells":[{"column_key":"title:","type":"String","value":"v"}]}]}`},
+		{"write", 400, "invalid_type", cell + ".type", item + `{"row_key":"a","cells":[{"column_key":"title:","type":"none","value":"v"}]}]}`},
+		{"write", 400, "invalid_type", cell + ".type", item + `{"row_key":"a","cells":[{"column_key":"title:","type":"` + long(100) + `","value":"v"}]}]}`},
+		{"write", 400, "wrong_type", cell + ".value", item + `{"row_key":"a","cells":[{"column_key":"title:","type":"string","value":["v"]}]}]}`},
+		{"write", 400, "number_out_of_range", cell + ".time", item + `{"row_key":"a","cells":[{"column_key":"title:","type":"string","value":"v","time":-1}]}]}`},
+		{"write", 400, "number_out_of_range", cell + ".time", item + `{"row_key":"a","cells":[{"column_key":"title:","type":"string","value":"v","time":9223372036854775807}]}]}`},
+		{"write", 400, "not_an_integer", cell + ".time", item + `{"row_key":"a","cells":[{"column_key":"title:","type":"string","value":"v","time":1.0}]}]}`},
+		{"write", 400, "wrong_type", cell + ".time", item + `{"row_key":"a","cells":[{"column_key":"title:","type":"string","value":"v","time":null}]}]}`},
+
+		// reads
+		{"scan", 400, "not_an_integer", "row.limit", `{"row":{"limit":1e3}}`},
+		{"scan", 400, "number_out_of_range", "row.limit", `{"row":{"limit":-1}}`},
+		{"scan", 400, "number_out_of_range", "row.limit", `{"row":{"limit":9223372036854775808}}`},
+		{"scan", 400, "number_out_of_range", "row.limit", `{"row":{"limit":1e999}}`},
+		{"scan", 400, "wrong_type", "row.limit", `{"row":{"limit":"10"}}`},
+		{"scan", 400, "number_out_of_range", "row.offset", `{"row":{"offset":-1}}`},
+		{"scan", 400, "number_out_of_range", "row.cell_limit", `{"row":{"cell_limit":-5}}`},
+		{"scan", 400, "number_out_of_range", "column.cell_limit", `{"column":{"cell_limit":-5}}`},
+		{"scan", 400, "number_out_of_range", "cell.limit", `{"cell":{"limit":-5}}`},
+		{"scan", 400, "unknown_field", "cell.time", `{"cell":{"time":{}}}`},
+		{"scan", 400, "number_out_of_range", "row.sample", `{"row":{"sample":0}}`},
+		{"scan", 400, "number_out_of_range", "row.sample", `{"row":{"sample":1.01}}`},
+		{"scan", 400, "number_out_of_range", "row.sample", `{"row":{"sample":-0.5}}`},
+		{"scan", 400, "wrong_type", "row.sample", `{"row":{"sample":"0.5"}}`},
+		{"scan", 400, "conflicting_fields", "row.range", `{"row":{"prefix":"","range":{}}}`},
+		{"scan", 400, "conflicting_fields", "row.prefix", `{"row":{"range":{},"prefix":""}}`},
+		{"scan", 400, "invalid_range", "row.range", `{"row":{"range":{"start":"b","end":"a"}}}`},
+		{"scan", 400, "invalid_row_key", "row.range.end", `{"row":{"range":{"end":""}}}`},
+		{"scan", 400, "unknown_field", "row.range.stop", `{"row":{"range":{"stop":""}}}`},
+		{"scan", 400, "wrong_type", "row.range.inclusive", `{"row":{"range":{"inclusive":1}}}`},
+		{"scan", 400, "unknown_field", "row.key", `{"row":{"key":"a"}}`},
+		{"scan", 400, "conflicting_fields", "column.prefix", `{"column":{"key":"title:","prefix":"t"}}`},
+		{"scan", 400, "conflicting_fields", "column.multi_key", `{"column":{"prefix":"t","multi_key":["title:"]}}`},
+		{"scan", 400, "empty_list", "column.multi_key", `{"column":{"multi_key":[]}}`},
+		{"scan", 400, "invalid_column_key", "column.multi_key[1]", `{"column":{"multi_key":["title:",":x"]}}`},
+		{"scan", 400, "invalid_column_key", "column.key", `{"column":{"key":""}}`},
+		{"scan", 400, "invalid_column_key", "column.key", `{"column":{"key":"title:` + long(16385) + `"}}`},
+		{"scan", 400, "wrong_type", "column.key", `{"column":{"key":["title:"]}}`},
+		{"scan", 400, "unknown_field", "column.regex", `{"column":{"regex":"."}}`},
+		{"scan", 400, "too_many_columns", "column.multi_key[1024]", `{"column":{"multi_key":["title:"` + strings.Repeat(`,"title:"`, 1024) + `]}}`},
+		{"rows", 400, "missing_field", "items", `{}`},
+		{"rows", 400, "empty_list", "items", `{"items":[]}`},
+		{"rows", 400, "missing_field", "items[0].row", `{"items":[{}]}`},
+		{"rows", 400, "missing_field", "items[0].row.key", `{"items":[{"row":{"cell_limit":1}}]}`},
+		{"rows", 400, "invalid_row_key", "items[0].row.key", `{"items":[{"row":{"key":""}}]}`},
+		{"rows", 400, "invalid_row_key", "items[0].row.key", `{"items":[{"row":{"key":"` + long(4097) + `"}}]}`},
+		{"rows", 400, "unknown_field", "items[0].row.prefix", `{"items":[{"row":{"prefix":""}}]}`},
+		{"rows", 400, "unknown_field", "items[0].cell", `{"items":[{"cell":{}}]}`},
+		{"rows", 400, "unknown_field", "row", `{"row":{}}`},
+		{"count", 400, "unknown_field", "cell", `{"cell":{}}`},
+		{"column-family", 400, "missing_field", "column_families", `{}`},
+		{"column-family", 400, "empty_list", "column_families", `{"column_families":[]}`},
+		{"column-family", 400, "missing_field", "column_families[0].name", `{"column_families":[{}]}`},
+		{"column-family", 400, "invalid_column_family_name", "column_families[1].name", `{"column_families":[{"name":"ok"},{"name":"not ok"}]}`},
+		{"column-family", 400, "invalid_column_family_name", "column_families[0].name", `{"column_families":[{"name":""}]}`},
+		{"column-family", 400, "invalid_column_family_name", "column_families[0].name", `{"column_families":[{"name":"` + long(201) + `"}]}`},
+		{"column-family", 400, "duplicate_column_family", "column_families[1].name", `{"column_families":[{"name":"n"},{"name":"n"}]}`},
+		{"column-family", 409, "column_family_exists", "column_families[1].name", `{"column_families":[{"name":"n"},{"name":"title"}]}`},
+		{"column-family", 400, "wrong_type", "locality_group", `{"column_families":[{"name":"n"}],"locality_group":null}`},
+		{"column-family", 400, "number_out_of_range", "column_families[0].gc_settings.ttl_secs", `{"column_families":[{"name":"n","gc_settings":{"ttl_secs":0}}]}`},
+		{"column-family", 400, "number_out_of_range", "column_families[0].gc_settings.ttl_secs", `{"column_families":[{"name":"n","gc_settings":{"ttl_secs":9223372036855}}]}`},
+		{"column-family", 400, "number_out_of_range", "column_families[0].gc_settings.version_limit", `{"column_families":[{"name":"n","gc_settings":{"version_limit":-1}}]}`},
+		{"column-family", 400, "not_an_integer", "column_families[0].gc_settings.version_limit", `{"column_families":[{"name":"n","gc_settings":{"version_limit":1.5}}]}`},
+		{"column-family", 400, "invalid_gc_settings", "column_families[0].gc_settings", `{"column_families":[{"name":"n","gc_settings":{"version_limit":2,"mode":"intersection"}}]}`},
+		{"column-family", 400, "invalid_gc_settings", "column_families[0].gc_settings.mode", `{"column_families":[{"name":"n","gc_settings":{"mode":"both"}}]}`},
+	} {
+		c.refused(e.status, e.code, e.at, "POST", "/v1/table/t/"+e.endpoint, e.body)
+	}
+}
+
+func TestRefusalsOfOtherMethods(t *testing.T) {
+	c := newClient(t)
+	c.webtable()
+	for _, e := range []struct {
+		method, path string
+		status       int
+		code, at     string
+		body         string
+	}{
+		{"PUT", "/v1/table/new", 400, "unknown_field", "dry_run", `{"dry_run":true}`},
+		{"PUT", "/v1/table/new", 400, "invalid_locality_group", "locality_groups", `{"column_families":[{"name":"a"}],"locality_groups":[["b"]]}`},
+		{"PUT", "/v1/table/new", 400, "invalid_locality_group", "locality_groups", `{"column_families":[{"name":"a"}],"locality_groups":[["a"],["a"]]}`},
+		{"PUT", "/v1/table/new", 400, "invalid_locality_group", "locality_groups", `{"column_families":[{"name":"a"}],"locality_groups":[[]]}`},
+		{"PUT", "/v1/table/new", 400, "duplicate_column_family", "column_families[2].name", `{"column_families":[{"name":"a"},{"name":"b"},{"name":"a"}]}`},
+		{"PUT", "/v1/table/_new", 400, "invalid_table_name", "path", ""},
+		{"PUT", "/v1/table/n%20w", 400, "invalid_table_name", "path", ""},
+		{"PUT", "/v1/table/n%2Fw", 400, "invalid_table_name", "path", ""},
+		{"PUT", "/v1/table/n%00w", 400, "invalid_table_name", "path", ""},
+		{"PUT", "/v1/table/" + long(201), 400, "invalid_table_name", "path", ""},
+		{"PUT", "/v1/table/..", 400, "invalid_table_name", "path", ""},
+		{"PUT", "/v1/table/%2e", 400, "invalid_table_name", "path", ""},
+		{"PUT", "/v1/table/t", 409, "table_exists", "", ""},
+		{"PUT", "/v1/table/new?x=1", 400, "unknown_parameter", "query", ""},
+		{"GET", "/v1/table", 400, "unknown_field", "limit", `{"limit":1}`},
+		{"GET", "/v1/table?limit=1", 400, "unknown_parameter", "query", ""},
+		{"GET", "/v1/table/nope", 404, "unknown_table", "", ""},
+		{"DELETE", "/v1/table/nope", 404, "unknown_table", "", ""},
+		{"POST", "/v1/table/nope/scan", 404, "unknown_table", "", "{}"},
+		{"POST", "/v1/table/nope/count", 404, "unknown_table", "", "{}"},
+		{"POST", "/v1/table/nope/rows", 404, "unknown_table", "", `{"items":[{"row":{"key":"a"}}]}`},
+		{"POST", "/v1/table/nope/write", 404, "unknown_table", "", cellOf("string", `""`)},
+		{"POST", "/v1/table/nope/column-family", 404, "unknown_table", "", `{"column_families":[{"name":"a"}]}`},
+		{"DELETE", "/v1/table/nope/row", 404, "unknown_table", "", `{"row_key":"a"}`},
+		{"PATCH", "/v1/table/nope/column-family/a", 404, "unknown_table", "", `{"gc_settings":{}}`},
+		{"DELETE", "/v1/table/nope/column-family/a", 404, "unknown_table", "", ""},
+		{"PATCH", "/v1/table/t/column-family/nope", 404, "unknown_column_family", "", `{"gc_settings":{}}`},
+		{"DELETE", "/v1/table/t/column-family/nope", 404, "unknown_column_family", "", ""},
+		{"PATCH", "/v1/table/t/column-family/a%3Ab", 400, "invalid_column_family_name", "path", `{"gc_settings":{}}`},
+		{"PATCH", "/v1/table/t/column-family/title", 400, "missing_field", "gc_settings", `{}`},
+		{"PATCH", "/v1/table/t/column-family/title", 400, "unknown_field", "dry_run", `{"gc_settings":{},"dry_run":true}`},
+		{"PATCH", "/v1/table/t/column-family/title", 400, "wrong_type", "gc_settings", `{"gc_settings":null}`},
+		{"DELETE", "/v1/table/t/row", 400, "missing_field", "row_key", `{}`},
+		{"DELETE", "/v1/table/t/row", 400, "invalid_json", "", ``},
+		{"DELETE", "/v1/table/t/row", 400, "invalid_row_key", "row_key", `{"row_key":""}`},
+		{"DELETE", "/v1/table/t/row", 400, "unknown_field", "column_filter.cell_limit", `{"row_key":"a","column_filter":{"cell_limit":1}}`},
+		{"DELETE", "/v1/table/t/row", 400, "conflicting_fields", "column_filter.prefix", `{"row_key":"a","column_filter":{"key":"title","prefix":""}}`},
+	} {
+		c.refused(e.status, e.code, e.at, e.method, e.path, e.body)
+	}
+}
+
+// TestRefusedWhole: one bad row among good ones, and nothing is applied (H16).
+func TestRefusedWhole(t *testing.T) {
+	c := newClient(t)
+	c.webtable()
+	var items []string
+	for i := range 100 {
+		items = append(items, fmt.Sprintf(`{"row_key":"new%d","cells":[{"column_key":"title:","type":"i64","value":1},{"column_key":"anchor:","type":"i64","value":1}]}`, i))
+	}
+	for bad := range items {
+		whole := items[bad]
+		items[bad] = strings.Replace(whole, "anchor", "nope", 1)
+		c.refused(404, "unknown_column_family", fmt.Sprintf("items[%d].cells[1].column_key", bad), "POST", "/v1/table/t/write", `{"items":[`+strings.Join(items, ",")+`]}`)
+		items[bad] = whole
+	}
+}
+
+// TestContentType: what every client sends by default is taken as JSON (H9).
+func TestContentType(t *testing.T) {
+	c := newClient(t)
+	c.webtable()
+	for _, e := range []struct {
+		value  string
+		status int
+	}{
+		{"", 200}, {"application/json", 200}, {"application/json; charset=utf-8", 200}, {"Application/JSON;charset=\"UTF-8\"", 200},
+		{"text/json", 200}, {"application/vnd.x+json", 200}, {"application/x-www-form-urlencoded", 200},
+		{"text/plain", 415}, {"multipart/form-data; boundary=x", 415}, {"application/json; charset=utf-16", 415}, {"application/xml", 415},
+		{"/", 415}, {"application/json; charset", 415},
+	} {
+		r := httptest.NewRequest("POST", "/v1/table/t/count", strings.NewReader("{}"))
+		if e.value != "" {
+			r.Header.Set("Content-Type", e.value)
+		}
+		w := httptest.NewRecorder()
+		c.ServeHTTP(w, r)
+		if w.Code != e.status || w.Code == 415 && !strings.Contains(w.Body.String(), `"code":"unsupported_media_type","at":"header"`) {
+			t.Errorf("%q: got %d %s, want %d", e.value, w.Code, w.Body, e.status)
+		}
+	}
+}
+
+// TestErrorShape: an error has the envelope's fields and two more.
+func TestErrorShape(t *testing.T) {
+	c := newClient(t)
+	w := c.send("GET", "/v1/table/nope", "")
+	var got map[string]json.RawMessage
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 5 || string(got["result"]) != "null" || string(got["status"]) != "404" || got["time_ms"] == nil ||
+		string(got["message"]) != `"table \"nope\" does not exist"` || string(got["error"]) != `{"code":"unknown_table","at":""}` {
+		t.Errorf("got %s", w.Body)
+	}
+}
