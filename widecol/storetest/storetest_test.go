@@ -36,6 +36,47 @@ func TestRandomPassesMemstore(t *testing.T) {
 	}
 }
 
+// TestRandomPassesReclaiming shows that Random keeps away from what is left open:
+// it does not matter to it whether the space of what has gone is reclaimed.
+func TestRandomPassesReclaiming(t *testing.T) {
+	open := func(t testing.TB, env *Env) *Subject {
+		s := openHooked(t, env)
+		s.Compact = func() error {
+			for _, table := range tableNames {
+				if err := reclaim(s.Store, table); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		return s
+	}
+	for seed := range uint64(10) {
+		Random(t, open, seed, 1000)
+	}
+}
+
+// reclaim takes out of a table what has gone.
+func reclaim(s widecol.Store, table string) error {
+	a, err := askStore(s, table, everything())
+	if widecol.KindOf(err) == widecol.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, row := range rowKeys {
+		if _, err := s.DeleteRow(background, table, []byte(row), widecol.Filter{}); err != nil {
+			return err
+		}
+	}
+	w := write{table: table, versions: a.versions}
+	if len(a.versions) > 0 {
+		_, err = w.apply(s, nil, 0)
+	}
+	return err
+}
+
 func BenchmarkRandom(b *testing.B) {
 	const ops = 1000
 	seed := uint64(0)
