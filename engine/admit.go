@@ -101,7 +101,7 @@ func (db *DB) logObstacleLocked(n int) obstacle {
 	if db.logBytesLocked()+db.opt.SegmentBytes > db.opt.LogBytes && db.freezeOldestLocked() {
 		return db.stallLocked()
 	}
-	return func(context.Context, *admission) error { return db.prepareSegment(n) }
+	return func(context.Context, *admission) error { return db.prepareSegment(n, false) }
 }
 
 // stallLocked waits until flush or compaction has got something done.

@@ -176,7 +176,7 @@ func (db *DB) prepareLoop() {
 			continue
 		}
 		db.mu.Unlock()
-		err := db.prepareSegment(0)
+		err := db.prepareSegment(0, false)
 		db.mu.Lock()
 		if err != nil {
 			db.holdLocked(err, "log segment")

@@ -202,7 +202,7 @@ func (db *DB) sealIdle() {
 		return
 	}
 	last := l.segments[len(l.segments)-1]
-	if last.number != l.written || last.room < recordSize(0) {
+	if last != l.current || last.room < recordSize(0) {
 		db.mu.Unlock()
 		return // the next batch finishes it
 	}
@@ -210,7 +210,7 @@ func (db *DB) sealIdle() {
 	db.leading = true
 	db.mu.Unlock()
 
-	err := l.writer.Seal()
+	err := last.w.Seal()
 
 	db.mu.Lock()
 	defer db.mu.Unlock()

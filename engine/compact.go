@@ -1,8 +1,192 @@
 package engine
 
-type compaction struct{ p *partition }
+import (
+	"bytes"
+	"errors"
 
-func (db *DB) nextCompactionLocked() *compaction { return nil }
-func (db *DB) compact(c *compaction) error       { return nil }
-func (db *DB) doneLocked(c *compaction)          {}
-func (db *DB) settledLocked(p *partition) bool { return true }
+	"colonnade/sstable"
+)
+
+// compaction is a choice of pick that a worker carries out.
+type compaction struct {
+	p      *partition
+	choice choice
+}
+
+// nextCompactionLocked finds a compaction and marks its files busy.
+func (db *DB) nextCompactionLocked() *compaction {
+	if db.idleLocked() {
+		return nil
+	}
+	for p := range db.background.compactable {
+		if p.dropped || p.damage != nil {
+			delete(db.background.compactable, p)
+			continue
+		}
+		c := db.chooseLocked(p)
+		if c.kind == nothing {
+			delete(db.background.compactable, p)
+			continue
+		}
+		for _, f := range c.files() {
+			p.busy[f.number] = true
+		}
+		return &compaction{p: p, choice: c}
+	}
+	return nil
+}
+
+// chooseLocked asks for the next step of the full compaction of a partition, if
+// one is under way, and otherwise for what the partition needs most.
+func (db *DB) chooseLocked(p *partition) choice {
+	busy := func(f *file) bool { return p.busy[f.number] }
+	opt := pickOptions{
+		l0Files: compactFiles, baseSize: db.opt.MemtableBytes / 2, fileSize: db.opt.FileBytes,
+		oldest: db.visible.Load(),
+	}
+	if p.full == nil {
+		return pick(p.version, busy, opt)
+	}
+	c, done := p.full.next(p.version, busy, opt)
+	if done {
+		p.full.over = true
+		p.full = nil
+		db.background.progressLocked()
+	}
+	return c
+}
+
+// compactFiles is the number of level-0 files from which they are compacted.
+// Fewer would merge the level below more often, for reads that gain little.
+const compactFiles = 4
+
+// doneLocked frees the files of a compaction. The partition is looked at again.
+func (db *DB) doneLocked(c *compaction) {
+	for _, f := range c.choice.files() {
+		delete(c.p.busy, f.number)
+	}
+	db.background.compactable[c.p] = true
+}
+
+// compact carries a choice out: it reads the inputs once, in order, writes what
+// is worth keeping to new files of the output level, and replaces the ones by
+// the others in one edit. A crash leaves either the inputs or the outputs.
+func (db *DB) compact(c *compaction) error {
+	if c.choice.kind == move {
+		return db.replace(c, nil)
+	}
+	out := &output{db: db, p: c.p, format: db.compression(c), limit: db.opt.FileBytes}
+	err := db.merge(c, out)
+	if err == nil {
+		err = db.replace(c, out.files)
+	}
+	if err != nil {
+		out.discard()
+	}
+	return err
+}
+
+// compression is that of the output. What reaches the last level stays for long
+// and is read often, so it is worth more work.
+func (db *DB) compression(c *compaction) sstable.Compression {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for level := c.choice.output + 1; level < numLevels; level++ {
+		if len(c.p.version.levels[level]) > 0 {
+			return sstable.S2
+		}
+	}
+	return sstable.Zstd
+}
+
+// merge writes the inputs to out.
+func (db *DB) merge(c *compaction, out *output) error {
+	var m merger
+	sources, entries, err := c.sources()
+	m.init(sources)
+	defer m.Close()
+	if err != nil {
+		return err
+	}
+	db.mu.Lock()
+	v := c.p.version
+	db.mu.Unlock()
+	return db.write(out, &m, entries, newDepth(v, c.choice.output).bottom)
+}
+
+// sources opens the inputs, the newest first, and counts their entries.
+func (c *compaction) sources() (list []source, entries int, err error) {
+	read := sstable.ReadOptions{}
+	for level, files := range c.choice.inputs {
+		for _, f := range files {
+			entries += int(f.cells)
+		}
+		if level > 0 && len(files) > 0 {
+			list = append(list, newLevelSource(files, read))
+			continue
+		}
+		for _, f := range files {
+			r, err := f.table.open()
+			if err != nil {
+				return list, 0, err
+			}
+			list = append(list, r.NewIterator(read))
+		}
+	}
+	return list, entries, nil
+}
+
+// replace takes the inputs of a compaction out of the partition and puts files
+// in at the output level; with none, it moves the inputs there.
+func (db *DB) replace(c *compaction, files []*file) error {
+	p := c.p
+	return db.install(nil, func(next *manifest) error {
+		r := next.parts[p.id]
+		if r == nil {
+			return ErrNoPartition
+		}
+		v := c.choice.apply(r.version, files)
+		if err := v.check(); err != nil {
+			return errors.Join(errors.New("compaction would break the order of levels"), err)
+		}
+		next.parts[p.id] = &partRecord{id: r.id, name: r.name, flushed: r.flushed, version: v}
+		return nil
+	}, func() {
+		if c.choice.kind != move {
+			for _, f := range c.choice.files() {
+				f.table.obsolete.Store(true)
+			}
+		}
+		db.adoptLocked(p, nil)
+	})
+}
+
+// depth answers, for rows in ascending order, whether any level below the output
+// can hold the row.
+type depth struct {
+	levels [][]*file // of the levels below, each from the first file of interest on
+}
+
+func newDepth(v *version, output int) *depth {
+	d := &depth{}
+	for _, files := range v.levels[output+1:] {
+		if len(files) > 0 {
+			d.levels = append(d.levels, files)
+		}
+	}
+	return d
+}
+
+// bottom reports whether no lower level can hold the row.
+func (d *depth) bottom(row []byte) bool {
+	for i, files := range d.levels {
+		for len(files) > 0 && bytes.Compare(files[0].largest, row) < 0 {
+			files = files[1:]
+		}
+		d.levels[i] = files
+		if len(files) > 0 && bytes.Compare(files[0].smallest, row) <= 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -60,8 +60,8 @@ type partition struct {
 	flushing bool
 	busy     map[uint64]bool // files that a compaction works on
 	cursors  [numLevels][]byte
-	damage   error // stops compaction
-	forced   int   // calls of Compact that wait
+	damage   error           // stops compaction
+	full     *fullCompaction // under way, nil for none
 	dropped  bool
 	made     atomic.Bool // its directory is there
 }

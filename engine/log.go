@@ -7,7 +7,6 @@ import (
 	"syscall"
 	"time"
 
-	"colonnade/vfs"
 	"colonnade/wal"
 )
 
@@ -17,8 +16,12 @@ import (
 // and what the leader writes always fits.
 //
 //	segments   [12 13 14 15]   14 is being written, 15 has batches assigned
-//	spares     [16]            filled, named, durable, not in use
+//	spares     [16]            filled, named, headed, durable, not in use
 //	recycled   [9 10]          flushed; their files become the next spares
+//
+// The header of a segment is durable before the segment before it is finished.
+// So the log has come to its end only in a segment that is not finished: a
+// finished one whose successor is missing or has no header is damage.
 
 // segment is one file of the log.
 type segment struct {
@@ -26,7 +29,7 @@ type segment struct {
 	size   int64
 	room   int64  // for records that are not assigned yet
 	maxSeq uint64 // of the batches assigned to it
-	file   vfs.File
+	w      *wal.Writer // nil once the segment is finished
 }
 
 // log is guarded by DB.mu, save what is marked.
@@ -34,14 +37,12 @@ type log struct {
 	segments []*segment // oldest first; batches are assigned to the last
 	spares   []*segment
 	recycled []*segment
-	next     uint64 // number of the next spare
-	written  uint64 // number of the segment under writing
+	next     uint64   // number of the next spare
+	current  *segment // under writing: the leader's, changed with DB.mu held
 
 	// prepareMu is held while a spare is made, without DB.mu.
 	prepareMu sync.Mutex
 	low       func() // called when spares were taken
-
-	writer *wal.Writer // belongs to the leader
 
 	sealSeq   uint64 // last batch when the idle seal was armed
 	sealArmed bool
@@ -91,8 +92,9 @@ func (l *log) assignLocked(n int) *segment {
 }
 
 // prepareSegment makes one spare segment that can take a record with n bytes of
-// payload. When there is no room, nothing has changed (ErrDiskFull).
-func (db *DB) prepareSegment(n int) error {
+// payload. When there is no room, nothing has changed (ErrDiskFull). copied is
+// as in wal.Header.
+func (db *DB) prepareSegment(n int, copied bool) error {
 	db.log.prepareMu.Lock()
 	defer db.log.prepareMu.Unlock()
 	size := max(db.opt.SegmentBytes, wal.MinSegment(n))
@@ -107,7 +109,7 @@ func (db *DB) prepareSegment(n int) error {
 	old := db.takeRecycledLocked(size)
 	db.mu.Unlock()
 
-	err := db.fillSegment(s, old)
+	err := db.fillSegment(s, old, copied)
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if err != nil {
@@ -128,9 +130,9 @@ func (db *DB) takeRecycledLocked(size int64) *segment {
 	return nil
 }
 
-// fillSegment gives s a file whose bytes are all allocated and whose name is
-// durable: that of old when there is one.
-func (db *DB) fillSegment(s *segment, old *segment) error {
+// fillSegment gives s a file whose bytes are all allocated, whose name and header
+// are durable: that of old when there is one.
+func (db *DB) fillSegment(s *segment, old *segment, copied bool) error {
 	fs, path := db.opt.FS, db.segmentPath(s.number)
 	source := db.path(logDir, fillName(s.number))
 	if old != nil {
@@ -140,7 +142,9 @@ func (db *DB) fillSegment(s *segment, old *segment) error {
 	}
 	f, err := fs.Reuse(source, path)
 	if err == nil {
-		err = fs.SyncDir(db.path(logDir))
+		s.w = wal.NewWriter(f, wal.Header{Store: db.store, Number: s.number, Size: s.size, Copy: copied})
+		s.room = segmentRoom(s.size)
+		err = errors.Join(fs.SyncDir(db.path(logDir)), s.w.Sync())
 	}
 	if err != nil {
 		if f != nil {
@@ -148,11 +152,8 @@ func (db *DB) fillSegment(s *segment, old *segment) error {
 		}
 		fs.Remove(source) // whichever of the two names it has
 		fs.Remove(path)
-		return err
 	}
-	s.file = f
-	s.room = segmentRoom(s.size)
-	return nil
+	return err
 }
 
 func (db *DB) writeFill(name string, size int64) error {
@@ -207,36 +208,25 @@ func (db *DB) writeGroup(g *group) error {
 		if err := db.switchTo(g.segments[i]); err != nil {
 			return err
 		}
-		db.log.writer.Append(b.seq, b.buf)
+		db.log.current.w.Append(b.seq, b.buf)
 	}
-	if err := db.log.writer.Sync(); err != nil {
-		return fmt.Errorf("write log segment %d: %w", db.log.written, err)
-	}
-	return nil
+	return db.log.current.w.Sync()
 }
 
 // switchTo makes s the segment under writing: those before it are finished, so
 // that they are durable before anything is written after them.
 func (db *DB) switchTo(s *segment) error {
-	for db.log.written != s.number {
-		if err := db.log.writer.Finish(); err != nil {
-			return fmt.Errorf("finish log segment %d: %w", db.log.written, err)
+	for db.log.current != s {
+		if err := db.log.current.w.Finish(); err != nil {
+			return err
 		}
 		db.mu.Lock()
-		next := db.segmentLocked(db.log.written + 1)
-		db.log.written = next.number
+		db.log.current.w = nil
+		number := db.log.current.number + 1
+		db.log.current = db.log.segments[number-db.log.segments[0].number]
 		db.mu.Unlock()
-		db.log.writer = wal.NewWriter(next.file, db.segmentHeader(next, false))
 	}
 	return nil
-}
-
-func (db *DB) segmentLocked(number uint64) *segment {
-	return db.log.segments[number-db.log.segments[0].number]
-}
-
-func (db *DB) segmentHeader(s *segment, copied bool) wal.Header {
-	return wal.Header{Store: db.store, Number: s.number, Size: s.size, Copy: copied}
 }
 
 // logStartLocked returns the segment at which the log can begin once m is the
@@ -253,7 +243,7 @@ func (db *DB) logStartLocked(m *manifest, flushed *memory) uint64 {
 	}
 	start := m.logStart
 	for _, s := range db.log.segments {
-		if s.number >= db.log.written || s.maxSeq >= oldest {
+		if s == db.log.current || s.maxSeq >= oldest {
 			break
 		}
 		start = s.number + 1

@@ -64,16 +64,19 @@ func (db *DB) Compact(ctx context.Context, id PartitionID) error {
 	if p == nil {
 		return ErrNoPartition
 	}
-	p.forced++
-	defer func() { p.forced-- }()
-	db.background.compactable[p] = true
+	full := new(fullCompaction)
 	return db.awaitLocked(ctx, func() (bool, error) {
 		switch {
 		case p.dropped:
 			return false, ErrNoPartition
 		case p.damage != nil:
 			return false, p.damage
+		case full.over:
+			return true, nil
+		case p.full == nil: // after that of another caller, if there was one
+			p.full = full
+			db.background.compactable[p] = true
 		}
-		return len(p.busy) == 0 && db.settledLocked(p), nil
+		return false, nil
 	})
 }

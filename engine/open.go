@@ -8,7 +8,6 @@ import (
 	"path"
 
 	"colonnade/sstable/blockcache"
-	"colonnade/wal"
 )
 
 // Open opens the store in a directory, and creates it when the directory is
@@ -54,7 +53,10 @@ func (db *DB) load() error {
 		return err
 	}
 	if m == nil {
-		return db.create()
+		if err := db.create(); err != nil {
+			return err
+		}
+		return db.load()
 	}
 	db.adopt(m)
 	return newRecovery(db).run()
@@ -72,13 +74,10 @@ func (db *DB) adopt(m *manifest) {
 	}
 }
 
-// create makes a new store. Its first log segment is there before the manifest
-// that names it, so a manifest without a log is always damage.
+// create makes a new store. A log segment may be missing from a store that never
+// had a partition, since nothing can have been written to it.
 func (db *DB) create() error {
 	if err := db.vacant(); err != nil {
-		return err
-	}
-	if err := db.clear(); err != nil {
 		return err
 	}
 	for _, sub := range []string{logDir, partitionsDir} {
@@ -91,23 +90,14 @@ func (db *DB) create() error {
 			return err
 		}
 	}
-	if _, err := io.ReadFull(db.opt.Rand, db.store[:]); err != nil {
+	m := &manifest{edit: 1, nextFile: 1, nextPart: 1, logStart: 1, parts: make(map[PartitionID]*partRecord)}
+	if _, err := io.ReadFull(db.opt.Rand, m.store[:]); err != nil {
 		return fmt.Errorf("choose store id: %w", err)
 	}
-	db.log.next = 1
-	if err := db.prepareSegment(0); err != nil {
+	if err := db.opt.FS.Remove(db.path(manifestName(1) + tempSuffix)); err != nil && !errors.Is(err, iofs.ErrNotExist) {
 		return err
 	}
-	db.manifest = &manifest{
-		store: db.store, edit: 1, nextFile: 1, nextPart: 1, logStart: 1,
-		parts: make(map[PartitionID]*partRecord),
-	}
-	db.nextFile = 1
-	if err := writeManifest(db.opt.FS, db.dir, db.manifest); err != nil {
-		return err
-	}
-	db.startLog()
-	return nil
+	return writeManifest(db.opt.FS, db.dir, m)
 }
 
 // startLog begins to write the first spare segment.
@@ -118,13 +108,12 @@ func (db *DB) startLog() {
 	s := l.spares[0]
 	l.spares = l.spares[1:]
 	l.segments = append(l.segments, s)
-	l.written = s.number
-	l.writer = wal.NewWriter(s.file, db.segmentHeader(s, false))
+	l.current = s
 }
 
 // vacant makes sure that a directory without a manifest holds no store that has
-// lost it. A crash while a store was created leaves an empty log segment and
-// an unfinished manifest at most.
+// lost it. A crash while a store was created leaves empty directories and an
+// unfinished manifest at most.
 func (db *DB) vacant() error {
 	names, err := db.opt.FS.List(db.dir)
 	if err != nil {
@@ -133,56 +122,17 @@ func (db *DB) vacant() error {
 	for _, name := range names {
 		switch name {
 		case lockName, manifestName(1) + tempSuffix:
-		case logDir:
-			err = db.logUnused()
-		case partitionsDir:
-			var dirs []string
-			if dirs, err = db.opt.FS.List(db.path(name)); err == nil && len(dirs) > 0 {
-				err = &CorruptError{File: db.dir, Offset: -1, Reason: "the manifest is missing, partitions are there"}
+		case logDir, partitionsDir:
+			content, err := db.opt.FS.List(db.path(name))
+			if err != nil {
+				return err
+			}
+			if len(content) > 0 {
+				return &CorruptError{File: db.dir, Offset: -1, Reason: "the manifest is missing, but " + name + " has files"}
 			}
 		default:
-			err = fmt.Errorf("directory %s holds other files, such as %q, and no store", db.dir, name)
+			return fmt.Errorf("directory %s holds other files, such as %q, and no store", db.dir, name)
 		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// logUnused makes sure that no log segment was ever written.
-func (db *DB) logUnused() error {
-	names, err := db.opt.FS.List(db.path(logDir))
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		data, err := readHead(db.opt.FS, db.path(logDir, name))
-		if err != nil {
-			return err
-		}
-		for _, b := range data {
-			if b != 0 {
-				return &CorruptError{File: db.dir, Offset: -1, Reason: "the manifest is missing, a log is there"}
-			}
-		}
-	}
-	return nil
-}
-
-// clear removes what a crash while a store was created left.
-func (db *DB) clear() error {
-	fs := db.opt.FS
-	names, err := fs.List(db.path(logDir))
-	for _, name := range names {
-		err = errors.Join(err, fs.Remove(db.path(logDir, name)))
-	}
-	if err != nil && !errors.Is(err, iofs.ErrNotExist) {
-		return err
-	}
-	err = fs.Remove(db.path(manifestName(1) + tempSuffix))
-	if err != nil && !errors.Is(err, iofs.ErrNotExist) {
-		return err
 	}
 	return nil
 }
@@ -207,11 +157,10 @@ func (db *DB) Close() error {
 	db.mu.Lock()
 	failed := db.failed
 	db.mu.Unlock()
-	if e := db.log.writer.Finish(); e != nil && failed == nil {
-		err = fmt.Errorf("finish log segment %d: %w", db.log.written, e)
-	}
 	db.removeTrash()
-	db.closeFiles()
+	if e := db.closeFiles(); e != nil && err == nil && failed == nil {
+		err = fmt.Errorf("close log: %w", e)
+	}
 	if e := db.lock.Close(); e != nil && err == nil {
 		err = fmt.Errorf("release lock: %w", e)
 	}
@@ -243,8 +192,8 @@ func (db *DB) flushLarge() error {
 	return nil
 }
 
-// closeFiles closes what is open, apart from the segment under writing.
-func (db *DB) closeFiles() {
+// closeFiles closes what is open, and seals the log.
+func (db *DB) closeFiles() error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	for _, p := range db.partitions {
@@ -252,9 +201,11 @@ func (db *DB) closeFiles() {
 			f.table.close()
 		}
 	}
+	var err error
 	for _, s := range append(db.log.segments, db.log.spares...) {
-		if s.file != nil && s.number > db.log.written {
-			s.file.Close()
+		if s.w != nil {
+			err = errors.Join(err, s.w.Close())
 		}
 	}
+	return err
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 
-	"colonnade/vfs"
 	"colonnade/wal"
 )
 
@@ -62,6 +61,9 @@ func (r *recovery) run() error {
 		return err
 	}
 	if err := r.replay(); err != nil {
+		if r.writer != nil {
+			r.writer.Close()
+		}
 		return err
 	}
 	db := r.db
@@ -69,7 +71,7 @@ func (r *recovery) run() error {
 	if err := r.finishCopies(); err != nil {
 		return err
 	}
-	if err := db.prepareSegment(0); err != nil {
+	if err := db.prepareSegment(0, false); err != nil {
 		return err
 	}
 	db.log.segments = r.copies
@@ -157,11 +159,14 @@ func (r *recovery) list() error {
 			return r.missing(start + uint64(i))
 		}
 	}
-	if len(live) == 0 {
+	if len(live) == 0 && r.written() {
 		return r.missing(start)
 	}
 	return nil
 }
+
+// written reports whether the log can ever have had a batch.
+func (r *recovery) written() bool { return r.db.manifest.nextPart > 1 }
 
 // live returns the segments that the manifest knows of.
 func (r *recovery) live() []*segment {
@@ -176,42 +181,54 @@ func (r *recovery) missing(number uint64) error {
 	return &CorruptError{File: r.db.segmentPath(number), Offset: -1, Reason: "log segment is missing"}
 }
 
-// replay reads the segments. Only the last one that was written may end without
-// a final seal, since a segment is finished before the next one is begun.
+// replay reads the segments up to the one in which the log ends: the first that
+// is not finished. Behind it there may be a spare segment, or copies of a
+// recovery that was interrupted, but no batch.
 func (r *recovery) replay() error {
-	r.lastSeq = 0
-	var unfinished *segment
-	for _, s := range r.live() {
-		written, finished, err := r.replaySegment(s)
-		if err != nil {
+	var last *segment // in which the log ends
+	for i, s := range r.live() {
+		c, err := r.replaySegment(s)
+		switch {
+		case err != nil:
 			return err
+		case !c.headed && last == nil && r.written():
+			return r.corrupt(s, "segment has no header")
+		case c.batches && last != nil:
+			return r.corrupt(last, fmt.Sprintf("segment was not finished, but segment %d has batches", s.number))
+		case c.finished && last == nil && i == len(r.live())-1:
+			return r.missing(s.number + 1)
 		}
-		if written && unfinished != nil {
-			return &CorruptError{File: r.db.segmentPath(unfinished.number), Offset: -1,
-				Reason: fmt.Sprintf("segment was not finished, but segment %d was begun", s.number)}
-		}
-		if !finished && unfinished == nil {
-			unfinished = s
+		if !c.finished && last == nil {
+			last = s
 		}
 	}
 	return nil
 }
 
-// replaySegment reads one segment. written says whether anything in it counts.
-func (r *recovery) replaySegment(s *segment) (written, finished bool, err error) {
+func (r *recovery) corrupt(s *segment, reason string) error {
+	return &CorruptError{File: r.db.segmentPath(s.number), Offset: -1, Reason: reason}
+}
+
+// segmentContent is what was found in a segment.
+type segmentContent struct {
+	headed, batches, finished bool
+}
+
+// replaySegment reads one segment.
+func (r *recovery) replaySegment(s *segment) (c segmentContent, err error) {
 	db := r.db
 	name := db.segmentPath(s.number)
 	f, err := db.opt.FS.Open(name)
 	if err != nil {
-		return false, false, err
+		return c, err
 	}
 	defer f.Close()
 	in, err := wal.NewReader(f, s.size, db.store, s.number)
 	if err != nil {
-		return false, false, inSegment(err, name)
+		return c, inSegment(err, name)
 	}
 	if in.Header().Copy && s.number > db.manifest.copied {
-		return false, false, nil // of a recovery that did not get to its end
+		return c, nil // of a recovery that did not get to its end: it counts for nothing
 	}
 	for {
 		seq, payload, err := in.Next()
@@ -219,18 +236,21 @@ func (r *recovery) replaySegment(s *segment) (written, finished bool, err error)
 			break
 		}
 		if err != nil {
-			return false, false, inSegment(err, name)
+			return c, inSegment(err, name)
 		}
+		c.batches = true
 		if err := r.record(seq, payload); err != nil {
 			var w writeError
 			if errors.As(err, &w) {
-				return false, false, w.error
+				return c, w.error
 			}
-			return false, false, &CorruptError{File: name, Offset: -1, Reason: err.Error()}
+			return c, r.corrupt(s, err.Error())
 		}
 	}
-	db.opt.Log.Info("log segment read", "file", name, "end", in.End().Kind.String(), "offset", in.End().Offset)
-	return in.End().Kind != wal.Unwritten, in.End().Kind == wal.Finished, nil
+	end := in.End()
+	db.opt.Log.Info("log segment read", "file", name, "end", end.Kind.String(), "offset", end.Offset)
+	c.headed, c.finished = end.Kind != wal.Unwritten, end.Kind == wal.Finished
+	return c, nil
 }
 
 // record handles one batch of the log.
@@ -304,7 +324,6 @@ func (r *recovery) insert(seq uint64, payload []byte) (live bool, err error) {
 
 // copy appends a batch to the copies.
 func (r *recovery) copy(seq uint64, payload []byte) error {
-	db := r.db
 	if r.writer == nil || int64(len(payload)) > r.writer.Room() {
 		if err := r.nextCopy(len(payload)); err != nil {
 			return err
@@ -317,7 +336,7 @@ func (r *recovery) copy(seq uint64, payload []byte) error {
 	}
 	r.copied = 0
 	if err := r.writer.Sync(); err != nil {
-		return fmt.Errorf("copy log to segment %d: %w", db.log.next-1, err)
+		return fmt.Errorf("copy log: %w", err)
 	}
 	return nil
 }
@@ -327,13 +346,13 @@ func (r *recovery) nextCopy(n int) error {
 	if err := r.finishCopies(); err != nil {
 		return err
 	}
-	if err := db.prepareSegment(n); err != nil {
+	if err := db.prepareSegment(n, true); err != nil {
 		return err
 	}
 	s := db.log.spares[0]
 	db.log.spares = db.log.spares[1:]
 	r.copies = append(r.copies, s)
-	r.writer = wal.NewWriter(s.file, db.segmentHeader(s, true))
+	r.writer = s.w
 	return nil
 }
 
@@ -343,8 +362,9 @@ func (r *recovery) finishCopies() error {
 	}
 	w := r.writer
 	r.writer, r.copied = nil, 0
+	r.copies[len(r.copies)-1].w = nil
 	if err := w.Finish(); err != nil {
-		return fmt.Errorf("copy log to segment %d: %w", r.db.log.next-1, err)
+		return fmt.Errorf("copy log: %w", err)
 	}
 	return nil
 }
@@ -433,19 +453,4 @@ func (r *recovery) sweepDir(dir string, old func(name string) bool) error {
 		}
 	}
 	return nil
-}
-
-// readHead returns the first bytes of a file.
-func readHead(fs vfs.FS, name string) ([]byte, error) {
-	f, err := fs.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data := make([]byte, 4096)
-	n, err := f.ReadAt(data, 0)
-	if err == io.EOF {
-		err = nil
-	}
-	return data[:n], err
 }

@@ -118,6 +118,11 @@ func (w *Writer) Finish() error {
 		return w.err
 	}
 	w.seal(typeFinal)
+	return w.close()
+}
+
+// close closes the file. Nothing can be appended any more.
+func (w *Writer) close() error {
 	w.closed = true
 	if err := w.f.Close(); err != nil {
 		w.fail(fmt.Errorf("close log segment %d: %w", w.header.Number, err))
@@ -125,6 +130,16 @@ func (w *Writer) Finish() error {
 	err := w.err
 	w.fail(errFinished)
 	return err
+}
+
+// Close seals and closes the file, like Finish, but says nothing about what
+// follows: it is for a segment that is the last one when the log is closed.
+func (w *Writer) Close() error {
+	if w.closed {
+		return w.err
+	}
+	w.Seal()
+	return w.close()
 }
 
 // seal makes all batches durable, and after them a seal.

@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"colonnade/cell"
+	"colonnade/clock"
+	"colonnade/vfs"
+)
+
+// crashOptions make segments, memtables and files so small that a short
+// workload rotates, flushes and compacts all the time.
+func crashOptions(fs vfs.FS) Options {
+	return Options{
+		FS: fs, Clock: clock.System, Rand: zeros{},
+		MemtableBytes: 96 << 10, CacheBytes: 64 << 10, LogBytes: 64 << 10, SegmentBytes: 8 << 10,
+		FileBytes: 8 << 10, BlockBytes: 512, StallTimeout: 20 * time.Second, ReserveBytes: -1,
+	}
+}
+
+// image is what a crash at some moment could leave, with what was promised then.
+type image struct {
+	fs        *vfs.Mem
+	model     string
+	op        string
+	acked     int64 // batches acknowledged before
+	attempted int64 // batches begun before
+}
+
+// workload writes numbered batches, each over three partitions, and notes
+// which of them were acknowledged.
+type workload struct {
+	acked, attempted atomic.Int64
+	ids              []PartitionID
+}
+
+// batch number n writes row n mod 50 of every partition, with n as the value.
+const crashRows = 50
+
+func (w *workload) batch(n int64) *Batch {
+	b := new(Batch)
+	for i, id := range w.ids {
+		r, c := set(fmt.Sprintf("row%02d", n%crashRows), "n", fmt.Sprintf("%d %s", n, strings.Repeat("x", int(n)%300)))
+		c.Time = n + 1
+		b.Add(id, r, c)
+		if i == int(n%3) { // and deletes what was there of another row
+			b.Add(id, []byte(fmt.Sprintf("gone%02d", n%7)), &cell.Cell{Kind: cell.DeleteRow, Time: cell.TombstoneTime})
+		}
+	}
+	return b
+}
+
+func (w *workload) run(db *DB, from, to int64) error {
+	for n := from; n < to; n++ {
+		w.attempted.Store(n + 1)
+		if _, err := db.Commit(context.Background(), w.batch(n)); err != nil {
+			return err
+		}
+		w.acked.Store(n + 1)
+	}
+	return nil
+}
+
+// holds checks that a store has exactly the batches up to some number from
+// acked to attempted, in all partitions, and returns that number.
+func (w *workload) holds(t testing.TB, db *DB, acked, attempted int64) (int64, error) {
+	have := int64(-1)
+	for _, id := range w.ids {
+		var highest int64
+		rows := map[string]bool{}
+		for _, line := range contents(t, db, id) {
+			var row string
+			var n int64
+			if _, err := fmt.Sscanf(line, "%s n=%d", &row, &n); err != nil {
+				return 0, fmt.Errorf("line %q: %v", line, err)
+			}
+			if want := fmt.Sprintf("row%02d", n%crashRows); row != want {
+				return 0, fmt.Errorf("batch %d is in %s", n, row)
+			}
+			rows[fmt.Sprint(n)] = true
+			highest = max(highest, n+1)
+		}
+		if int64(len(rows)) != highest {
+			return 0, fmt.Errorf("partition %d has %d batches, the last is number %d", id, len(rows), highest)
+		}
+		if have >= 0 && have != highest {
+			return 0, fmt.Errorf("partition %d ends with batch %d, another with %d", id, highest, have)
+		}
+		have = highest
+	}
+	if have < acked || have > attempted {
+		return 0, fmt.Errorf("%d batches are there, %d were acknowledged and %d begun", have, acked, attempted)
+	}
+	return have, nil
+}
+
+// capture records images at every operation of the file system.
+func capture(fs *vfs.Mem, w *workload, seed uint64, most int) func() []image {
+	var mu sync.Mutex
+	var images []image
+	seen := map[uint64]bool{}
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	fs.SetHook(func(op vfs.Op, done bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		acked, attempted := w.acked.Load(), w.attempted.Load()
+		models := []vfs.Model{vfs.DropAll, vfs.KeepAll, vfs.Subset, vfs.SizeNoData, vfs.Garbage}
+		if all := fs.Systematic(); len(all) > 0 {
+			models = append(models, all[rnd.IntN(len(all))], all[rnd.IntN(len(all))])
+		}
+		for _, m := range models {
+			if len(images) >= most && rnd.IntN(4) > 0 {
+				continue
+			}
+			crashed := fs.Crash(m, rnd.Uint64())
+			// The same content with more acknowledged is another case.
+			print := crashed.Fingerprint() ^ uint64(acked)*0x9e3779b97f4a7c15
+			if seen[print] {
+				continue
+			}
+			seen[print] = true
+			images = append(images, image{crashed, fmt.Sprint(m), fmt.Sprintf("%v done=%v", op, done), acked, attempted})
+		}
+	})
+	return func() []image {
+		fs.SetHook(nil)
+		mu.Lock()
+		defer mu.Unlock()
+		return images
+	}
+}
+
+// TestCrashAtEveryOperation takes images of what a crash can leave before and
+// after every operation of a workload, opens each, checks that it holds all
+// that was acknowledged and nothing by halves, goes on writing, crashes again,
+// and checks again.
+func TestCrashAtEveryOperation(t *testing.T) {
+	const seed, batches = 1, 160
+	fs := vfs.NewMem()
+	db, err := Open("store", crashOptions(fs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &workload{ids: mustCreate(t, db, "a", "b", "c")}
+	stop := capture(fs, w, seed, 2500)
+	if err := w.run(db, 0, batches); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range w.ids {
+		if err := db.Compact(context.Background(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustClose(t, db)
+	images := stop()
+	if len(images) < 500 {
+		t.Fatalf("only %d images", len(images))
+	}
+	if testing.Short() {
+		images = images[:500]
+	}
+	for i, im := range images {
+		if err := w.survive(t, im, uint64(i)); err != nil {
+			t.Errorf("image %d of %d (seed %d): %s after %s: %v", i, len(images), seed, im.model, im.op, err)
+		}
+	}
+	t.Logf("%d images", len(images))
+}
+
+// survive opens an image and crashes it once more.
+func (w *workload) survive(t testing.TB, im image, seed uint64) error {
+	db, err := Open("store", crashOptions(im.fs))
+	if err != nil {
+		return err
+	}
+	have, err := w.holds(t, db, im.acked, im.attempted)
+	if err != nil {
+		db.Close()
+		return fmt.Errorf("after the first crash: %w", err)
+	}
+	again := &workload{ids: w.ids}
+	if err := again.run(db, have, have+3); err != nil {
+		db.Close()
+		return err
+	}
+	second := im.fs.Crash([]vfs.Model{vfs.DropAll, vfs.Garbage, vfs.Subset}[seed%3], seed)
+	if err := db.Close(); err != nil {
+		return err
+	}
+	db, err = Open("store", crashOptions(second))
+	if err != nil {
+		return fmt.Errorf("after the second crash: %w", err)
+	}
+	defer db.Close()
+	if _, err := w.holds(t, db, have+3, have+3); err != nil {
+		return fmt.Errorf("after the second crash: %w", err)
+	}
+	return nil
+}
