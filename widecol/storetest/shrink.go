@@ -1,16 +1,25 @@
 package storetest
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
-// shrinkRuns bounds the work of shrinking, in operations carried out per
-// operation of the list to shrink.
-const shrinkRuns = 100
+const (
+	// shrinkRuns bounds the work of shrinking, in operations carried out per
+	// operation of the list to shrink.
+	shrinkRuns = 100
+
+	// shrinkTime bounds it too, for failures that take their time, such as a
+	// call that waits for its deadline. It does not decide whether a test fails.
+	shrinkTime = 30 * time.Second
+)
 
 // shrink looks for a short list of operations for which fails is true, as it is
 // for ops. It takes out ever smaller pieces of the list, as long as what remains
 // fails, then makes single operations simpler, and starts again while that helps.
 func shrink(ops []op, fails func([]op) bool) []op {
-	s := &shrinker{ops: ops, fails: fails, budget: shrinkRuns * (len(ops) + 10)}
+	s := &shrinker{ops: ops, fails: fails, budget: shrinkRuns * (len(ops) + 10), end: time.Now().Add(shrinkTime)}
 	for {
 		for size := (len(s.ops) + 1) / 2; size > 0; size /= 2 {
 			s.cut(size)
@@ -25,11 +34,12 @@ type shrinker struct {
 	ops    []op // the shortest list that fails
 	fails  func([]op) bool
 	budget int
+	end    time.Time
 }
 
 // try keeps a list if it fails.
 func (s *shrinker) try(ops []op) bool {
-	if s.budget < len(ops) {
+	if s.budget < len(ops) || time.Now().After(s.end) {
 		return false
 	}
 	s.budget -= len(ops)
