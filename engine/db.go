@@ -256,6 +256,7 @@ func (db *DB) addPartitionLocked(r *partRecord) *partition {
 		active: newMemory(), version: r.version, flushed: r.flushed,
 		busy: make(map[uint64]bool),
 	}
+	p.policies.Store(noPolicies)
 	for f := range p.version.files() {
 		f.table = db.newTable(p, f)
 	}

@@ -136,3 +136,39 @@ func TestReopenKeepsWhatWasCommitted(t *testing.T) {
 	}
 	mustClose(t, db)
 }
+
+// A store is compacted from the moment it is open, and only later told which
+// families its partitions have.
+func TestCompactionBeforePoliciesLosesNothing(t *testing.T) {
+	db := mustOpen(t, vfs.NewMem())
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	mustPut(t, db, id, "row", "old", "1")
+	since := db.LastSeq()
+	mustPut(t, db, id, "row", "new", "2")
+	if err := db.Compact(context.Background(), id); err != nil {
+		t.Fatal(err)
+	}
+	snap, err := db.NewSnapshot(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snap.Close()
+	policies := NewPolicies(db.LastSeq(), map[string]Policy{"f": {Since: since}})
+	scan, err := snap.Scan(id, ScanOptions{Now: 1, Policies: policies})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer scan.Close()
+	var got []string
+	for scan.NextRow() {
+		for cells := scan.Cells(); len(cells) > 0; cells = scan.Cells() {
+			for _, c := range cells {
+				got = append(got, string(c.Value))
+			}
+		}
+	}
+	if fmt.Sprint(got) != "[2]" || scan.Err() != nil {
+		t.Errorf("got %v, %v, want the cell written after the family was created anew, alone", got, scan.Err())
+	}
+}

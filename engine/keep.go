@@ -45,7 +45,8 @@ import "colonnade/cell"
 //
 //     Not so in a family with Since > 0: 0 would put the version into the earlier
 //     family. Where Since rises later, all that a compaction set to 0 is of the
-//     earlier family indeed. And not so in a family that is not listed.
+//     earlier family indeed. And not so in a family that is not listed,
+//     nor before the partition has a list: it might turn out to have Since > 0.
 //
 // Rules 4 and 6 need a list of policies that was taken after the inputs were
 // fixed: then a family that was dropped and created again before one of them was
@@ -231,7 +232,7 @@ func (k *keeper) enterFamily(column []byte) {
 	k.family = k.find(column)
 	k.familyCover = k.rowCover
 	since := k.family.policy.Since
-	k.zeroes = k.bottom && k.family.listed && since == 0
+	k.zeroes = k.bottom && k.policies.declared() && k.family.listed && since == 0
 	switch {
 	case !k.family.listed:
 		k.alive = k.policies.asOf + 1

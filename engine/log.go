@@ -27,8 +27,8 @@ import (
 type segment struct {
 	number uint64
 	size   int64
-	room   int64  // for records that are not assigned yet
-	maxSeq uint64 // of the batches assigned to it
+	room   int64       // for records that are not assigned yet
+	maxSeq uint64      // of the batches assigned to it
 	w      *wal.Writer // nil once the segment is finished
 }
 

@@ -19,7 +19,15 @@ type Policies struct {
 	// is missing here may have been created since, so a compaction, which can
 	// run with an old list, must not touch later cells.
 	asOf uint64
+	// undeclared stands for the list of a partition before SetPolicies.
+	undeclared bool
 }
+
+// noPolicies keeps everything as it is.
+var noPolicies = &Policies{undeclared: true}
+
+// declared reports whether the families of the partition are known.
+func (p *Policies) declared() bool { return p == nil || !p.undeclared }
 
 // NewPolicies makes the list for a partition. asOf is the DB's LastSeq at a
 // moment when no write to the partition was under way.
@@ -29,7 +37,7 @@ func NewPolicies(asOf uint64, families map[string]Policy) *Policies {
 
 // family returns the policy of a family, and whether the list has one.
 func (p *Policies) family(name []byte) (Policy, bool) {
-	if p == nil {
+	if p == nil || p.undeclared {
 		return Policy{}, true
 	}
 	policy, ok := p.families[string(name)]
