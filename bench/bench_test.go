@@ -1,0 +1,103 @@
+// Package bench measures the store as its users meet it: through the exported
+// calls of its packages, on one data set, with every figure repeatable by one
+// command. What the figures are, and what they say, is in docs/performance.md.
+//
+// One file per subject:
+//
+//	log_test.go       durable batches: the log alone, and Commit over it
+//	memtable_test.go  inserts into memory
+//	sstable_test.go   building and scanning a sorted file; its constants
+//	read_test.go      rows, absent rows, short and full scans of a store
+//	groups_test.go    scans of a few columns, with and without locality groups
+//	load_test.go      loading until nothing is left to compact, and reopening
+//
+// The names of metrics mean the same everywhere: cells/s are cells written by, or
+// returned to, the caller; cells_scanned/op and bytes_scanned/op are what the
+// store stepped over for one operation, as its answers report it.
+//
+// Two environment variables change the data. ROWS is the number of generated
+// rows, 20000 if not set. COLONNADE_WEBTABLE is the file with the real table.
+package bench
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// rowCount is the number of generated rows.
+func rowCount(b *testing.B) int {
+	text := os.Getenv("ROWS")
+	if text == "" {
+		return 20_000
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		b.Fatalf("ROWS is %q, want a number of rows", text)
+	}
+	return n
+}
+
+func must(b *testing.B, err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// perSecond reports how many things were done in all, by the second.
+func perSecond(b *testing.B, n int64, unit string) {
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), unit+"/s")
+}
+
+// concurrently calls b.N operations from a number of goroutines. start makes
+// the operation of each goroutine.
+func concurrently(b *testing.B, goroutines int, start func(goroutine int) (op func() error)) {
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	var all sync.WaitGroup
+	b.ResetTimer()
+	for g := range goroutines {
+		op := start(g)
+		all.Go(func() {
+			for left.Add(-1) >= 0 {
+				if err := op(); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	b.StopTimer()
+}
+
+// latencies are the durations of operations, one list for each goroutine.
+type latencies [][]time.Duration
+
+// timed makes op note its durations in list g.
+func (l latencies) timed(g int, op func() error) func() error {
+	return func() error {
+		start := time.Now()
+		err := op()
+		l[g] = append(l[g], time.Since(start))
+		return err
+	}
+}
+
+// report reports the median and the 99th percentile.
+func (l latencies) report(b *testing.B) {
+	all := slices.Concat(l...)
+	if len(all) == 0 {
+		return
+	}
+	slices.Sort(all)
+	for _, percent := range []int{50, 99} {
+		d := all[(len(all)-1)*percent/100]
+		b.ReportMetric(float64(d.Nanoseconds())/1e3, "p"+strconv.Itoa(percent)+"-µs")
+	}
+}

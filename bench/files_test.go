@@ -1,0 +1,133 @@
+package bench
+
+import (
+	"path"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"colonnade/vfs"
+)
+
+// traffic counts what goes through a file system.
+type traffic struct {
+	vfs.FS
+
+	read    atomic.Int64 // bytes, of all files
+	written atomic.Int64 // bytes, of all files
+	tables  atomic.Int64 // bytes written to sorted files
+	fills   atomic.Int64 // bytes written to make new log segments
+	changed atomic.Int64 // when something was last written or removed beside the log, in Unix nanoseconds
+}
+
+func (t *traffic) Create(name string) (vfs.File, error) {
+	f, err := t.FS.Create(name)
+	return t.count(name, f), err
+}
+
+func (t *traffic) Open(name string) (vfs.File, error) {
+	f, err := t.FS.Open(name)
+	return t.count(name, f), err
+}
+
+func (t *traffic) Reuse(old, new string) (vfs.File, error) {
+	f, err := t.FS.Reuse(old, new)
+	return t.count(new, f), err
+}
+
+func (t *traffic) Remove(name string) error {
+	defer t.touch(name)
+	return t.FS.Remove(name)
+}
+
+// count returns f with its bytes counted, nil if f is nil.
+func (t *traffic) count(name string, f vfs.File) vfs.File {
+	if f == nil {
+		return nil
+	}
+	t.touch(name)
+	return &countedFile{f, t, name}
+}
+
+// touch notes that something happens to a file. The log has its own life: it is
+// sealed when nothing else happens.
+func (t *traffic) touch(name string) {
+	if path.Base(path.Dir(name)) != "wal" {
+		t.changed.Store(time.Now().UnixNano())
+	}
+}
+
+type countedFile struct {
+	vfs.File
+	traffic *traffic
+	name    string
+}
+
+func (f *countedFile) ReadAt(p []byte, off int64) (int, error) {
+	n, err := f.File.ReadAt(p, off)
+	f.traffic.read.Add(int64(n))
+	return n, err
+}
+
+func (f *countedFile) Write(p []byte) (int, error) {
+	n, err := f.File.Write(p)
+	f.traffic.written.Add(int64(n))
+	switch path.Ext(f.name) {
+	case ".sst":
+		f.traffic.tables.Add(int64(n))
+	case ".fill":
+		f.traffic.fills.Add(int64(n))
+	}
+	f.traffic.touch(f.name)
+	return n, err
+}
+
+func (f *countedFile) Sync() error {
+	defer f.traffic.touch(f.name)
+	return f.File.Sync()
+}
+
+func (f *countedFile) Close() error {
+	defer f.traffic.touch(f.name)
+	return f.File.Close()
+}
+
+func TestTrafficIsCounted(t *testing.T) {
+	fs := &traffic{FS: vfs.NewMem()}
+	write := func(name, text string) {
+		f, err := fs.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := fs.MkdirAll("store/wal"); err != nil {
+		t.Fatal(err)
+	}
+	write("store/wal/1.fill", "123")
+	write("store/wal/1.log", "1234")
+	if fs.changed.Load() != 0 {
+		t.Error("the log counts as a change")
+	}
+	write("store/1.sst", "12345")
+	if fs.changed.Load() == 0 {
+		t.Error("a sorted file does not count as a change")
+	}
+	f, err := fs.Open("store/1.sst")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.ReadAt(make([]byte, 2), 1); err != nil {
+		t.Fatal(err)
+	}
+	got := [...]int64{fs.read.Load(), fs.written.Load(), fs.tables.Load(), fs.fills.Load()}
+	if want := [...]int64{2, 12, 5, 3}; got != want {
+		t.Errorf("read, written, of that tables and fills: %v, want %v", got, want)
+	}
+}

@@ -1,0 +1,160 @@
+package bench
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"colonnade/cell"
+	"colonnade/clock"
+	"colonnade/engine"
+	"colonnade/vfs"
+)
+
+// store is an engine in a directory of its own, with one partition.
+type store struct {
+	b   *testing.B
+	dir string
+	opt engine.Options
+	fs  *traffic
+	db  *engine.DB
+	id  engine.PartitionID
+}
+
+// openStore makes a store, with the disk and the clock of the machine in the
+// options. It is closed when the benchmark is over.
+func openStore(b *testing.B, opt engine.Options) *store {
+	b.Helper()
+	s := &store{b: b, dir: filepath.ToSlash(b.TempDir()), fs: &traffic{FS: vfs.OS}}
+	opt.FS, opt.Clock = s.fs, clock.System
+	s.opt = opt
+	s.open()
+	ids, err := s.db.CreatePartitions("bench")
+	must(b, err)
+	s.id = ids[0]
+	b.Cleanup(s.close)
+	return s
+}
+
+func (s *store) open() {
+	db, err := engine.Open(s.dir, s.opt)
+	must(s.b, err)
+	s.db = db
+}
+
+// close closes the store if it is open.
+func (s *store) close() {
+	if s.db == nil {
+		return
+	}
+	if err := s.db.Close(); err != nil {
+		s.b.Error(err)
+	}
+	s.db = nil
+}
+
+// remove closes the store and makes room for the next one.
+func (s *store) remove() {
+	s.close()
+	must(s.b, os.RemoveAll(s.dir))
+}
+
+// commit writes one row in one batch.
+func (s *store) commit(batch *engine.Batch, key []byte, cells []cell.Cell) error {
+	batch.Reset()
+	for i := range cells {
+		batch.Add(s.id, key, &cells[i])
+	}
+	_, err := s.db.Commit(context.Background(), batch)
+	return err
+}
+
+const (
+	// loaders is how many goroutines load, and loadRows how many rows each puts
+	// into one batch: 1,000 cells.
+	loaders  = 4
+	loadRows = 100
+)
+
+// load writes the rows of a table in the given order.
+func (s *store) load(data *table, order []int) latencies {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	took := make(latencies, loaders)
+	for g := range loaders {
+		all.Go(func() {
+			batch := new(engine.Batch)
+			commit := took.timed(g, func() error {
+				_, err := s.db.Commit(context.Background(), batch)
+				return err
+			})
+			for {
+				from := int(next.Add(1)-1) * loadRows
+				if from >= len(order) {
+					return
+				}
+				s.fill(batch, data, order[from:min(from+loadRows, len(order))])
+				if err := commit(); err != nil {
+					s.b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	return took
+}
+
+func (s *store) fill(batch *engine.Batch, data *table, rows []int) {
+	var room [16]cell.Cell
+	batch.Reset()
+	for _, i := range rows {
+		key, cells := data.row(i, room[:0])
+		for k := range cells {
+			batch.Add(s.id, key, &cells[k])
+		}
+	}
+}
+
+// quiet is how long nothing has to happen to the files of a store before it
+// counts as settled.
+const quiet = 100 * time.Millisecond
+
+// settle flushes, waits until nothing is left to compact, and returns when the
+// last of it was done.
+func (s *store) settle() time.Time {
+	must(s.b, s.db.Flush(context.Background()))
+	for {
+		last := time.Unix(0, s.fs.changed.Load())
+		rest := quiet - time.Since(last)
+		if rest <= 0 {
+			return last
+		}
+		time.Sleep(rest)
+	}
+}
+
+// compact merges everything into the last level.
+func (s *store) compact() {
+	must(s.b, s.db.Compact(context.Background(), s.id))
+	s.settle()
+}
+
+// scaled are options of which the sizes have the same ratio to a table as the
+// defaults have to one of a million rows: so a small table goes through as many
+// flushes and levels as a large one. Larger tables get the defaults.
+func scaled(data *table) engine.Options {
+	part := func(bytes, least int64) int64 {
+		return max(bytes*min(int64(len(data.rows)), 1_000_000)/1_000_000, least)
+	}
+	return engine.Options{
+		MemtableBytes: part(128<<20, 1<<20),
+		LogBytes:      part(512<<20, 4<<20),
+		SegmentBytes:  part(16<<20, 256<<10),
+		FileBytes:     part(32<<20, 64<<10),
+	}
+}
