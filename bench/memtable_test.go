@@ -1,0 +1,65 @@
+package bench
+
+import (
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"colonnade/cell"
+	"colonnade/memtable"
+)
+
+// fullTable is how many bytes a memtable of the benchmarks grows to: what the
+// default options let the only one of a store reach.
+const fullTable = 64 << 20
+
+// BenchmarkMemtable inserts rows of ten cells, each with the inserter of a new
+// batch, into tables of the size that a store lets them reach.
+func BenchmarkMemtable(b *testing.B) {
+	data := generated(b, rowCount(b), 100)
+	inOrder := make([]int, len(data.rows))
+	for i := range inOrder {
+		inOrder[i] = i
+	}
+	for _, order := range []struct {
+		name string
+		rows []int
+	}{{"sorted", inOrder}, {"random", data.shuffled(1)}} {
+		for _, goroutines := range []int{1, runtime.GOMAXPROCS(0)} {
+			b.Run(fmt.Sprintf("order=%s/goroutines=%d", order.name, goroutines), func(b *testing.B) {
+				benchInsert(b, data, order.rows, goroutines)
+			})
+		}
+	}
+}
+
+func benchInsert(b *testing.B, data *table, order []int, goroutines int) {
+	var current atomic.Pointer[memtable.Table]
+	current.Store(memtable.New())
+	var next, seq atomic.Int64
+	var cells counter
+	b.ReportAllocs()
+	concurrently(b, goroutines, func(g int) func() error {
+		var in memtable.Inserter
+		var row []cell.Cell
+		return func() error {
+			key, list := data.row(order[int(next.Add(1))%len(order)], row[:0])
+			row = list
+			t := current.Load()
+			if t.Bytes() >= fullTable {
+				current.CompareAndSwap(t, memtable.New())
+				t = current.Load()
+			}
+			n := uint64(seq.Add(1))
+			in.Reset()
+			for i := range list {
+				list[i].Seq = n
+				in.Add(t, key, &list[i])
+			}
+			cells.add(g, len(list))
+			return nil
+		}
+	})
+	perSecond(b, cells.sum(), "cells")
+}

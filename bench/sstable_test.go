@@ -1,0 +1,171 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"colonnade/cell"
+	"colonnade/sstable"
+	"colonnade/sstable/blockcache"
+)
+
+var compressions = []sstable.Compression{sstable.None, sstable.S2, sstable.Zstd}
+
+// language is the column that scans of one column are about: two bytes a row.
+var language = cell.NewColumns(cell.FamilyRange([]byte("language")))
+
+// build writes a table as one sorted file, each row a batch.
+func build(b *testing.B, data *table, file *bytes.Buffer, o sstable.WriterOptions) sstable.Info {
+	w := sstable.NewWriter(file, o)
+	var row []cell.Cell
+	for i := range data.rows {
+		key, cells := data.row(i, row[:0])
+		row = cells
+		for k := range cells {
+			cells[k].Seq = uint64(i)
+			must(b, w.Add(key, &cells[k]))
+		}
+	}
+	info, err := w.Finish()
+	must(b, err)
+	return info
+}
+
+// built returns an open file with the table.
+func built(b *testing.B, data *table, o sstable.WriterOptions, cache sstable.Cache) (*sstable.Reader, sstable.Info) {
+	var file bytes.Buffer
+	o.ID.Number = 1
+	info := build(b, data, &file, o)
+	r, err := sstable.Open(bytes.NewReader(file.Bytes()), int64(file.Len()), o.ID, cache)
+	must(b, err)
+	return r, info
+}
+
+// BenchmarkBuild writes a sorted file into memory.
+func BenchmarkBuild(b *testing.B) {
+	data := generated(b, rowCount(b), 100)
+	for _, c := range compressions {
+		b.Run(c.String(), func(b *testing.B) {
+			var file bytes.Buffer
+			var info sstable.Info
+			b.ReportAllocs()
+			for b.Loop() {
+				file.Reset()
+				info = build(b, data, &file, sstable.WriterOptions{Compression: c})
+			}
+			perSecond(b, data.cells*int64(b.N), "cells")
+			b.ReportMetric(float64(info.Size)/float64(data.cells), "B/cell")
+		})
+	}
+}
+
+// BenchmarkScanFile walks over a sorted file in memory: all of it and one column
+// of it, decompressing every block, and with the open blocks in a cache.
+func BenchmarkScanFile(b *testing.B) {
+	data := generated(b, rowCount(b), 100)
+	for _, columns := range []struct {
+		name string
+		set  *cell.Columns
+	}{{"all", nil}, {"one", language}} {
+		o := sstable.ReadOptions{Columns: columns.set}
+		for _, c := range compressions {
+			b.Run(fmt.Sprintf("columns=%s/%v", columns.name, c), func(b *testing.B) {
+				r, _ := built(b, data, sstable.WriterOptions{Compression: c}, nil)
+				benchFileScan(b, r, o)
+			})
+		}
+		b.Run(fmt.Sprintf("columns=%s/cached", columns.name), func(b *testing.B) {
+			r, _ := built(b, data, sstable.WriterOptions{Compression: sstable.S2}, blockcache.New(1<<40))
+			o.Fill = true
+			benchFileScan(b, r, o)
+		})
+	}
+}
+
+func benchFileScan(b *testing.B, r *sstable.Reader, o sstable.ReadOptions) {
+	scanFile(b, r, o) // opens index and, with Fill, fills the cache
+	var returned int64
+	var scanned cell.Scanned
+	b.ReportAllocs()
+	for b.Loop() {
+		n, s := scanFile(b, r, o)
+		returned += n
+		scanned.Add(s)
+	}
+	perSecond(b, returned, "cells")
+	perSecond(b, int64(scanned.Cells), "cells_scanned")
+}
+
+func scanFile(b *testing.B, r *sstable.Reader, o sstable.ReadOptions) (cells int64, scanned cell.Scanned) {
+	it := r.NewIterator(o)
+	defer it.Close()
+	var run []cell.Cell
+	for it.SeekRow(nil); it.Row() != nil; it.NextRow() {
+		for run = it.Cells(run[:0]); len(run) > 0; run = it.Cells(run[:0]) {
+			cells += int64(len(run))
+		}
+	}
+	must(b, it.Err())
+	return cells, it.Scanned()
+}
+
+// BenchmarkBlockSize weighs the size of blocks: what a file takes, what a row
+// costs that is in no cache, and a scan.
+func BenchmarkBlockSize(b *testing.B) {
+	data := generated(b, rowCount(b), 100)
+	for _, c := range compressions[1:] {
+		for _, size := range []int{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10} {
+			o := sstable.WriterOptions{Compression: c, BlockSize: size}
+			b.Run(fmt.Sprintf("%v/size=%d/row", c, size), func(b *testing.B) {
+				r, info := built(b, data, o, nil)
+				rnd := rand.New(rand.NewPCG(1, 0))
+				b.ReportAllocs()
+				for b.Loop() {
+					readFileRow(b, r, data.key(rnd.IntN(len(data.rows))))
+				}
+				perSecond(b, int64(b.N), "rows")
+				b.ReportMetric(float64(info.Size)/float64(data.cells), "B/cell")
+			})
+			b.Run(fmt.Sprintf("%v/size=%d/scan", c, size), func(b *testing.B) {
+				r, _ := built(b, data, o, nil)
+				benchFileScan(b, r, sstable.ReadOptions{})
+			})
+		}
+	}
+}
+
+func readFileRow(b *testing.B, r *sstable.Reader, key []byte) {
+	it := r.NewIterator(sstable.ReadOptions{})
+	defer it.Close()
+	var room [16]cell.Cell
+	it.SeekRow(key)
+	if len(it.Cells(room[:0])) == 0 || !bytes.Equal(it.Row(), key) {
+		b.Fatalf("row %q not found: %v", key, it.Err())
+	}
+}
+
+// BenchmarkFilterBits weighs the bits of the filter for each row: what asking for
+// an absent row costs, and how often the answer is that it may be there.
+func BenchmarkFilterBits(b *testing.B) {
+	data := generated(b, rowCount(b), 100)
+	absent := make([][]byte, len(data.rows))
+	for at, i := range data.shuffled(1) {
+		absent[at] = absentKey(data, i)
+	}
+	for _, bits := range []int{6, 8, 10, 12, 16} {
+		b.Run(fmt.Sprintf("bits=%d", bits), func(b *testing.B) {
+			r, _ := built(b, data, sstable.WriterOptions{FilterBits: bits}, nil)
+			wrong, asked := 0, 0
+			for b.Loop() {
+				may, err := r.MayContain(absent[asked%len(absent)])
+				must(b, err)
+				if asked++; may {
+					wrong++
+				}
+			}
+			b.ReportMetric(100*float64(wrong)/float64(asked), "%wrong")
+		})
+	}
+}
