@@ -1,0 +1,116 @@
+package bench
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// BenchmarkLoad writes a table into an empty store with four writers, in batches
+// of 1,000 cells, each durable before its writer goes on, and ends when nothing
+// is left to flush or compact.
+//
+// write_amp is bytes written to files, all of them, for each raw byte of the
+// table; table_amp is those of sorted files alone, and fill_amp those that go
+// into making log segments.
+func BenchmarkLoad(b *testing.B) {
+	data := generated(b, rowCount(b), 100)
+	inOrder := make([]int, len(data.rows))
+	for i := range inOrder {
+		inOrder[i] = i
+	}
+	b.Run("order=sorted", func(b *testing.B) { benchLoad(b, data, inOrder) })
+	b.Run("order=random", func(b *testing.B) { benchLoad(b, data, data.shuffled(1)) })
+}
+
+func benchLoad(b *testing.B, data *table, order []int) {
+	var took time.Duration
+	var worst []time.Duration
+	var total, tables, fills, size float64
+	for b.Loop() {
+		b.StopTimer()
+		s := openStore(b, scaled(data))
+		b.StartTimer()
+		start := time.Now()
+		commits := s.load(data, order)
+		took += s.settle().Sub(start)
+		b.StopTimer()
+		worst = append(worst, slices.Max(slices.Concat(commits...)))
+		total += float64(s.fs.written.Load())
+		tables += float64(s.fs.tables.Load())
+		fills += float64(s.fs.fills.Load())
+		size += float64(s.tableBytes())
+		s.remove()
+		b.StartTimer()
+	}
+	n, raw := float64(b.N), float64(data.raw)
+	b.ReportMetric(float64(took.Nanoseconds())/n, "ns/op") // without the time it takes to see that all is quiet
+	b.ReportMetric(float64(data.cells)*n/took.Seconds(), "cells/s")
+	b.ReportMetric(total/n/raw, "write_amp")
+	b.ReportMetric(tables/n/raw, "table_amp")
+	b.ReportMetric(fills/n/raw, "fill_amp")
+	b.ReportMetric(size/n/float64(data.cells), "B/cell")
+	slices.Sort(worst)
+	b.ReportMetric(float64(worst[len(worst)/2].Nanoseconds())/1e6, "worst-commit-ms")
+}
+
+// tableBytes is what the sorted files take.
+func (s *store) tableBytes() int64 {
+	stats, err := s.db.Stats(s.id)
+	must(s.b, err)
+	return stats.DiskBytes
+}
+
+// BenchmarkReopen opens a store and reads a row of it: after a close, and after a
+// kill with a twelfth of the table in the log only (58 MB of the 10 million
+// cells).
+func BenchmarkReopen(b *testing.B) {
+	data := generated(b, rowCount(b), 100)
+	order := data.shuffled(1)
+	b.Run("closed", func(b *testing.B) {
+		s := loaded(b, data, scaled(data))
+		s.close()
+		for b.Loop() {
+			s.reopen(data.key(order[0]))
+			b.StopTimer()
+			s.close()
+			b.StartTimer()
+		}
+	})
+	b.Run("killed", func(b *testing.B) {
+		opt := scaled(data)
+		opt.MemtableBytes, opt.LogBytes = 1<<40, 1<<40
+		s := openStore(b, opt)
+		part := order[:max(len(order)/12, 1)]
+		s.load(data, part)
+		for b.Loop() {
+			b.StopTimer()
+			killed := s.copy()
+			b.StartTimer()
+			killed.reopen(data.key(order[0]))
+			b.StopTimer()
+			killed.remove()
+			b.StartTimer()
+		}
+		perSecond(b, int64(len(part)*10*b.N), "cells")
+	})
+}
+
+// reopen opens a store and reads a row that it has.
+func (s *store) reopen(key []byte) {
+	s.open()
+	r := reader{s: s}
+	if cells, err := r.row(key); err != nil || cells == 0 {
+		s.b.Fatalf("row %q has %d cells: %v", key, cells, err)
+	}
+}
+
+// copy returns a store with the files as they are at this moment, which is what
+// a kill leaves of a store that does nothing. It is not open.
+func (s *store) copy() *store {
+	c := &store{b: s.b, dir: filepath.ToSlash(s.b.TempDir()), opt: s.opt, fs: s.fs, id: s.id}
+	must(s.b, os.CopyFS(c.dir, os.DirFS(s.dir)))
+	return c
+}

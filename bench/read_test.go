@@ -1,0 +1,182 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"colonnade/cell"
+	"colonnade/engine"
+)
+
+// reader reads from a store as a request does: each read takes a snapshot.
+type reader struct {
+	s     *store
+	start []byte
+	end   []byte
+}
+
+// row reads one row and returns how many cells it has.
+func (r *reader) row(key []byte) (cells int, err error) {
+	r.start = append(r.start[:0], key...)
+	r.end = append(append(r.end[:0], key...), 0)
+	_, cells, err = r.scan(engine.ScanOptions{Start: r.start, End: r.end, Fill: true}, 1)
+	return cells, err
+}
+
+// scan reads up to a number of rows.
+func (r *reader) scan(o engine.ScanOptions, limit int) (rows, cells int, err error) {
+	snap, err := r.s.db.NewSnapshot(r.s.id)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer snap.Close()
+	scan, err := snap.Scan(r.s.id, o)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer scan.Close()
+	for rows < limit && scan.NextRow() {
+		rows++
+		for list := scan.Cells(); len(list) > 0; list = scan.Cells() {
+			cells += len(list)
+		}
+	}
+	return rows, cells, scan.Err()
+}
+
+// loaded returns a settled store with the table, loaded in random order.
+func loaded(b *testing.B, data *table, opt engine.Options) *store {
+	s := openStore(b, opt)
+	s.load(data, data.shuffled(1))
+	s.settle()
+	return s
+}
+
+// readers are how many goroutines read at once.
+var readers = []int{1, 4}
+
+// BenchmarkReadRow reads whole rows at random: all in the cache, and with a
+// cache of a eleventh of the table, as 64 MiB are of one of 10 million cells.
+func BenchmarkReadRow(b *testing.B) {
+	data := generated(b, rowCount(b), 100)
+	for _, cache := range []struct {
+		name  string
+		bytes int64
+	}{{"all", 1 << 40}, {"eleventh", data.raw / 11}} {
+		opt := scaled(data)
+		opt.CacheBytes = cache.bytes
+		s := loaded(b, data, opt)
+		for _, n := range readers {
+			b.Run(fmt.Sprintf("cache=%s/goroutines=%d", cache.name, n), func(b *testing.B) {
+				benchRows(b, s, data, n, (*table).key, true)
+			})
+		}
+	}
+}
+
+// BenchmarkReadAbsent asks for rows that are not there, beside those that are.
+func BenchmarkReadAbsent(b *testing.B) {
+	data := generated(b, rowCount(b), 100)
+	s := loaded(b, data, scaled(data))
+	for _, n := range readers {
+		b.Run(fmt.Sprintf("goroutines=%d", n), func(b *testing.B) {
+			benchRows(b, s, data, n, absentKey, false)
+		})
+	}
+}
+
+// benchRows reads rows in random order; key makes the key that is asked for.
+func benchRows(b *testing.B, s *store, data *table, goroutines int, key func(*table, int) []byte, present bool) {
+	keys := make([][]byte, len(data.rows))
+	warm := reader{s: s}
+	for at, i := range data.shuffled(2) {
+		keys[at] = key(data, i)
+		if _, err := warm.row(keys[at]); err != nil {
+			b.Fatal(err)
+		}
+	}
+	read := s.fs.read.Load()
+	b.ReportAllocs()
+	concurrently(b, goroutines, func(g int) func() error {
+		r, next := reader{s: s}, g*len(keys)/goroutines
+		return func() error {
+			k := keys[next%len(keys)]
+			next++
+			cells, err := r.row(k)
+			if err == nil && (cells > 0) != present {
+				err = fmt.Errorf("row %q has %d cells", k, cells)
+			}
+			return err
+		}
+	})
+	perSecond(b, int64(b.N), "rows")
+	b.ReportMetric(float64(s.fs.read.Load()-read)/float64(b.N), "B_read/op")
+}
+
+// BenchmarkScanRows reads 100 rows from a random place on.
+func BenchmarkScanRows(b *testing.B) {
+	const rows = 100
+	data := generated(b, rowCount(b), 100)
+	s := loaded(b, data, scaled(data))
+	starts := data.shuffled(3)
+	warm := reader{s: s}
+	if _, _, err := warm.scan(engine.ScanOptions{Fill: true}, len(data.rows)); err != nil {
+		b.Fatal(err)
+	}
+	for _, n := range readers {
+		b.Run(fmt.Sprintf("goroutines=%d", n), func(b *testing.B) {
+			var cells counter
+			b.ReportAllocs()
+			concurrently(b, n, func(g int) func() error {
+				r, next := reader{s: s}, g*len(starts)/n
+				return func() error {
+					from := min(starts[next%len(starts)], max(len(data.rows)-rows, 0))
+					next++
+					got, returned, err := r.scan(engine.ScanOptions{Start: data.key(from), Fill: true}, rows)
+					cells.add(g, returned)
+					if err == nil && got != min(rows, len(data.rows)) {
+						err = fmt.Errorf("%d rows from row %d on", got, from)
+					}
+					return err
+				}
+			})
+			perSecond(b, int64(b.N), "scans")
+			perSecond(b, cells.sum(), "cells")
+		})
+	}
+}
+
+// BenchmarkFullScan reads everything, out of the page cache and not filling the
+// block cache, as large scans do: as the load has left it, and with all of it in
+// the last level.
+func BenchmarkFullScan(b *testing.B) {
+	data := generated(b, rowCount(b), 100)
+	s := loaded(b, data, scaled(data))
+	b.Run("settled", func(b *testing.B) { benchFullScan(b, s, data, nil) })
+	b.Run("settled/columns=one", func(b *testing.B) { benchFullScan(b, s, data, language) })
+	s.compact()
+	b.Run("compacted", func(b *testing.B) { benchFullScan(b, s, data, nil) })
+	b.Run("compacted/columns=one", func(b *testing.B) { benchFullScan(b, s, data, language) })
+}
+
+func benchFullScan(b *testing.B, s *store, data *table, columns *cell.Columns) {
+	r := reader{s: s}
+	var cells int64
+	b.ReportAllocs()
+	for b.Loop() {
+		rows, n, err := r.scan(engine.ScanOptions{Columns: columns}, len(data.rows)+1)
+		must(b, err)
+		if rows != len(data.rows) {
+			b.Fatalf("%d rows, want %d", rows, len(data.rows))
+		}
+		cells += int64(n)
+	}
+	perSecond(b, cells, "cells")
+	perSecond(b, data.cells*int64(b.N), "cells_scanned")
+}
+
+// absentKey returns a key that the table does not have, beside that of row i.
+func absentKey(data *table, i int) []byte {
+	return append(bytes.Clone(data.key(i)), '~')
+}
