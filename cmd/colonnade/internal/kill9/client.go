@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 )
 
 // client writes its own rows and reads everybody's, one request after the
@@ -44,6 +45,10 @@ func (c *client) step(ctx context.Context) (over bool, err error) {
 	}
 }
 
+func (c *client) owns(key string) bool {
+	return strings.HasPrefix(key, rowKey(c.number, 0)[:len("client00")])
+}
+
 // pick returns n of the client's rows.
 func (c *client) pick(n int) (keys []string) {
 	for _, i := range c.rnd.Perm(rowsPerClient)[:n] {
@@ -72,20 +77,34 @@ func (c *client) write(ctx context.Context, a *attempt) (over bool, err error) {
 	return true, err
 }
 
+// read reads a row, or all of them.
 func (c *client) read(ctx context.Context) (over bool, err error) {
 	owner := c.rnd.IntN(maxClients)
 	key := rowKey(owner, c.rnd.IntN(rowsPerClient))
-	got, err := c.api.get(ctx, key)
+	var got map[string]int64
+	if c.rnd.IntN(4) == 0 {
+		got, err = c.api.scan(ctx)
+	} else {
+		got, err = c.api.get(ctx, key)
+	}
 	switch kind(err) {
-	case answered:
-		c.run.count.reads.Add(1)
-		return false, c.run.history.read(key, got[key], owner == c.number)
 	case turnedAway:
 		return false, nil
 	case lost:
 		return true, nil
+	case wrong:
+		return true, err
 	}
-	return true, err
+	c.run.count.reads.Add(1)
+	if _, there := got[key]; !there {
+		got[key] = gone
+	}
+	for key, version := range got {
+		if err := c.run.history.read(key, version, c.owns(key)); err != nil {
+			return true, err
+		}
+	}
+	return false, nil
 }
 
 // answerKind is what a client learns from how a request ends.

@@ -1,0 +1,73 @@
+// Colonnade serves wide-column tables over HTTP and keeps them in a directory.
+//
+// The program ends with one of these codes:
+//
+//	0    done; for serve: stopped by a signal, after the requests under way
+//	     and with the log sealed
+//	1    failed, and standard error says why; for check: damage was found
+//	2    the command line is wrong; nothing was done
+//	130  a second interrupt (143: a second SIGTERM) ended serve at once
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run runs the command line and returns the code to exit with.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := newRoot()
+	// Until a command has begun, every error is one of the command line.
+	begun := false
+	root.PersistentPreRun = func(*cobra.Command, []string) { begun = true }
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteC()
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(stderr, "colonnade: %v\n", err)
+	var usage usageError
+	if !begun || errors.As(err, &usage) {
+		fmt.Fprintf(stderr, "Run '%s --help' for what it takes.\n", cmd.CommandPath())
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// usageError is an error of the command line that a command has found.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "colonnade",
+		Short: "A wide-column table service in one binary",
+		Long: `Colonnade keeps named tables of sorted rows. A cell of a row is addressed by
+column family and qualifier and holds typed versions, each with a time. Tables
+are served over HTTP with JSON and stored in one directory.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(newServe(), newCheck(), newImport(), newGenerate(), newVersion())
+	return root
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"colonnade/cmd/colonnade/internal/load"
+)
+
+// display shows how an import goes: a bar on a terminal, otherwise a line every
+// few seconds. Its events come one at a time.
+type display struct {
+	w   io.Writer
+	bar *progressbar.ProgressBar // nil without a terminal
+
+	begin time.Time
+	last  time.Time // of the last line, without a bar
+
+	badShown int
+	close    func()
+}
+
+const (
+	lineEvery = 5 * time.Second
+	// maxBadShown bounds how many bad lines are shown: the first ones explain
+	// the others, and all are counted.
+	maxBadShown = 20
+)
+
+// newDisplay shows progress on w, of size bytes of input or -1.
+func newDisplay(w io.Writer, size int64, begin time.Time) *display {
+	d := &display{w: w, begin: begin, last: begin, close: func() {}}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		d.bar = progressbar.NewOptions64(size,
+			progressbar.OptionSetWriter(w),
+			progressbar.OptionSetDescription("importing"),
+			progressbar.OptionShowBytes(true),
+			progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionSetPredictTime(true),
+			progressbar.OptionFullWidth(),
+			progressbar.OptionClearOnFinish(),
+		)
+		d.close = sync.OnceFunc(func() { d.bar.Clear(); d.bar.Close() })
+	}
+	return d
+}
+
+func (d *display) events() load.Events {
+	return load.Events{Progress: d.progress, Bad: d.bad, Retry: d.retry}
+}
+
+func (d *display) progress(p load.Progress) {
+	if d.bar != nil {
+		d.bar.Describe(fmt.Sprintf("%s rows", thousands(p.Rows)))
+		d.bar.Set64(p.Input)
+		return
+	}
+	if now := time.Now(); now.Sub(d.last) >= lineEvery {
+		d.last = now
+		d.line(summary(p, now.Sub(d.begin)))
+	}
+}
+
+func (d *display) bad(e *load.LineError) {
+	d.badShown++
+	switch {
+	case d.badShown <= maxBadShown:
+		d.line("left out: " + e.Error())
+	case d.badShown == maxBadShown+1:
+		d.line("left out: more lines, which are counted but not shown")
+	}
+}
+
+func (d *display) retry(wait time.Duration, cause error) {
+	d.line(fmt.Sprintf("again in %v: %v", wait.Round(time.Millisecond), cause))
+}
+
+// line prints a line of its own, also while there is a bar.
+func (d *display) line(text string) {
+	if d.bar != nil {
+		d.bar.Clear()
+	}
+	fmt.Fprintln(d.w, text)
+}
+
+// summary says in a line what was written in a time.
+func summary(p load.Progress, elapsed time.Duration) string {
+	seconds := max(elapsed.Seconds(), 1e-6)
+	text := fmt.Sprintf("%s rows, %s cells, %.1f MB in %.1f s: %s cells/s, %.1f MB/s",
+		thousands(p.Rows), thousands(p.Cells), float64(p.Bytes)/1e6, seconds,
+		thousands(int64(float64(p.Cells)/seconds)), float64(p.Bytes)/1e6/seconds)
+	if p.Skipped > 0 {
+		text += fmt.Sprintf("; %s bad lines left out", thousands(p.Skipped))
+	}
+	return text
+}
+
+// thousands writes n with commas.
+func thousands(n int64) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
+}

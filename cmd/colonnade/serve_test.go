@@ -1,0 +1,230 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// served is a serve in a process of its own.
+type served struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	url    string
+	stderr *watched
+}
+
+// watched keeps what is written to it, and tells when a word has come.
+type watched struct {
+	word string
+	come chan struct{} // closed when word is there
+
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := strings.Contains(w.b.String(), w.word)
+	w.b.Write(p)
+	if !before && strings.Contains(w.b.String(), w.word) {
+		close(w.come)
+	}
+	return len(p), nil
+}
+
+func (w *watched) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.String()
+}
+
+// startServe starts a server on dir and waits until it is ready.
+func startServe(t *testing.T, dir string, args ...string) *served {
+	t.Helper()
+	cmd := program(append([]string{"serve", "--data", dir, "--listen", "127.0.0.1:0"}, args...)...)
+	s := &served{t: t, cmd: cmd, stderr: &watched{word: "stopping", come: make(chan struct{})}}
+	cmd.Stderr = s.stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		cmd.Wait()
+		t.Fatalf("no first line: %v\n%s", err, s.stderr)
+	}
+	url, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
+	if !ok {
+		t.Fatalf("first line %q, want where it listens", line)
+	}
+	s.url = url
+	return s
+}
+
+func (s *served) signal(sig os.Signal) {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// stop sends a signal and returns the exit code.
+func (s *served) stop(sig os.Signal) int {
+	s.t.Helper()
+	s.signal(sig)
+	s.cmd.Wait()
+	return s.cmd.ProcessState.ExitCode()
+}
+
+// call sends a request and returns the answer's body, which must be a success.
+func (s *served) call(method, path, body string) string {
+	s.t.Helper()
+	req, err := http.NewRequest(method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode/100 != 2 {
+		s.t.Fatalf("%s %s: status %d, %v: %s", method, path, resp.StatusCode, err, text)
+	}
+	return string(text)
+}
+
+func TestServeKeepsDataOverARestart(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "data")
+	s := startServe(t, dir)
+	s.call("PUT", "/v1/table/t", `{"column_families":[{"name":"f"}]}`)
+	s.call("POST", "/v1/table/t/write", `{"items":[{"row_key":"a","cells":[{"column_key":"f:q","type":"string","value":"kept"}]}]}`)
+	for _, sig := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
+		if code := s.stop(sig); code != 0 {
+			t.Errorf("%v: code %d, want 0\n%s", sig, code, s.stderr)
+		}
+		s = startServe(t, dir, "--memtable-mib", "8", "--cache-mib", "8")
+		if got := s.call("POST", "/v1/table/t/rows", `{"items":[{"row":{"key":"a"}}]}`); !strings.Contains(got, `"kept"`) {
+			t.Errorf("after %v: %s", sig, got)
+		}
+	}
+}
+
+func TestServeTakesItsOptionsFromTheEnvironment(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	cmd := program("serve")
+	cmd.Env = append(cmd.Env, dataVariable+"="+dir, listenVariable+"="+listener.Addr().String())
+	text, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(text), "address already in use") {
+		t.Errorf("on a port that is taken: %v, %s", err, text)
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDirectoryHeldByAnotherProcess(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	s := startServe(t, dir)
+	want := fmt.Sprintf("directory %s is in use by the process with id %d", dir, s.cmd.Process.Pid)
+	for _, line := range [][]string{{"serve", "--data", dir, "--listen", "127.0.0.1:0"}, {"check", "--data", dir}} {
+		got := runLine("", line...)
+		if got.code != exitFailed || !strings.Contains(got.stderr, want) {
+			t.Errorf("%s: %+v, want %q", line[0], got, want)
+		}
+	}
+	s.stop(os.Kill)
+	if got := runLine("", "check", "--data", dir); got.code != 0 {
+		t.Errorf("after a kill the directory is not free: %+v", got)
+	}
+}
+
+// slowRequest begins a request that does not end by itself.
+func slowRequest(t *testing.T, url string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	// An answer to the header says that the server waits for the body.
+	fmt.Fprintf(conn, "PUT /v1/table/slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n")
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil || !strings.Contains(line, "100 Continue") {
+		t.Fatalf("answer %q, %v, want one to go on", line, err)
+	}
+	return conn
+}
+
+func TestRequestUnderWayIsFinished(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	s := startServe(t, dir)
+	conn := slowRequest(t, s.url)
+	s.signal(syscall.SIGTERM)
+	<-s.stderr.come
+	fmt.Fprintf(conn, "{%98s}", "")
+	answer, err := io.ReadAll(conn)
+	if err != nil || !strings.Contains(string(answer), "201 Created") {
+		t.Errorf("answer %q, %v, want 201", answer, err)
+	}
+	s.cmd.Wait()
+	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("code %d, want 0\n%s", code, s.stderr)
+	}
+}
+
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	for sig, want := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143} {
+		s := startServe(t, filepath.Join(t.TempDir(), "data"))
+		slowRequest(t, s.url)
+		s.signal(syscall.SIGTERM)
+		<-s.stderr.come
+		if code := s.stop(sig); code != want {
+			t.Errorf("%v after SIGTERM: code %d, want %d\n%s", sig, code, want, s.stderr)
+		}
+	}
+}
+
+func TestLoopback(t *testing.T) {
+	for host, want := range map[string]bool{
+		"127.0.0.1": true, "127.8.9.1": true, "::1": true, "localhost": true, "::ffff:127.0.0.1": true,
+		"": false, "0.0.0.0": false, "::": false, "192.0.2.1": false, "2001:db8::1": false,
+	} {
+		if got, err := loopback(context.Background(), host); got != want || err != nil {
+			t.Errorf("loopback(%q) = %t, %v, want %t", host, got, err, want)
+		}
+	}
+}
+
+func TestInsecureListensAnywhere(t *testing.T) {
+	s := startServe(t, filepath.Join(t.TempDir(), "data"), "--listen", "0.0.0.0:0", "--insecure")
+	if !strings.HasPrefix(s.url, "http://[::]:") && !strings.HasPrefix(s.url, "http://0.0.0.0:") {
+		t.Errorf("listens on %s, want all addresses", s.url)
+	}
+	if code := s.stop(syscall.SIGTERM); code != 0 {
+		t.Errorf("code %d, want 0", code)
+	}
+}
