@@ -37,8 +37,8 @@ var moduleRules = Rules{
 				"syscall":     "its error numbers tell a full disk from a broken one",
 			},
 		},
-		"widecol":           {Packages: []string{"cell"}},
-		"widecol/memstore":  {Packages: []string{"cell", "widecol"}},
+		"widecol":          {Packages: []string{"cell"}},
+		"widecol/memstore": {Packages: []string{"cell", "widecol"}},
 		"widecol/storetest": {
 			Packages: []string{"cell", "widecol", "widecol/memstore"},
 			Except: map[string]string{
