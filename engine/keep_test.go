@@ -126,6 +126,10 @@ func TestKeep(t *testing.T) {
 		entries("f:a @5 #9 x", "f:b @5 #12 y"),
 		entries("f:a @5 #9 x", "f:b @5 #12 y"),
 		"f:a @5 #9 x", "f:a @5 #8 y", "f:a @4 #3 z", "f:b @5 #12 y")
+	check("before the families are known nothing is set to 0", noPolicies,
+		entries("!f:a #3", "f:a @5 #12 x", "f:a @4 #10 y"),
+		entries("f:a @5 #12 x", "f:a @4 #10 y"),
+		"!f:a #3", "f:a @5 #12 x", "f:a @4 #10 y", "f:a @4 #9 z", "f:a @3 #2 z")
 	check("an earlier family", one(Policy{Since: 5}),
 		entries("!row #3", "f:a @5 #11 x", "f:a @4 #6 y"),
 		entries("f:a @5 #11 x", "f:a @4 #6 y"),
@@ -198,7 +202,7 @@ func keptBy(cells []cell.Cell, oldest uint64, now int64, p *Policies, bottom boo
 				c.Kind, c.Type, c.Value = cell.DeleteVersion, cell.None, nil
 			case settled:
 				newer[key]++
-				if bottom && listed && policy.Since == 0 {
+				if bottom && listed && p.declared() && policy.Since == 0 {
 					c.Seq = 0
 				}
 			}
@@ -370,7 +374,8 @@ func TestKeepReaders(t *testing.T) {
 }
 
 // recreated returns a later list, in which the families that p does not have
-// were created again.
+// were created again. If p does not know the families, each may have been at any
+// time.
 func recreated(rng *rand.Rand, p *Policies) *Policies {
 	if p == nil {
 		return nil
@@ -378,7 +383,10 @@ func recreated(rng *rand.Rand, p *Policies) *Policies {
 	list := make(map[string]Policy)
 	for _, name := range randomFamilies {
 		policy, listed := p.family([]byte(name))
-		if !listed {
+		switch {
+		case !p.declared():
+			policy = Policy{Since: rng.Uint64N(historySeqs), GC: randomGC(rng)}
+		case !listed:
 			policy = Policy{Since: p.asOf + rng.Uint64N(3), GC: randomGC(rng)}
 		}
 		list[name] = policy
@@ -397,7 +405,7 @@ func TestKeepOpenCases(t *testing.T) {
 		h := randomHistory(rng)
 		kept := keepRow(newKeeper(h.oldest, historyNow, h.policies, h.bottom), rng, h.inputs)
 		lifted := h.policies
-		if lifted != nil {
+		if lifted != nil && lifted.declared() {
 			list := make(map[string]Policy)
 			for name, p := range h.policies.families {
 				list[name] = Policy{Since: p.Since}

@@ -228,8 +228,11 @@ func sortEntries(cells []cell.Cell) {
 
 // randomPolicies returns policies as they may be for rows of randomRow.
 func randomPolicies(rng *rand.Rand, maxSeq uint64) *Policies {
-	if rng.IntN(8) == 0 {
+	switch rng.IntN(10) {
+	case 0:
 		return nil
+	case 1:
+		return noPolicies
 	}
 	asOf := rng.Uint64N(maxSeq + 2)
 	list := make(map[string]Policy)
