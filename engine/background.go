@@ -164,12 +164,18 @@ func (db *DB) compactLoop() {
 	}
 }
 
-// prepareLoop keeps one segment ready, so that a Commit need not wait for it.
+// prepareLoop keeps one segment ready, so that a Commit need not wait for it. When
+// the log has half the size that it may have, it sees to it that the oldest
+// segment can go: what a partition with few writes keeps there is quickly flushed,
+// and the next open would have to read all that follows.
 func (db *DB) prepareLoop() {
 	defer db.background.running.Done()
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	for !db.background.stopping {
+		if db.logBytesLocked() > db.opt.LogBytes/2 {
+			db.freezeOldestLocked()
+		}
 		enough := len(db.log.spares) > 0 || db.logBytesLocked()+db.opt.SegmentBytes > db.opt.LogBytes
 		if enough || db.idleLocked() {
 			db.background.work.Wait()

@@ -26,7 +26,8 @@ type Options struct {
 	// CacheBytes bounds the block cache. Default 256 MiB.
 	CacheBytes int64
 	// LogBytes bounds the log's segments. Past it, the partition that keeps the
-	// oldest one is flushed. Default 512 MiB.
+	// oldest one is flushed, before that if it is no trouble. Default: twice
+	// MemtableBytes, at least 8 segments.
 	LogBytes int64
 	// SegmentBytes is the size of a log segment. Default 16 MiB.
 	SegmentBytes int64
@@ -59,8 +60,8 @@ func (o Options) withDefaults() Options {
 	}
 	setDefault(&o.MemtableBytes, 128<<20)
 	setDefault(&o.CacheBytes, 256<<20)
-	setDefault(&o.LogBytes, 512<<20)
 	setDefault(&o.SegmentBytes, 16<<20)
+	setDefault(&o.LogBytes, max(2*o.MemtableBytes, 8*o.SegmentBytes))
 	setDefault(&o.FileBytes, 32<<20)
 	setDefault(&o.Workers, 1)
 	setDefault(&o.StallTimeout, 10*time.Second)
