@@ -227,7 +227,8 @@ func (db *DB) Partitions() []PartitionInfo {
 }
 
 // CreatePartitions creates partitions with the given names, all or none, and
-// returns once that is durable. Names need not be unique.
+// returns once that is durable. Names need not be unique. Errors are those of
+// Commit.
 func (db *DB) CreatePartitions(names ...string) ([]PartitionID, error) {
 	var ids []PartitionID
 	err := db.install(nil, func(m *manifest) error {
@@ -267,6 +268,7 @@ func (db *DB) addPartitionLocked(r *partRecord) *partition {
 
 // DropPartitions removes partitions and everything in them, all in one step,
 // and returns once that is durable. Reads under way go on with what they have.
+// Errors are those of Commit.
 func (db *DB) DropPartitions(ids ...PartitionID) error {
 	err := db.install(nil, func(m *manifest) error {
 		for _, id := range ids {

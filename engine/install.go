@@ -14,8 +14,8 @@ import (
 // which brings the DB itself up to the new manifest.
 //
 // When there is no room for the file, nothing has changed and the edit can be
-// tried again. Any other failure leaves open which state is on disk, so the DB
-// turns read-only, and nothing is deleted.
+// tried again. Any other failure leaves open which state is on disk
+// (*UnknownError), so the DB turns read-only, and nothing is deleted.
 //
 // Every edit also moves the beginning of the log up to the oldest batch that is
 // in no file then; flushed, if not nil, is a memory that the edit flushes.
@@ -35,7 +35,7 @@ func (db *DB) install(flushed *memory, change func(*manifest) error, apply func(
 		db.mu.Lock()
 		defer db.mu.Unlock()
 		db.failLocked(err)
-		return db.failed
+		return &UnknownError{Cause: err}
 	}
 	// Should this fail, the older file lies there until the next open.
 	old := db.path(manifestName(next.edit - 1))
