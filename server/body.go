@@ -54,6 +54,7 @@ const firstRead = 16 << 10
 // readAll reads source to its end, into a buffer that has size bytes at first.
 func (x *exchange) readAll(source io.Reader, size int64) error {
 	limit := x.server.opt.MaxBody
+	size = min(size, limit+1)
 	if !x.charge(size) {
 		return overloaded()
 	}
@@ -62,12 +63,12 @@ func (x *exchange) readAll(source io.Reader, size int64) error {
 		n, err := source.Read(x.body[len(x.body):size])
 		x.body = x.body[:len(x.body)+n]
 		switch {
+		case int64(len(x.body)) > limit:
+			return tooLarge(limit)
 		case err == io.EOF:
 			return nil
 		case err != nil:
 			return readFailure(err)
-		case int64(len(x.body)) > limit:
-			return tooLarge(limit)
 		case int64(len(x.body)) < size:
 			continue
 		}

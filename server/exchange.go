@@ -108,9 +108,17 @@ func (x *exchange) fail(err error) {
 		h.Set("Retry-After", strconv.Itoa(1+int(x.server.retries.Add(1)%5)))
 	}
 	if !x.bodyRead && x.r.ContentLength != 0 {
-		h.Set("Connection", "close") // rather than read what is not wanted
+		x.abandonBody()
 	}
 	x.failed(f)
+}
+
+// abandonBody lets the connection end with the answer instead of reading a body
+// that nobody wants. The client has a moment to finish what it is sending:
+// closing on it at once could take the answer from it.
+func (x *exchange) abandonBody() {
+	x.w.Header().Set("Connection", "close")
+	_ = http.NewResponseController(x.w).SetReadDeadline(x.server.opt.Now().Add(x.server.limits.linger))
 }
 
 func (x *exchange) logFailure(f *failure) {

@@ -54,6 +54,7 @@ const maxHeader = 16 << 10
 type timeouts struct {
 	header   time.Duration // for the header of a request
 	read     time.Duration // for the whole request
+	linger   time.Duration // for the rest of a body that is not wanted
 	progress time.Duration // for flushSize bytes of an answer
 	idle     time.Duration // between two requests of a connection
 	write    time.Duration // for the store to confirm a change; after it the outcome is unknown
@@ -63,6 +64,7 @@ type timeouts struct {
 var defaultTimeouts = timeouts{
 	header:   5 * time.Second,
 	read:     30 * time.Second,
+	linger:   time.Second,
 	progress: 60 * time.Second,
 	idle:     60 * time.Second,
 	write:    30 * time.Second,

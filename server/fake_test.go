@@ -1,0 +1,124 @@
+package server
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync/atomic"
+
+	"colonnade/cell"
+	"colonnade/widecol"
+	"colonnade/widecol/memstore"
+)
+
+// fakeStore is a memstore whose writes and scans a test can replace. It counts
+// the views and answers that are open.
+type fakeStore struct {
+	widecol.Store
+	onWrite func(ctx context.Context) error
+	onScan  func(ctx context.Context) *fakeRows
+
+	open   atomic.Int64
+	closed chan struct{} // gets a value when the last one was closed
+}
+
+func newFakeStore() *fakeStore {
+	return &fakeStore{Store: memstore.New(memstore.Options{}), closed: make(chan struct{}, 100)}
+}
+
+func (s *fakeStore) close() {
+	if s.open.Add(-1) == 0 {
+		s.closed <- struct{}{}
+	}
+}
+
+func (s *fakeStore) Write(ctx context.Context, table string, mutations []widecol.Mutation) (int64, error) {
+	if s.onWrite != nil {
+		if err := s.onWrite(ctx); err != nil {
+			return 0, err
+		}
+	}
+	return s.Store.Write(ctx, table, mutations)
+}
+
+func (s *fakeStore) View(ctx context.Context, table string) (widecol.View, error) {
+	view, err := s.Store.View(ctx, table)
+	if err != nil {
+		return nil, err
+	}
+	s.open.Add(1)
+	return &fakeView{View: view, store: s}, nil
+}
+
+type fakeView struct {
+	widecol.View
+	store *fakeStore
+}
+
+func (v *fakeView) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error) {
+	rows, err := v.View.Scan(ctx, q)
+	if err != nil || v.store.onScan == nil {
+		return rows, err
+	}
+	rows.Close()
+	fake := v.store.onScan(ctx)
+	fake.ctx, fake.store = ctx, v.store
+	v.store.open.Add(1)
+	return fake, nil
+}
+
+func (v *fakeView) Close() {
+	v.View.Close()
+	v.store.close()
+}
+
+// fakeRows makes up rows of two chunks with ten cells in all.
+type fakeRows struct {
+	rows  int   // how many, -1 for no end
+	err   error // what comes after them
+	panic bool  // panic instead
+
+	ctx   context.Context
+	store *fakeStore
+	chunk int
+	row   []byte
+	cells []cell.Cell
+	spoil []byte
+	fails error
+}
+
+func (r *fakeRows) Next() bool {
+	for i := range r.spoil {
+		r.spoil[i] = 0xdb
+	}
+	if r.fails = r.ctx.Err(); r.fails != nil {
+		return false
+	}
+	if r.rows >= 0 && r.chunk/2 >= r.rows {
+		if r.panic {
+			panic("the store has a bug")
+		}
+		r.fails = r.err
+		return false
+	}
+	r.row = fmt.Appendf(r.row[:0], "row%08d", r.chunk/2)
+	r.cells, r.spoil = r.cells[:0], r.spoil[:0]
+	for i := range 5 {
+		start := len(r.spoil)
+		r.spoil = fmt.Appendf(r.spoil, "f%d\x00q", r.chunk%2)
+		column := len(r.spoil)
+		r.spoil = binary.LittleEndian.AppendUint64(r.spoil, uint64(r.chunk))
+		r.cells = append(r.cells, cell.Cell{Column: r.spoil[start:column], Value: r.spoil[column:], Time: int64(5 - i), Type: cell.I64})
+	}
+	r.chunk++
+	return true
+}
+
+func (r *fakeRows) First() bool        { return r.chunk%2 == 1 }
+func (r *fakeRows) Row() []byte        { return r.row }
+func (r *fakeRows) Cells() []cell.Cell { return r.cells }
+func (r *fakeRows) Err() error         { return r.fails }
+func (r *fakeRows) Stats() widecol.Stats {
+	return widecol.Stats{Rows: int64(r.chunk / 2), Cells: int64(r.chunk * 5)}
+}
+func (r *fakeRows) Close() { r.store.close() }
