@@ -76,17 +76,24 @@ func mustPut(t testing.TB, db *DB, id PartitionID, row, column, value string) Co
 // contents returns every visible cell as "row column=value" lines.
 func contents(t testing.TB, db *DB, id PartitionID) []string {
 	t.Helper()
+	lines, err := read(db, id, nil)
+	if err != nil {
+		t.Fatalf("read partition %d: %v", id, err)
+	}
+	return lines
+}
+
+func read(db *DB, id PartitionID, policies *Policies) (lines []string, err error) {
 	snap, err := db.NewSnapshot(id)
 	if err != nil {
-		t.Fatalf("NewSnapshot: %v", err)
+		return nil, err
 	}
 	defer snap.Close()
-	scan, err := snap.Scan(id, ScanOptions{Now: 1})
+	scan, err := snap.Scan(id, ScanOptions{Now: 1, Policies: policies})
 	if err != nil {
-		t.Fatalf("Scan: %v", err)
+		return nil, err
 	}
 	defer scan.Close()
-	var lines []string
 	for scan.NextRow() {
 		for cells := scan.Cells(); len(cells) > 0; cells = scan.Cells() {
 			for _, c := range cells {
@@ -95,10 +102,7 @@ func contents(t testing.TB, db *DB, id PartitionID) []string {
 			}
 		}
 	}
-	if err := scan.Err(); err != nil {
-		t.Fatalf("scan: %v", err)
-	}
-	return lines
+	return lines, scan.Err()
 }
 
 func TestReopenKeepsWhatWasCommitted(t *testing.T) {
@@ -149,26 +153,9 @@ func TestCompactionBeforePoliciesLosesNothing(t *testing.T) {
 	if err := db.Compact(context.Background(), id); err != nil {
 		t.Fatal(err)
 	}
-	snap, err := db.NewSnapshot(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer snap.Close()
 	policies := NewPolicies(db.LastSeq(), map[string]Policy{"f": {Since: since}})
-	scan, err := snap.Scan(id, ScanOptions{Now: 1, Policies: policies})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer scan.Close()
-	var got []string
-	for scan.NextRow() {
-		for cells := scan.Cells(); len(cells) > 0; cells = scan.Cells() {
-			for _, c := range cells {
-				got = append(got, string(c.Value))
-			}
-		}
-	}
-	if fmt.Sprint(got) != "[2]" || scan.Err() != nil {
-		t.Errorf("got %v, %v, want the cell written after the family was created anew, alone", got, scan.Err())
+	got, err := read(db, id, policies)
+	if err != nil || fmt.Sprint(got) != "[row new=2]" {
+		t.Errorf("got %q, %v, want the cell written after the family was created anew, alone", got, err)
 	}
 }

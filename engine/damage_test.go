@@ -1,0 +1,205 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"colonnade/vfs"
+	"colonnade/wal"
+)
+
+// damagedStore is a closed store with files in several levels, a log with
+// batches that are in no file, and two partitions.
+type damagedStore struct {
+	fs   *vfs.Mem
+	ids  []PartitionID
+	want map[PartitionID][]string
+}
+
+func newDamagedStore(t *testing.T) *damagedStore {
+	d := &damagedStore{fs: vfs.NewMem(), want: map[PartitionID][]string{}}
+	db, err := Open("store", crashOptions(d.fs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.ids = mustCreate(t, db, "a", "b")
+	fill := func(from, to int) {
+		for i := from; i < to; i++ {
+			for _, id := range d.ids {
+				mustPut(t, db, id, fmt.Sprintf("row%02d", i%30), "q", fmt.Sprintf("%d %s", i, strings.Repeat("v", i%90)))
+			}
+		}
+	}
+	fill(0, 60)
+	for _, id := range d.ids {
+		if err := db.Compact(context.Background(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill(60, 75)
+	if err := db.Flush(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	fill(75, 90)
+	for _, id := range d.ids {
+		d.want[id] = contents(t, db, id)
+	}
+	// Until the log is sealed, the loss of all of its last record cannot be told
+	// from a crash. The first call may only arm the second.
+	db.sealIdle()
+	db.sealIdle()
+	// A crash rather than Close, so that the log is as it is under way.
+	crashed := d.fs.Crash(vfs.KeepAll, 0)
+	mustClose(t, db)
+	d.fs = crashed
+	return d
+}
+
+// names lists every file.
+func (d *damagedStore) names(t *testing.T) []string {
+	var names []string
+	for _, dir := range []string{"store", "store/wal", "store/partitions/00000001", "store/partitions/00000002"} {
+		list, err := d.fs.List(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range list {
+			if name = path.Join(dir, name); name == "store/LOCK" {
+				continue
+			}
+			if _, err := d.fs.Stat(name); err == nil {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// with returns a copy of the store in which a file has other content; nil
+// removes it.
+func (d *damagedStore) with(t *testing.T, name string, content []byte) *vfs.Mem {
+	fs := d.fs.Clone()
+	if err := fs.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	if content == nil {
+		return fs
+	}
+	f, err := fs.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Write(content); err != nil {
+		t.Fatal(err)
+	}
+	return fs
+}
+
+// verdict opens a damaged store and says what became of it: "refused" by Open,
+// "detected" by a read, "harmless", or what was wrong.
+func (d *damagedStore) verdict(t *testing.T, fs *vfs.Mem, name string) string {
+	db, err := Open("store", crashOptions(fs))
+	if err != nil {
+		var corrupt *CorruptError
+		var version *wal.VersionError
+		if !errors.As(err, &corrupt) && !errors.As(err, &version) {
+			return fmt.Sprintf("refused without naming damage: %v", err)
+		}
+		return "refused"
+	}
+	defer db.Close()
+	result := "harmless"
+	for _, id := range d.ids {
+		got, err := read(db, id, nil)
+		var corrupt *CorruptError
+		switch {
+		case errors.As(err, &corrupt) && corrupt.File == name:
+			result = "detected"
+			if !strings.Contains(name, partitionName(uint64(id))) {
+				return fmt.Sprintf("damage in %s is reported for partition %d", name, id)
+			}
+		case err != nil:
+			return fmt.Sprintf("read fails without naming the damage: %v", err)
+		case !slices.Equal(got, d.want[id]):
+			return fmt.Sprintf("partition %d answers otherwise", id)
+		}
+		if err := tryPut(db, id); err != nil {
+			return fmt.Sprintf("partition %d takes no writes: %v", id, err)
+		}
+	}
+	return result
+}
+
+func tryPut(db *DB, id PartitionID) error {
+	var b Batch
+	r, c := set("zz", "q", "after")
+	b.Add(id, r, c)
+	_, err := db.Commit(context.Background(), &b)
+	return err
+}
+
+func readAll(t *testing.T, fs vfs.FS, name string) []byte {
+	t.Helper()
+	f, err := fs.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	size, _ := f.Size()
+	data := make([]byte, size)
+	if _, err := io.ReadFull(io.NewSectionReader(f, 0, size), data); err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestDamageIsDetected damages every file in many places. Nothing may be lost or
+// come out wrong without a word, and the other partition goes on.
+func TestDamageIsDetected(t *testing.T) {
+	d := newDamagedStore(t)
+	count := map[string]int{}
+	judge := func(what, name string, content []byte) {
+		v := d.verdict(t, d.with(t, name, content), name)
+		count[v]++
+		if v != "harmless" && v != "refused" && v != "detected" {
+			t.Errorf("%s of %s: %s", what, name, v)
+		}
+	}
+	for _, name := range d.names(t) {
+		data := readAll(t, d.fs, name)
+		used := len(data)
+		for used > 0 && data[used-1] == 0 { // the unused end of a segment
+			used--
+		}
+		used = min(len(data), used+100)
+		step := 1 + used/150
+		if testing.Short() {
+			step *= 5
+		}
+		for i := 0; i < used; i += step {
+			flipped := slices.Clone(data)
+			flipped[i] ^= 1 << (i / step % 8)
+			judge(fmt.Sprintf("flip of byte %d", i), name, flipped)
+		}
+		for i := 0; i < len(data); i += 1 + len(data)/20 {
+			judge(fmt.Sprintf("cut to %d bytes", i), name, data[:i])
+		}
+		for i := 0; i < len(data); i += 512 {
+			zeroed := slices.Clone(data)
+			clear(zeroed[i:min(len(data), i+512)])
+			judge(fmt.Sprintf("sector of zeros at %d", i), name, zeroed)
+		}
+		judge("removal", name, nil)
+	}
+	t.Logf("%v", count)
+	if count["detected"] < 100 || count["refused"] < 100 {
+		t.Errorf("too few cases: %v", count)
+	}
+}
