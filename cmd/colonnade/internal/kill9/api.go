@@ -138,10 +138,10 @@ func (r *answerRows) versions() (map[string]int64, error) {
 
 var newestOnly = object{"cell_limit": 1}
 
-// scan reads the newest version of every row.
-func (a *api) scan(ctx context.Context) (map[string]int64, error) {
+// scan reads the newest version of the rows with a prefix.
+func (a *api) scan(ctx context.Context, prefix string) (map[string]int64, error) {
 	var r answerRows
-	body := object{"row": object{"prefix": ""}, "column": newestOnly}
+	body := object{"row": object{"prefix": prefix}, "column": newestOnly}
 	if err := a.do(ctx, http.MethodPost, table+"/scan", body, &r); err != nil {
 		return nil, err
 	}

@@ -35,10 +35,13 @@ func (c *client) work(ctx context.Context) error {
 
 // step does one thing. It is over when the server does not answer any more.
 func (c *client) step(ctx context.Context) (over bool, err error) {
-	switch dice := c.rnd.IntN(100); {
-	case dice < 20:
+	if c.number < watchers {
 		return c.read(ctx)
-	case dice < 30:
+	}
+	switch dice := c.rnd.IntN(100); {
+	case dice < 10:
+		return c.read(ctx)
+	case dice < 20:
 		return c.write(ctx, &attempt{deletes: true, rows: c.pick(1)})
 	default:
 		return c.write(ctx, &attempt{rows: c.pick(1 + c.rnd.IntN(3))})
@@ -77,13 +80,14 @@ func (c *client) write(ctx context.Context, a *attempt) (over bool, err error) {
 	return true, err
 }
 
-// read reads a row, or all of them.
+// read reads a row of some client, or, half of the time, all rows of up to ten
+// clients: what shows too early does so for a moment only.
 func (c *client) read(ctx context.Context) (over bool, err error) {
 	owner := c.rnd.IntN(maxClients)
 	key := rowKey(owner, c.rnd.IntN(rowsPerClient))
 	var got map[string]int64
-	if c.rnd.IntN(4) == 0 {
-		got, err = c.api.scan(ctx)
+	if c.rnd.IntN(2) == 0 {
+		got, err = c.api.scan(ctx, key[:len("client0")])
 	} else {
 		got, err = c.api.get(ctx, key)
 	}

@@ -139,9 +139,13 @@ func (r *row) possible() []int64 {
 }
 
 func (r *row) String() string {
-	lines := []string{fmt.Sprintf("version %d was there at the start, %d attempts known to be done", r.settled, r.floor)}
-	for _, a := range r.attempts {
-		lines = append(lines, a.String())
+	lines := []string{fmt.Sprintf("version %d was there at the start", r.settled)}
+	for i, a := range r.attempts {
+		line := a.String()
+		if i < r.floor && a.outcome != acked {
+			line += ", but it or a later one is known to be done"
+		}
+		lines = append(lines, line)
 	}
 	return strings.Join(lines, "; ")
 }

@@ -45,11 +45,13 @@ type Result struct {
 // fewer, a run says little about losing them.
 const minAcks = 50
 
-// A client owns rowsPerClient rows, which nobody else writes.
+// A client owns rowsPerClient rows, which nobody else writes. The first few
+// clients only read.
 const (
 	minClients    = 8
 	maxClients    = 32
 	rowsPerClient = 4
+	watchers      = 2
 )
 
 // run is a run of the harness.
@@ -129,7 +131,7 @@ func (r *run) killInRecovery() error {
 
 // verify reads everything.
 func (r *run) verify(ctx context.Context, a *api) error {
-	present, err := a.scan(ctx)
+	present, err := a.scan(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -164,7 +166,7 @@ func (r *run) riot(ctx context.Context, p *process, a *api, clients int) error {
 			}
 		})
 	}
-	time.Sleep(20*time.Millisecond + time.Duration(r.rnd.IntN(100_000))*time.Microsecond)
+	r.wait()
 	err := r.end(p)
 	close(stop)
 	running.Wait()
@@ -173,6 +175,21 @@ func (r *run) riot(ctx context.Context, p *process, a *api, clients int) error {
 		err = errors.Join(err, f)
 	}
 	return err
+}
+
+// wait lets 20 to 120 ms pass, and then more until there are enough
+// acknowledgements, within reason.
+func (r *run) wait() {
+	const (
+		step  = time.Millisecond
+		limit = 5 * time.Second
+	)
+	start := r.count.acked.Load()
+	time.Sleep(20*step + time.Duration(r.rnd.IntN(100_000))*time.Microsecond)
+	for waited := time.Duration(0); waited < limit && r.count.acked.Load() < start+minAcks; waited += step {
+		time.Sleep(step)
+	}
+	time.Sleep(time.Duration(r.rnd.IntN(3_000)) * time.Microsecond) // a kill follows no answer more closely than another
 }
 
 // end ends the server: mostly by a kill, now and then by a request to end, and
