@@ -1,0 +1,87 @@
+package engine
+
+import "slices"
+
+// fullCompaction brings all that a partition holds into the last level, and writes
+// every file again: then nothing is left that no reader can see, and the policies
+// of the time have been applied to everything. It is carried out step by step.
+//
+// It goes down level by level, and comes to an end under any load: what is flushed
+// after its start is not part of it. Ordinary compactions may run meanwhile. What
+// they merge with newer data has been written again, but may stay above the last
+// level. The zero value has not started.
+type fullCompaction struct {
+	started bool
+	first   uint64 // files up to this number were there at the start
+	level   int    // that is being emptied, or at the end written again
+	last    uint64 // its files up to this number are
+	over    bool   // set by the caller when there is no next step
+}
+
+// next returns the next step. When there is none but done is false, compactions
+// under way are in its way, and the caller asks again after one of them. It starts
+// once none is under way, so the caller must not begin others before; later it may.
+//
+// A level 0 that is full goes first, so that writes do not have to wait.
+func (s *fullCompaction) next(v *version, busy func(*file) bool, o pickOptions) (c choice, done bool) {
+	p := newPicker(v, busy, o)
+	if !s.started {
+		for _, files := range v.levels {
+			if slices.ContainsFunc(files, busy) {
+				return choice{}, false
+			}
+		}
+		s.started, s.first, s.last = true, newest(v), newest(v)
+	}
+	if slices.Contains(p.full(), 0) {
+		if c := p.relieve(0); c.kind != nothing {
+			return c, false
+		}
+	}
+	for ; s.level < numLevels; s.level++ {
+		if c, left := s.empty(p); left {
+			return c, false
+		}
+		s.last = newest(v)
+		if s.level+1 == numLevels-1 {
+			s.last = s.first
+		}
+	}
+	return choice{}, true
+}
+
+// empty returns the next step for the level at hand, and whether any of its files
+// are left.
+func (s *fullCompaction) empty(p *picker) (c choice, left bool) {
+	for _, f := range p.v.levels[s.level] {
+		if f.number > s.last {
+			continue
+		}
+		left = true
+		switch s.level {
+		case 0:
+			c = p.down(0, p.group(f))
+		case numLevels - 1:
+			if !p.busy(f) {
+				c = rewrite(s.level, f)
+			}
+		default:
+			c = p.down(s.level, []*file{f})
+		}
+		if c.kind != nothing {
+			break
+		}
+	}
+	return c, left
+}
+
+// newest returns the largest number of a file.
+func newest(v *version) uint64 {
+	var n uint64
+	for _, files := range v.levels {
+		for _, f := range files {
+			n = max(n, f.number)
+		}
+	}
+	return n
+}

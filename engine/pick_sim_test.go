@@ -1,0 +1,441 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// simStore is a partition whose files are slices: enough to carry out what pick
+// chooses and to see what becomes of the rows. Several compactions run at a time,
+// and end in any order.
+type simStore struct {
+	rng      *rand.Rand
+	v        *version
+	o        pickOptions
+	rows     map[*file][]simEntry
+	model    map[int]simEntry // what a read of a row has to find
+	busy     map[*file]bool
+	running  []choice
+	lastFile uint64
+	lastSeq  uint64
+
+	flushed, written int64 // bytes, by flushes and by compactions
+	largest          int64 // input of a compaction below level 0
+	steps            int
+}
+
+// simEntry is the only entry of its row in a file.
+type simEntry struct {
+	row  int
+	seq  uint64
+	dead bool // a tombstone
+}
+
+const simEntrySize, simTombstoneSize = 100, 20
+
+func (e simEntry) size() int64 {
+	if e.dead {
+		return simTombstoneSize
+	}
+	return simEntrySize
+}
+
+func newSimStore(seed uint64, o pickOptions) *simStore {
+	return &simStore{
+		rng: rand.New(rand.NewPCG(seed, 8)), v: new(version), o: o,
+		rows: make(map[*file][]simEntry), model: make(map[int]simEntry), busy: make(map[*file]bool),
+	}
+}
+
+// rowKey spreads rows over keys of the same order.
+func rowKey(row int) []byte { return fmt.Appendf(nil, "%08d", row) }
+
+// addFile makes a file of entries, which are in row order.
+func (s *simStore) addFile(entries []simEntry) *file {
+	s.lastFile++
+	f := &file{
+		number: s.lastFile, cells: uint64(len(entries)), minSeq: entries[0].seq,
+		smallest: rowKey(entries[0].row), largest: rowKey(entries[len(entries)-1].row),
+	}
+	for _, e := range entries {
+		f.size += e.size()
+		f.minSeq, f.maxSeq = min(f.minSeq, e.seq), max(f.maxSeq, e.seq)
+		if e.dead {
+			f.deletes++
+		}
+	}
+	s.rows[f] = entries
+	return f
+}
+
+// flush writes rows, each to the same number of the sequence.
+func (s *simStore) flush(rows []int, dead func(row int) bool) {
+	slices.Sort(rows)
+	var entries []simEntry
+	for _, row := range slices.Compact(rows) {
+		s.lastSeq++
+		e := simEntry{row: row, seq: s.lastSeq, dead: dead(row)}
+		entries = append(entries, e)
+		s.model[row] = e
+	}
+	f := s.addFile(entries)
+	s.flushed += f.size
+	next := *s.v
+	next.levels[0] = append([]*file{f}, s.v.levels[0]...)
+	s.v = &next
+}
+
+func (s *simStore) isBusy(f *file) bool { return s.busy[f] }
+
+// start begins a compaction.
+func (s *simStore) start(c choice) {
+	s.steps++
+	for _, f := range c.files() {
+		if s.busy[f] {
+			panic(fmt.Sprintf("file %d is busy", f.number))
+		}
+		s.busy[f] = true
+	}
+	s.running = append(s.running, c)
+}
+
+// finish ends one of the compactions under way.
+func (s *simStore) finish() {
+	i := s.rng.IntN(len(s.running))
+	c := s.running[i]
+	s.running = slices.Delete(s.running, i, i+1)
+	var outputs []*file
+	if c.kind == merge {
+		if len(c.inputs[0]) == 0 {
+			s.largest = max(s.largest, totalSize(c.files()))
+		}
+		outputs = s.merge(&c)
+	}
+	s.v = c.apply(s.v, outputs)
+	for _, f := range c.files() {
+		delete(s.busy, f)
+		if c.kind == merge {
+			delete(s.rows, f)
+		}
+	}
+}
+
+// merge writes the newest entry of each row of the inputs, without tombstones
+// below which there is nothing.
+func (s *simStore) merge(c *choice) []*file {
+	newest := make(map[int]simEntry)
+	for _, f := range c.files() {
+		for _, e := range s.rows[f] {
+			if e.seq >= newest[e.row].seq {
+				newest[e.row] = e
+			}
+		}
+	}
+	var outputs []*file
+	var entries []simEntry
+	size := int64(0)
+	split := newSplitter(s.v, c, s.o)
+	for _, row := range slices.Sorted(maps.Keys(newest)) {
+		e := newest[row]
+		if e.dead && e.seq <= s.o.oldest && s.bottom(c.output, row) {
+			continue
+		}
+		if splits := split.before(rowKey(row)); len(entries) > 0 && (splits || size >= s.o.fileSize) {
+			outputs = append(outputs, s.addFile(entries))
+			entries, size = nil, 0
+		}
+		entries = append(entries, e)
+		size += e.size()
+	}
+	if len(entries) > 0 {
+		outputs = append(outputs, s.addFile(entries))
+	}
+	s.written += totalSize(outputs)
+	return outputs
+}
+
+func (s *simStore) bottom(level, row int) bool {
+	for level++; level < numLevels; level++ {
+		if len(s.v.overlapping(level, rowKey(row), rowKey(row))) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// check reports what is wrong with the version: with its levels, with the order
+// of the entries of a row, or with what a read finds.
+func (s *simStore) check() error {
+	if err := s.v.check(); err != nil {
+		return err
+	}
+	found := make(map[int]simEntry)
+	for level, files := range s.v.levels {
+		for _, f := range files {
+			for _, e := range s.rows[f] {
+				newer, twice := found[e.row]
+				if twice && newer.seq <= e.seq {
+					return fmt.Errorf("row %d: entry %d in level %d lies below entry %d", e.row, e.seq, level, newer.seq)
+				}
+				if !twice {
+					found[e.row] = e
+				}
+			}
+		}
+	}
+	for row, want := range s.model {
+		if got, ok := found[row]; got != want && !(want.dead && !ok) {
+			return fmt.Errorf("row %d: found %v, want %v", row, got, want)
+		}
+	}
+	return nil
+}
+
+// settle carries out all that is left to do.
+func (s *simStore) settle(t *testing.T) {
+	t.Helper()
+	for limit := s.steps + 10000; ; {
+		c := pick(s.v, s.isBusy, s.o)
+		if c.kind != nothing {
+			s.start(c)
+		}
+		if len(s.running) == 0 {
+			return
+		}
+		s.finish()
+		if s.steps > limit {
+			t.Fatalf("no end after %d compactions: %s", s.steps, s)
+		}
+	}
+}
+
+// compactAll carries out a full compaction.
+func (s *simStore) compactAll(t *testing.T, meanwhile func()) {
+	t.Helper()
+	var full fullCompaction
+	for limit := s.steps + 10000; ; {
+		c, done := full.next(s.v, s.isBusy, s.o)
+		if done {
+			return
+		}
+		if c.kind != nothing {
+			s.start(c)
+		} else if len(s.running) == 0 {
+			t.Fatalf("a full compaction waits for nothing: %s", s)
+		}
+		if c.kind == nothing || s.rng.IntN(2) == 0 {
+			s.finish()
+		}
+		meanwhile()
+		if s.steps > limit {
+			t.Fatalf("a full compaction has no end after %d steps: %s", s.steps, s)
+		}
+	}
+}
+
+func (s *simStore) String() string {
+	var b strings.Builder
+	p := newPicker(s.v, s.isBusy, s.o)
+	for level, files := range s.v.levels {
+		if len(files) > 0 {
+			fmt.Fprintf(&b, "level %d: %d files, %d bytes, goal %.0f; ", level, len(files), s.v.size(level), p.goals[level])
+		}
+	}
+	fmt.Fprintf(&b, "base %d, %d compactions, write amplification %.2f", p.base, s.steps, s.amplification())
+	return b.String()
+}
+
+// amplification is how often a byte is written to files.
+func (s *simStore) amplification() float64 { return float64(s.flushed+s.written) / float64(s.flushed) }
+
+// randomRows returns rows of a range that is anything from one row to all.
+func (s *simStore) randomRows() []int {
+	const space = 300
+	first := s.rng.IntN(space)
+	width := 1 + s.rng.IntN(1+s.rng.IntN(space))
+	rows := make([]int, 1+s.rng.IntN(40))
+	for i := range rows {
+		rows[i] = first + s.rng.IntN(width)
+	}
+	return rows
+}
+
+// TestPickRandom flushes random ranges, lets compactions run side by side and end
+// in any order, and checks every version on the way.
+func TestPickRandom(t *testing.T) {
+	steps := 0
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		s := newSimStore(seed, pickOptions{
+			l0Files: 1 + rng.IntN(6), baseSize: 500 + rng.Int64N(10000), fileSize: 300 + rng.Int64N(2000),
+		})
+		deletes := []int{0, 10, 60, 100}[rng.IntN(4)] // of 100 entries
+		dead := func(int) bool { return rng.IntN(100) < deletes }
+		check := func(what string) {
+			t.Helper()
+			if err := s.check(); err != nil {
+				t.Fatalf("seed %d, after %s: %v\n%s", seed, what, err, s)
+			}
+		}
+		for range 150 {
+			switch rng.IntN(5) {
+			case 0, 1:
+				s.flush(s.randomRows(), dead)
+				check("a flush")
+			case 2, 3:
+				if c := pick(s.v, s.isBusy, s.o); c.kind != nothing && len(s.running) < 3 {
+					checkChoice(t, seed, s, &c)
+					s.start(c)
+				}
+			case 4:
+				s.o.oldest = max(s.o.oldest, rng.Uint64N(s.lastSeq+1))
+				if len(s.running) > 0 {
+					s.finish()
+					check("a compaction")
+				}
+			}
+		}
+		s.settle(t)
+		check("all compactions")
+		if p := newPicker(s.v, s.isBusy, s.o); len(p.full()) > 0 {
+			t.Fatalf("seed %d: nothing to do, but levels %v are full: %s", seed, p.full(), s)
+		}
+		steps += s.steps
+		checkFull(t, seed, s, dead)
+	}
+	t.Logf("%d compactions", steps)
+}
+
+// checkChoice checks what pick promises of a choice.
+func checkChoice(t *testing.T, seed uint64, s *simStore, c *choice) {
+	t.Helper()
+	files := c.files()
+	for level, inputs := range c.inputs {
+		if len(inputs) > 0 && level > c.output {
+			t.Fatalf("seed %d: input of level %d for level %d", seed, level, c.output)
+		}
+	}
+	// The inputs hang together.
+	slices.SortFunc(files, func(f, g *file) int { return strings.Compare(string(f.smallest), string(g.smallest)) })
+	last := files[0].largest
+	for _, f := range files[1:] {
+		if string(f.smallest) > string(last) {
+			t.Fatalf("seed %d: no input from %q to %q: %s", seed, last, f.smallest, choiceText(c))
+		}
+		if string(f.largest) > string(last) {
+			last = f.largest
+		}
+	}
+}
+
+// checkFull carries out a full compaction, at times with flushes and other
+// compactions meanwhile.
+func checkFull(t *testing.T, seed uint64, s *simStore, dead func(int) bool) {
+	t.Helper()
+	beforeFile, flushes := s.lastFile, s.rng.IntN(2)*20
+	quiet := flushes == 0
+	s.o.oldest = s.lastSeq
+	s.compactAll(t, func() {
+		if flushes > 0 {
+			flushes--
+			s.flush(s.randomRows(), dead)
+			if c := pick(s.v, s.isBusy, s.o); c.kind != nothing {
+				s.start(c)
+			}
+		}
+		if err := s.check(); err != nil {
+			t.Fatalf("seed %d, in a full compaction: %v\n%s", seed, err, s)
+		}
+	})
+	for level, files := range s.v.levels {
+		for _, f := range files {
+			if f.number <= beforeFile {
+				t.Fatalf("seed %d: file %d of level %d was not written again", seed, f.number, level)
+			}
+			if quiet && (level < numLevels-1 || f.deletes > 0) {
+				t.Fatalf("seed %d: file %d of level %d, with %d tombstones, is left: %s", seed, f.number, level, f.deletes, s)
+			}
+		}
+	}
+}
+
+// TestPickAmplification loads a partition in several ways. What compactions write
+// must stay in proportion; the figures are shown with -v.
+func TestPickAmplification(t *testing.T) {
+	const flushes, perFlush = 150, 512
+	const space = 4 * flushes * perFlush
+	for _, load := range []struct {
+		name  string
+		row   func(rng *rand.Rand, flush, i int) int
+		limit float64
+	}{
+		{"in row order", func(_ *rand.Rand, flush, i int) int { return flush*perFlush + i }, 1},
+		{"random", func(rng *rand.Rand, _, _ int) int { return rng.IntN(space) }, 10},
+		{"half in a tenth", func(rng *rand.Rand, _, i int) int { return rng.IntN(space) / (1 + i%2*9) }, 10},
+		{"overwritten", func(rng *rand.Rand, _, _ int) int { return rng.IntN(8 * perFlush) }, 4},
+		{"random and in order", func(rng *rand.Rand, flush, i int) int {
+			if i%2 == 0 {
+				return flush*perFlush + i
+			}
+			return rng.IntN((flush + 1) * perFlush)
+		}, 8},
+		{"16 writers in order", func(_ *rand.Rand, flush, i int) int { return i%16*(space/16) + flush*perFlush/16 + i/16 }, 5},
+	} {
+		s := newSimStore(1, pickOptions{l0Files: 4, baseSize: 8 * perFlush * simEntrySize, fileSize: perFlush / 4 * simEntrySize})
+		for flush := range flushes {
+			rows := make([]int, perFlush)
+			for i := range rows {
+				rows[i] = load.row(s.rng, flush, i)
+			}
+			s.flush(rows, func(int) bool { return false })
+			s.settle(t)
+		}
+		if err := s.check(); err != nil {
+			t.Errorf("%s: %v", load.name, err)
+		}
+		if got := s.amplification(); got > load.limit {
+			t.Errorf("%s: write amplification %.2f, want at most %v", load.name, got, load.limit)
+		}
+		if most := 3 * maxBelow * s.o.fileSize; s.largest > most {
+			t.Errorf("%s: a compaction of %d bytes, want at most %d", load.name, s.largest, most)
+		}
+		last, total := s.v.size(numLevels-1), int64(0)
+		for level := range numLevels {
+			total += s.v.size(level)
+		}
+		if share := float64(last) / float64(total); share < 0.8 {
+			t.Errorf("%s: %.0f %% of the data is in the last level, want at least 80 %%", load.name, 100*share)
+		}
+		t.Logf("%s: %s; largest step %d", load.name, s, s.largest)
+	}
+}
+
+// TestPickDeletes deletes everything: then nothing is left, though no level is
+// full.
+func TestPickDeletes(t *testing.T) {
+	const rows = 20000
+	s := newSimStore(1, pickOptions{l0Files: 4, baseSize: 500 * simEntrySize, fileSize: 250 * simEntrySize})
+	for _, dead := range []bool{false, true} {
+		order := s.rng.Perm(rows)
+		for chunk := range slices.Chunk(order, 1000) {
+			s.flush(slices.Clone(chunk), func(int) bool { return dead })
+			s.o.oldest = s.lastSeq
+			s.settle(t)
+		}
+		if err := s.check(); err != nil {
+			t.Fatal(err)
+		}
+		t.Log(s)
+	}
+	total := int64(0)
+	for level := range numLevels {
+		total += s.v.size(level)
+	}
+	if total > 0 {
+		t.Errorf("%d bytes are left: %s", total, s)
+	}
+}
