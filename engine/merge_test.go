@@ -443,7 +443,7 @@ func rowsFrom(rows []testRow, first string) []string {
 
 func TestMergeRandom(t *testing.T) {
 	var m merger
-	for seed := range uint64(3000) {
+	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		sources, merged := randomSources(rng)
 		m.init(sourceList(sources))
@@ -491,7 +491,7 @@ func seekAround(t *testing.T, seed uint64, rng *rand.Rand, m *merger, merged []t
 // everything without one.
 func TestMergeErr(t *testing.T) {
 	failures := 0
-	for seed := range uint64(200) {
+	for seed := range uint64(100) {
 		sources, merged := randomSources(rand.New(rand.NewPCG(seed, 2)))
 		want := rowsFrom(merged, "")
 		for broken := range sources {

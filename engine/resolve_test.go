@@ -261,7 +261,7 @@ func randomGC(rng *rand.Rand) cell.GC {
 
 func TestResolveRandom(t *testing.T) {
 	var r resolver // one for all: nothing may be left of the row before
-	for seed := range uint64(20000) {
+	for seed := range uint64(10000) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		const maxSeq = 12
 		policies := randomPolicies(rng, maxSeq)
