@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+
+	"colonnade/wal"
 )
 
 // group is the batches that one sync of the log makes durable.
@@ -202,11 +204,11 @@ func (db *DB) sealIdle() {
 		return
 	}
 	last := l.segments[len(l.segments)-1]
-	if last != l.current || last.room < recordSize(0) {
+	if last != l.current || last.room < wal.SealSize {
 		db.mu.Unlock()
 		return // the next batch finishes it
 	}
-	last.room -= recordSize(0)
+	last.room -= wal.SealSize
 	db.leading = true
 	db.mu.Unlock()
 

@@ -21,8 +21,11 @@
 //
 // A batch record holds one batch of the engine, whole: its checksum is what
 // makes the batch atomic. A seal record is written when the log has been idle
-// for a moment, and a final seal when the segment is finished. Seals hold
-// nothing; they prove that all before them was synced (see synced below).
+// for a moment, and a final seal when the segment is finished. Seals mean
+// nothing but that all before them was synced (see synced below). A seal begins
+// a sector of 512 bytes; before it, if need be, comes another one with a payload
+// that fills the sector up, so that a sector that is lost later cannot take both
+// a batch and all that proves it.
 //
 // # Record
 //
@@ -44,7 +47,7 @@
 //	         record was made; never beyond the record itself
 //	crc32    CRC-32 (IEEE) of the same bytes as crc32c
 //
-// The payload of a batch is scrambled with a pattern that the store's id and
+// The payload of a batch or seal is scrambled with a pattern that the store's id and
 // the segment's number give (see pad). That of the header record is not:
 //
 //	0       8         12      16     24         40

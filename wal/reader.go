@@ -135,8 +135,8 @@ func (r *Reader) accept(h *head) error {
 	switch {
 	case h.typ < typeHeader || h.typ > typeFinal || (h.typ == typeHeader) != (r.off == 0):
 		return r.src.corrupt(r.off, "record of type %d", h.typ)
-	case h.typ >= typeSeal && h.length > 0:
-		return r.src.corrupt(r.off, "seal with a payload")
+	case h.typ >= typeSeal && h.length >= sectorSize:
+		return r.src.corrupt(r.off, "seal of %d bytes", h.length)
 	case !ordered:
 		return r.src.corrupt(r.off, "sequence number %d follows %d", h.seq, r.seq)
 	case h.synced > uint64(r.off):

@@ -100,7 +100,7 @@ func TestRecordsOutOfPlace(t *testing.T) {
 		"decreased sequence": {typ: typeBatch, number: 7, seq: 4},
 		"seal before":        {typ: typeSeal, number: 7, seq: 4},
 		"seal after":         {typ: typeFinal, number: 7, seq: 6},
-		"seal with payload":  {typ: typeSeal, number: 7, seq: 5, length: 1},
+		"seal too long":      {typ: typeSeal, number: 7, seq: 5, length: 512},
 		"header":             {typ: typeHeader, number: 7, seq: 5},
 		"no type":            {typ: 0, number: 7, seq: 6},
 		"unknown type":       {typ: 5, number: 7, seq: 6},
@@ -178,7 +178,7 @@ func TestReadErrorIsNotTheEnd(t *testing.T) {
 	g := s.run(t, nil)
 	g.data[g.ends[1]-100] ^= 3
 	failEveryRead(t, g.data, g.counts[0])
-	failEveryRead(t, crowded(1000), 1)
+	failEveryRead(t, crowded(4000), 1)
 	failEveryRead(t, make([]byte, 100), 0)
 }
 

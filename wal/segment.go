@@ -22,9 +22,13 @@ const (
 	headerSize    = bareSize + headerPayload
 )
 
+// SealSize is the most that a seal takes of a segment: the seal, and one before
+// it that fills the sector.
+const SealSize = sectorSize + 2*bareSize
+
 // sealSpace is kept free behind the batches: for an idle seal, and for the
 // final one.
-const sealSpace = 2 * bareSize
+const sealSpace = 2 * SealSize
 
 // Header describes a segment. It is stored in the segment's first record.
 type Header struct {

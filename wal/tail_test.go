@@ -251,7 +251,7 @@ func TestGarbledByChance(t *testing.T) {
 // TestUnwrittenSegments reads what a segment holds before its first use, also
 // with damage that nobody needs to know of.
 func TestUnwrittenSegments(t *testing.T) {
-	s := script{size: 600, number: 7, fill: contents["random"], groups: [][]int{{100}, {100}}}
+	s := script{size: 1600, number: 7, fill: contents["random"], groups: [][]int{{100}, {100}}}
 	for base, old := range bases(t, s) {
 		check := func(what string, at int) {
 			got, end, err := readAll(old)
@@ -331,7 +331,7 @@ func (g *segment) checkFlips(t *testing.T, used int) {
 
 func TestEveryFlip(t *testing.T) {
 	for name, fill := range contents {
-		s := script{size: 2100, number: 7, fill: fill, seed: 9,
+		s := script{size: 3300, number: 7, fill: fill, seed: 9,
 			groups: [][]int{{100, 30, 1}, {20}, {1, 100, 70, 0, 2}, {600}}}
 		for base, old := range bases(t, s) {
 			if base != "old 3" {
@@ -345,7 +345,7 @@ func TestEveryFlip(t *testing.T) {
 
 func TestEveryFlipOfSealedSegments(t *testing.T) {
 	for _, finish := range []bool{false, true} {
-		w, f := testWriter(1200)
+		w, f := testWriter(6000)
 		g := segment{batches: []batch{{1, []byte("one")}, {2, []byte("two")}, {3, make([]byte, 500)}}}
 		for _, b := range g.batches {
 			w.Append(b.seq, b.payload)
@@ -382,6 +382,35 @@ func TestDamageBeforeProof(t *testing.T) {
 				// Only checksums were hit, or nothing changed.
 				if err := samePrefix(got, g.batches, len(g.batches)); err != nil {
 					t.Fatalf("bytes %d to %d set to %#x: %v", from, to, with, err)
+				}
+			}
+		}
+	}
+}
+
+// TestSealSurvivesASector: the loss of any one sector of a sealed segment is
+// noticed, or takes nothing away, wherever in a sector the log ended.
+func TestSealSurvivesASector(t *testing.T) {
+	for n := range sectorSize + 2 {
+		for _, finish := range []bool{false, true} {
+			w, f := testWriter(4096)
+			want := []batch{{1, []byte("first")}, {2, bytes.Repeat([]byte{7}, n)}}
+			for _, b := range want {
+				w.Append(b.seq, b.payload)
+			}
+			must(t, w.Seal())
+			if finish {
+				must(t, w.Finish())
+			}
+			for at := 0; at < f.off; at += sectorSize {
+				image := bytes.Clone(f.data)
+				clear(image[at : at+sectorSize])
+				got, _, err := readAll(image)
+				if isCorrupt(err) {
+					continue
+				}
+				if err := samePrefix(got, want, len(want)); err != nil {
+					t.Fatalf("%d bytes, sector at %d: %v", n, at, err)
 				}
 			}
 		}

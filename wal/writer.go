@@ -142,10 +142,15 @@ func (w *Writer) Close() error {
 	return w.close()
 }
 
-// seal makes all batches durable, and after them a seal.
+// seal makes all batches durable, and after them a seal in a sector of its own:
+// the loss of one sector must not take both the last batch and its proof.
 func (w *Writer) seal(t recordType) error {
 	if err := w.Sync(); err != nil {
 		return err
+	}
+	if into := w.size % sectorSize; into > 0 {
+		var gap [sectorSize]byte
+		w.put(typeSeal, gap[:(2*sectorSize-into-bareSize)%sectorSize])
 	}
 	w.put(t, nil)
 	w.sealed = true
@@ -167,7 +172,7 @@ func (w *Writer) put(t recordType, payload []byte) {
 	} else {
 		start := len(w.buf)
 		w.buf = append(h.append(w.buf), payload...)
-		if t == typeBatch {
+		if t != typeHeader {
 			w.pad.apply(w.buf[start+headSize:], w.size+headSize)
 		}
 		s := sums{}.update(w.buf[start+atLength:])
