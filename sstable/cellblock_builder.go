@@ -2,12 +2,10 @@ package sstable
 
 import (
 	"bytes"
-	"math"
+	"encoding/binary"
 	"slices"
 
 	"colonnade/cell"
-
-	"github.com/cespare/xxhash/v2"
 )
 
 // A cellBuilder collects the cells of one cell block, in order, and writes it.
@@ -23,18 +21,28 @@ type cellBuilder struct {
 	stampIDs  []uint32
 	kinds     []byte
 	valueEnds []uint32 // from the first value of the row
-	values    []byte
-	maxEnd    uint32
+	values    []byte   // the small values
 
 	columns columnTable
 	stamps  stampTable
 
-	kindPerCell bool // a column has cells of different kinds
-	valueLength int  // of all values, or -1
-	valueBlocks []handle
+	kindPerCell bool   // a column has cells of different kinds
+	valueLength int    // of all small values, or -1
+	maxValueEnd uint32 // the largest of valueEnds
+
+	largeCells  []int
+	references  []reference // of the large cells
+	largeBlocks []handle
+	smallBlocks []smallBlock
 
 	order []uint32 // scratch: column ids in order of their names
 	place []uint32 // scratch: the inverse of order
+}
+
+// A smallBlock is an entry of a cell block's list of small blocks.
+type smallBlock struct {
+	handle
+	end int
 }
 
 func (b *cellBuilder) reset() {
@@ -42,11 +50,12 @@ func (b *cellBuilder) reset() {
 	b.rowStarts, b.rowValues = b.rowStarts[:0], b.rowValues[:0]
 	b.columnIDs, b.stampIDs, b.kinds = b.columnIDs[:0], b.stampIDs[:0], b.kinds[:0]
 	b.valueEnds, b.values = b.valueEnds[:0], b.values[:0]
-	b.prefix, b.maxEnd = 0, 0
+	b.prefix, b.maxValueEnd = 0, 0
 	b.columns.reset()
 	b.stamps.reset()
 	b.kindPerCell, b.valueLength = false, -1
-	b.valueBlocks = b.valueBlocks[:0]
+	b.largeCells, b.references = b.largeCells[:0], b.references[:0]
+	b.largeBlocks, b.smallBlocks = b.largeBlocks[:0], b.smallBlocks[:0]
 }
 
 // cells is the number of cells added.
@@ -74,13 +83,19 @@ func (b *cellBuilder) addRow(row []byte) {
 	}
 }
 
-// addCell adds a cell to the last row. Its value is stored as it is, marked as a
-// reference to a value block if separate is set.
-func (b *cellBuilder) addCell(c *cell.Cell, value []byte, separate bool) {
-	kind := byte(c.Kind)<<kindShift | byte(c.Type)
-	if separate {
-		kind |= kindSeparate
-	}
+// addCell adds a cell to the last row, with its value among the small ones.
+func (b *cellBuilder) addCell(c *cell.Cell) {
+	b.add(c, byte(c.Kind)<<kindShift|byte(c.Type), c.Value)
+}
+
+// addLarge adds a cell to the last row whose value is large.
+func (b *cellBuilder) addLarge(c *cell.Cell, v reference) {
+	b.largeCells = append(b.largeCells, b.cells())
+	b.references = append(b.references, v)
+	b.add(c, kindLarge|byte(c.Type), nil)
+}
+
+func (b *cellBuilder) add(c *cell.Cell, kind byte, value []byte) {
 	id, fresh := b.columns.id(c.Column)
 	if fresh {
 		b.columns.kinds = append(b.columns.kinds, kind)
@@ -98,7 +113,7 @@ func (b *cellBuilder) addCell(c *cell.Cell, value []byte, separate bool) {
 	b.values = append(b.values, value...)
 	end := uint32(len(b.values) - b.rowValues[len(b.rowValues)-1])
 	b.valueEnds = append(b.valueEnds, end)
-	b.maxEnd = max(b.maxEnd, end)
+	b.maxValueEnd = max(b.maxValueEnd, end)
 }
 
 // header describes the block as it stands.
@@ -107,10 +122,11 @@ func (b *cellBuilder) header() cellHeader {
 	h := cellHeader{
 		cells: uint64(b.cells()), rows: uint64(rows),
 		columns: uint64(len(b.columns.ends)), stamps: uint64(len(b.stamps.list)),
-		valueBlocks: uint64(len(b.valueBlocks)),
-		prefix:      uint64(b.prefix), rowBytes: uint64(len(b.rowKeys) - rows*b.prefix),
+		prefix: uint64(b.prefix), rowBytes: uint64(len(b.rowKeys) - rows*b.prefix),
 		columnBytes: uint64(len(b.columns.names)), valueBytes: uint64(len(b.values)),
-		endWidth: byte(widthOf(uint64(b.maxEnd))),
+		smallBlocks: uint64(len(b.smallBlocks)), largeBlocks: uint64(len(b.largeBlocks)),
+		largeCells:    uint64(len(b.largeCells)),
+		valueEndWidth: byte(widthOf(uint64(b.maxValueEnd))),
 	}
 	h.timeBase, h.timeWidth = b.stamps.times()
 	h.seqBase, h.seqWidth = b.stamps.seqs()
@@ -119,28 +135,15 @@ func (b *cellBuilder) header() cellHeader {
 	}
 	if b.valueLength >= 0 {
 		h.flags |= flagValueLength
-		h.endWidth = 0
+		h.valueEndWidth = 0
 	}
 	return h
 }
 
-// size is the length of the block if it were finished now.
+// size is the length that the block would have now, with all its values.
 func (b *cellBuilder) size() int {
 	h := b.header()
-	n := (h.rows + 1) * uint64(widthOf(h.rowBytes)+widthOf(h.cells))
-	n += (h.columns+1)*uint64(widthOf(h.columnBytes)) + h.columns
-	n += h.stamps*uint64(h.timeWidth+h.seqWidth) + h.valueBlocks*handleSize
-	n += h.cells * uint64(widthOf(h.columns-1)+int(h.endWidth))
-	if h.stamps != h.cells {
-		n += h.cells * uint64(widthOf(h.stamps-1))
-	}
-	if h.flags&flagKindPerCell != 0 {
-		n += h.cells - h.columns
-	}
-	if h.flags&flagValueLength == 0 {
-		n += (h.rows + 1) * uint64(widthOf(h.valueBytes))
-	}
-	return cellHeaderSize + int(n+h.prefix+h.rowBytes+h.columnBytes+h.valueBytes)
+	return int(h.size())
 }
 
 // roughSize is a cheap guess of size, and rather too large when rows share a
@@ -150,10 +153,44 @@ func (b *cellBuilder) roughSize() int {
 		4*b.cells() + 6*len(b.rowEnds) + 3*len(b.columns.ends) + 8*len(b.stamps.list)
 }
 
+// cutValues divides the small values into parts of about this size. It cuts
+// between rows, or between cells where a row is longer than a part. It returns
+// the ends of the parts, in cuts.
+func (b *cellBuilder) cutValues(size int, cuts []int) []int {
+	from := 0
+	for r, start := range b.rowValues {
+		end := len(b.values)
+		if r+1 < len(b.rowValues) {
+			end = b.rowValues[r+1]
+		}
+		if start > from && end-from > size {
+			cuts = append(cuts, start)
+			from = start
+		}
+		if end-from <= size {
+			continue
+		}
+		cells := b.valueEnds[b.rowStarts[r]:]
+		if r+1 < len(b.rowStarts) {
+			cells = cells[:b.rowStarts[r+1]-b.rowStarts[r]]
+		}
+		for _, e := range cells {
+			if at := start + int(e); at-from >= size {
+				cuts = append(cuts, at)
+				from = at
+			}
+		}
+	}
+	if from < len(b.values) {
+		cuts = append(cuts, len(b.values))
+	}
+	return cuts
+}
+
 // finish appends the block to dst. The builder must have a cell.
 func (b *cellBuilder) finish(dst []byte) []byte {
 	h := b.header()
-	dst = slices.Grow(dst, b.size()+8) // appendPacked writes 8 bytes for every element
+	dst = slices.Grow(dst, int(h.size())+8) // appendPacked writes 8 bytes for every element
 	b.sortColumns()
 	dst = h.append(dst)
 	dst = b.appendRows(dst, &h)
@@ -164,16 +201,14 @@ func (b *cellBuilder) finish(dst []byte) []byte {
 	for _, s := range b.stamps.list {
 		dst = appendPacked(dst, int(h.seqWidth), s.seq-h.seqBase)
 	}
-	for _, v := range b.valueBlocks {
-		dst = v.append(dst)
-	}
 	for _, id := range b.columnIDs {
 		dst = appendPacked(dst, widthOf(h.columns-1), uint64(b.place[id]))
 	}
 	if h.stamps != h.cells {
 		dst = appendAll(dst, widthOf(h.stamps-1), b.stampIDs)
 	}
-	dst = appendAll(dst, int(h.endWidth), b.valueEnds)
+	dst = appendAll(dst, int(h.valueEndWidth), b.valueEnds)
+	dst = b.appendLists(dst, &h)
 	dst = append(dst, b.row(0)[:b.prefix]...)
 	for r := range b.rowEnds {
 		dst = append(dst, b.row(r)[b.prefix:]...)
@@ -181,7 +216,10 @@ func (b *cellBuilder) finish(dst []byte) []byte {
 	for _, id := range b.order {
 		dst = append(dst, b.columns.name(id)...)
 	}
-	return append(dst, b.values...)
+	if len(b.smallBlocks) == 0 {
+		dst = append(dst, b.values...)
+	}
+	return dst
 }
 
 // sortColumns finds the places of the columns in the dictionary.
@@ -230,6 +268,21 @@ func (b *cellBuilder) appendColumns(dst []byte, h *cellHeader) []byte {
 	return dst
 }
 
+// appendLists appends the lists of large cells and of value blocks.
+func (b *cellBuilder) appendLists(dst []byte, h *cellHeader) []byte {
+	dst = appendAll(dst, widthOf(h.cells), b.largeCells)
+	for _, v := range b.references {
+		dst = v.append(dst)
+	}
+	for _, s := range b.smallBlocks {
+		dst = binary.LittleEndian.AppendUint32(s.handle.append(dst), uint32(s.end))
+	}
+	for _, v := range b.largeBlocks {
+		dst = v.append(dst)
+	}
+	return dst
+}
+
 func appendAll[T int | uint32](dst []byte, width int, list []T) []byte {
 	for _, v := range list {
 		dst = appendPacked(dst, width, uint64(v))
@@ -245,132 +298,4 @@ func commonPrefix(a, b []byte) int {
 		}
 	}
 	return n
-}
-
-// A columnTable gives the columns of a block numbers in order of appearance.
-type columnTable struct {
-	names []byte // back to back
-	ends  []int
-	kinds []byte            // the kind of each column's first cell
-	next  []uint32          // which column came after each column, when it last appeared
-	last  uint32            // the column asked for last
-	byKey map[uint64]uint32 // by hash; a column whose key is taken has the next free one
-}
-
-func (t *columnTable) reset() {
-	t.names, t.ends, t.kinds, t.next = t.names[:0], t.ends[:0], t.kinds[:0], t.next[:0]
-	t.last = 0
-	if t.byKey == nil {
-		t.byKey = make(map[uint64]uint32)
-	}
-	clear(t.byKey)
-}
-
-func (t *columnTable) name(id uint32) []byte {
-	from := 0
-	if id > 0 {
-		from = t.ends[id-1]
-	}
-	return t.names[from:t.ends[id]]
-}
-
-// id returns the number of a column, and whether it is new. Rows tend to have
-// the same columns in the same order, so the column that followed the last one
-// in an earlier row is tried first.
-func (t *columnTable) id(column []byte) (id uint32, fresh bool) {
-	if len(t.ends) > 0 {
-		if guess := t.next[t.last]; bytes.Equal(t.name(guess), column) {
-			t.last = guess
-			return guess, false
-		}
-	}
-	id, fresh = t.find(column)
-	t.next[t.last] = id
-	t.last = id
-	return id, fresh
-}
-
-func (t *columnTable) find(column []byte) (id uint32, fresh bool) {
-	key := xxhash.Sum64(column)
-	for {
-		id, ok := t.byKey[key]
-		if !ok {
-			break
-		}
-		if bytes.Equal(t.name(id), column) {
-			return id, false
-		}
-		key++
-	}
-	id = uint32(len(t.ends))
-	t.byKey[key] = id
-	t.names = append(t.names, column...)
-	t.ends = append(t.ends, len(t.names))
-	t.next = append(t.next, 0)
-	return id, true
-}
-
-// A stamp is a time and sequence number that occur together.
-type stamp struct {
-	time int64
-	seq  uint64
-}
-
-// timeAbove is what the block stores for the time: nothing for a tombstone that
-// has none of its own.
-func (s stamp) timeAbove(base uint64) uint64 {
-	if s.time == cell.TombstoneTime {
-		return 0
-	}
-	return uint64(s.time) - base
-}
-
-// A stampTable gives the stamps of a block numbers in order of appearance.
-type stampTable struct {
-	list             []stamp
-	byStamp          map[stamp]uint32
-	last             uint32 // the stamp asked for last
-	minTime, maxTime int64
-	minSeq, maxSeq   uint64
-}
-
-func (t *stampTable) reset() {
-	*t = stampTable{list: t.list[:0], byStamp: t.byStamp,
-		minTime: math.MaxInt64, maxTime: -1, minSeq: math.MaxUint64}
-	if t.byStamp == nil {
-		t.byStamp = make(map[stamp]uint32)
-	}
-	clear(t.byStamp)
-}
-
-func (t *stampTable) id(time int64, seq uint64) uint32 {
-	s := stamp{time, seq}
-	if len(t.list) > 0 && t.list[t.last] == s {
-		return t.last
-	}
-	id, ok := t.byStamp[s]
-	if !ok {
-		id = uint32(len(t.list))
-		t.list = append(t.list, s)
-		t.byStamp[s] = id
-		t.minSeq, t.maxSeq = min(t.minSeq, seq), max(t.maxSeq, seq)
-		if time != cell.TombstoneTime {
-			t.minTime, t.maxTime = min(t.minTime, time), max(t.maxTime, time)
-		}
-	}
-	t.last = id
-	return id
-}
-
-// times returns the base of the stored times and their width.
-func (t *stampTable) times() (base uint64, width byte) {
-	if t.maxTime < 0 {
-		return 0, 0 // no stamp has a time of its own
-	}
-	return uint64(t.minTime), byte(widthOf(uint64(t.maxTime) - uint64(t.minTime)))
-}
-
-// seqs returns the base of the stored sequence numbers and their width.
-func (t *stampTable) seqs() (base uint64, width byte) {
-	return t.minSeq, byte(widthOf(t.maxSeq - t.minSeq))
 }

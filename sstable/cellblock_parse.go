@@ -8,13 +8,15 @@ import (
 
 var (
 	errCellHeader  = errors.New("cell block: header does not fit its length")
-	errCellArrays  = errors.New("cell block: arrays do not fill it")
 	errRowArray    = errors.New("cell block: row offsets or starts out of order")
 	errColumnArray = errors.New("cell block: column offsets out of order")
 	errColumnID    = errors.New("cell block: column id outside the dictionary")
 	errStampID     = errors.New("cell block: stamp id out of range")
 	errKind        = errors.New("cell block: unknown kind or type")
 	errValueEnds   = errors.New("cell block: value ends out of order")
+	errSmall       = errors.New("cell block: small blocks do not divide its values")
+	errLarge       = errors.New("cell block: list of large cells out of order")
+	errReference   = errors.New("cell block: reference to a value outside its value block")
 )
 
 // parse opens the block in raw, which must have the guard behind its length.
@@ -28,45 +30,23 @@ func (b *cellBlock) parse(raw []byte) error {
 	}
 	var h cellHeader
 	h.parse(raw)
-	if !h.fits(n) {
+	if !h.fits(n) || h.size() != n {
 		return errCellHeader
 	}
-	if !b.slice(&h, raw) {
-		return errCellArrays
-	}
+	b.slice(&h, raw)
 	return b.validate(&h)
 }
 
-// fits checks the header by itself, in a block of n bytes. No honest block has
-// more cells than bytes: cells of one row differ in column or stamp, and rows in
-// their keys, and each difference takes a byte. This bounds the work of parse.
-func (h *cellHeader) fits(n uint64) bool {
-	for _, v := range []uint64{h.rows, h.columns, h.stamps} {
-		if v == 0 || v > h.cells {
-			return false
-		}
-	}
-	for _, v := range []uint64{h.cells, h.valueBlocks, h.prefix, h.rowBytes, h.columnBytes, h.valueBytes} {
-		if v > n {
-			return false
-		}
-	}
-	if h.timeWidth > 8 || h.seqWidth > 8 || h.endWidth > 4 || h.flags&^flagsKnown != 0 {
-		return false
-	}
-	return h.flags&flagValueLength == 0 || h.endWidth == 0 && h.valueBytes%h.cells == 0
-}
-
-// slice lays the arrays over raw, and reports whether they fill it exactly.
-func (b *cellBlock) slice(h *cellHeader, raw []byte) bool {
+// slice lays the arrays over raw, which is as long as the header says.
+func (b *cellBlock) slice(h *cellHeader, raw []byte) {
 	*b = cellBlock{
-		cells: int(h.cells), rows: int(h.rows), columns: int(h.columns),
-		kindPerCell:  h.flags&flagKindPerCell != 0,
-		stampPerCell: h.stamps == h.cells,
-		valueLength:  -1,
-		timeBase:     h.timeBase, seqBase: h.seqBase, raw: raw,
+		raw:   raw[:len(raw)+guard],
+		cells: int(h.cells), rows: int(h.rows), columns: int(h.columns), valueBytes: int(h.valueBytes),
+		smallBlocks: int(h.smallBlocks), largeBlocks: int(h.largeBlocks), largeCount: int(h.largeCells),
+		timeBase: h.timeBase, seqBase: h.seqBase, valueLength: -1,
+		kindPerCell: h.flags&flagKindPerCell != 0, stampPerCell: h.stamps == h.cells,
 	}
-	s := slicer{b: raw[:len(raw)+guard], limit: len(raw), at: cellHeaderSize}
+	s := slicer{raw, cellHeaderSize}
 	b.rowOffsets = s.packed(b.rows+1, widthOf(h.rowBytes))
 	b.rowStarts = s.packed(b.rows+1, widthOf(h.cells))
 	if h.flags&flagValueLength == 0 {
@@ -75,83 +55,77 @@ func (b *cellBlock) slice(h *cellHeader, raw []byte) bool {
 		b.valueLength = int(h.valueBytes / h.cells)
 	}
 	b.columnOffsets = s.packed(b.columns+1, widthOf(h.columnBytes))
-	if b.kindPerCell {
-		b.kinds = s.bytes(b.cells)
-	} else {
-		b.kinds = s.bytes(b.columns)
-	}
+	b.kinds = s.bytes(int(h.kinds()))
 	b.times = s.packed(int(h.stamps), int(h.timeWidth))
 	b.seqs = s.packed(int(h.stamps), int(h.seqWidth))
-	b.valueBlocks = s.bytes(int(h.valueBlocks) * handleSize)
 	b.columnIDs = s.packed(b.cells, widthOf(h.columns-1))
 	if !b.stampPerCell {
 		b.stampIDs = s.packed(b.cells, widthOf(h.stamps-1))
 	}
 	if b.valueLength < 0 {
-		b.valueEnds = s.packed(b.cells, int(h.endWidth))
+		b.valueEnds = s.packed(b.cells, int(h.valueEndWidth))
 	}
+	b.largeCells = s.packed(b.largeCount, widthOf(h.cells))
+	b.referencesAt = s.table(b.largeCount, referenceSize)
+	b.smallAt = s.table(b.smallBlocks, smallEntrySize)
+	b.largeAt = s.table(b.largeBlocks, handleSize)
 	b.prefix = s.bytes(int(h.prefix))
 	b.rowBytes = s.bytes(int(h.rowBytes))
 	b.columnBytes = s.bytes(int(h.columnBytes))
-	b.values = s.bytes(int(h.valueBytes))
-	return s.at == s.limit
+	b.values = s.raw[s.at:] // empty when they stand apart
 }
 
-// A slicer cuts a block into its arrays. Past the end it returns empty arrays
-// and only counts on.
+// A slicer cuts a block into its arrays.
 type slicer struct {
-	b         []byte // the block and its guard
-	limit, at int
+	raw []byte
+	at  int
 }
 
-func (s *slicer) take(n int) (from int, ok bool) {
-	from = s.at
-	s.at += n
-	return from, s.at <= s.limit
+func (s *slicer) table(n, size int) (at int) {
+	at = s.at
+	s.at += n * size
+	return at
 }
 
 func (s *slicer) bytes(n int) []byte {
-	if from, ok := s.take(n); ok {
-		return s.b[from : from+n : from+n]
-	}
-	return nil
+	at := s.table(n, 1)
+	return s.raw[at:s.at:s.at]
 }
 
 func (s *slicer) packed(n, width int) packed {
-	if from, ok := s.take(n * width); ok {
-		return packed{s.b[from:], width, widthMask(width)}
-	}
-	return packed{}
+	return packed{uint32(s.table(n, width)), uint32(width), widthMask(width)}
 }
 
 // validate checks the contents of the arrays.
 func (b *cellBlock) validate(h *cellHeader) error {
 	switch {
-	case !ascends(&b.rowOffsets, b.rows, h.rowBytes, 0), !ascends(&b.rowStarts, b.rows, h.cells, 1):
+	case !b.ascends(&b.rowOffsets, b.rows, h.rowBytes, 0), !b.ascends(&b.rowStarts, b.rows, h.cells, 1):
 		return errRowArray
-	case !ascends(&b.columnOffsets, b.columns, h.columnBytes, 0):
+	case !b.ascends(&b.columnOffsets, b.columns, h.columnBytes, 0):
 		return errColumnArray
-	case !below(&b.columnIDs, b.cells, h.columns):
+	case !b.below(&b.columnIDs, b.cells, h.columns):
 		return errColumnID
-	case !b.stampPerCell && !below(&b.stampIDs, b.cells, h.stamps):
+	case !b.stampPerCell && !b.below(&b.stampIDs, b.cells, h.stamps):
 		return errStampID
-	case !kindsKnown(b.kinds, h.valueBlocks > 0):
+	case !kindsKnown(b.kinds, b.largeCount > 0):
 		return errKind
 	case b.valueLength < 0 && !b.valueEndsAscend(h.valueBytes):
 		return errValueEnds
+	case !b.smallAscend():
+		return errSmall
 	}
-	return nil
+	return b.validateLarge()
 }
 
 // ascends reports whether the n+1 offsets begin with 0, go up by at least step
 // and end with total.
-func ascends(p *packed, n int, total, step uint64) bool {
-	if p.at(0) != 0 || p.at(n) != total {
+func (b *cellBlock) ascends(p *packed, n int, total, step uint64) bool {
+	if p.at(b.raw, 0) != 0 || p.at(b.raw, n) != total {
 		return false
 	}
 	var last, wrong uint64
 	for i := 1; i <= n; i++ {
-		v := p.at(i)
+		v := p.at(b.raw, i)
 		wrong |= v - last - step // negative: the highest bit is set
 		last = v
 	}
@@ -159,16 +133,16 @@ func ascends(p *packed, n int, total, step uint64) bool {
 }
 
 // below reports whether all n elements are below limit.
-func below(p *packed, n int, limit uint64) bool {
+func (b *cellBlock) below(p *packed, n int, limit uint64) bool {
 	var wrong uint64
 	if p.width == 1 {
-		for _, v := range p.b[:n] {
+		for _, v := range b.raw[p.offset:][:n] {
 			wrong |= limit - 1 - uint64(v)
 		}
 		return wrong>>63 == 0
 	}
 	for i := range n {
-		wrong |= limit - 1 - p.at(i)
+		wrong |= limit - 1 - p.at(b.raw, i)
 	}
 	return wrong>>63 == 0
 }
@@ -176,28 +150,57 @@ func below(p *packed, n int, limit uint64) bool {
 // valueEndsAscend reports whether the values of the rows divide the values of
 // the block, and the value ends of each row its values.
 func (b *cellBlock) valueEndsAscend(total uint64) bool {
-	if !ascends(&b.rowValues, b.rows, total, 0) {
+	if !b.ascends(&b.rowValues, b.rows, total, 0) {
 		return false
 	}
+	raw, ends := b.raw, b.valueEnds
 	var wrong uint64
 	i, row := 0, uint64(0)
 	for r := range b.rows {
 		var last uint64
-		for end := b.rowStarts.int(r + 1); i < end; i++ {
-			v := b.valueEnds.at(i)
+		for end := b.rowStarts.int(raw, r+1); i < end; i++ {
+			v := ends.at(raw, i)
 			wrong |= v - last
 			last = v
 		}
-		next := b.rowValues.at(r + 1)
-		if next-row != last {
-			return false
-		}
+		next := b.rowValues.at(raw, r+1)
+		wrong |= next - row - last
+		wrong |= last - (next - row)
 		row = next
 	}
 	return wrong>>63 == 0
 }
 
-// knownKinds are the kind bytes of cells that have their value in the block.
+// smallAscend reports whether the small blocks divide the values.
+func (b *cellBlock) smallAscend() bool {
+	last := 0
+	for k := range b.smallBlocks {
+		end := b.smallEnd(k)
+		if end <= last {
+			return false
+		}
+		last = end
+	}
+	return b.smallBlocks == 0 || last == b.valueBytes
+}
+
+// validateLarge checks the list of large cells and their references.
+func (b *cellBlock) validateLarge() error {
+	last := -1
+	for k := range b.largeCount {
+		i := b.largeCells.int(b.raw, k)
+		if i <= last || i >= b.cells {
+			return errLarge
+		}
+		last = i
+		if v := parseReference(b.raw[b.referencesAt+k*referenceSize:]); int64(v.block) >= int64(b.largeBlocks) {
+			return errReference
+		}
+	}
+	return nil
+}
+
+// knownKinds are the kind bytes of cells that have no large value.
 var knownKinds = func() (known [256]bool) {
 	for k := range cell.KindCount {
 		for t := range cell.TypeCount {
@@ -207,11 +210,11 @@ var knownKinds = func() (known [256]bool) {
 	return known
 }()
 
-// kindsKnown reports whether all kind bytes make sense. Only values can be kept
-// apart, and only in a block that has value blocks.
-func kindsKnown(kinds []byte, separate bool) bool {
+// kindsKnown reports whether all kind bytes make sense. Only values can be
+// large, and only in a block that has a list of them.
+func kindsKnown(kinds []byte, large bool) bool {
 	for _, k := range kinds {
-		if !knownKinds[k] && !(separate && k&^typeMask == kindSeparate && knownKinds[k&typeMask]) {
+		if !knownKinds[k] && !(large && k&^typeMask == kindLarge && knownKinds[k&typeMask]) {
 			return false
 		}
 	}

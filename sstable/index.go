@@ -2,6 +2,7 @@ package sstable
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"math"
 	"sort"
@@ -12,11 +13,12 @@ import (
 // The index is a cell block with one entry for each cell block of the file, in
 // order. The key of an entry is a lower bound of its block: at or before the
 // first cell of the block, after the last cell of the block before. Its value
-// is the handle of the block:
+// says where the block lies, and how many bytes its small blocks take in the
+// file, which stand directly before it:
 //
-//	+-----+--------+------+-----+------+      +----------------------+
-//	| row | column | time | seq | kind |  ->  | handle of a block 12 |
-//	+-----+--------+------+-----+------+      +----------------------+
+//	+-----+--------+------+-----+------+      +-----------+---------------+
+//	| row | column | time | seq | kind |  ->  | handle 12 | small bytes 4 |
+//	+-----+--------+------+-----+------+      +-----------+---------------+
 //
 // Where a block begins with a new row, the bound is the head of the shortest
 // row key that does: no column, the time of tombstones, the sequence number
@@ -25,11 +27,15 @@ import (
 // row of the block before, the bound is the key of its first cell; so a wide row
 // can be searched by column.
 
-// headSeq is the sequence number of the head of a row. It is part of the format.
-const headSeq = math.MaxUint64
+// Constants that are part of the format. headSeq is the sequence number of the
+// head of a row.
+const (
+	headSeq        = math.MaxUint64
+	indexEntrySize = handleSize + 4
+)
 
 var (
-	errIndexValue = errors.New("index: an entry is not a handle")
+	errIndexValue = errors.New("index: an entry is not the place of a block")
 	errIndexOrder = errors.New("index: blocks out of order or outside the file")
 )
 
@@ -43,23 +49,30 @@ func (x *index) parse(raw []byte, limit uint64) error {
 	if err := x.cellBlock.parse(raw); err != nil {
 		return err
 	}
-	if x.valueLength != handleSize {
+	if x.valueLength != indexEntrySize || x.smallBlocks > 0 {
 		return errIndexValue
 	}
-	var from uint64
+	var end uint64
 	for e := range x.cells {
-		h := x.handle(e)
-		if h.offset < from || !h.within(limit) {
+		h, from := x.handle(e), x.from(e)
+		if from > h.offset || from < end || !h.within(limit) {
 			return errIndexOrder
 		}
-		from = h.end()
+		end = h.end()
 	}
 	return nil
 }
 
 // handle returns the place of the block of entry e.
 func (x *index) handle(e int) handle {
-	return parseHandle(x.values[e*handleSize:])
+	return parseHandle(x.values[e*indexEntrySize:])
+}
+
+// from returns where the small blocks before the block of entry e begin, or the
+// block itself if it has none. In an index not yet validated it may be anything.
+func (x *index) from(e int) uint64 {
+	p := x.values[e*indexEntrySize:]
+	return parseHandle(p).offset - uint64(binary.LittleEndian.Uint32(p[handleSize:]))
 }
 
 // rowOf returns the number of the row of entry e among the rows of the index.
@@ -67,19 +80,19 @@ func (x *index) rowOf(e int) int {
 	if x.rows == x.cells {
 		return e
 	}
-	return sort.Search(x.rows, func(r int) bool { return x.rowStarts.int(r+1) > e })
+	return sort.Search(x.rows, func(r int) bool { return x.rowStarts.int(x.raw, r+1) > e })
 }
 
 // isHead reports whether entry e bounds a block that begins with a new row.
 func (x *index) isHead(e int) bool {
-	return x.seqBase+x.seqs.at(x.stamp(e)) == headSeq
+	return x.seqBase+x.seqs.at(x.raw, x.stamp(e)) == headSeq
 }
 
 // seek returns the entry of the block in which a row at or after the key
 // begins, if not at the start of the next one.
 func (x *index) seek(key []byte) int {
 	r := x.findRow(key)
-	e := x.rowStarts.int(r) - 1 // the last bound with a lower row
+	e := x.rowStarts.int(x.raw, r) - 1 // the last bound with a lower row
 	if r < x.rows && x.isRow(r, key) && x.isHead(e+1) {
 		e++
 	}
@@ -96,14 +109,14 @@ func (x *index) continues(e int, key []byte) (end int) {
 	if !x.isRow(r, key) || x.isHead(e) {
 		return e
 	}
-	return x.rowStarts.int(r + 1)
+	return x.rowStarts.int(x.raw, r+1)
 }
 
 // seekColumn returns the first of the entries from e up to end, all bounds within
 // one row, whose block may hold the column or a later one.
 func (x *index) seekColumn(e, end int, column []byte) int {
 	n := sort.Search(end-e-1, func(i int) bool {
-		return bytes.Compare(x.column(x.columnIDs.int(e+1+i)), column) >= 0
+		return bytes.Compare(x.column(x.columnID(e+1+i)), column) >= 0
 	})
 	return e + n
 }

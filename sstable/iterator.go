@@ -39,6 +39,8 @@ type Iterator struct {
 	key   []byte // of the current row
 	valid bool   // is there a current row?
 
+	keyEntry int // the entry whose block's prefix key begins with, -1 for none
+
 	first, next, end int // the row's cells in the block: its first, the next to take, the end
 
 	// What is known of the columns of the block, if a filter is set: 0 nothing,
@@ -46,7 +48,8 @@ type Iterator struct {
 	// classUnwanted.
 	class []uint32
 
-	values  values
+	small   smallValues
+	large   largeValues
 	scanned cell.Scanned
 
 	own     cellBlock // the block at hand when it is not in the cache
@@ -66,7 +69,7 @@ var iterators = sync.Pool{New: func() any { return new(Iterator) }}
 // NewIterator returns an iterator, at no row. It must be closed.
 func (t *Reader) NewIterator(o ReadOptions) *Iterator {
 	it := iterators.Get().(*Iterator)
-	it.r, it.o = t, o
+	it.r, it.o, it.keyEntry = t, o, -1
 	return it
 }
 
@@ -74,10 +77,11 @@ func (t *Reader) NewIterator(o ReadOptions) *Iterator {
 // must not be used any more.
 func (it *Iterator) Close() {
 	it.buffers.trim()
-	it.values.buffers.trim()
+	it.small.buffers.trim()
+	it.large.buffers.trim()
 	*it = Iterator{
 		key: it.key[:0], class: it.class[:0], buffers: it.buffers,
-		values: values{buffers: it.values.buffers},
+		small: smallValues{buffers: it.small.buffers}, large: largeValues{buffers: it.large.buffers},
 	}
 	iterators.Put(it)
 }
@@ -154,8 +158,12 @@ func (it *Iterator) toRow(r int) {
 func (it *Iterator) setRow(r int) {
 	b := it.block
 	it.row, it.valid = r, true
-	it.key = b.appendRow(it.key[:0], r)
-	it.first, it.end = b.rowStarts.int(r), b.rowStarts.int(r+1)
+	if it.keyEntry != it.entry {
+		it.key = append(it.key[:0], b.prefix...)
+		it.keyEntry = it.entry
+	}
+	it.key = append(it.key[:len(b.prefix)], b.rowSuffix(r)...)
+	it.first, it.end = b.rowCells(r)
 	it.next = it.first
 }
 
@@ -170,7 +178,7 @@ func (it *Iterator) hasRow() bool {
 }
 
 func (it *Iterator) fail(err error) {
-	it.err, it.valid, it.block = err, false, nil
+	it.err, it.valid = err, false
 }
 
 // nextBlock goes on to the next block in which the current row has cells that
@@ -182,7 +190,7 @@ func (it *Iterator) nextBlock() bool {
 		return false
 	}
 	if it.o.Columns != nil {
-		wanted, ok := nextWanted(it.o.Columns, it.index.column(it.index.columnIDs.int(e)))
+		wanted, ok := nextWanted(it.o.Columns, it.index.column(it.index.columnID(e)))
 		if !ok {
 			return false
 		}
@@ -191,7 +199,8 @@ func (it *Iterator) nextBlock() bool {
 	if !it.load(e) || !it.hasRow() {
 		return false
 	}
-	it.row, it.first, it.next, it.end = 0, 0, 0, it.block.rowStarts.int(1)
+	it.row, it.next = 0, 0
+	it.first, it.end = it.block.rowCells(0)
 	return true
 }
 
@@ -222,16 +231,49 @@ func (it *Iterator) load(entry int) bool {
 	if it.block != nil && it.entry == entry {
 		return true
 	}
-	it.entry = entry
-	b, err := it.r.openCellBlock(it.index.handle(entry), it.o.Fill, &it.own, &it.buffers)
-	if err != nil {
-		it.fail(err)
-		return false
+	h := it.index.handle(entry)
+	b, ok := cached[*cellBlock](it.r, h.offset)
+	if !ok {
+		sequential := it.block != nil && entry == it.entry+1
+		if err := it.read(entry, sequential); err != nil {
+			it.fail(err)
+			return false
+		}
+		var err error
+		if b, err = it.r.readCellBlock(h, it.o.Fill, &it.own, &it.buffers); err != nil {
+			it.fail(err)
+			return false
+		}
 	}
-	it.block = b
-	it.values.clear()
+	it.entry, it.block = entry, b
+	it.small.reset(b)
+	it.large.reset()
 	if it.o.Columns != nil {
 		it.resetClass(b.columns)
 	}
 	return true
+}
+
+// readAhead is how much of the file is read at a time by a scan.
+const readAhead = 128 << 10
+
+// read reads the block of an entry and what a scan will need with it and after
+// it, if that follows in the file: its small blocks and further entries.
+func (it *Iterator) read(entry int, sequential bool) error {
+	h := it.index.handle(entry)
+	if !sequential || it.o.KeysOnly || it.buffers.window.holds(h) {
+		return nil
+	}
+	from, end := it.index.from(entry), h.end()
+	if end-from > readAhead {
+		return nil
+	}
+	for e := entry + 1; e < it.index.cells && it.index.from(e) == end; e++ {
+		next := it.index.handle(e).end()
+		if next-from > readAhead {
+			break
+		}
+		end = next
+	}
+	return it.buffers.window.read(it.r, from, end)
 }

@@ -11,21 +11,23 @@ import (
 const guard = 16
 
 // A packed array holds unsigned numbers in 0 to 8 bytes each, the same for all.
-// In an array of width 0 all are zero.
+// In an array of width 0 all are zero. The type says where in the bytes of its
+// block, guard included, an array lies.
 type packed struct {
-	b     []byte // the array and all that follows it, with the guard
-	width int
-	mask  uint64
+	offset uint32
+	width  uint32
+	mask   uint64
 }
 
 // at returns element i, which must be inside the array.
-func (p *packed) at(i int) uint64 {
-	return binary.LittleEndian.Uint64(p.b[i*p.width:]) & p.mask
+func (p *packed) at(block []byte, i int) uint64 {
+	at := int(p.offset) + i*int(p.width)
+	return binary.LittleEndian.Uint64(block[at:at+8:at+8]) & p.mask // cut so, it costs one bounds check
 }
 
 // int returns element i of an array that has been validated to hold lengths.
-func (p *packed) int(i int) int {
-	return int(p.at(i))
+func (p *packed) int(block []byte, i int) int {
+	return int(p.at(block, i))
 }
 
 func widthMask(width int) uint64 {

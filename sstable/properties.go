@@ -1,8 +1,10 @@
 package sstable
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
+	"math"
 
 	"colonnade/cell"
 )
@@ -29,6 +31,34 @@ type Info struct {
 	Compression Compression
 	BlockSize   int
 	FilterBits  int
+}
+
+// noCells is the Info of a file before its first cell.
+func noCells() Info {
+	return Info{MinSeq: math.MaxUint64, MinTime: math.MaxInt64}
+}
+
+// count takes a cell into the numbers.
+func (p *Info) count(row []byte, c *cell.Cell) {
+	if p.Cells == 0 {
+		p.Smallest = bytes.Clone(row)
+	}
+	p.Cells++
+	p.Kinds[c.Kind]++
+	p.RawBytes += uint64(c.RawSize(row))
+	p.MinSeq, p.MaxSeq = min(p.MinSeq, c.Seq), max(p.MaxSeq, c.Seq)
+	if c.Kind == cell.Set {
+		p.MinTime, p.MaxTime = min(p.MinTime, c.Time), max(p.MaxTime, c.Time)
+	}
+}
+
+// end completes the numbers after the last cell, which is of this row.
+func (p *Info) end(row []byte) {
+	p.Largest = bytes.Clone(row)
+	p.Tombstones = p.Cells - p.Kinds[cell.Set]
+	if p.Kinds[cell.Set] == 0 {
+		p.MinTime = 0
+	}
 }
 
 // The properties are one block, stored without compression. The numbers come

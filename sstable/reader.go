@@ -49,7 +49,7 @@ func Open(r io.ReaderAt, size int64, id ID, cache Cache) (*Reader, error) {
 		return nil, err
 	}
 	var b buffers
-	raw, err := t.readBlock(t.footer.properties, maxProperties, &b)
+	raw, err := t.readBlock(t.footer.properties, maxProperties, &b.window, &b.raw)
 	if err != nil {
 		return nil, err
 	}
@@ -77,43 +77,19 @@ func (t *Reader) corrupt(offset uint64, reason error) error {
 	return &CorruptError{t.id.Number, int64(offset), reason.Error()}
 }
 
-// buffers are reused from block to block by whoever reads blocks for itself
-// alone.
-type buffers struct {
-	stored []byte // a block as it is in the file
-	raw    []byte // a decompressed block
-}
-
-// sized returns a slice of n bytes with the guard behind, in b if there is room.
-func sized(b []byte, n int) []byte {
-	if cap(b) < n+guard {
-		b = make([]byte, n+guard)
-	}
-	return b[:n]
-}
-
-// trim drops buffers that a large value has blown up.
-func (b *buffers) trim() {
-	const keep = 512 << 10
-	if cap(b.stored) > keep {
-		b.stored = nil
-	}
-	if cap(b.raw) > keep {
-		b.raw = nil
-	}
-}
-
-// readStored reads the block at h and checks its checksum and the length that it
-// claims. The stored bytes are valid until the buffers are used again.
-func (t *Reader) readStored(h handle, limit uint32, b *buffers) (stored []byte, c trailer, err error) {
-	if !h.within(uint64(t.footer.size)) {
+// readStored returns the stored bytes of the block at h, after checking its
+// checksum and the length that it claims. It reads the block into the window,
+// unless it is there. The bytes are valid until the window is used again.
+func (t *Reader) readStored(h handle, limit uint32, w *window) (stored []byte, c trailer, err error) {
+	if !h.within(t.footer.size) {
 		return nil, c, t.corrupt(h.offset, fmt.Errorf("a block of %d bytes outside the file", h.length))
 	}
-	b.stored = sized(b.stored, int(h.length)+trailerSize)
-	if err := readFull(t.r, t.id.Number, b.stored, int64(h.offset)); err != nil {
-		return nil, c, err
+	if !w.holds(h) {
+		if err := w.read(t, h.offset, h.end()); err != nil {
+			return nil, c, err
+		}
 	}
-	stored, c, ok := t.sum.split(b.stored, h.offset)
+	stored, c, ok := t.sum.split(w.block(h), h.offset)
 	switch {
 	case !ok:
 		return nil, c, t.corrupt(h.offset, fmt.Errorf("checksum mismatch in a block of %d bytes", h.length))
@@ -123,34 +99,38 @@ func (t *Reader) readStored(h handle, limit uint32, b *buffers) (stored []byte, 
 	return stored, c, nil
 }
 
-// readBlock reads the block at h into the buffers. The raw bytes have the guard
-// behind them and are valid until the buffers are used again.
-func (t *Reader) readBlock(h handle, limit uint32, b *buffers) ([]byte, error) {
-	stored, c, err := t.readStored(h, limit, b)
+// readBlock returns the raw bytes of the block at h, with the guard behind them.
+// They are valid until the window or raw, which is a buffer, is used again.
+func (t *Reader) readBlock(h handle, limit uint32, w *window, raw *[]byte) ([]byte, error) {
+	stored, c, err := t.readStored(h, limit, w)
 	if err != nil {
 		return nil, err
 	}
 	if c.compression == None && len(stored) == int(c.rawLength) {
 		return stored, nil // the trailer and more stand behind it
 	}
-	b.raw = sized(b.raw, int(c.rawLength))
-	if err := decompress(c.compression, b.raw, stored); err != nil {
+	*raw = sized(*raw, int(c.rawLength))
+	if err := decompress(c.compression, *raw, stored); err != nil {
 		return nil, t.corrupt(h.offset, err)
 	}
-	return b.raw, nil
+	return *raw, nil
 }
 
-// storedBuffers serve reads whose result outlives them, in a buffer of its own.
-var storedBuffers = sync.Pool{New: func() any { return new(buffers) }}
+// windows serve reads whose result outlives them, in a buffer of its own.
+var windows = sync.Pool{New: func() any { return new(buffers) }}
 
-// readFresh reads the block at h into memory of its own, with the guard behind.
-func (t *Reader) readFresh(h handle, limit uint32) ([]byte, error) {
-	b := storedBuffers.Get().(*buffers)
-	defer func() {
-		b.trim()
-		storedBuffers.Put(b)
-	}()
-	stored, c, err := t.readStored(h, limit, b)
+// readFresh returns the raw bytes of the block at h in memory of their own, with
+// the guard behind them. It looks into the window first.
+func (t *Reader) readFresh(h handle, limit uint32, w *window) ([]byte, error) {
+	if !w.holds(h) {
+		b := windows.Get().(*buffers)
+		defer func() {
+			b.trim()
+			windows.Put(b)
+		}()
+		w = &b.window
+	}
+	stored, c, err := t.readStored(h, limit, w)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +165,7 @@ func (t *Reader) openIndex() (*index, error) {
 	if x := t.index.Load(); x != nil {
 		return x, nil
 	}
-	raw, err := t.readFresh(h, maxIndex)
+	raw, err := t.readFresh(h, maxIndex, new(window))
 	if err != nil {
 		return nil, err
 	}
@@ -208,12 +188,8 @@ func (t *Reader) openFilter() (*filter, error) {
 	if f := t.filter.Load(); f != nil {
 		return f, nil
 	}
-	b := storedBuffers.Get().(*buffers)
-	defer func() {
-		b.trim()
-		storedBuffers.Put(b)
-	}()
-	raw, err := t.readBlock(h, maxFilter, b)
+	var b buffers
+	raw, err := t.readBlock(h, maxFilter, &b.window, &b.raw)
 	if err != nil {
 		return nil, err
 	}
@@ -228,20 +204,17 @@ func (t *Reader) openFilter() (*filter, error) {
 	return f, nil
 }
 
-// openCellBlock returns the cell block at h: from the cache, or read afresh for
-// the cache if fill is set, or else read into own and its buffers.
-func (t *Reader) openCellBlock(h handle, fill bool, own *cellBlock, b *buffers) (*cellBlock, error) {
-	if c, ok := cached[*cellBlock](t, h.offset); ok {
-		return c, nil
-	}
+// readCellBlock returns the cell block at h, which is not in the cache: read
+// afresh for the cache if fill is set, or else into own and its buffers.
+func (t *Reader) readCellBlock(h handle, fill bool, own *cellBlock, b *buffers) (*cellBlock, error) {
 	var raw []byte
 	var err error
 	fill = fill && t.cache != nil
 	if fill {
 		own = new(cellBlock)
-		raw, err = t.readFresh(h, maxCellBlock)
+		raw, err = t.readFresh(h, maxCellBlock, &b.window)
 	} else {
-		raw, err = t.readBlock(h, maxCellBlock, b)
+		raw, err = t.readBlock(h, maxCellBlock, &b.window, &b.raw)
 	}
 	if err != nil {
 		return nil, err
@@ -255,21 +228,20 @@ func (t *Reader) openCellBlock(h handle, fill bool, own *cellBlock, b *buffers) 
 	return own, nil
 }
 
-// openValueBlock returns the bytes of the value block at h, like openCellBlock.
-// A block above maxCachedValue, of one huge value, is not put into the cache.
-func (t *Reader) openValueBlock(h handle, fill bool, b *buffers) ([]byte, error) {
-	if v, ok := cached[valueBlock](t, h.offset); ok {
-		return v, nil
+// readValueBlock returns the bytes of the value block at h, which is not in the
+// cache: read afresh for the cache if fill is set, or else into the window and
+// raw, which is a buffer. A block above maxCachedValue, of one huge value, is not
+// put into the cache.
+func (t *Reader) readValueBlock(h handle, fill bool, w *window, raw *[]byte) (valueBlock, error) {
+	if !fill || t.cache == nil || h.length > maxCachedValue {
+		return t.readBlock(h, MaxValue, w, raw)
 	}
-	if !fill || t.cache == nil {
-		return t.readBlock(h, MaxValue, b)
-	}
-	raw, err := t.readFresh(h, MaxValue)
+	fresh, err := t.readFresh(h, MaxValue, w)
 	if err != nil {
 		return nil, err
 	}
-	if len(raw) <= maxCachedValue {
-		t.keep(h.offset, valueBlock(raw))
+	if len(fresh) <= maxCachedValue {
+		t.keep(h.offset, valueBlock(fresh))
 	}
-	return raw, nil
+	return fresh, nil
 }

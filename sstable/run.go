@@ -1,6 +1,7 @@
 package sstable
 
 import (
+	"math"
 	"slices"
 
 	"colonnade/cell"
@@ -14,58 +15,74 @@ import (
 const maxRun = 512
 
 // Cells appends the next run of the current row's cells to dst: at most maxRun,
-// and never across a block or a value block. It appends nothing only when the
-// row has no more. Columns and values are valid until the next Cells, NextRow or
-// SeekRow. Cells whose column is not wanted are left out, but count as scanned.
+// and never across a block, nor across two value blocks of a kind. It appends
+// nothing only when the row has no more. Columns and values are valid until the
+// next Cells, NextRow or SeekRow. Cells whose column is not wanted are left out,
+// but count as scanned.
 func (it *Iterator) Cells(dst []cell.Cell) []cell.Cell {
-	if !it.valid {
-		return dst
-	}
 	n := len(dst)
-	for {
+	for it.valid {
 		if it.next < it.end {
 			dst = it.run(dst)
-			if len(dst) > n || !it.valid {
-				return dst
+			if len(dst) > n {
+				break
 			}
-			continue
-		}
-		if it.row+1 < it.block.rows || !it.nextBlock() {
-			return dst
+		} else if it.row+1 < it.block.rows || !it.nextBlock() {
+			break
 		}
 	}
+	return dst
 }
 
 // run takes cells until there are maxRun, the row ends in the block, or another
 // value block is needed.
 func (it *Iterator) run(dst []cell.Cell) []cell.Cell {
-	if it.o.Columns == nil && len(it.block.valueBlocks) == 0 {
+	if it.o.Columns == nil && it.block.largeCount == 0 {
 		return it.runAll(dst)
 	}
 	return it.runSome(dst)
 }
 
-// runAll takes every cell of a block in which no values are kept apart.
+// runAll takes all cells, none of which has a large value.
 func (it *Iterator) runAll(dst []cell.Cell) []cell.Cell {
-	b := it.block
-	from := it.next
-	n := min(it.end-from, maxRun)
-	it.next += n
+	b, raw := it.block, it.block.raw
+	base, start := b.rowValue(it.row, it.first), b.valueStart(it.first, it.next)
+	values, limit := []byte(nil), math.MaxInt
+	if !it.o.KeysOnly {
+		if !it.small.has(base+start) && !it.small.load(it, base+start) {
+			return dst
+		}
+		values, limit = it.small.raw, it.small.to-base
+		base -= it.small.from // from here on: where the row's values begin in values
+	}
+	n := min(it.end-it.next, maxRun)
 	dst = slices.Grow(dst, n)
 	out := dst[len(dst) : len(dst)+n]
-	values, start := b.rowValuesFrom(it.row, it.first, from)
 	begin, columnBytes := start, 0
+	last, time, seq := -1, int64(0), uint64(0) // the stamp of the cell before
 	for k := range out {
-		i := from + k
-		id := b.columnIDs.int(i)
-		kind, stamp := b.kind(i, id), b.stamp(i)
+		i := it.next + k
 		end := b.valueEnd(i, start)
+		if end > limit {
+			n = k
+			break
+		}
+		id := b.columnIDs.int(raw, i)
+		kind, stamp := b.kind(i, id), b.stamp(i)
 		c := &out[k]
 		c.Column = b.column(id)
-		c.Value = values[start:end:end]
-		c.Time = int64(b.timeBase + b.times.at(stamp))
-		c.Seq = b.seqBase + b.seqs.at(stamp)
-		c.Kind = cell.Kind(kind >> kindShift & kindMask)
+		if values != nil {
+			c.Value = values[base+start : base+end : base+end]
+		} else {
+			c.Value = nil
+		}
+		if stamp != last {
+			time = int64(b.timeBase + b.times.at(raw, stamp))
+			seq = b.seqBase + b.seqs.at(raw, stamp)
+			last = stamp
+		}
+		c.Time, c.Seq = time, seq
+		c.Kind = cell.Kind(kind >> kindShift)
 		c.Type = cell.Type(kind & typeMask)
 		if c.Kind >= cell.DeleteColumn {
 			c.Time = cell.TombstoneTime
@@ -73,76 +90,107 @@ func (it *Iterator) runAll(dst []cell.Cell) []cell.Cell {
 		columnBytes += len(c.Column)
 		start = end
 	}
+	if n == 0 {
+		it.fail(it.r.corrupt(it.index.handle(it.entry).offset, errSmall))
+		return dst
+	}
+	it.next += n
 	it.count(n, columnBytes+start-begin)
 	return dst[:len(dst)+n]
 }
 
-// runSome takes the wanted cells, with values from value blocks.
+// runSome takes the cells that are wanted, with values of any size.
 func (it *Iterator) runSome(dst []cell.Cell) []cell.Cell {
 	b := it.block
-	from, room := it.next, maxRun
-	values, start := b.rowValuesFrom(it.row, it.first, from)
-	size := 0
-	separate, used := len(b.valueBlocks) > 0, false
-	i := from
+	base, start := b.rowValue(it.row, it.first), b.valueStart(it.first, it.next)
+	size, room := 0, maxRun
+	var used usedValues
+	i := it.next
 	for ; i < it.end && room > 0; i++ {
-		id := b.columnIDs.int(i)
+		id := b.columnID(i)
 		kind, end := b.kind(i, id), b.valueEnd(i, start)
-		value := values[start:end:end]
-		start = end
 		class := it.classOf(id)
-		size += int(class >> classShift)
-		if !separate || kind&kindSeparate == 0 {
-			size += len(value)
-		} else {
-			n, done := it.separate(&value, class, &used)
+		length := end - start
+		if class&classWanted != 0 {
+			value, n, done := it.value(i, kind, base+start, base+end, &used)
 			if done {
-				size -= int(class >> classShift) // not this one
 				break
 			}
-			size += n
+			dst = append(dst, b.cellAt(i, id, kind, value))
+			length = n
+			room--
+		} else if kind&kindLarge != 0 {
+			length = it.largeLength(i)
 		}
-		if class&classWanted == 0 {
-			continue
-		}
-		room--
-		dst = append(dst, b.cellAt(i, id, kind, value))
+		size += int(class>>classShift) + length
+		start = end
 	}
+	n := i - it.next
 	it.next = i
-	it.count(i-from, size)
+	it.count(n, size)
 	return dst
 }
 
-// separate replaces a reference by the value it stands for, if the cell is
-// wanted, and returns the length of the value. The run is done when the value is
-// in another block than those before it, or cannot be had; used says whether the
-// run has values of the block at hand.
-func (it *Iterator) separate(value *[]byte, class uint32, used *bool) (n int, done bool) {
-	v, ok := parseReference(*value, it.block.valueBlockCount())
-	if !ok {
-		it.fail(it.r.corrupt(it.index.handle(it.entry).offset, errReference))
-		return 0, true
+// usedValues says of which value blocks a run has used values. It must end before
+// it needs another one of the same kind.
+type usedValues struct {
+	small, large bool
+}
+
+// value returns the value of cell i, whose small value is from start to end, and
+// its length. The run is done if the value needs another value block, or cannot
+// be had.
+func (it *Iterator) value(i int, kind byte, start, end int, used *usedValues) (value []byte, n int, done bool) {
+	if kind&kindLarge != 0 {
+		return it.largeValue(i, used)
 	}
-	if class&classWanted == 0 || it.o.KeysOnly {
-		*value = nil
-		return int(v.length), false
+	if it.o.KeysOnly {
+		return nil, end - start, false
 	}
-	if *used && !it.values.holds(v) {
-		return 0, true
-	}
-	h := it.block.valueBlock(int(v.block))
-	if !it.values.holds(v) {
-		if err := it.values.load(it.r, h, v, it.o.Fill); err != nil {
-			it.fail(err)
-			return 0, true
+	s := &it.small
+	if start < s.from || end > s.to {
+		if used.small {
+			return nil, 0, true
+		}
+		if !s.load(it, start) {
+			return nil, 0, true
+		}
+		if end > s.to {
+			it.fail(it.r.corrupt(it.index.handle(it.entry).offset, errSmall))
+			return nil, 0, true
 		}
 	}
-	*used = true
-	if *value, ok = v.in(it.values.raw); !ok {
-		it.fail(it.r.corrupt(it.index.handle(it.entry).offset, errReference))
-		return 0, true
+	used.small = true
+	start, end = start-s.from, end-s.from
+	return s.raw[start:end:end], end - start, false
+}
+
+func (it *Iterator) largeValue(i int, used *usedValues) (value []byte, n int, done bool) {
+	v, ok := it.block.reference(i)
+	if ok && it.o.KeysOnly {
+		return nil, int(v.length), false
 	}
-	return int(v.length), false
+	if ok {
+		if used.large && !it.large.holds(v) || !it.large.load(it, v) {
+			return nil, 0, true
+		}
+		used.large = true
+		value, ok = v.in(it.large.raw)
+	}
+	if !ok {
+		it.fail(it.r.corrupt(it.index.handle(it.entry).offset, errReference))
+		return nil, 0, true
+	}
+	return value, len(value), false
+}
+
+// largeLength returns the length of the large value of cell i.
+func (it *Iterator) largeLength(i int) int {
+	v, ok := it.block.reference(i)
+	if !ok {
+		it.fail(it.r.corrupt(it.index.handle(it.entry).offset, errReference))
+	}
+	return int(v.length)
 }
 
 // skipCells counts the rest of the row's cells in the block.
@@ -151,22 +199,16 @@ func (it *Iterator) skipCells() {
 		return
 	}
 	b := it.block
-	n := it.end - it.next
-	values, start := b.rowValuesFrom(it.row, it.first, it.next)
-	size := len(values) - start
+	start := b.valueStart(it.first, it.next)
+	size := b.valueEnd(it.end-1, b.valueStart(it.first, it.end-1)) - start
 	for i := it.next; i < it.end; i++ {
-		id := b.columnIDs.int(i)
+		id := b.columnID(i)
 		size += b.columnLength(id)
-		if len(b.valueBlocks) > 0 && b.kind(i, id)&kindSeparate != 0 {
-			_, from := b.rowValuesFrom(it.row, it.first, i)
-			v, ok := parseReference(values[from:b.valueEnd(i, from)], b.valueBlockCount())
-			if !ok {
-				it.fail(it.r.corrupt(it.index.handle(it.entry).offset, errReference))
-				return
-			}
-			size += int(v.length) - referenceSize
+		if b.largeCount > 0 && b.kind(i, id)&kindLarge != 0 {
+			size += it.largeLength(i)
 		}
 	}
+	n := it.end - it.next
 	it.next = it.end
 	it.count(n, size)
 }
@@ -199,24 +241,4 @@ func (it *Iterator) classOf(id int) uint32 {
 		it.class[id] = uint32(len(column))<<classShift | class
 	}
 	return it.class[id]
-}
-
-// values holds the value block that an iterator read last.
-type values struct {
-	block   uint32 // its place in the list of the cell block
-	raw     []byte // nil: none
-	buffers buffers
-}
-
-func (s *values) clear() { s.raw = nil }
-
-// holds reports whether the block that v refers to is at hand.
-func (s *values) holds(v reference) bool {
-	return s.raw != nil && s.block == v.block
-}
-
-func (s *values) load(r *Reader, h handle, v reference, fill bool) (err error) {
-	s.raw, err = r.openValueBlock(h, fill, &s.buffers)
-	s.block = v.block
-	return err
 }

@@ -83,10 +83,16 @@ func newChecksums(id ID) checksums {
 
 // of returns the checksum of a block at offset; p holds the stored bytes and
 // the trailer up to the checksum.
+//
+// The eight bytes of the offset are taken one by one, because an array of them
+// would be allocated for crc32.Update.
 func (s checksums) of(offset uint64, p []byte) uint32 {
-	var b [8]byte
-	binary.LittleEndian.PutUint64(b[:], offset)
-	return crc32.Update(crc32.Update(s.seed, castagnoli, b[:]), castagnoli, p)
+	sum := ^s.seed
+	for range 8 {
+		sum = castagnoli[byte(sum)^byte(offset)] ^ sum>>8
+		offset >>= 8
+	}
+	return crc32.Update(^sum, castagnoli, p)
 }
 
 // appendTrailer completes the stored bytes of a block that begins at offset.

@@ -1,40 +1,66 @@
 package sstable
 
-import (
-	"encoding/binary"
-	"errors"
-)
+import "encoding/binary"
 
-// Values of separateFrom bytes and more are kept out of the cell block, in
-// value blocks, so that a read that does not return them does not read them
-// either. A value block is nothing but values, back to back:
+// A value block is nothing but values, back to back:
 //
 //	+---------+---------+-----+---------+
 //	| value 1 | value 2 | ... | value n |
 //	+---------+---------+-----+---------+
 //
-// A block takes values until it has the file's block size; a value above
-// loneFrom gets a block of its own, and is a whole block. The value blocks of a
-// cell block stand before it in the file, and the cell block lists their
-// handles. In place of the value, the cell block has a reference:
+// The values of a cell block stand apart from it, in value blocks before it,
+// unless they are so few that another block is not worth it. So a read that
+// needs no values, or those of one row, decompresses no others; and cell blocks
+// are small enough that most of them stay in the cache.
+//
+//	+-------------------------+---------------------------+------------+
+//	| large blocks, if any    | small blocks, if any      | cell block |
+//	+-------------------------+---------------------------+------------+
+//
+// Small values are cut into small blocks between rows, or between cells where a
+// row does not fit. The cell block lists the small blocks, in order:
+//
+//	+-----------+-------+
+//	| handle 12 | end 4 |   end: where its values end, among all small values
+//	+-----------+-------+
+//
+// A value of largeFrom bytes or more is large: it goes to a large block, so that
+// reads of other columns do not pass over it. A large block takes values until
+// it has the file's block size; a value above aloneFrom has a block of its own.
+// A large value is found by its reference:
 //
 //	+---------+---------+----------+
-//	| block 4 | start 4 | length 4 |  place in the list, bytes in the raw block
+//	| block 4 | start 4 | length 4 |  place among the large blocks, bytes in it
 //	+---------+---------+----------+
 
+// Constants that are part of the format.
 const (
-	// separateFrom is the shortest value that is kept apart: a reference costs
-	// it about one percent. It is the Writer's choice, not part of the format.
-	separateFrom = 1 << 10
-	// loneFrom is the longest value that shares a block.
-	loneFrom = 64 << 10
-
-	referenceSize = 12 // part of the format
+	smallEntrySize = handleSize + 4
+	referenceSize  = 12
 )
 
-var errReference = errors.New("cell block: reference to a value outside its value block")
+// Choices of the Writer, not part of the format.
+const (
+	// largeFrom is the shortest large value: what it takes beside its bytes is
+	// little more than a hundredth.
+	largeFrom = 1 << 10
+	// aloneFrom is the longest value that shares a block.
+	aloneFrom = 64 << 10
+	// fewValues is the most bytes of small values that stay in a cell block.
+	fewValues = 4 << 10
+)
 
-// A reference is what stands in the place of a value that is kept apart.
+// smallBlockSize is the size of small blocks before compression, in a file whose
+// blocks have blockSize. It decides how much is decompressed to read one row.
+// Short blocks cost zstd a lot of speed and size, and the others hardly any.
+func smallBlockSize(c Compression, blockSize int) int {
+	if c == Zstd {
+		return blockSize
+	}
+	return min(fewValues, blockSize)
+}
+
+// A reference is where a large value is.
 type reference struct {
 	block, start, length uint32
 }
@@ -45,14 +71,9 @@ func (v reference) append(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint32(dst, v.length)
 }
 
-// parseReference reads a reference and checks it against the number of value
-// blocks of its cell block.
-func parseReference(p []byte, blocks int) (v reference, ok bool) {
-	if len(p) != referenceSize {
-		return v, false
-	}
-	v = reference{binary.LittleEndian.Uint32(p), binary.LittleEndian.Uint32(p[4:]), binary.LittleEndian.Uint32(p[8:])}
-	return v, int64(v.block) < int64(blocks)
+// parseReference reads a reference from the first referenceSize bytes of p.
+func parseReference(p []byte) reference {
+	return reference{binary.LittleEndian.Uint32(p), binary.LittleEndian.Uint32(p[4:]), binary.LittleEndian.Uint32(p[8:])}
 }
 
 // in returns the value out of the raw bytes of its block.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"colonnade/cell"
@@ -14,9 +13,10 @@ import (
 
 // Verify reads the whole file and checks all that it promises: every block and
 // its checksum, that the blocks stand side by side, that the cells are valid and
-// in strictly ascending order, that the index bounds the blocks, that the filter
-// has every row, and that the properties say what is there. With a checksum
-// other than 0, which must be the one of Finish, it checks that as well.
+// in strictly ascending order, that every byte of the value blocks belongs to one
+// cell, that the index bounds the blocks, that the filter has every row, and that
+// the properties say what is there. With a checksum other than 0, which must be
+// the one of Finish, it checks that as well.
 //
 // It reads one block at a time and goes past the cache, so an io.ReaderAt that
 // waits or fails can slow it down or end it.
@@ -61,30 +61,36 @@ type verifier struct {
 	t      *Reader
 	index  index
 	filter filter
+
 	at     uint64 // where the next block has to begin
+	block  cellBlock
+	offset uint64 // of the block
+	buffer buffers
+
+	small, large       valueBlock // at hand
+	smallBlock         int        // which small block comes next
+	smallFrom, smallTo int        // what the small block at hand holds
+	largeBlock         int        // which large block comes next
+	largeTo            int        // the end of the last value in the one at hand
+	smallBuffer        buffers
+	largeBuffer        buffers
 
 	info   Info // as found so far
 	row    []byte
 	last   cell.Cell
 	column []byte // of last
-
-	block         cellBlock
-	buffers       buffers
-	values        values
-	start         int    // in the value block: where the next value has to begin
-	nextReference uint32 // the value block that comes next
 }
 
 func newVerifier(t *Reader) (*verifier, error) {
-	v := &verifier{t: t, info: Info{MinSeq: math.MaxUint64, MinTime: math.MaxInt64}}
-	raw, err := t.readFresh(t.footer.index, maxIndex)
+	v := &verifier{t: t, info: noCells()}
+	raw, err := t.readFresh(t.footer.index, maxIndex, new(window))
 	if err != nil {
 		return nil, err
 	}
 	if err := v.index.parse(raw, t.footer.filter.offset); err != nil {
 		return nil, t.corrupt(t.footer.index.offset, err)
 	}
-	if raw, err = t.readFresh(t.footer.filter, maxFilter); err != nil {
+	if raw, err = t.readFresh(t.footer.filter, maxFilter, new(window)); err != nil {
 		return nil, err
 	}
 	if err := v.filter.parse(raw); err != nil {
@@ -93,54 +99,65 @@ func newVerifier(t *Reader) (*verifier, error) {
 	return v, nil
 }
 
-// verifyBlock checks the cell block of an index entry and its value blocks.
+// corrupt reports damage of the block at hand.
+func (v *verifier) corrupt(format string, args ...any) error {
+	return v.t.corrupt(v.offset, fmt.Errorf(format, args...))
+}
+
+// verifyBlock checks the cell block of an index entry, and its value blocks.
 func (v *verifier) verifyBlock(entry int) error {
 	h := v.index.handle(entry)
-	corrupt := func(err error) error { return v.t.corrupt(h.offset, err) }
-	raw, err := v.t.readBlock(h, maxCellBlock, &v.buffers)
+	v.offset = h.offset
+	raw, err := v.t.readBlock(h, maxCellBlock, &v.buffer.window, &v.buffer.raw)
 	if err != nil {
 		return err
 	}
 	b := &v.block
 	if err := b.parse(raw); err != nil {
-		return corrupt(err)
+		return v.t.corrupt(h.offset, err)
 	}
-	for i := range b.valueBlockCount() {
-		if b.valueBlock(i).offset != v.at {
-			return corrupt(errors.New("a value block does not follow the block before"))
+	if err := v.verifyPlace(entry, h); err != nil {
+		return err
+	}
+	for id := 1; id < b.columns; id++ {
+		if bytes.Compare(b.column(id-1), b.column(id)) >= 0 {
+			return v.corrupt("cell block: columns of the dictionary out of order")
 		}
-		v.at = b.valueBlock(i).end()
-	}
-	if h.offset != v.at {
-		return corrupt(errors.New("does not follow the block before"))
-	}
-	v.at = h.end()
-	if err := v.verifyDictionary(); err != nil {
-		return corrupt(err)
 	}
 	if err := v.verifyBound(entry); err != nil {
-		return corrupt(err)
+		return err
 	}
-	v.nextReference = 0
+	v.resetValues()
 	for r := range b.rows {
-		if err := v.verifyRow(h, r); err != nil {
+		if err := v.verifyRow(r); err != nil {
 			return err
 		}
 	}
-	if err := v.endValues(); err != nil || int(v.nextReference) != b.valueBlockCount() {
-		return corrupt(errors.New("value blocks are not referred to as a whole"))
-	}
 	v.info.CellBlocks++
-	v.info.ValueBlocks += uint64(b.valueBlockCount())
-	return nil
+	v.info.ValueBlocks += uint64(b.smallBlocks + b.largeBlocks)
+	return v.endValues()
 }
 
-// verifyDictionary checks that the columns ascend, which searches rely on.
-func (v *verifier) verifyDictionary() error {
-	for id := 1; id < v.block.columns; id++ {
-		if bytes.Compare(v.block.column(id-1), v.block.column(id)) >= 0 {
-			return errors.New("columns of the dictionary out of order")
-		}
+// verifyPlace checks that the block at h and its value blocks follow what was
+// before, large blocks first.
+func (v *verifier) verifyPlace(entry int, h handle) error {
+	b := &v.block
+	next := func(h handle) bool {
+		ok := h.offset == v.at && h.within(v.t.footer.filter.offset)
+		v.at = h.end()
+		return ok
+	}
+	ok := true
+	for k := range b.largeBlocks {
+		ok = ok && next(b.large(k))
+	}
+	ok = ok && v.at == v.index.from(entry)
+	for k := range b.smallBlocks {
+		small, _, _ := b.small(k)
+		ok = ok && next(small)
+	}
+	if !ok || !next(h) {
+		return v.corrupt("cell block: it and its value blocks do not stand side by side")
 	}
 	return nil
 }
@@ -150,19 +167,23 @@ func (v *verifier) verifyDictionary() error {
 func (v *verifier) verifyBound(entry int) error {
 	x, b := &v.index, &v.block
 	r := x.rowOf(entry)
-	row := x.appendRow(nil, r)
-	bound := x.cellOf(r, entry)
-	first, firstRow := b.cellOf(0, 0), b.appendRow(nil, 0)
-	if v.info.Cells > 0 && comparePlace(v.row, &v.last, row, &bound) >= 0 {
-		return errors.New("its bound in the index is not above the block before")
-	}
-	if comparePlace(row, &bound, firstRow, &first) > 0 {
-		return errors.New("its bound in the index is above its first cell")
-	}
-	if continues := bytes.Equal(firstRow, v.row); continues == x.isHead(entry) {
-		return errors.New("its bound in the index does not say whether it continues a row")
+	row, firstRow := x.appendRow(nil, r), b.appendRow(nil, 0)
+	bound, first := x.keyAt(entry), b.keyAt(0)
+	switch {
+	case v.info.Cells > 0 && comparePlace(v.row, &v.last, row, &bound) >= 0:
+		return v.corrupt("index: bound of the block is not above the block before")
+	case comparePlace(row, &bound, firstRow, &first) > 0:
+		return v.corrupt("index: bound of the block is above its first cell")
+	case bytes.Equal(firstRow, v.row) == x.isHead(entry):
+		return v.corrupt("index: bound of the block does not say whether it continues a row")
 	}
 	return nil
+}
+
+// keyAt returns cell i without its value.
+func (b *cellBlock) keyAt(i int) cell.Cell {
+	id := b.columnID(i)
+	return b.cellAt(i, id, b.kind(i, id), nil)
 }
 
 // comparePlace orders cells by row and key.
@@ -173,104 +194,6 @@ func comparePlace(row1 []byte, c1 *cell.Cell, row2 []byte, c2 *cell.Cell) int {
 	return c1.Compare(c2)
 }
 
-// verifyRow checks the cells of row r of the block at h.
-func (v *verifier) verifyRow(h handle, r int) error {
-	b := &v.block
-	row := b.appendRow(nil, r)
-	first, end := b.rowStarts.int(r), b.rowStarts.int(r+1)
-	if !bytes.Equal(row, v.row) {
-		v.info.Rows++
-		if !v.filter.mayContain(row) {
-			return v.t.corrupt(v.t.footer.filter.offset, fmt.Errorf("filter: row %q is missing", row))
-		}
-	}
-	for i := first; i < end; i++ {
-		c := b.cellOf(r, i)
-		if b.kind(i, b.columnIDs.int(i))&kindSeparate != 0 {
-			if err := v.resolve(h, &c); err != nil {
-				return err
-			}
-		}
-		if err := v.verifyCell(row, &c); err != nil {
-			return v.t.corrupt(h.offset, err)
-		}
-	}
-	return nil
-}
-
-// verifyCell checks one cell and its place after the one before, and counts it.
-func (v *verifier) verifyCell(row []byte, c *cell.Cell) error {
-	if v.info.Cells > 0 && comparePlace(v.row, &v.last, row, c) >= 0 {
-		return fmt.Errorf("cells out of order: row %q column %q after row %q column %q", row, c.Column, v.row, v.last.Column)
-	}
-	if err := c.Check(); err != nil {
-		return fmt.Errorf("row %q: %w", row, err)
-	}
-	p := &v.info
-	p.Cells++
-	p.Kinds[c.Kind]++
-	p.RawBytes += uint64(c.RawSize(row))
-	p.MinSeq, p.MaxSeq = min(p.MinSeq, c.Seq), max(p.MaxSeq, c.Seq)
-	if c.Kind == cell.Set {
-		p.MinTime, p.MaxTime = min(p.MinTime, c.Time), max(p.MaxTime, c.Time)
-	}
-	if family, _ := cell.SplitColumn(c.Column); len(family) > 0 {
-		if at, found := slices.BinarySearch(p.Families, string(family)); !found {
-			p.Families = slices.Insert(p.Families, at, string(family))
-		}
-	}
-	if p.Smallest == nil {
-		p.Smallest = bytes.Clone(row)
-	}
-	v.row = append(v.row[:0], row...)
-	v.column = append(v.column[:0], c.Column...)
-	v.last = *c
-	v.last.Column, v.last.Value = v.column, nil
-	return nil
-}
-
-// resolve replaces the reference of a cell by its value. References must go
-// through the value blocks from the first byte to the last.
-func (v *verifier) resolve(h handle, c *cell.Cell) error {
-	ref, ok := parseReference(c.Value, v.block.valueBlockCount())
-	if !ok {
-		return v.t.corrupt(h.offset, errReference)
-	}
-	if !v.values.holds(ref) {
-		if err := v.endValues(); err != nil || ref.block != v.nextReference {
-			return v.t.corrupt(h.offset, errReference)
-		}
-		if err := v.loadValues(v.block.valueBlock(int(ref.block)), ref); err != nil {
-			return err
-		}
-	}
-	c.Value, ok = ref.in(v.values.raw)
-	if !ok || int(ref.start) != v.start {
-		return v.t.corrupt(h.offset, errReference)
-	}
-	v.start += int(ref.length)
-	return nil
-}
-
-// loadValues reads the value block at h itself, past the cache.
-func (v *verifier) loadValues(h handle, ref reference) (err error) {
-	v.values.raw, err = v.t.readBlock(h, MaxValue, &v.values.buffers)
-	v.values.block = ref.block
-	v.nextReference = ref.block + 1
-	v.start = 0
-	return err
-}
-
-// endValues checks that the value block at hand has been referred to as a whole,
-// and lets it go.
-func (v *verifier) endValues() error {
-	if v.values.raw != nil && v.start != len(v.values.raw) {
-		return errReference
-	}
-	v.values.clear()
-	return nil
-}
-
 // finish compares what was found with the properties.
 func (v *verifier) finish() error {
 	t := v.t
@@ -278,10 +201,7 @@ func (v *verifier) finish() error {
 		return t.corrupt(v.at, errors.New("bytes between the last block and the filter"))
 	}
 	found, stated := &v.info, t.info
-	found.Largest = v.row
-	if found.Kinds[cell.Set] == 0 {
-		found.MinTime = 0
-	}
+	found.end(v.row)
 	found.Compression, found.BlockSize, found.FilterBits = stated.Compression, stated.BlockSize, stated.FilterBits
 	if found.numbers() != stated.numbers() || !slices.Equal(found.Families, stated.Families) ||
 		!bytes.Equal(found.Smallest, stated.Smallest) || !bytes.Equal(found.Largest, stated.Largest) {

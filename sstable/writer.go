@@ -2,10 +2,10 @@ package sstable
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 
 	"colonnade/cell"
@@ -39,33 +39,30 @@ type WriterOptions struct {
 }
 
 // A Writer writes one file. It is not safe for concurrent use. It holds one
-// block of cells, one of values, the index and eight bytes for each row.
+// cell block with its small values, one large block, the index and eight bytes
+// for each row.
 //
-// Each block is written with one Write. After an error the Writer is of no more
-// use, and neither is what it wrote.
+// The file is written in pieces of about 128 KiB. After an error the Writer is of
+// no more use, and neither is what it wrote.
 type Writer struct {
-	w   io.Writer
 	o   WriterOptions
-	sum checksums
+	out output
 	err error
-
-	offset uint64 // bytes written
-	digest xxhash.Digest
 
 	block     cellBuilder
 	bound     bound  // of the block
-	values    []byte // of the value block being filled
+	large     []byte // the large block being filled
 	index     cellBuilder
 	indexRow  []byte
 	rowHashes []uint64
 	info      Info
-	rawBlocks uint64 // bytes of the blocks written, before compression
 
 	row    []byte    // of the last cell
 	last   cell.Cell // the last cell, without its value; its column is a copy
-	family int       // of info.Families: that of the last column, or -1
+	family int       // of info.Families: that of the last column
 
-	raw, stored []byte // buffers
+	raw  []byte // buffers
+	cuts []int
 }
 
 // A bound is the key of an index entry while its block is filled.
@@ -84,14 +81,12 @@ func NewWriter(w io.Writer, o WriterOptions) *Writer {
 	if o.FilterBits <= 0 {
 		o.FilterBits = defaultFilterBits
 	}
-	t := &Writer{w: w, o: o, sum: newChecksums(o.ID)}
-	t.digest.Reset()
+	t := &Writer{o: o, out: output{w: w, sum: newChecksums(o.ID)}}
+	t.out.digest.Reset()
 	t.block.reset()
 	t.index.reset()
-	t.info = Info{
-		MinSeq: math.MaxUint64, MinTime: math.MaxInt64,
-		Compression: o.Compression, BlockSize: o.BlockSize, FilterBits: o.FilterBits,
-	}
+	t.info = noCells()
+	t.info.Compression, t.info.BlockSize, t.info.FilterBits = o.Compression, o.BlockSize, o.FilterBits
 	if o.Compression > Zstd {
 		t.err = fmt.Errorf("sstable: unknown %v", o.Compression)
 	}
@@ -125,12 +120,12 @@ func (t *Writer) Add(row []byte, c *cell.Cell) error {
 		t.rowHashes = append(t.rowHashes, xxhash.Sum64(row))
 		t.info.Rows++
 	}
-	t.count(row, c)
-	if len(c.Value) < separateFrom {
-		t.block.addCell(c, c.Value, false)
+	t.note(row, c)
+	if len(c.Value) < largeFrom {
+		t.block.addCell(c)
 		return nil
 	}
-	t.err = t.addSeparate(c)
+	t.err = t.addLarge(c)
 	return t.err
 }
 
@@ -154,19 +149,9 @@ func (t *Writer) check(row []byte, c *cell.Cell) (newRow bool, err error) {
 	return r < 0, nil
 }
 
-// count takes a cell into the properties.
-func (t *Writer) count(row []byte, c *cell.Cell) {
-	p := &t.info
-	p.Cells++
-	p.Kinds[c.Kind]++
-	p.RawBytes += uint64(c.RawSize(row))
-	p.MinSeq, p.MaxSeq = min(p.MinSeq, c.Seq), max(p.MaxSeq, c.Seq)
-	if c.Kind == cell.Set {
-		p.MinTime, p.MaxTime = min(p.MinTime, c.Time), max(p.MaxTime, c.Time)
-	}
-	if p.Smallest == nil {
-		p.Smallest = bytes.Clone(row)
-	}
+// note takes a cell into the properties, and as the last one.
+func (t *Writer) note(row []byte, c *cell.Cell) {
+	t.info.count(row, c)
 	if !bytes.Equal(t.last.Column, c.Column) {
 		t.addFamily(c.Column)
 	}
@@ -188,19 +173,28 @@ func (t *Writer) addFamily(column []byte) {
 	t.family = at
 }
 
-// full reports whether the block has to end before the next cell. At the end of
-// a row that is when another row like those in it would not fit, so that most
-// rows lie in one block; inside a row, when it is half as large again.
+// full reports whether the block has to end before the next cell: when it has
+// the size of a block, or without its values half of that, because all of it is
+// decompressed to read one row. It ends with a row if it can, before another row
+// like those in it would be too much, so that most rows lie in one block; inside
+// a row only when it is half as large again.
 func (t *Writer) full(newRow bool) bool {
 	b := &t.block
 	if b.cells() == 0 {
 		return false
 	}
-	if newRow {
-		n := b.size()
-		return n+n/len(b.rowEnds) > t.o.BlockSize
+	limit, more := t.o.BlockSize, 0
+	if !newRow {
+		limit += limit / 2
+		if b.roughSize() < limit/2 {
+			return false
+		}
 	}
-	return b.roughSize() > t.o.BlockSize && b.size() > t.o.BlockSize+t.o.BlockSize/2
+	n := b.size()
+	if newRow {
+		more = n / len(b.rowEnds)
+	}
+	return n+more > limit || n-len(b.values) > limit/2
 }
 
 // setBound notes the lower bound of the block that begins with this cell.
@@ -215,100 +209,101 @@ func (t *Writer) setBound(row []byte, c *cell.Cell, newRow bool) {
 	b.cell.Column, b.cell.Value = b.column, nil
 }
 
-// addSeparate adds a cell whose value is kept apart.
-func (t *Writer) addSeparate(c *cell.Cell) error {
-	if len(t.values) > 0 && (len(t.values)+len(c.Value) > t.o.BlockSize || len(c.Value) > loneFrom) {
-		if err := t.finishValues(); err != nil {
+// addLarge adds a cell with a large value.
+func (t *Writer) addLarge(c *cell.Cell) error {
+	if len(t.large) > 0 && (len(t.large)+len(c.Value) > t.o.BlockSize || len(c.Value) > aloneFrom) {
+		if err := t.finishLarge(); err != nil {
 			return err
 		}
 	}
-	v := reference{uint32(len(t.block.valueBlocks)), uint32(len(t.values)), uint32(len(c.Value))}
-	t.values = append(t.values, c.Value...)
-	var b [referenceSize]byte
-	t.block.addCell(c, v.append(b[:0]), true)
-	if len(t.values) >= t.o.BlockSize {
-		return t.finishValues()
+	block := len(t.block.largeBlocks)
+	t.block.addLarge(c, reference{uint32(block), uint32(len(t.large)), uint32(len(c.Value))})
+	t.large = append(t.large, c.Value...)
+	if len(t.large) >= t.o.BlockSize {
+		return t.finishLarge()
 	}
 	return nil
 }
 
-// finishValues writes the value block that is being filled.
-func (t *Writer) finishValues() error {
-	h, err := t.writeBlock(t.values, t.o.Compression)
+// finishLarge writes the large block that is being filled.
+func (t *Writer) finishLarge() error {
+	h, err := t.out.block(t.large, t.o.Compression)
 	if err != nil {
 		return err
 	}
-	t.block.valueBlocks = append(t.block.valueBlocks, h)
+	t.block.largeBlocks = append(t.block.largeBlocks, h)
 	t.info.ValueBlocks++
-	t.values = t.values[:0]
-	if cap(t.values) > 2*maxBlockSize {
-		t.values = nil
+	t.large = t.large[:0]
+	if cap(t.large) > keepBuffer {
+		t.large = nil
+	}
+	return nil
+}
+
+// finishSmall writes the small blocks of the cell block that is being filled,
+// unless its values are few.
+func (t *Writer) finishSmall() error {
+	b := &t.block
+	if len(b.values) <= min(fewValues, t.o.BlockSize) {
+		return nil
+	}
+	t.cuts = b.cutValues(smallBlockSize(t.o.Compression, t.o.BlockSize), t.cuts[:0])
+	from := 0
+	for _, end := range t.cuts {
+		h, err := t.out.block(b.values[from:end], t.o.Compression)
+		if err != nil {
+			return err
+		}
+		b.smallBlocks = append(b.smallBlocks, smallBlock{h, end})
+		t.info.ValueBlocks++
+		from = end
 	}
 	return nil
 }
 
 // finishBlock writes the cell block that is being filled, after its values.
 func (t *Writer) finishBlock() error {
-	if len(t.values) > 0 {
-		if err := t.finishValues(); err != nil {
+	if len(t.large) > 0 {
+		if err := t.finishLarge(); err != nil {
 			return err
 		}
 	}
+	from := t.out.offset
+	if err := t.finishSmall(); err != nil {
+		return err
+	}
+	small := t.out.offset - from
 	t.raw = t.block.finish(t.raw[:0])
-	h, err := t.writeBlock(t.raw, t.o.Compression)
+	h, err := t.out.block(t.raw, t.o.Compression)
 	if err != nil {
 		return err
 	}
 	t.info.CellBlocks++
-	t.addIndex(h)
+	t.addIndex(h, uint32(small))
 	t.block.reset()
 	return nil
 }
 
-func (t *Writer) addIndex(h handle) {
+// addIndex adds the entry of a block whose small blocks take this many bytes.
+func (t *Writer) addIndex(h handle, small uint32) {
 	if t.index.cells() == 0 || !bytes.Equal(t.indexRow, t.bound.row) {
 		t.indexRow = append(t.indexRow[:0], t.bound.row...)
 		t.index.addRow(t.indexRow)
 	}
-	var b [handleSize]byte
-	t.index.addCell(&t.bound.cell, h.append(b[:0]), false)
-}
-
-// writeBlock compresses and writes a block in its envelope.
-func (t *Writer) writeBlock(raw []byte, c Compression) (handle, error) {
-	t.stored, c = compress(c, t.stored, raw)
-	h := handle{t.offset, uint32(len(t.stored))}
-	t.stored = t.sum.appendTrailer(t.stored, t.offset, c, len(raw))
-	t.rawBlocks += uint64(len(raw))
-	err := t.write(t.stored)
-	if cap(t.stored) > 4*maxBlockSize {
-		t.stored = nil
-	}
-	return h, err
-}
-
-func (t *Writer) write(p []byte) error {
-	n, err := t.w.Write(p)
-	if err == nil && n < len(p) {
-		err = io.ErrShortWrite
-	}
-	if err != nil {
-		return fmt.Errorf("write sstable %d: %w", t.o.ID.Number, err)
-	}
-	t.offset += uint64(len(p))
-	t.digest.Write(p)
-	return nil
+	c := t.bound.cell
+	c.Value = binary.LittleEndian.AppendUint32(h.append(nil), small)
+	t.index.addCell(&c)
 }
 
 // Size is how long the file would be, about, if it were finished now. The
 // blocks that are being filled count as if they compressed like those before.
 func (t *Writer) Size() int64 {
-	pending := uint64(t.block.roughSize() + len(t.values))
-	if t.rawBlocks > 0 {
-		pending = uint64(float64(pending) * min(float64(t.offset)/float64(t.rawBlocks), 1))
+	pending := uint64(t.block.roughSize() + len(t.large))
+	if t.out.raw > 0 {
+		pending = uint64(float64(pending) * min(float64(t.out.offset)/float64(t.out.raw), 1))
 	}
 	filter := uint64(len(t.rowHashes)*t.o.FilterBits/8 + lineSize)
-	return int64(t.offset + pending + uint64(t.index.roughSize()) + filter + 8*propertyNumbers + footerSize)
+	return int64(t.out.offset + pending + uint64(t.index.roughSize()) + filter + 8*propertyNumbers + footerSize)
 }
 
 // Finish writes what is left: the last blocks, filter, index, properties and
@@ -333,20 +328,16 @@ func (t *Writer) finish() error {
 		return err
 	}
 	p := &t.info
-	p.Largest = bytes.Clone(t.row)
-	p.Tombstones = p.Cells - p.Kinds[cell.Set]
-	if p.Kinds[cell.Set] == 0 {
-		p.MinTime = 0
-	}
+	p.end(t.row)
 	f := footer{id: t.o.ID}
 	if err := t.finishTail(&f); err != nil {
 		return err
 	}
-	f.size = t.offset + footerSize
-	if err := t.write(f.append(t.raw[:0])); err != nil {
+	f.size = t.out.offset + footerSize
+	if err := t.out.end(f.append(t.raw[:0])); err != nil {
 		return err
 	}
-	p.Size, p.Checksum = int64(t.offset), t.digest.Sum64()
+	p.Size, p.Checksum = int64(t.out.offset), t.out.digest.Sum64()
 	return nil
 }
 
@@ -357,17 +348,17 @@ func (t *Writer) finishTail(f *footer) (err error) {
 		rows.add(h)
 	}
 	t.raw = rows.append(t.raw[:0])
-	if f.filter, err = t.writeBlock(t.raw, None); err != nil {
+	if f.filter, err = t.out.block(t.raw, None); err != nil {
 		return err
 	}
 	t.raw = t.index.finish(t.raw[:0])
 	if len(t.raw) > maxIndex {
 		return fmt.Errorf("sstable: %d blocks are too many for one file", t.info.CellBlocks)
 	}
-	if f.index, err = t.writeBlock(t.raw, t.o.Compression); err != nil {
+	if f.index, err = t.out.block(t.raw, t.o.Compression); err != nil {
 		return err
 	}
 	t.raw = t.info.append(t.raw[:0])
-	f.properties, err = t.writeBlock(t.raw, None)
+	f.properties, err = t.out.block(t.raw, None)
 	return err
 }

@@ -1,0 +1,424 @@
+package sstable
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"colonnade/cell"
+)
+
+// smallFile has everything that a file can have, in as few bytes as possible:
+// wide rows over blocks, tombstones, small and large value blocks.
+func smallFile(t testing.TB, id ID, c Compression) (file []byte, info Info, list []entry) {
+	g := newGenerator(4)
+	for i := range 30 {
+		row := fmt.Appendf(nil, "row%02d", i/3)
+		e := g.entry(row, 2, 3)
+		e.Value = e.Value[:min(len(e.Value), 300)]
+		list = append(list, e)
+	}
+	for i := range 30 {
+		e := entry{[]byte("row05"), cell.Cell{Column: fmt.Appendf(nil, "f\x00%d", i), Time: int64(i), Seq: 5, Type: cell.Bytes}}
+		e.Value = bytes.Repeat([]byte{byte(i)}, i*2)
+		list = append(list, e)
+	}
+	large := bytes.Repeat([]byte("large"), largeFrom/5+10)
+	list = append(list,
+		entry{[]byte("row03"), cell.Cell{Column: []byte("f\x00large"), Value: large, Time: 5, Seq: 5, Type: cell.String}},
+		entry{[]byte("row04"), cell.Cell{Column: []byte("f\x00large"), Value: bytes.ToUpper(large), Time: 5, Seq: 5, Type: cell.String}})
+	list = sortEntries(list)
+	file, info = build(t, list, WriterOptions{ID: id, Compression: c, BlockSize: 400, FilterBits: 4})
+	if info.CellBlocks < 4 || info.ValueBlocks < 4 {
+		t.Fatalf("the file is too simple: %d cell blocks, %d value blocks", info.CellBlocks, info.ValueBlocks)
+	}
+	return file, info, list
+}
+
+// outcome is what came of reading a damaged file.
+type outcome struct {
+	opened bool
+	verify error
+	err    error // of a read
+	wrong  string
+}
+
+// readAll opens a file and reads it in every way, and compares what it gets with
+// the list.
+func readAll(file []byte, id ID, cache Cache, list []entry) (o outcome) {
+	r, err := Open(bytes.NewReader(file), int64(len(file)), id, cache)
+	if err != nil {
+		o.err, o.verify = err, err
+		return o
+	}
+	o.opened = true
+	o.verify = r.Verify(0)
+	note := func(err error) {
+		if err != nil && o.err == nil {
+			o.err = err
+		}
+	}
+	read := func(what string, opts ReadOptions, seek []byte, want []entry) {
+		it := r.NewIterator(opts)
+		defer it.Close()
+		got := collect(it, seek, 1<<30)
+		note(it.Err())
+		same := len(got) == len(want)
+		for i := range min(len(got), len(want)) {
+			if opts.KeysOnly {
+				got[i].Value, want[i].Value = nil, nil
+			}
+			same = same && equalEntries(got[i], want[i])
+		}
+		if it.Err() == nil && !same {
+			o.wrong = what
+		}
+	}
+	read("scan", ReadOptions{}, nil, list)
+	read("scan and fill", ReadOptions{Fill: true}, nil, list)
+	read("keys", ReadOptions{KeysOnly: true}, nil, slices.Clone(list))
+	columns := cell.NewColumns(cell.FamilyRange([]byte("f")))
+	read("columns", ReadOptions{Columns: columns}, nil, slices.DeleteFunc(slices.Clone(list), func(e entry) bool {
+		return !columns.Wants(e.Column)
+	}))
+	for i, e := range list {
+		if i%7 == 0 {
+			from := slices.IndexFunc(list, func(f entry) bool { return bytes.Equal(e.row, f.row) })
+			read("seek", ReadOptions{}, e.row, list[from:])
+		}
+		ok, err := r.MayContain(e.row)
+		note(err)
+		if err == nil && !ok {
+			o.wrong = "filter"
+		}
+	}
+	return o
+}
+
+// checkDamaged fails the test unless the damage was reported: by Verify in any
+// case, and by reads unless they got all the right answers.
+func checkDamaged(t *testing.T, what string, o outcome) {
+	t.Helper()
+	var corrupt *CorruptError
+	var version *VersionError
+	if o.verify == nil {
+		t.Errorf("%s: Verify found nothing", what)
+	} else if !errors.As(o.verify, &corrupt) && !errors.As(o.verify, &version) {
+		t.Errorf("%s: Verify: %v", what, o.verify)
+	}
+	if o.err != nil && !errors.As(o.err, &corrupt) && !errors.As(o.err, &version) {
+		t.Errorf("%s: read: %v", what, o.err)
+	}
+	if o.wrong != "" {
+		t.Errorf("%s: wrong answer without an error: %s", what, o.wrong)
+	}
+}
+
+func TestBitFlips(t *testing.T) {
+	for c := None; c <= Zstd; c++ {
+		file, _, list := smallFile(t, testID, c)
+		if o := readAll(file, testID, nil, list); o != (outcome{opened: true}) {
+			t.Fatalf("%v: the file as written: %+v", c, o)
+		}
+		for i := range file {
+			file[i] ^= 1 << (i % 8)
+			checkDamaged(t, fmt.Sprintf("%v: byte %d of %d", c, i, len(file)), readAll(file, testID, testCache{}, list))
+			file[i] ^= 1 << (i % 8)
+		}
+	}
+}
+
+func TestTruncation(t *testing.T) {
+	file, _, list := smallFile(t, testID, S2)
+	for n := range file {
+		o := readAll(file[:n], testID, nil, list)
+		checkDamaged(t, fmt.Sprintf("first %d bytes", n), o)
+		if o.opened {
+			t.Errorf("first %d bytes: opened", n)
+		}
+	}
+	if o := readAll(append(file, 0), testID, nil, list); o.opened {
+		t.Error("a byte too many: opened")
+	}
+}
+
+func TestDamagedSectors(t *testing.T) {
+	file, _, list := smallFile(t, testID, None)
+	const sector = 512
+	for at := 0; at < len(file); at += sector / 2 {
+		end := min(at+sector, len(file))
+		for name, damage := range map[string]func(p []byte){
+			"zeros": func(p []byte) { clear(p) },
+			"ones":  func(p []byte) { copy(p, bytes.Repeat([]byte{0xff}, len(p))) },
+			"another": func(p []byte) {
+				other := (at + 2*sector) % (len(file) - sector)
+				copy(p, file[other:])
+			},
+		} {
+			broken := bytes.Clone(file)
+			damage(broken[at:end])
+			if bytes.Equal(broken, file) {
+				continue
+			}
+			checkDamaged(t, fmt.Sprintf("%s at %d", name, at), readAll(broken, testID, nil, list))
+		}
+	}
+}
+
+// blocksOf returns all blocks of a file, in the order in which they stand.
+func blocksOf(t testing.TB, file []byte, id ID) (list []handle) {
+	r := open(t, file, id, nil)
+	x, err := r.openIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e := range x.cells {
+		raw, err := r.readFresh(x.handle(e), maxCellBlock, new(window))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b cellBlock
+		if err := b.parse(raw); err != nil {
+			t.Fatal(err)
+		}
+		for k := range b.largeBlocks {
+			list = append(list, b.large(k))
+		}
+		for k := range b.smallBlocks {
+			h, _, _ := b.small(k)
+			list = append(list, h)
+		}
+		list = append(list, x.handle(e))
+	}
+	list = append(list, r.footer.filter, r.footer.index, r.footer.properties)
+	var at uint64
+	for _, h := range list {
+		if h.offset != at {
+			t.Fatalf("block at %d, want %d", h.offset, at)
+		}
+		at = h.end()
+	}
+	return list
+}
+
+func TestSwappedBlocks(t *testing.T) {
+	file, _, list := smallFile(t, testID, None)
+	blocks := blocksOf(t, file, testID)
+	swaps := 0
+	for i, a := range blocks {
+		for _, b := range blocks[i+1:] {
+			pa, pb := file[a.offset:a.end()], file[b.offset:b.end()]
+			if a.length != b.length || bytes.Equal(pa[:a.length], pb[:b.length]) {
+				continue
+			}
+			swaps++
+			broken := bytes.Clone(file)
+			copy(broken[a.offset:], pb)
+			copy(broken[b.offset:], pa)
+			checkDamaged(t, fmt.Sprintf("blocks at %d and %d swapped", a.offset, b.offset), readAll(broken, testID, nil, list))
+		}
+	}
+	if swaps == 0 {
+		t.Error("no two blocks have the same length")
+	}
+}
+
+func TestBlockOfAnotherFile(t *testing.T) {
+	file, _, list := smallFile(t, testID, None)
+	ids := []ID{{Store: testID.Store, Number: testID.Number + 1}, {Number: testID.Number}}
+	for _, id := range ids {
+		other, _, _ := smallFile(t, id, None)
+		for _, h := range blocksOf(t, file, testID) {
+			broken := bytes.Clone(file)
+			copy(broken[h.offset:], other[h.offset:h.end()])
+			checkDamaged(t, fmt.Sprintf("block at %d of %v", h.offset, id), readAll(broken, testID, nil, list))
+		}
+		o := readAll(other, testID, nil, list)
+		checkDamaged(t, fmt.Sprintf("file %v", id), o)
+		if o.opened {
+			t.Errorf("file %v opened as %v", id, testID)
+		}
+	}
+}
+
+// seal makes every checksum of an uncompressed file right again, so that only
+// validation stands between its bytes and the reader.
+func seal(file []byte, id ID, blocks []handle) {
+	sum := newChecksums(id)
+	for _, h := range blocks {
+		p := file[h.offset:h.end()]
+		binary.LittleEndian.PutUint32(p[len(p)-4:], sum.of(h.offset, p[:len(p)-4]))
+	}
+	f := file[len(file)-footerSize:]
+	clear(f[len(f)-16 : len(f)-12])
+	binary.LittleEndian.PutUint32(f[len(f)-16:], crc32.Checksum(f, castagnoli))
+}
+
+// Damage under a right checksum may give wrong answers, but neither a panic nor a
+// read without end.
+func TestSealedDamage(t *testing.T) {
+	file, _, list := smallFile(t, testID, None)
+	blocks := blocksOf(t, file, testID)
+	for i := range file {
+		if bytes.Contains(file[max(i-5, 0):i], []byte("large")) {
+			continue // inside a large value
+		}
+		for _, value := range []byte{0, 0xff, file[i] + 1, file[i] ^ 0x80} {
+			broken := bytes.Clone(file)
+			broken[i] = value
+			seal(broken, testID, blocks)
+			readAll(broken, testID, testCache{}, list)
+		}
+	}
+}
+
+func TestVersions(t *testing.T) {
+	file, _, _ := smallFile(t, testID, None)
+	binary.LittleEndian.PutUint32(file[len(file)-12:], 7)
+	seal(file, testID, nil)
+	_, err := Open(bytes.NewReader(file), int64(len(file)), testID, nil)
+	var version *VersionError
+	if !errors.As(err, &version) || version.Version != 7 || !strings.Contains(err.Error(), "7") {
+		t.Errorf("format version 7: %v", err)
+	}
+}
+
+func TestFilterVersion(t *testing.T) {
+	file, _, list := smallFile(t, testID, None)
+	blocks := blocksOf(t, file, testID)
+	filter := blocks[len(blocks)-3]
+	file[filter.offset] = filterVersion + 1
+	clear(file[filter.offset+1:][:filter.length-1])
+	seal(file, testID, blocks)
+	if o := readAll(file, testID, nil, list); o != (outcome{opened: true}) {
+		t.Errorf("a filter of an unknown version: %+v", o)
+	}
+	if ok, err := open(t, file, testID, nil).MayContain([]byte("absent")); !ok || err != nil {
+		t.Errorf("MayContain with an unknown filter: %v, %v", ok, err)
+	}
+}
+
+// A failingReader fails the reads that fail tells it to.
+type failingReader struct {
+	io.ReaderAt
+	fail func(p []byte, offset int64) error
+}
+
+func (r failingReader) ReadAt(p []byte, offset int64) (int, error) {
+	if err := r.fail(p, offset); err != nil {
+		return 0, err
+	}
+	return r.ReaderAt.ReadAt(p, offset)
+}
+
+var errDevice = errors.New("device error")
+
+// Every read of the file fails once: the error is passed on, it is not taken for
+// corruption, and the next attempt succeeds.
+func TestReadErrors(t *testing.T) {
+	file, _, list := smallFile(t, testID, S2)
+	for n := 0; ; n++ {
+		count, failed := 0, 0
+		r := failingReader{bytes.NewReader(file), func([]byte, int64) error {
+			if count++; count == n+1 {
+				failed++
+				return errDevice
+			}
+			return nil
+		}}
+		cache := testCache{}
+		t1, err := Open(r, int64(len(file)), testID, cache)
+		if err != nil {
+			t1, err = reopen(t, r, file, cache, err)
+		}
+		for try := 0; ; try++ {
+			before := failed
+			got, err := scanWithFilter(t1, list)
+			if err == nil {
+				diff(t, fmt.Sprintf("read %d fails", n), got, list)
+				break
+			}
+			if !errors.Is(err, errDevice) || errors.As(err, new(*CorruptError)) || before == failed || try > 0 {
+				t.Fatalf("read %d fails: got %v", n, err)
+			}
+		}
+		if failed == 0 {
+			if n < 10 {
+				t.Fatalf("only %d reads", n)
+			}
+			return
+		}
+	}
+}
+
+func reopen(t *testing.T, r io.ReaderAt, file []byte, cache Cache, err error) (*Reader, error) {
+	t.Helper()
+	if !errors.Is(err, errDevice) || errors.As(err, new(*CorruptError)) {
+		t.Fatalf("Open with a read error: %v", err)
+	}
+	t1, err := Open(r, int64(len(file)), testID, cache)
+	if err != nil {
+		t.Fatalf("Open after a read error: %v", err)
+	}
+	return t1, err
+}
+
+// scanWithFilter reads everything through the cache, and asks the filter.
+func scanWithFilter(r *Reader, list []entry) ([]entry, error) {
+	for _, e := range list {
+		if ok, err := r.MayContain(e.row); err != nil || !ok {
+			return nil, err
+		}
+	}
+	it := r.NewIterator(ReadOptions{Fill: true})
+	defer it.Close()
+	got := collect(it, nil, 1<<30)
+	return got, it.Err()
+}
+
+// A block that claims to be huge is refused before memory is taken for it.
+func TestBomb(t *testing.T) {
+	for c := S2; c <= Zstd; c++ {
+		file, _, _ := smallFile(t, testID, c)
+		for _, h := range blocksOf(t, file, testID) {
+			broken := bytes.Clone(file)
+			binary.LittleEndian.PutUint32(broken[h.offset+uint64(h.length)+1:], 2<<30)
+			seal(broken, testID, []handle{h})
+			r, err := Open(bytes.NewReader(broken), int64(len(file)), testID, nil)
+			if err == nil {
+				err = r.Verify(0)
+			}
+			if !errors.As(err, new(*CorruptError)) || !strings.Contains(err.Error(), "claims") {
+				t.Errorf("%v: block at %d claims 2 GiB: %v", c, h.offset, err)
+			}
+		}
+	}
+}
+
+func TestDecompress(t *testing.T) {
+	raw := bytes.Repeat([]byte("some text that repeats itself, "), 100)
+	for c := S2; c <= Zstd; c++ {
+		stored, used := compress(c, nil, raw)
+		if used != c {
+			t.Fatalf("%v: stored as %v", c, used)
+		}
+		for _, n := range []int{0, 1, len(raw) - 1, len(raw) + 1, 2 * len(raw)} {
+			if err := decompress(c, sized(nil, n), stored); err == nil {
+				t.Errorf("%v: %d bytes decompressed to %d", c, len(raw), n)
+			}
+		}
+		got := sized(nil, len(raw))
+		if err := decompress(c, got, stored); err != nil || !bytes.Equal(got, raw) {
+			t.Errorf("%v: %v", c, err)
+		}
+	}
+	if err := decompress(Zstd+1, sized(nil, 1), []byte{1}); err == nil {
+		t.Error("unknown compression accepted")
+	}
+}

@@ -1,0 +1,273 @@
+package sstable
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"colonnade/cell"
+)
+
+// A countingReader counts the bytes that are read.
+type countingReader struct {
+	io.ReaderAt
+	calls, bytes atomic.Int64
+}
+
+func (r *countingReader) ReadAt(p []byte, offset int64) (int, error) {
+	r.calls.Add(1)
+	r.bytes.Add(int64(len(p)))
+	return r.ReaderAt.ReadAt(p, offset)
+}
+
+func openCounting(t testing.TB, file []byte, cache Cache) (*Reader, *countingReader) {
+	t.Helper()
+	c := &countingReader{ReaderAt: bytes.NewReader(file)}
+	r, err := Open(c, int64(len(file)), testID, cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.openIndex(); err != nil {
+		t.Fatal(err)
+	}
+	c.calls.Store(0)
+	c.bytes.Store(0)
+	return r, c
+}
+
+// wideRow is a file of one very wide row between two narrow ones, with many
+// versions of each column.
+func wideRow(columns, versions int) (list []entry) {
+	value := bytes.Repeat([]byte("v"), 20)
+	add := func(row string, qualifier, version int) {
+		column := fmt.Appendf(nil, "f\x00%06d", qualifier)
+		list = append(list, entry{[]byte(row), cell.Cell{Column: column, Value: value, Time: int64(version), Type: cell.String}})
+	}
+	add("a", 1, 1)
+	for q := range columns {
+		for v := range versions {
+			add("wide", q, v)
+		}
+	}
+	add("z", 1, 1)
+	return sortEntries(list)
+}
+
+// A read of one column of a wide row goes through the index to its blocks, and
+// NextRow passes by the rest of the row.
+func TestWideRow(t *testing.T) {
+	list := wideRow(6000, 10)
+	file, info := build(t, list, WriterOptions{ID: testID})
+	if info.CellBlocks < 20 {
+		t.Fatalf("only %d blocks", info.CellBlocks)
+	}
+	for _, q := range []int{0, 1, 2999, 5998, 5999} {
+		r, c := openCounting(t, file, nil)
+		column := fmt.Appendf(nil, "%06d", q)
+		columns := cell.NewColumns(cell.ColumnRange([]byte("f"), column))
+		it := r.NewIterator(ReadOptions{Columns: columns})
+		got := collect(it, []byte("wide"), 1)
+		want := slices.DeleteFunc(slices.Clone(list), func(e entry) bool {
+			return string(e.row) != "wide" || !columns.Contains(e.Column)
+		})
+		diff(t, string(column), got, want)
+		if n := it.Scanned().Cells; n > uint64(len(list)/5) {
+			t.Errorf("column %s: scanned %d of %d cells", column, n, len(list))
+		}
+		if n := c.bytes.Load(); n > int64(len(file)/5) {
+			t.Errorf("column %s: read %d of %d bytes", column, n, len(file))
+		}
+		it.SeekRow([]byte("wide"))
+		it.NextRow()
+		if string(it.Row()) != "z" {
+			t.Errorf("column %s: row after the wide one: %q, %v", column, it.Row(), it.Err())
+		}
+		it.Close()
+	}
+}
+
+// Large values are read only when their cells are returned, and small ones only
+// when values are asked for.
+func TestValuesReadLate(t *testing.T) {
+	var list []entry
+	for i := range 500 {
+		row := fmt.Appendf(nil, "row%04d", i)
+		contents := bytes.Repeat([]byte{byte(i)}, 3000+i)
+		list = append(list,
+			entry{row, cell.Cell{Column: []byte("f\x00contents"), Value: contents, Type: cell.Bytes}},
+			entry{row, cell.Cell{Column: []byte("f\x00language"), Value: []byte("en"), Type: cell.String}},
+			entry{row, cell.Cell{Column: []byte("f\x00title"), Value: bytes.Repeat([]byte("t"), 60), Type: cell.String}})
+	}
+	file, info := build(t, list, WriterOptions{ID: testID})
+	for _, test := range []struct {
+		name string
+		o    ReadOptions
+		most int64
+	}{
+		{"language", ReadOptions{Columns: cell.NewColumns(cell.ColumnRange([]byte("f"), []byte("language")))}, 80_000},
+		{"keys", ReadOptions{KeysOnly: true}, 30_000},
+		{"contents", ReadOptions{Columns: cell.NewColumns(cell.ColumnRange([]byte("f"), []byte("contents")))}, 1_700_000},
+	} {
+		r, c := openCounting(t, file, nil)
+		it := r.NewIterator(test.o)
+		got := collect(it, nil, 1<<30)
+		var want []entry
+		for _, e := range list {
+			if !test.o.Columns.Contains(e.Column) {
+				continue
+			}
+			if test.o.KeysOnly {
+				e.Value = nil
+			}
+			want = append(want, e)
+		}
+		diff(t, test.name, got, want)
+		checkScanned(t, test.name, it.Scanned(), list)
+		if n := c.bytes.Load(); n > test.most {
+			t.Errorf("%s: read %d bytes of %d in %d calls", test.name, n, info.Size, c.calls.Load())
+		}
+		it.Close()
+	}
+}
+
+// Rows skipped without a look at their cells are counted all the same.
+func TestSkippedRowsCount(t *testing.T) {
+	for c := None; c <= S2; c++ {
+		file, _, list := smallFile(t, testID, c)
+		it := open(t, file, testID, nil).NewIterator(ReadOptions{})
+		rows := 0
+		for it.SeekRow(nil); it.Row() != nil; it.NextRow() {
+			rows++
+		}
+		got := it.Scanned()
+		if it.Err() != nil || rows != 10 {
+			t.Fatalf("%d rows, %v", rows, it.Err())
+		}
+		it.Close()
+		// Row 5 goes on over several blocks, which are passed by.
+		r := open(t, file, testID, nil)
+		var want cell.Scanned
+		x, _ := r.openIndex()
+		for e := range x.cells {
+			raw, _ := r.readFresh(x.handle(e), maxCellBlock, new(window))
+			var b cellBlock
+			if err := b.parse(raw); err != nil {
+				t.Fatal(err)
+			}
+			first, _ := b.rowCells(0)
+			if !x.isHead(e) {
+				_, first = b.rowCells(0)
+			}
+			want.Cells += uint64(b.cells - first)
+		}
+		if got.Cells != want.Cells || got.Bytes == 0 || got.Cells >= uint64(len(list)) {
+			t.Errorf("scanned %+v, want %d of %d cells", got, want.Cells, len(list))
+		}
+	}
+}
+
+func TestConcurrentReads(t *testing.T) {
+	g := newGenerator(9)
+	list := g.entries(300, 500)
+	file, _ := build(t, list, WriterOptions{ID: testID, Compression: Zstd, BlockSize: 2 << 10})
+	cache := &lockedCache{c: testCache{}}
+	r := open(t, file, testID, cache)
+	var wait sync.WaitGroup
+	for i := range 8 {
+		wait.Go(func() {
+			it := r.NewIterator(ReadOptions{Fill: i%2 == 0})
+			defer it.Close()
+			diff(t, fmt.Sprintf("reader %d", i), collect(it, nil, 1<<30), list)
+			for _, e := range list {
+				if ok, err := r.MayContain(e.row); !ok || err != nil {
+					t.Errorf("MayContain(%q): %v, %v", e.row, ok, err)
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+type lockedCache struct {
+	sync.Mutex
+	c testCache
+}
+
+func (c *lockedCache) Get(k Key) Block {
+	c.Lock()
+	defer c.Unlock()
+	return c.c.Get(k)
+}
+
+func (c *lockedCache) Put(k Key, b Block) {
+	c.Lock()
+	defer c.Unlock()
+	c.c.Put(k, b)
+}
+
+// Reading allocates nothing, neither per cell nor per row, once buffers have
+// their size.
+func TestAllocations(t *testing.T) {
+	list := benchEntries(2000)
+	for c := None; c <= Zstd; c++ {
+		file, _ := build(t, list, WriterOptions{ID: testID, Compression: c})
+		for _, cache := range []Cache{nil, testCache{}} {
+			r := open(t, file, testID, cache)
+			var cells []cell.Cell
+			columns := cell.NewColumns(cell.FamilyRange([]byte("page")))
+			read := func(o ReadOptions, rows int) {
+				it := r.NewIterator(o)
+				for it.SeekRow(list[5000].row); it.Row() != nil && rows > 0; it.NextRow() {
+					for cells = it.Cells(cells[:0]); len(cells) > 0; cells = it.Cells(cells[:0]) {
+					}
+					rows--
+				}
+				it.Close()
+			}
+			for name, f := range map[string]func(){
+				"row":     func() { read(ReadOptions{Fill: true}, 1) },
+				"scan":    func() { read(ReadOptions{Fill: true}, 1000) },
+				"columns": func() { read(ReadOptions{Fill: true, Columns: columns}, 1000) },
+				"filter":  func() { r.MayContain([]byte("absent")) },
+			} {
+				if n := testing.AllocsPerRun(20, f); n > 1 { // the pool may lose an iterator
+					t.Errorf("%v, cached %v: %s: %v allocations", c, cache != nil, name, n)
+				}
+			}
+		}
+	}
+}
+
+// An iterator that failed stays without a row.
+func TestIteratorAfterError(t *testing.T) {
+	file, _, list := smallFile(t, testID, None)
+	blocks := blocksOf(t, file, testID)
+	file[blocks[5].offset] ^= 1
+	it := open(t, file, testID, nil).NewIterator(ReadOptions{})
+	defer it.Close()
+	collect(it, nil, 1<<30)
+	if it.Err() == nil {
+		t.Fatal("no error")
+	}
+	err := it.Err()
+	it.SeekRow(list[0].row)
+	it.NextRow()
+	if cells := it.Cells(nil); it.Row() != nil || len(cells) != 0 || it.Err() != err {
+		t.Errorf("after %v: row %q, %d cells, %v", err, it.Row(), len(cells), it.Err())
+	}
+}
+
+func TestIteratorBeforeSeek(t *testing.T) {
+	file, _, _ := smallFile(t, testID, None)
+	it := open(t, file, testID, nil).NewIterator(ReadOptions{})
+	it.NextRow()
+	if cells := it.Cells(nil); it.Row() != nil || len(cells) != 0 || it.Err() != nil {
+		t.Errorf("before the first seek: row %q, %d cells, %v", it.Row(), len(cells), it.Err())
+	}
+	it.Close()
+}

@@ -1,0 +1,68 @@
+package sstable
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// outputPiece is how much is written at a time.
+const outputPiece = 128 << 10
+
+// keepBuffer is the largest buffer that is kept for another use; larger ones come
+// from single large values.
+const keepBuffer = 512 << 10
+
+// An output is the file that a Writer writes: blocks in their envelopes, one
+// after the other.
+type output struct {
+	w      io.Writer
+	sum    checksums
+	digest xxhash.Digest // of all that was written
+
+	offset  uint64 // where the next block begins
+	raw     uint64 // bytes of the blocks so far, before compression
+	pending []byte // blocks not yet written
+	scratch []byte
+}
+
+// block compresses a block and adds it in its envelope.
+func (t *output) block(raw []byte, c Compression) (handle, error) {
+	t.scratch, c = compress(c, t.scratch, raw)
+	h := handle{t.offset, uint32(len(t.scratch))}
+	t.scratch = t.sum.appendTrailer(t.scratch, t.offset, c, len(raw))
+	t.pending = append(t.pending, t.scratch...)
+	t.offset += uint64(len(t.scratch))
+	t.raw += uint64(len(raw))
+	if cap(t.scratch) > keepBuffer {
+		t.scratch = nil
+	}
+	if len(t.pending) < outputPiece {
+		return h, nil
+	}
+	return h, t.flush()
+}
+
+// end adds the last bytes of the file and writes what is left.
+func (t *output) end(p []byte) error {
+	t.pending = append(t.pending, p...)
+	t.offset += uint64(len(p))
+	return t.flush()
+}
+
+func (t *output) flush() error {
+	n, err := t.w.Write(t.pending)
+	if err == nil && n < len(t.pending) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		return fmt.Errorf("write sstable: %w", err)
+	}
+	t.digest.Write(t.pending)
+	t.pending = t.pending[:0]
+	if cap(t.pending) > 2*keepBuffer {
+		t.pending = nil
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package sstable
+
+// A window is a stretch of the file in memory, read with one call. Blocks that
+// lie in it need no further read.
+type window struct {
+	offset uint64 // in the file
+	b      []byte // with the guard behind its length
+}
+
+// holds reports whether the block at h lies in the window as a whole.
+func (w *window) holds(h handle) bool {
+	return h.offset >= w.offset && h.end() <= w.offset+uint64(len(w.b))
+}
+
+// block returns the block at h, which the window holds, with its trailer.
+func (w *window) block(h handle) []byte {
+	from := h.offset - w.offset
+	return w.b[from : from+uint64(h.length)+trailerSize]
+}
+
+// read fills the window with the bytes of the file up to end, not included.
+func (w *window) read(t *Reader, offset, end uint64) error {
+	w.b = sized(w.b, int(end-offset))
+	w.offset = offset
+	if err := readFull(t.r, t.id.Number, w.b, int64(offset)); err != nil {
+		w.b = w.b[:0]
+		return err
+	}
+	return nil
+}
+
+// buffers are reused from block to block by whoever reads blocks for itself
+// alone.
+type buffers struct {
+	window window // blocks as they are in the file
+	raw    []byte // a decompressed block
+}
+
+// sized returns a slice of n bytes with the guard behind, in b if there is room.
+func sized(b []byte, n int) []byte {
+	if cap(b) < n+guard {
+		return make([]byte, n, n+guard)
+	}
+	return b[:n]
+}
+
+// trim drops buffers that a large value has blown up.
+func (b *buffers) trim() {
+	b.window.b = b.window.b[:0]
+	if cap(b.window.b) > keepBuffer {
+		b.window.b = nil
+	}
+	if cap(b.raw) > keepBuffer {
+		b.raw = nil
+	}
+}

@@ -1,0 +1,227 @@
+package sstable
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"testing"
+
+	"colonnade/cell"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+func set(column string, time int64, seq uint64) cell.Cell {
+	return cell.Cell{Column: []byte(column), Time: time, Seq: seq, Type: cell.String}
+}
+
+func TestWriterOrder(t *testing.T) {
+	for _, test := range []struct {
+		row1 string
+		c1   cell.Cell
+		row2 string
+		c2   cell.Cell
+		ok   bool
+	}{
+		{"a", set("f\x00q", 5, 5), "b", set("f\x00a", 5, 5), true},
+		{"b", set("f\x00q", 5, 5), "a", set("f\x00q", 5, 5), false},
+		{"a", set("f\x00q", 5, 5), "a", set("f\x00q", 5, 5), false},
+		{"a", set("f\x00q", 5, 5), "a", set("f\x00q", 5, 4), true},
+		{"a", set("f\x00q", 5, 5), "a", set("f\x00q", 5, 6), false},
+		{"a", set("f\x00q", 5, 5), "a", set("f\x00q", 4, 9), true},
+		{"a", set("f\x00q", 5, 5), "a", set("f\x00q", 6, 1), false},
+		{"a", set("f\x00q", 5, 5), "a", set("f\x00p", 5, 5), false},
+		{"a", set("f\x00q", 5, 5), "a", set("f\x00q\x00", 9, 9), true},
+		{"a", set("f\x00q", 5, 5), "a", cell.Cell{Time: cell.TombstoneTime, Kind: cell.DeleteRow}, false},
+		{"a", cell.Cell{Time: cell.TombstoneTime, Kind: cell.DeleteRow}, "a", set("f\x00q", 5, 5), true},
+	} {
+		w := NewWriter(io.Discard, WriterOptions{})
+		if err := w.Add([]byte(test.row1), &test.c1); err != nil {
+			t.Fatal(err)
+		}
+		err := w.Add([]byte(test.row2), &test.c2)
+		if (err == nil) != test.ok {
+			t.Errorf("%s %v then %s %v: %v", test.row1, test.c1, test.row2, test.c2, err)
+		}
+		if _, err2 := w.Finish(); (err2 == nil) != test.ok {
+			t.Errorf("Finish after %v: %v", err, err2)
+		}
+	}
+}
+
+func TestWriterRefuses(t *testing.T) {
+	long := strings.Repeat("x", MaxKey+1)
+	for name, e := range map[string]entry{
+		"empty row":          {nil, set("f\x00q", 1, 1)},
+		"long row":           {[]byte(long), set("f\x00q", 1, 1)},
+		"long column":        {[]byte("r"), set("f\x00"+long, 1, 1)},
+		"last sequence":      {[]byte("r"), set("f\x00q", 1, math.MaxUint64)},
+		"column without NUL": {[]byte("r"), set("f", 1, 1)},
+		"negative time":      {[]byte("r"), set("f\x00q", -1, 1)},
+		"unknown kind":       {[]byte("r"), cell.Cell{Column: []byte("f\x00q"), Kind: cell.KindCount}},
+		"tombstone with time": {[]byte("r"), cell.Cell{
+			Column: []byte("f\x00q"), Kind: cell.DeleteColumn, Time: 1}},
+	} {
+		w := NewWriter(io.Discard, WriterOptions{})
+		if err := w.Add(e.row, &e.Cell); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	if _, err := NewWriter(io.Discard, WriterOptions{}).Finish(); err == nil {
+		t.Error("a file without cells: accepted")
+	}
+	c := set("f\x00q", 1, 1)
+	if err := NewWriter(io.Discard, WriterOptions{Compression: 9}).Add([]byte("r"), &c); err == nil {
+		t.Error("unknown compression: accepted")
+	}
+}
+
+// The slices given to Add may be changed as soon as it returns.
+func TestWriterCopies(t *testing.T) {
+	g := newGenerator(11)
+	list := g.entries(200, 300)
+	var b bytes.Buffer
+	w := NewWriter(&b, WriterOptions{ID: testID, BlockSize: 1000})
+	for _, e := range list {
+		row, c := bytes.Clone(e.row), e.Cell
+		c.Column, c.Value = bytes.Clone(c.Column), bytes.Clone(c.Value)
+		if err := w.Add(row, &c); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range [][]byte{row, c.Column, c.Value} {
+			for i := range p {
+				p[i] = 0xaa
+			}
+		}
+	}
+	info, err := w.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := xxhash.Sum64(b.Bytes()); got != info.Checksum {
+		t.Errorf("checksum %#x, want %#x", info.Checksum, got)
+	}
+	it := open(t, b.Bytes(), testID, nil).NewIterator(ReadOptions{})
+	defer it.Close()
+	diff(t, "poisoned", collect(it, nil, 1<<30), list)
+}
+
+type failingWriter struct {
+	left  int
+	short bool
+}
+
+func (w *failingWriter) Write(p []byte) (int, error) {
+	if w.left -= len(p); w.left >= 0 {
+		return len(p), nil
+	}
+	if w.short {
+		return len(p) - 1, nil
+	}
+	return 0, errDevice
+}
+
+func TestWriteErrors(t *testing.T) {
+	list := benchEntries(2000)
+	file, _ := build(t, list, WriterOptions{ID: testID})
+	for _, short := range []bool{false, true} {
+		for left := 0; left < len(file); left += len(file) / 9 {
+			w := NewWriter(&failingWriter{left, short}, WriterOptions{ID: testID})
+			var err error
+			for i := range list {
+				if err = w.Add(list[i].row, &list[i].Cell); err != nil {
+					break
+				}
+			}
+			info, err2 := w.Finish()
+			if want := map[bool]error{false: errDevice, true: io.ErrShortWrite}[short]; !errors.Is(err2, want) {
+				t.Errorf("%d bytes written: Add %v, Finish %v", left, err, err2)
+			}
+			if err != nil && !errors.Is(err2, err) || info.Size != 0 {
+				t.Errorf("%d bytes written: Add %v, Finish %v, %+v", left, err, err2, info)
+			}
+		}
+	}
+}
+
+// Size foretells the length of the file well enough to decide when to end it.
+func TestWriterSize(t *testing.T) {
+	list := benchEntries(5000)
+	for c := None; c <= Zstd; c++ {
+		for _, cells := range []int{1, 100, 3000, len(list)} {
+			w := NewWriter(io.Discard, WriterOptions{ID: testID, Compression: c})
+			for i := range list[:cells] {
+				if err := w.Add(list[i].row, &list[i].Cell); err != nil {
+					t.Fatal(err)
+				}
+			}
+			size := w.Size()
+			info, err := w.Finish()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slack := info.Size/10 + 40<<10; size < info.Size-slack || size > info.Size+slack {
+				t.Errorf("%v, %d cells: estimated %d, is %d", c, cells, size, info.Size)
+			}
+		}
+	}
+}
+
+// Rows that fit lie in one block each, whatever their size.
+func TestRowsStayWhole(t *testing.T) {
+	list := benchEntries(3000)
+	file, info := build(t, list, WriterOptions{ID: testID})
+	r := open(t, file, testID, nil)
+	x, err := r.openIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e := range x.cells {
+		if !x.isHead(e) {
+			t.Errorf("block %d continues a row", e)
+		}
+	}
+	if raw := info.RawBytes / info.CellBlocks; raw < 32<<10 || raw > 256<<10 {
+		t.Errorf("%d raw bytes in each block", raw)
+	}
+}
+
+// The bytes of a file are the format. If this test fails, the format has changed:
+// raise its version.
+func TestFormatIsStable(t *testing.T) {
+	for c, want := range map[Compression]uint64{None: 0xa39c497bc9ec8a4} {
+		file, _, _ := smallFile(t, testID, c)
+		if got := xxhash.Sum64(file); got != want {
+			t.Errorf("%v: the file hashes to %#x, want %#x", c, got, want)
+		}
+	}
+}
+
+func ExampleWriter() {
+	var file bytes.Buffer
+	id := ID{Store: [16]byte{1}, Number: 1}
+	w := NewWriter(&file, WriterOptions{ID: id, Compression: S2})
+	c := cell.Cell{Column: cell.AppendColumn(nil, []byte("title"), nil), Value: []byte("Colonnade"), Time: 1, Type: cell.String}
+	if err := w.Add([]byte("org.example/"), &c); err != nil {
+		panic(err)
+	}
+	info, err := w.Finish()
+	if err != nil {
+		panic(err)
+	}
+	r, err := Open(bytes.NewReader(file.Bytes()), info.Size, id, nil)
+	if err != nil {
+		panic(err)
+	}
+	it := r.NewIterator(ReadOptions{})
+	defer it.Close()
+	for it.SeekRow(nil); it.Row() != nil; it.NextRow() {
+		for _, c := range it.Cells(nil) {
+			fmt.Printf("%s %q\n", it.Row(), c.Value)
+		}
+	}
+	// Output: org.example/ "Colonnade"
+}
