@@ -40,10 +40,7 @@ func (db *DB) nextCompactionLocked() *compaction {
 // one is under way, and otherwise for what the partition needs most.
 func (db *DB) chooseLocked(p *partition) choice {
 	busy := func(f *file) bool { return p.busy[f.number] }
-	opt := pickOptions{
-		l0Files: compactFiles, baseSize: db.opt.MemtableBytes / 2, fileSize: db.opt.FileBytes,
-		oldest: db.visible.Load(),
-	}
+	opt := db.pickOptions()
 	if p.full == nil {
 		return pick(p.version, busy, opt)
 	}
@@ -54,6 +51,13 @@ func (db *DB) chooseLocked(p *partition) choice {
 		db.background.progressLocked()
 	}
 	return c
+}
+
+func (db *DB) pickOptions() pickOptions {
+	return pickOptions{
+		l0Files: compactFiles, baseSize: db.opt.MemtableBytes / 2, fileSize: db.opt.FileBytes,
+		oldest: db.visible.Load(),
+	}
 }
 
 // compactFiles is the number of level-0 files from which they are compacted.
@@ -75,8 +79,14 @@ func (db *DB) compact(c *compaction) error {
 	if c.choice.kind == move {
 		return db.replace(c, nil)
 	}
-	out := &output{db: db, p: c.p, format: db.compression(c), limit: db.opt.FileBytes}
-	err := db.merge(c, out)
+	db.mu.Lock()
+	v := c.p.version
+	db.mu.Unlock()
+	out := &output{
+		db: db, p: c.p, format: c.compression(v), limit: db.opt.FileBytes,
+		split: newSplitter(v, &c.choice, db.pickOptions()),
+	}
+	err := db.merge(c, v, out)
 	if err == nil {
 		err = db.replace(c, out.files)
 	}
@@ -88,19 +98,17 @@ func (db *DB) compact(c *compaction) error {
 
 // compression is that of the output. What reaches the last level stays for long
 // and is read often, so it is worth more work.
-func (db *DB) compression(c *compaction) sstable.Compression {
-	db.mu.Lock()
-	defer db.mu.Unlock()
+func (c *compaction) compression(v *version) sstable.Compression {
 	for level := c.choice.output + 1; level < numLevels; level++ {
-		if len(c.p.version.levels[level]) > 0 {
+		if len(v.levels[level]) > 0 {
 			return sstable.S2
 		}
 	}
 	return sstable.Zstd
 }
 
-// merge writes the inputs to out.
-func (db *DB) merge(c *compaction, out *output) error {
+// merge writes the inputs to out. v is a version of the partition with them.
+func (db *DB) merge(c *compaction, v *version, out *output) error {
 	var m merger
 	sources, entries, err := c.sources()
 	m.init(sources)
@@ -108,9 +116,6 @@ func (db *DB) merge(c *compaction, out *output) error {
 	if err != nil {
 		return err
 	}
-	db.mu.Lock()
-	v := c.p.version
-	db.mu.Unlock()
 	return db.write(out, &m, entries, newDepth(v, c.choice.output).bottom)
 }
 

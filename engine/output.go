@@ -16,7 +16,8 @@ type output struct {
 	db     *DB
 	p      *partition
 	format sstable.Compression
-	limit  int64 // a file past it ends with its row
+	limit  int64     // a file past it ends with its row
+	split  *splitter // ends files early, nil for never
 
 	files  []*file
 	cells  uint64 // entries written to all files
@@ -33,7 +34,7 @@ const outputBuffer = 256 << 10
 // add writes the entries of a row, or some of them. The rows and the entries of
 // a row come in order.
 func (o *output) add(row []byte, first bool, cells []cell.Cell) error {
-	if o.w != nil && first && o.w.Size() >= o.limit {
+	if first && o.ends(row) && o.w != nil {
 		if err := o.end(); err != nil {
 			return err
 		}
@@ -49,6 +50,12 @@ func (o *output) add(row []byte, first bool, cells []cell.Cell) error {
 		}
 	}
 	return nil
+}
+
+// ends reports whether the file under writing ends before a row.
+func (o *output) ends(row []byte) bool {
+	early := o.split != nil && o.split.before(row)
+	return early || o.w != nil && o.w.Size() >= o.limit
 }
 
 func (o *output) begin() error {
