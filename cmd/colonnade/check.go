@@ -37,8 +37,8 @@ func check(cmd *cobra.Command, data string) error {
 	if err != nil {
 		return held(data, err)
 	}
-	fmt.Fprintf(out, "%s partitions, %s entries in %s files of %.1f MB; %s batches in %s segments of the log; %s files left over by a crash\n",
-		thousands(int64(result.Partitions)), thousands(int64(result.Entries)), thousands(int64(result.Files)), float64(result.Bytes)/1e6,
+	fmt.Fprintf(out, "%s partitions, %s entries in %s files of %s; %s batches in %s segments of the log; %s files left over by a crash\n",
+		thousands(int64(result.Partitions)), thousands(int64(result.Entries)), thousands(int64(result.Files)), megabytes(float64(result.Bytes)),
 		thousands(int64(result.Batches)), thousands(int64(result.Segments)), thousands(int64(result.Unreferred)))
 	if result.DamageCount > 0 {
 		return fmt.Errorf("%s is damaged (places found: %s)", data, thousands(int64(result.DamageCount)))

@@ -114,15 +114,15 @@ func importFile(cmd *cobra.Command, f importFlags, args []string) error {
 	f.Name, f.Events = name, show.events()
 	done, err := load.Run(ctx, in, f.Options)
 	show.close()
-	fmt.Fprintln(cmd.OutOrStdout(), summary(done, time.Since(begin)))
-	if err == nil {
-		return nil
+	if err == nil || done.Rows > 0 {
+		fmt.Fprintln(cmd.OutOrStdout(), summary(done, time.Since(begin)))
 	}
 	if errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted")
 	}
-	if done.Stamped {
-		err = fmt.Errorf("%w\ncells without a time were written: to write the same versions again, give the next import --time %d", err, f.Time)
+	var bad *load.LineError
+	if err != nil && done.Stamped && (done.Rows > 0 || !errors.As(err, &bad)) {
+		err = fmt.Errorf("%w\nsome cells got their time from this import: to write the same versions again, give the next one --time %d", err, f.Time)
 	}
 	return err
 }

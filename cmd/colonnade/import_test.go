@@ -73,9 +73,9 @@ func TestImportFailures(t *testing.T) {
 	}{
 		{"no server", good, []string{"--url", "http://127.0.0.1:1"}, []string{"connection refused"}},
 		{"no table", good, []string{"--table", "none"}, []string{`"none" does not exist`, "--create-table"}},
-		{"no family", strings.Replace(good, "f:", "g:", 1), nil, []string{"standard input:1", `column family "g"`}},
+		{"no family", strings.Replace(good, "f:", "g:", 1), nil, []string{"standard input:1: ", `column family "g"`, "--create-families"}},
 		{"wrong type", good + "\n" + strings.Replace(good, `"x"`, `7`, 1), nil, []string{"standard input:2: ", "cells[0]"}},
-		{"no JSON", good + "\n" + strings.Replace(good, `"x"`, `x`, 1), nil, []string{"standard input:2: "}},
+		{"no JSON", good + "\n" + strings.Replace(good, `"x"`, `x`, 1), nil, []string{"standard input:2: cells[0].value: 'x' where a value should be"}},
 		{"no such key", "\n\n" + strings.Replace(good, `type`, `typo`, 1), nil, []string{"standard input:3: ", "typo"}},
 		{"cut gzip", "\x1f\x8b\x08\x00", nil, []string{"standard input"}},
 	}
@@ -146,7 +146,7 @@ func TestProgressWithoutATerminal(t *testing.T) {
 
 func TestSummary(t *testing.T) {
 	p := load.Progress{Rows: 1_000, Cells: 10_000, Bytes: 2_000_000, Skipped: 3}
-	want := "1,000 rows, 10,000 cells, 2.0 MB in 2.0 s: 5,000 cells/s, 1.0 MB/s; 3 bad lines left out"
+	want := "1,000 rows, 10,000 cells, 2.0 MB in 2.00 s: 5,000 cells/s, 1.0 MB/s; 3 bad lines left out"
 	if got := summary(p, 2*time.Second); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

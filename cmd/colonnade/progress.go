@@ -92,13 +92,20 @@ func (d *display) line(text string) {
 // summary says in a line what was written in a time.
 func summary(p load.Progress, elapsed time.Duration) string {
 	seconds := max(elapsed.Seconds(), 1e-6)
-	text := fmt.Sprintf("%s rows, %s cells, %.1f MB in %.1f s: %s cells/s, %.1f MB/s",
-		thousands(p.Rows), thousands(p.Cells), float64(p.Bytes)/1e6, seconds,
-		thousands(int64(float64(p.Cells)/seconds)), float64(p.Bytes)/1e6/seconds)
+	text := fmt.Sprintf("%s rows, %s cells, %s in %.2f s: %s cells/s, %s/s",
+		thousands(p.Rows), thousands(p.Cells), megabytes(float64(p.Bytes)), seconds,
+		thousands(int64(float64(p.Cells)/seconds)), megabytes(float64(p.Bytes)/seconds))
 	if p.Skipped > 0 {
 		text += fmt.Sprintf("; %s bad lines left out", thousands(p.Skipped))
 	}
 	return text
+}
+
+func megabytes(n float64) string {
+	if n < 1e6 {
+		return fmt.Sprintf("%.1f kB", n/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", n/1e6)
 }
 
 // thousands writes n with commas.

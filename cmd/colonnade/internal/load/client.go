@@ -42,15 +42,16 @@ type HTTPError struct {
 	Status     int
 	Code       string        // stable name of the failure, if the server gave one
 	At         string        // what part of the request it is about, if known
-	Message    string        // for people
+	Message    string        // for people, without At
 	RetryAfter time.Duration // 0 when the server did not say
 }
 
 func (e *HTTPError) Error() string {
+	text := fmt.Sprintf("%s (status %d)", e.Message, e.Status)
 	if e.At != "" {
-		return fmt.Sprintf("%s (status %d, at %s)", e.Message, e.Status, e.At)
+		text = e.At + ": " + text
 	}
-	return fmt.Sprintf("%s (status %d)", e.Message, e.Status)
+	return text
 }
 
 // answer is the envelope of every answer.
@@ -94,7 +95,8 @@ func (c *client) do(ctx context.Context, method, path string, body []byte, resul
 			a.Message = strconv.Quote(string(text[:min(len(text), 200)]))
 		}
 		return &HTTPError{
-			Status: resp.StatusCode, Code: a.Error.Code, At: a.Error.At, Message: a.Message,
+			Status: resp.StatusCode, Code: a.Error.Code, At: a.Error.At,
+			Message:    strings.TrimPrefix(a.Message, a.Error.At+": "), // said once is enough
 			RetryAfter: retryAfter(resp.Header.Get("Retry-After")),
 		}
 	}

@@ -54,6 +54,9 @@ func newFake(t *testing.T) *fake {
 func reply(w http.ResponseWriter, status int, message, code, at string, result any) {
 	w.WriteHeader(status)
 	body := map[string]any{"message": message, "status": status, "time_ms": 0, "result": result}
+	if at != "" {
+		body["message"] = at + ": " + message
+	}
 	if code != "" {
 		body["error"] = map[string]any{"code": code, "at": at}
 	}

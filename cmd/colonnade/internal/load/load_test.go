@@ -186,6 +186,17 @@ func TestRetries(t *testing.T) {
 	}
 }
 
+func TestReadOnlyServerIsNotWaitedFor(t *testing.T) {
+	f := newFake(t)
+	f.write = func(w http.ResponseWriter, _ int, _ []json.RawMessage) bool {
+		reply(w, 503, "read-only until it is restarted", readOnly, "", nil)
+		return true
+	}
+	if got := loadLines(t, f, rowLine("a"), nil); got.err == nil || len(got.waits) != 0 {
+		t.Errorf("%+v, want a failure at once", got)
+	}
+}
+
 func TestRetryGivesUpInTime(t *testing.T) {
 	f := newFake(t)
 	f.write = func(w http.ResponseWriter, _ int, _ []json.RawMessage) bool {
@@ -251,7 +262,7 @@ func TestBadLineStops(t *testing.T) {
 		{"cut", `{"row_key":"a`, nil, "in:3: the line ends inside"},
 		{"not JSON", `{"row_key":nul,"cells":[]}`, nil, "in:3: the line is not JSON: invalid character"},
 		{"not UTF-8", "{\"row_key\":\"\xff\",\"x\":,\"cells\":[]}", nil, "in:3: the line is not UTF-8"},
-		{"named by the server", rowLine("awful"), refuse("awful", true), "in:3: row key is awful (status 400, at row_key)"},
+		{"named by the server", rowLine("awful"), refuse("awful", true), "in:3: row_key: row key is awful (status 400)"},
 		{"not named", rowLine("awful"), refuse("awful", false), "in:1: one of the lines up to 4: row key is awful"},
 	}
 	for _, test := range tests {

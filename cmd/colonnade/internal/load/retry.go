@@ -61,14 +61,18 @@ func (r *retrier) do(ctx context.Context, send func() error) error {
 	}
 }
 
+// readOnly is the code of a server that takes no writes until a restart.
+const readOnly = "read_only"
+
 // passing reports whether a failure may be gone at the next attempt. A full
-// disk (507), damage or a read-only store (500) need somebody to look at them.
+// disk (507), damage (500) or a store that is read-only need somebody to look at
+// them.
 func passing(err error) bool {
 	var answer *HTTPError
 	if errors.As(err, &answer) {
 		switch answer.Status {
 		case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-			return true
+			return answer.Code != readOnly
 		}
 		return false
 	}

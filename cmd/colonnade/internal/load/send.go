@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -24,8 +25,7 @@ func (l *loader) send(ctx context.Context, b *batch) error {
 		l.acknowledged(b)
 		return nil
 	case !refused(err):
-		return fmt.Errorf("%s:%d: lines up to %d are not written, or not known to be: %w",
-			l.o.Name, b.lines[0].number, b.lines[len(b.lines)-1].number, err)
+		return l.failed(b, err)
 	case !l.o.SkipBad || len(b.lines) == 1:
 		return l.bad(l.blame(b, err))
 	}
@@ -53,27 +53,49 @@ func refused(err error) bool {
 		(answer.Status == http.StatusBadRequest || answer.Status == http.StatusRequestEntityTooLarge)
 }
 
+// failed is the error of a batch that failed for another reason than a bad line.
+func (l *loader) failed(b *batch, err error) error {
+	var answer *HTTPError
+	if errors.As(err, &answer) && answer.Code == "unknown_column_family" {
+		err = fmt.Errorf("%w: create it first, or say --create-families", err)
+	}
+	if line := l.named(b, err); line != nil {
+		return line
+	}
+	return fmt.Errorf("%s: lines %d to %d may not be written: %w", l.o.Name, b.lines[0].number, b.lines[len(b.lines)-1].number, err)
+}
+
 // blame finds the line that a batch was refused for: the one that the server
 // names, or the first that is no JSON, or it is one of all.
 func (l *loader) blame(b *batch, err error) *LineError {
-	e := &LineError{Name: l.o.Name, First: b.lines[0].number, Last: b.lines[len(b.lines)-1].number, Cause: err}
-	var answer *HTTPError
-	if errors.As(err, &answer) {
-		if i, rest, ok := itemOf(answer.At); ok && i < len(b.lines) {
-			at := *answer
-			at.At = rest
-			e.First, e.Last, e.Cause = b.lines[i].number, b.lines[i].number, &at
-			return e
-		}
+	if line := l.named(b, err); line != nil {
+		return line
 	}
 	for _, ref := range b.lines {
 		if cause := malformed(b.body[ref.start:ref.end]); cause != nil {
-			e.First, e.Last, e.Cause = ref.number, ref.number, cause
-			break
+			return &LineError{l.o.Name, ref.number, ref.number, cause}
 		}
 	}
-	return e
+	return &LineError{l.o.Name, b.lines[0].number, b.lines[len(b.lines)-1].number, err}
 }
+
+// named returns the line that the server says a failure is about, or nil. Its
+// message has no places in the request: nobody has seen that.
+func (l *loader) named(b *batch, err error) *LineError {
+	var answer *HTTPError
+	if !errors.As(err, &answer) {
+		return nil
+	}
+	i, rest, ok := itemOf(answer.At)
+	if !ok || i >= len(b.lines) {
+		return nil
+	}
+	answer.At, answer.Message = rest, bytePlace.ReplaceAllString(answer.Message, "")
+	return &LineError{l.o.Name, b.lines[i].number, b.lines[i].number, err}
+}
+
+// bytePlace is how the server gives an offset in a request.
+var bytePlace = regexp.MustCompile(` at byte [0-9]+`)
 
 // itemOf takes a place such as "items[3].cells[0]" apart into 3 and "cells[0]".
 func itemOf(at string) (item int, rest string, ok bool) {
