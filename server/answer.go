@@ -28,7 +28,9 @@ type answer struct {
 }
 
 func (x *exchange) newAnswer() *answer {
-	return &answer{x: x, digits: []byte{'0'}}
+	a := &x.scratch.answer
+	*a = answer{x: x, own: a.own, digits: append(a.digits[:0], '0')}
+	return a
 }
 
 // all appends all rows of a query. It reports whether there were any.

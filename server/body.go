@@ -124,12 +124,8 @@ func overloaded() error {
 
 // readFailure says why a body could not be read to its end.
 func readFailure(err error) error {
-	var f *failure
 	var timeout net.Error
-	switch {
-	case errors.As(err, &f):
-		return f
-	case errors.As(err, &timeout) && timeout.Timeout():
+	if errors.As(err, &timeout) && timeout.Timeout() {
 		return refuse(http.StatusRequestTimeout, "request_timeout", atBody, "the body did not arrive in time")
 	}
 	return refuse(http.StatusBadRequest, "broken_body", atBody, "the body is broken off or damaged")

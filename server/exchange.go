@@ -38,7 +38,6 @@ type exchange struct {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{server: s, w: w, r: r, start: s.opt.Now(), scratch: newScratch()}
 	defer x.release()
-	w.Header().Set("X-Server", "colonnade")
 	if err := s.serve(x); err != nil {
 		x.fail(err)
 	}

@@ -17,6 +17,7 @@ type fakeStore struct {
 	widecol.Store
 	onWrite func(ctx context.Context) error
 	onScan  func(ctx context.Context) *fakeRows
+	onTable func(*widecol.Table)
 
 	open   atomic.Int64
 	closed chan struct{} // gets a value when the last one was closed
@@ -39,6 +40,14 @@ func (s *fakeStore) Write(ctx context.Context, table string, mutations []widecol
 		}
 	}
 	return s.Store.Write(ctx, table, mutations)
+}
+
+func (s *fakeStore) Table(ctx context.Context, name string) (widecol.Table, error) {
+	table, err := s.Store.Table(ctx, name)
+	if err == nil && s.onTable != nil {
+		s.onTable(&table)
+	}
+	return table, err
 }
 
 func (s *fakeStore) View(ctx context.Context, table string) (widecol.View, error) {
@@ -77,6 +86,7 @@ type fakeRows struct {
 	rows  int   // how many, -1 for no end
 	err   error // what comes after them
 	panic bool  // panic instead
+	short bool  // the values lack a byte
 
 	ctx   context.Context
 	store *fakeStore
@@ -108,7 +118,11 @@ func (r *fakeRows) Next() bool {
 		r.spoil = fmt.Appendf(r.spoil, "f%d\x00q", r.chunk%2)
 		column := len(r.spoil)
 		r.spoil = binary.LittleEndian.AppendUint64(r.spoil, uint64(r.chunk))
-		r.cells = append(r.cells, cell.Cell{Column: r.spoil[start:column], Value: r.spoil[column:], Time: int64(5 - i), Type: cell.I64})
+		value := r.spoil[column:]
+		if r.short {
+			value = value[1:]
+		}
+		r.cells = append(r.cells, cell.Cell{Column: r.spoil[start:column], Value: value, Time: int64(5 - i), Type: cell.I64})
 	}
 	r.chunk++
 	return true

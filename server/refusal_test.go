@@ -165,6 +165,11 @@ func TestRefusalsOfOtherMethods(t *testing.T) {
 		{"PUT", "/v1/table/t", 409, "table_exists", "", ""},
 		{"PUT", "/v1/table/new?x=1", 400, "unknown_parameter", "query", ""},
 		{"GET", "/v1/table", 400, "unknown_field", "limit", `{"limit":1}`},
+		{"GET", "/healthz", 400, "unknown_field", "x", `{"x":1}`},
+		{"GET", "/readyz", 400, "unknown_field", "x", `{"x":1}`},
+		{"GET", "/v1/table/t", 400, "unknown_field", "x", `{"x":1}`},
+		{"DELETE", "/v1/table/t", 400, "unknown_field", "x", `{"x":1}`},
+		{"DELETE", "/v1/table/t/column-family/title", 400, "unknown_field", "x", `{"x":1}`},
 		{"GET", "/v1/table?limit=1", 400, "unknown_parameter", "query", ""},
 		{"GET", "/v1/table/nope", 404, "unknown_table", "", ""},
 		{"DELETE", "/v1/table/nope", 404, "unknown_table", "", ""},
@@ -206,6 +211,19 @@ func TestRefusedWhole(t *testing.T) {
 		c.refused(404, "unknown_column_family", fmt.Sprintf("items[%d].cells[1].column_key", bad), "POST", "/v1/table/t/write", `{"items":[`+strings.Join(items, ",")+`]}`)
 		items[bad] = whole
 	}
+}
+
+// TestColumnKeyLimits: the filters of a request have a bound together, and what
+// they take counts as memory of the request.
+func TestColumnKeyLimits(t *testing.T) {
+	c := newClient(t)
+	c.webtable()
+	item := `{"row":{"key":"a"},"column":{"multi_key":["t"` + strings.Repeat(`,"t"`, maxColumnKeys-1) + `]}}`
+	items := maxColumnKeysInAll / maxColumnKeys
+	body := `{"items":[` + item + strings.Repeat(","+item, items)
+	c.refused(400, tooManyColumns, fmt.Sprintf("items[%d].column.multi_key[0]", items), "POST", "/v1/table/t/rows", body+"]}")
+	c.memory.take(c.memory.left() - 1<<20)
+	c.refused(503, "overloaded", "", "POST", "/v1/table/t/rows", `{"items":[`+item+strings.Repeat(","+item, 9)+"]}")
 }
 
 // TestContentType: what every client sends by default is taken as JSON (H9).

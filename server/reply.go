@@ -96,13 +96,24 @@ func (x *exchange) send(last bool) error {
 	return nil
 }
 
+// fixedHeader is what every answer has. The values are shared by all of them.
+var fixedHeader = []struct {
+	name   string // in canonical form
+	values []string
+}{
+	{"Content-Type", []string{"application/json"}},
+	{"X-Content-Type-Options", []string{"nosniff"}},
+	{"Cache-Control", []string{"no-store"}},
+	{"Vary", []string{"Accept-Encoding"}},
+	{"X-Server", []string{"colonnade"}},
+}
+
 func (x *exchange) sendHeader(last bool) {
 	x.sent = true
 	h := x.w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cache-Control", "no-store")
-	h.Set("Vary", "Accept-Encoding")
+	for i := range fixedHeader {
+		h[fixedHeader[i].name] = fixedHeader[i].values
+	}
 	h.Set("X-Took-Ms", strconv.FormatInt(x.elapsed().Milliseconds(), 10))
 	if !last || len(x.out) >= compressFrom {
 		x.chooseEncoder()

@@ -103,8 +103,6 @@ func familyAt(code string, i int) string {
 		return "locality_groups"
 	case i < 0:
 		return atBody
-	case code == "invalid_gc_settings":
-		return element("column_families", i) + ".gc_settings"
 	}
 	return element("column_families", i) + ".name"
 }

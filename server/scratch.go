@@ -15,6 +15,7 @@ type scratch struct {
 	ends      []int  // of each item of a write: the index behind its last mutation
 	values    []byte // encoded values that are not part of the body
 	out       []byte // the part of the answer that is not sent yet
+	answer    answer
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -32,6 +33,7 @@ const (
 // reuse makes a scratch available again.
 func (s *scratch) reuse() {
 	s.decoder.Reset(nil)
+	s.answer = answer{own: keep(s.answer.own, keepBody), digits: s.answer.digits}
 	clear(s.mutations) // they point into the body
 	s.body, s.mutations, s.ends, s.values, s.out = keep(s.body, keepBody), keep(s.mutations, keepMutations),
 		keep(s.ends, keepMutations), keep(s.values, keepBody), keep(s.out, keepOut)

@@ -2,9 +2,12 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+
+	"colonnade/widecol"
 )
 
 // TestShapes holds every successful answer against the fields that the
@@ -79,6 +82,22 @@ func TestEmptyShapes(t *testing.T) {
 	c.same(c.must(200, "POST", "/v1/table/t/rows", `{"items":[{"row":{"key":"a"}}]}`),
 		`{"rows":[],"row_count":0,"cell_count":0,"rows_scanned":0,"cells_scanned":0,"bytes_scanned":0,"affected_locality_groups":0,"missing":[0]}`)
 	c.same(c.must(202, "DELETE", "/v1/table/t/row", `{"row_key":"a"}`), `{"deleted_cells_count":0}`)
+}
+
+// TestDetails: a table's own page says what its partitions are made of, and
+// what is wrong with them.
+func TestDetails(t *testing.T) {
+	store := newFakeStore()
+	store.onTable = func(table *widecol.Table) {
+		p := &table.Partitions[1]
+		p.Stats = widecol.PartitionStats{Levels: []widecol.LevelStats{{Files: 2, Bytes: 30}, {}}, Cells: 7, DiskBytes: 30, MemtableBytes: 4, Err: errors.New("file 9: bad block")}
+		table.DiskBytes = 30
+	}
+	c := clientOf(t, store, Options{})
+	c.must(201, "PUT", "/v1/table/t", "")
+	c.same(c.must(200, "GET", "/v1/table/t", ""), `{"name":"t","column_families":[],"locality_groups":[],"disk_space_in_bytes":30,"partitions":[
+		{"name":"_man_t","path":"memory","levels":[],"cells":0,"disk_space_in_bytes":0,"memtable_bytes":0,"error":null},
+		{"name":"_dat_t","path":"memory","levels":[{"files":2,"bytes":30},{"files":0,"bytes":0}],"cells":7,"disk_space_in_bytes":30,"memtable_bytes":4,"error":"file 9: bad block"}]}`)
 }
 
 func TestTimes(t *testing.T) {

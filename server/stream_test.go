@@ -283,3 +283,25 @@ func TestUnknownOutcome(t *testing.T) {
 		t.Errorf("got %d %+v", e.Status, e.Error)
 	}
 }
+
+// TestDamagedValue: a stored value that is not of its type is damage, and not a
+// reason to panic.
+func TestDamagedValue(t *testing.T) {
+	c, _, _ := streaming(t, fakeRows{rows: 1, short: true})
+	if e := c.call("POST", "/v1/table/t/scan", "{}"); e.Status != 500 || e.Error.Code != "corrupt" {
+		t.Errorf("got %d %+v", e.Status, e.Error)
+	}
+}
+
+// TestErrorsOfQuietEndpoints: counts and row reads end with the error too.
+func TestErrorsOfQuietEndpoints(t *testing.T) {
+	c, store, _ := streaming(t, fakeRows{rows: 5, err: widecol.Errorf(widecol.Corrupt, "corrupt", "block 7 of _dat_t")})
+	for endpoint, body := range map[string]string{"count": "{}", "rows": `{"items":[{"row":{"key":"a"}}]}`} {
+		if e := c.call("POST", "/v1/table/t/"+endpoint, body); e.Status != 500 || e.Error.Code != "corrupt" {
+			t.Errorf("%s: got %d %+v", endpoint, e.Status, e.Error)
+		}
+	}
+	if open := store.open.Load(); open != 0 {
+		t.Errorf("%d views and answers are still open", open)
+	}
+}

@@ -170,8 +170,6 @@ func (x *exchange) mutationAt(code string, i int) string {
 		return at + ".column_key"
 	case "value_too_large", "invalid_value":
 		return at + ".value"
-	case "invalid_time":
-		return at + ".time"
 	}
 	return at
 }

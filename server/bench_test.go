@@ -1,0 +1,158 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"colonnade/cell"
+	"colonnade/widecol"
+)
+
+// writeBody is a write of 100 rows of 10 cells, about 100 bytes each.
+func writeBody() []byte {
+	body := []byte(`{"items":[`)
+	for row := range 100 {
+		body = fmt.Appendf(body, `{"row_key":"com.example.host%05d/path","cells":[`, row)
+		for column := range 10 {
+			body = fmt.Appendf(body, `{"column_key":"contents:q%04d","type":"string","value":"some text of moderate length %08d"},`, column, row*10+column)
+		}
+		body = append(body[:len(body)-1], `]},`...)
+	}
+	return append(body[:len(body)-1], `]}`...)
+}
+
+func BenchmarkDecodeWrite(b *testing.B) {
+	body := writeBody()
+	x := &exchange{scratch: new(scratch)}
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		x.decoder.Reset(body)
+		x.decodeWrite(&x.decoder)
+		x.decoder.End()
+		if x.decoder.Err() != nil || len(x.mutations) != 1000 {
+			b.Fatal(x.decoder.Err())
+		}
+	}
+	b.ReportMetric(1000*float64(b.N)/b.Elapsed().Seconds(), "cells/s")
+}
+
+func BenchmarkDecodeWriteIntegers(b *testing.B) {
+	body := bytes.ReplaceAll(bytes.ReplaceAll(writeBody(), []byte(`"string"`), []byte(`"i64"`)), []byte(`"some text of moderate length 0`), []byte(`"1`))
+	x := &exchange{scratch: new(scratch)}
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		x.decoder.Reset(body)
+		x.decodeWrite(&x.decoder)
+		x.decoder.End()
+		if x.decoder.Err() != nil || len(x.mutations) != 1000 {
+			b.Fatal(x.decoder.Err())
+		}
+	}
+}
+
+// benchRows answers with the same 1,000 rows of 10 cells every time.
+type benchRows struct {
+	row   []byte
+	cells []cell.Cell
+	next  int
+}
+
+func newBenchRows() *benchRows {
+	r := &benchRows{row: []byte("com.example.host00001/path")}
+	for i := range 10 {
+		r.cells = append(r.cells, cell.Cell{
+			Column: cell.AppendColumn(nil, []byte("contents"), fmt.Appendf(nil, "q%04d", i)),
+			Value:  fmt.Appendf(nil, "some text of moderate length %08d", i),
+			Time:   1_763_600_000_000_000,
+			Type:   cell.String,
+		})
+	}
+	return r
+}
+
+func (r *benchRows) Next() bool           { r.next++; return r.next <= 1000 }
+func (r *benchRows) First() bool          { return true }
+func (r *benchRows) Row() []byte          { return r.row }
+func (r *benchRows) Cells() []cell.Cell   { return r.cells }
+func (r *benchRows) Err() error           { return nil }
+func (r *benchRows) Stats() widecol.Stats { return widecol.Stats{Rows: 1000, Cells: 10_000} }
+func (r *benchRows) Close()               {}
+
+type discardWriter struct {
+	header http.Header
+	bytes  int64
+}
+
+func (w *discardWriter) Header() http.Header         { return w.header }
+func (w *discardWriter) WriteHeader(int)             {}
+func (w *discardWriter) Write(p []byte) (int, error) { w.bytes += int64(len(p)); return len(p), nil }
+
+func BenchmarkAnswer(b *testing.B) {
+	s := New(nil, Options{Now: time.Now})
+	w := &discardWriter{header: make(http.Header)}
+	x := &exchange{server: s, w: w, r: httptest.NewRequest("POST", "/", nil), scratch: new(scratch)}
+	rows := newBenchRows()
+	b.ReportAllocs()
+	for b.Loop() {
+		rows.next, x.sent = 0, false
+		w.bytes = 0
+		x.begin(200)
+		a := x.newAnswer()
+		if _, err := a.all(rows); err != nil {
+			b.Fatal(err)
+		}
+		if err := x.finish(querySuccessful); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.SetBytes(w.bytes)
+	b.ReportMetric(10_000*float64(b.N)/b.Elapsed().Seconds(), "cells/s")
+}
+
+// emptyStore answers at once, so that what is measured is the server.
+type emptyStore struct{ widecol.Store }
+
+func (emptyStore) Write(context.Context, string, []widecol.Mutation) (int64, error) { return 1, nil }
+func (emptyStore) View(context.Context, string) (widecol.View, error)               { return emptyView{}, nil }
+
+type emptyView struct{}
+
+func (emptyView) Scan(context.Context, *widecol.Query) (widecol.Rows, error) {
+	r := newBenchRowsOf
+	return &benchRows{row: r.row, cells: r.cells, next: 999}, nil
+}
+func (emptyView) Close() {}
+
+var newBenchRowsOf = newBenchRows()
+
+// BenchmarkRequest is one request through the whole handler, without a network.
+func BenchmarkRequest(b *testing.B) {
+	s := New(emptyStore{}, Options{Now: time.Now})
+	for _, e := range []struct{ name, path, body string }{
+		{"row", "/v1/table/t/rows", `{"items":[{"row":{"key":"com.example.host00001/path"}}]}`},
+		{"write", "/v1/table/t/write", cellOf("string", `"some text of moderate length"`)},
+	} {
+		b.Run(e.name, func(b *testing.B) {
+			w := &discardWriter{header: make(http.Header)}
+			r := httptest.NewRequest("POST", e.path, nil)
+			r.ContentLength = int64(len(e.body))
+			body := strings.NewReader(e.body)
+			b.ReportAllocs()
+			for b.Loop() {
+				body.Reset(e.body)
+				r.Body = io.NopCloser(body)
+				clear(w.header)
+				s.ServeHTTP(w, r)
+			}
+		})
+	}
+}
