@@ -68,34 +68,6 @@ func (s *Store) Clone() *Store {
 	return &Store{opt: s.opt, closed: s.closed, tables: maps.Clone(s.tables), last: s.last}
 }
 
-// Gone counts the versions of a family that have gone but would show again if
-// its settings allowed it: the ones that the open case of cell.GC is about.
-func (s *Store) Gone(table, family string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t := s.tables[table]
-	if t == nil {
-		return 0
-	}
-	now, gone := s.opt.Now(), 0
-	for row := range t.rows() {
-		stored := count(row, func(v version) bool { return v.family == family })
-		left := count(t.left(row, now), func(v version) bool { return v.family == family })
-		gone += stored - left
-	}
-	return gone
-}
-
-func count(versions []version, f func(version) bool) int {
-	n := 0
-	for _, v := range versions {
-		if f(v) {
-			n++
-		}
-	}
-	return n
-}
-
 // CacheStats returns zeros: there is no cache.
 func (s *Store) CacheStats() widecol.CacheStats { return widecol.CacheStats{} }
 

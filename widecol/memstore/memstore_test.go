@@ -150,18 +150,6 @@ func TestCloneIsApart(t *testing.T) {
 	values(t, c)
 }
 
-func TestGone(t *testing.T) {
-	s := newStore(t, widecol.GC{VersionLimit: 1})
-	for _, tc := range []struct {
-		table, family string
-		want          int
-	}{{"t", "a", 1}, {"t", "b", 0}, {"t", "c", 0}, {"u", "a", 0}} {
-		if got := s.Gone(tc.table, tc.family); got != tc.want {
-			t.Errorf("Gone(%s, %s) = %d, want %d", tc.table, tc.family, got, tc.want)
-		}
-	}
-}
-
 func TestPartitionsAreCounted(t *testing.T) {
 	s := newStore(t, widecol.GC{VersionLimit: 1})
 	if err := s.CreateFamilies(ctx, "t", []widecol.Family{{Name: "c"}}, true); err != nil {

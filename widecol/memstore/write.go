@@ -55,3 +55,13 @@ func (s *Store) DeleteRow(ctx context.Context, name string, row []byte, filter w
 	})
 	return deleted, err
 }
+
+func count(versions []version, f func(version) bool) int {
+	n := 0
+	for _, v := range versions {
+		if f(v) {
+			n++
+		}
+	}
+	return n
+}

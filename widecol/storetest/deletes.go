@@ -150,6 +150,16 @@ var deleteCases = []testCase{
 		f.remove("t", "r", f.columns("a"), 2)
 		f.want("t", everything(), "r b:x@1=v")
 	}},
+	{"what has gone is deleted too", func(f *fixture) {
+		for i, filter := range append(f.scopes(), widecol.Filter{}) {
+			table := fmt.Sprint("t", i)
+			f.createGC(table, "a", widecol.GC{TTLSecs: 10})
+			f.write(table, "r a:x@-20s=gone")
+			f.remove(table, "r", filter, 0)
+			f.ok(f.store().SetGC(background, table, "a", widecol.GC{}))
+			f.want(table, everything())
+		}
+	}},
 	{"a row can be empty at the head of a page", func(f *fixture) {
 		f.create("t", "a")
 		versions := f.numbered("t", 10)
@@ -165,5 +175,5 @@ var deleteCases = []testCase{
 // prefix, or with the whole row but family b, each in another way.
 func (f *fixture) scopes() []widecol.Filter {
 	f.Helper()
-	return []widecol.Filter{f.columns("a:x"), f.columns("a"), widecol.PrefixFilter("a:"), widecol.PrefixFilter("a"), f.columns("a:y", "a:x")}
+	return []widecol.Filter{f.columns("a:x"), f.columns("a"), widecol.PrefixFilter("a:"), widecol.PrefixFilter("a:x"), f.columns("a:y", "a:x")}
 }

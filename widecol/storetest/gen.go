@@ -43,6 +43,8 @@ type generator struct {
 	live map[string]map[string]bool
 	// viewed holds the tables of which views were opened last.
 	viewed [slots]string
+	// recent are some versions written lately, to be written again.
+	recent [8]version
 	// mend, if any, is the next operation. After one that happens or does not,
 	// it makes live right in either case.
 	mend op
@@ -53,7 +55,7 @@ var kinds = []struct {
 	weight int
 	make   func(g *generator) op
 }{
-	{238, func(g *generator) op { return g.write(1, 5) }},
+	{231, func(g *generator) op { return g.write(1, 5) }},
 	{75, func(g *generator) op { return g.write(5, 3) }},
 	{90, func(g *generator) op { return g.deleteRow() }},
 	{120, func(g *generator) op { return g.scan(true) }},
@@ -62,7 +64,7 @@ var kinds = []struct {
 	{80, (*generator).scanView},
 	{8, func(g *generator) op { return &closeView{g.IntN(slots)} }},
 	{25, func(g *generator) op { return g.schema() }},
-	{25, (*generator).setGC},
+	{32, (*generator).setGC},
 	{37, func(g *generator) op { return tick{pick(g, ticks)} }},
 	{35, func(*generator) op { return flush }},
 	{25, func(*generator) op { return compact }},
@@ -283,16 +285,28 @@ func (g *generator) write(rows, versions int) change {
 	for range 1 + g.IntN(rows) {
 		row := g.skewed(rowKeys)
 		for range 1 + g.IntN(versions) {
-			v := version{row: row, family: g.liveFamily(o.table), qualifier: g.skewed(qualifiers)}
-			v.time = g.time(v.family)
-			v.typ, v.value = g.value()
-			o.versions = append(o.versions, v)
+			o.versions = append(o.versions, g.version(o.table, row))
 		}
 	}
 	if g.one(40) {
 		g.spoil(&o.versions[g.IntN(len(o.versions))])
 	}
 	return o
+}
+
+// version returns a new version of a row, or now and then one in the place of
+// another one that was written lately.
+func (g *generator) version(table, row string) version {
+	v := version{row: row, family: g.liveFamily(table), qualifier: g.skewed(qualifiers)}
+	v.time = g.time(v.family)
+	recent := &g.recent[g.IntN(len(g.recent))]
+	if recent.row != "" && g.live[table][recent.family] && g.one(6) {
+		v = *recent
+	} else {
+		*recent = v
+	}
+	v.typ, v.value = g.value()
+	return v
 }
 
 // spoil makes a version invalid, in one way or another.

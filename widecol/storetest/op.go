@@ -20,8 +20,6 @@ type op interface {
 // change is an op that changes tables.
 type change interface {
 	op
-	// allowed reports whether the change avoids what the contract leaves open.
-	allowed(w *world) bool
 	// apply makes the change in one Store. commit is written for CommitTime.
 	apply(s widecol.Store, g grouping, commit int64) (result, error)
 }
@@ -36,13 +34,7 @@ type reducible interface {
 
 var background = context.Background()
 
-// free is part of the changes that touch nothing that the contract leaves open.
-type free struct{}
-
-func (free) allowed(*world) bool { return true }
-
 type createTable struct {
-	free
 	table    string
 	families []widecol.Family
 }
@@ -65,7 +57,6 @@ func (o *createTable) reduced() (ops []op) {
 }
 
 type dropTable struct {
-	free
 	table string
 }
 
@@ -78,7 +69,6 @@ func (o *dropTable) apply(s widecol.Store, _ grouping, _ int64) (result, error) 
 func (o *dropTable) String() string { return fmt.Sprintf("drop table %q", o.table) }
 
 type createFamilies struct {
-	free
 	table    string
 	families []widecol.Family
 }
@@ -94,7 +84,6 @@ func (o *createFamilies) String() string {
 }
 
 type dropFamily struct {
-	free
 	table, family string
 }
 
@@ -113,21 +102,17 @@ type setGC struct {
 	gc            widecol.GC
 }
 
-func (o *setGC) run(w *world) error { return w.change(o) }
-
-// allowed keeps away from versions that have gone and would show again, or not,
-// under wider settings.
-func (o *setGC) allowed(w *world) bool {
+func (o *setGC) run(w *world) error {
 	t, err := w.model.Table(background, o.table)
 	if err != nil {
-		return true
+		return w.change(o)
 	}
 	for _, f := range t.Families {
 		if f.Name == o.family && !tighter(f.GC, o.gc) {
-			return w.model.Gone(o.table, o.family) == 0
+			return w.widen(o)
 		}
 	}
-	return true
+	return w.change(o)
 }
 
 // tighter reports whether all that has gone under old has gone under new too.
@@ -154,7 +139,6 @@ func (o *setGC) String() string {
 }
 
 type write struct {
-	free
 	table    string
 	versions []version
 }
@@ -212,7 +196,6 @@ type filter struct {
 }
 
 type deleteRow struct {
-	free
 	table, row string
 	filter     filter
 }

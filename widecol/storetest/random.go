@@ -21,11 +21,12 @@ const groupings = 4
 // of tables, families and their settings, steps of the clock, and what the
 // Subject has hooks for. They come one after the other.
 //
-// Random keeps away from the case that cell.GC leaves open: whether versions that
-// have gone show again when what made them go is taken back. It skips settings
-// that are wider than the old ones where anything has gone under these, and steps
-// back of the clock while a ttl is set; and versions with the time 0 are written
-// only to a family without settings that let either limit decide.
+// Random allows for what cell.GC leaves open: whether versions that have gone
+// show again when what made them go is taken back. Where the settings of a family
+// become wider, these may be there or not; both Stores then delete them. Two more
+// such cases it keeps away from. The clock does not step back while a ttl is set.
+// And versions with the time 0 are written only to a family without settings
+// that let either limit decide.
 //
 // A failure tells the seed and a short list of operations that leads to it.
 func Random(t testing.TB, open Open, seed uint64, n int) {
