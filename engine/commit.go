@@ -175,7 +175,9 @@ func (db *DB) passLeadLocked() {
 	}
 	db.leading = false
 	db.armSealLocked()
-	db.background.signalLocked()
+	if db.closed || db.frozenBytes > 0 { // somebody may wait for the batches to be visible
+		db.background.signalLocked()
+	}
 }
 
 // armSealLocked arranges for a seal when the log stays idle.

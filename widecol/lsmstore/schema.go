@@ -1,6 +1,7 @@
 package lsmstore
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -41,6 +42,9 @@ type schema struct {
 	groups   []group              // by id
 	stores   []engine.PartitionID // the default partition, then those of groups
 	policies map[engine.PartitionID]*engine.Policies
+	// bare are the policies without garbage collection: for a deletion, which
+	// takes what has gone along.
+	bare map[engine.PartitionID]*engine.Policies
 }
 
 // family is a column family, or what has to be remembered of a dropped one.
@@ -63,6 +67,7 @@ func newSchema(asOf uint64, data engine.PartitionID, families []*family, groups 
 	s := &schema{
 		families: make(map[string]*family), groups: slices.Clone(groups),
 		policies: make(map[engine.PartitionID]*engine.Policies),
+		bare:     make(map[engine.PartitionID]*engine.Policies),
 	}
 	slices.SortFunc(s.groups, func(a, b group) int { return strings.Compare(a.id, b.id) })
 	s.stores = append(s.stores, data)
@@ -83,7 +88,11 @@ func newSchema(asOf uint64, data engine.PartitionID, families []*family, groups 
 	}
 	slices.SortFunc(s.sorted, func(a, b *family) int { return strings.Compare(a.name, b.name) })
 	for id, list := range lists {
-		s.policies[id] = engine.NewPolicies(asOf, list)
+		s.policies[id] = engine.NewPolicies(asOf, maps.Clone(list))
+		for name, policy := range list {
+			list[name] = engine.Policy{Since: policy.Since}
+		}
+		s.bare[id] = engine.NewPolicies(asOf, list)
 	}
 	return s
 }

@@ -15,6 +15,8 @@ type view struct {
 	schema *schema
 	snap   *engine.Snapshot
 	now    int64
+	// policies of the partitions to be read
+	policies map[engine.PartitionID]*engine.Policies
 }
 
 // View implements widecol.Store.
@@ -49,7 +51,7 @@ func (s *Store) newView(t *table) (*view, error) {
 	if err != nil {
 		return nil, failure(err)
 	}
-	return &view{store: s, table: t, schema: t.schema, snap: snap, now: s.opt.Engine.Clock.Now()}, nil
+	return &view{store: s, table: t, schema: t.schema, snap: snap, now: s.opt.Engine.Clock.Now(), policies: t.schema.policies}, nil
 }
 
 // Close implements widecol.View.
@@ -80,7 +82,7 @@ func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error)
 	single := len(q.End) == len(q.Start)+1
 	for _, id := range ids {
 		scan, err := v.snap.Scan(id, engine.ScanOptions{
-			Start: q.Start, End: q.End, Columns: columns, Policies: v.schema.policies[id], Now: v.now,
+			Start: q.Start, End: q.End, Columns: columns, Policies: v.policies[id], Now: v.now,
 			KeysOnly: q.KeysOnly, Fill: single || q.RowLimit != widecol.NoLimit && q.RowLimit <= fillRows,
 		})
 		if err != nil {

@@ -102,7 +102,7 @@ func (s *Store) DeleteRow(ctx context.Context, name string, row []byte, filter w
 	w := writers.Get().(*writer)
 	defer w.release()
 	deleted, err := s.bury(ctx, t, row, filter, w)
-	if err != nil || deleted == 0 {
+	if err != nil || w.batch.Len() == 0 {
 		return 0, err
 	}
 	if _, err := s.db.Commit(ctx, &w.batch); err != nil {
@@ -111,9 +111,10 @@ func (s *Store) DeleteRow(ctx context.Context, name string, row []byte, filter w
 	return deleted, nil
 }
 
-// bury puts tombstones for the filter's cells of a row into the batch, and
-// returns how many versions a read returns of them.
-func (s *Store) bury(ctx context.Context, t *table, row []byte, filter widecol.Filter, w *writer) (int64, error) {
+// bury puts tombstones for the filter's cells of a row into the batch, if there
+// are any, and returns how many versions a read returns of them. What has gone is
+// deleted with the rest: it must not be back when the family's settings change.
+func (s *Store) bury(ctx context.Context, t *table, row []byte, filter widecol.Filter, w *writer) (deleted int64, err error) {
 	v, err := s.newView(t)
 	if err != nil {
 		return 0, err
@@ -123,60 +124,60 @@ func (s *Store) bury(ctx context.Context, t *table, row []byte, filter widecol.F
 	q.SetKey(row)
 	q.Filter = filter
 	q.KeysOnly = true
-	rows, err := v.Scan(ctx, &q)
+	err = v.each(ctx, &q, func(cell.Cell) { deleted++ })
 	if err != nil {
 		return 0, err
 	}
-	defer rows.Close()
-	w.buryRanges(t, row, filter.Columns)
+	v.policies = t.schema.bare
 	w.column = w.column[:0]
-	var deleted int64
+	err = v.each(ctx, &q, func(c cell.Cell) { w.bury(t, row, c.Column, filter.Columns) })
+	return deleted, err
+}
+
+// each calls f for every cell of a query.
+func (v *view) each(ctx context.Context, q *widecol.Query, f func(cell.Cell)) error {
+	rows, err := v.Scan(ctx, q)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
 	for rows.Next() {
 		for _, c := range rows.Cells() {
-			deleted++
-			if !w.buried(c.Column, filter.Columns) {
-				w.buryColumn(t.schema, row, c.Column)
-			}
+			f(c)
 		}
 	}
-	return deleted, rows.Err()
+	return rows.Err()
 }
 
-// buryRanges deletes what a whole row or whole families of it hold.
-func (w *writer) buryRanges(t *table, row []byte, columns *cell.Columns) {
-	tombstone := cell.Cell{Kind: cell.DeleteRow, Time: cell.TombstoneTime}
-	if columns == nil {
-		for _, id := range t.stores() {
-			w.batch.Add(id, row, &tombstone)
-		}
-		return
-	}
-	for _, f := range t.schema.sorted {
-		if covers(columns, f.name) {
-			w.batch.Add(f.partition, row, &cell.Cell{Kind: cell.DeleteFamily, Column: []byte(f.name), Time: cell.TombstoneTime})
-		}
-	}
-}
-
-// buried reports whether buryRanges has deleted the column.
-func (w *writer) buried(column []byte, columns *cell.Columns) bool {
+// bury deletes a column that was found in a row, by the tombstone with the
+// largest scope that columns allows, unless the one before did already.
+func (w *writer) bury(t *table, row, column []byte, columns *cell.Columns) {
+	tombstone := cell.Cell{Kind: cell.DeleteColumn, Column: column, Time: cell.TombstoneTime}
 	family, _ := cell.SplitColumn(column)
-	return columns == nil || covers(columns, string(family))
-}
-
-// buryColumn deletes a column, once for all of its versions.
-func (w *writer) buryColumn(s *schema, row, column []byte) {
-	if bytes.Equal(column, w.column) {
-		return
+	home := t.schema.family(family).partition
+	switch {
+	case columns == nil:
+		if len(w.column) > 0 {
+			return
+		}
+		for _, id := range t.stores() {
+			w.batch.Add(id, row, &cell.Cell{Kind: cell.DeleteRow, Time: cell.TombstoneTime})
+		}
+	case covers(columns, family):
+		if last, _ := cell.SplitColumn(w.column); bytes.Equal(last, family) {
+			return
+		}
+		tombstone.Kind, tombstone.Column = cell.DeleteFamily, family
+		w.batch.Add(home, row, &tombstone)
+	case !bytes.Equal(column, w.column):
+		w.batch.Add(home, row, &tombstone)
 	}
 	w.column = append(w.column[:0], column...)
-	family, _ := cell.SplitColumn(column)
-	w.batch.Add(s.family(family).partition, row, &cell.Cell{Kind: cell.DeleteColumn, Column: column, Time: cell.TombstoneTime})
 }
 
 // covers reports whether columns holds every column of a family.
-func covers(columns *cell.Columns, family string) bool {
-	f := cell.FamilyRange([]byte(family))
+func covers(columns *cell.Columns, family []byte) bool {
+	f := cell.FamilyRange(family)
 	for _, r := range columns.Ranges() {
 		if bytes.Compare(r.Start, f.Start) <= 0 && (r.End == nil || bytes.Compare(r.End, f.End) >= 0) {
 			return true
