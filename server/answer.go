@@ -78,7 +78,7 @@ func (a *answer) cells(cells []cell.Cell) error {
 	for i := range cells {
 		c := &cells[i]
 		if !c.Type.Fits(c.Value) {
-			return refuse(http.StatusInternalServerError, "corrupt", atBody, "a stored value of %d bytes does not have its type, %s", len(c.Value), c.Type)
+			return refuse(http.StatusInternalServerError, "corruption", atBody, "a stored value of %d bytes does not have its type, %s", len(c.Value), c.Type)
 		}
 		out := a.x.out
 		if a.last != nil && bytes.Equal(a.last, c.Column) {

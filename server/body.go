@@ -118,10 +118,6 @@ func tooLarge(limit int64) error {
 	return refuse(http.StatusRequestEntityTooLarge, "body_too_large", atBody, "the body has more than %d bytes", limit)
 }
 
-func overloaded() error {
-	return refuse(http.StatusServiceUnavailable, "overloaded", atBody, "too many bytes of other requests are under way")
-}
-
 // readFailure says why a body could not be read to its end.
 func readFailure(err error) error {
 	var timeout net.Error

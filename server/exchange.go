@@ -88,7 +88,7 @@ func (x *exchange) elapsed() time.Duration { return x.server.opt.Now().Sub(x.sta
 func (x *exchange) fail(err error) {
 	gone := errors.Is(err, errGone) || errors.Is(err, context.Canceled)
 	f := failureOf(err)
-	if !gone && f.status >= http.StatusInternalServerError && !f.retryLater() {
+	if !gone && f.status >= http.StatusInternalServerError && !f.retry {
 		x.logFailure(f)
 	}
 	if gone || x.sent {
@@ -102,7 +102,7 @@ func (x *exchange) fail(err error) {
 	if f.code == "unsupported_encoding" {
 		h.Set("Accept-Encoding", "gzip, zstd")
 	}
-	if f.retryLater() {
+	if f.retry {
 		// Clients that were refused together should not come back together.
 		h.Set("Retry-After", strconv.Itoa(1+int(x.server.retries.Add(1)%5)))
 	}

@@ -16,6 +16,7 @@ type failure struct {
 	code    string // a stable name for programs
 	at      string // the part of the request that it is about
 	message string // a sentence that names the thing
+	retry   bool   // nothing has happened, and the same request may well succeed in a moment
 	allow   string // the methods of the route, for 405
 	cause   error  // for the log alone
 }
@@ -72,7 +73,8 @@ func failureOf(err error) *failure {
 		if !ok {
 			status = http.StatusInternalServerError
 		}
-		return &failure{status: status, code: stored.Code, message: stored.Message, cause: stored.Cause}
+		retry := stored.Kind == widecol.Overloaded || stored.Kind == widecol.Closed
+		return &failure{status: status, code: stored.Code, message: stored.Message, retry: retry, cause: stored.Cause}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &failure{status: http.StatusGatewayTimeout, code: "outcome_unknown", message: "the store took too long: whether the change was applied is not known", cause: err}
 	}
@@ -94,13 +96,12 @@ func placed(err error, at func(code string, index int) string) error {
 	return f
 }
 
-func shuttingDown() error {
-	return refuse(http.StatusServiceUnavailable, "shutting_down", atBody, "the server is shutting down")
-}
+func shuttingDown() error { return later("shutting_down", "the server is shutting down") }
 
-// retryLater reports whether the same request may well succeed in a moment.
-func (f *failure) retryLater() bool {
-	return f.status == http.StatusServiceUnavailable && f.code != "read_only" || f.status == http.StatusTooManyRequests
+func overloaded() error { return later("overloaded", "too many bytes of other requests are under way") }
+
+func later(code, message string) error {
+	return &failure{status: http.StatusServiceUnavailable, code: code, message: message, retry: true}
 }
 
 // shorten keeps what a client sent short enough for a message.

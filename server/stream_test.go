@@ -95,9 +95,9 @@ func TestBrokenAnswer(t *testing.T) {
 		rows   fakeRows
 		status int // 0: broken off
 	}{
-		{"error at once", fakeRows{err: widecol.Errorf(widecol.Corrupt, "corrupt", "block 7 of _dat_t")}, 500},
-		{"error in the first bytes", fakeRows{rows: 20, err: widecol.Errorf(widecol.Corrupt, "corrupt", "block 7 of _dat_t")}, 500},
-		{"error later", fakeRows{rows: 3000, err: widecol.Errorf(widecol.Corrupt, "corrupt", "block 7 of _dat_t")}, 0},
+		{"error at once", fakeRows{err: widecol.Errorf(widecol.Corrupt, "corruption", "block 7 of _dat_t")}, 500},
+		{"error in the first bytes", fakeRows{rows: 20, err: widecol.Errorf(widecol.Corrupt, "corruption", "block 7 of _dat_t")}, 500},
+		{"error later", fakeRows{rows: 3000, err: widecol.Errorf(widecol.Corrupt, "corruption", "block 7 of _dat_t")}, 0},
 		{"overload at once", fakeRows{err: widecol.Errorf(widecol.Overloaded, "overloaded", "come back")}, 503},
 		{"panic at once", fakeRows{panic: true}, 500},
 		{"panic later", fakeRows{rows: 3000, panic: true}, 0},
@@ -288,16 +288,16 @@ func TestUnknownOutcome(t *testing.T) {
 // reason to panic.
 func TestDamagedValue(t *testing.T) {
 	c, _, _ := streaming(t, fakeRows{rows: 1, short: true})
-	if e := c.call("POST", "/v1/table/t/scan", "{}"); e.Status != 500 || e.Error.Code != "corrupt" {
+	if e := c.call("POST", "/v1/table/t/scan", "{}"); e.Status != 500 || e.Error.Code != "corruption" {
 		t.Errorf("got %d %+v", e.Status, e.Error)
 	}
 }
 
 // TestErrorsOfQuietEndpoints: counts and row reads end with the error too.
 func TestErrorsOfQuietEndpoints(t *testing.T) {
-	c, store, _ := streaming(t, fakeRows{rows: 5, err: widecol.Errorf(widecol.Corrupt, "corrupt", "block 7 of _dat_t")})
+	c, store, _ := streaming(t, fakeRows{rows: 5, err: widecol.Errorf(widecol.Corrupt, "corruption", "block 7 of _dat_t")})
 	for endpoint, body := range map[string]string{"count": "{}", "rows": `{"items":[{"row":{"key":"a"}}]}`} {
-		if e := c.call("POST", "/v1/table/t/"+endpoint, body); e.Status != 500 || e.Error.Code != "corrupt" {
+		if e := c.call("POST", "/v1/table/t/"+endpoint, body); e.Status != 500 || e.Error.Code != "corruption" {
 			t.Errorf("%s: got %d %+v", endpoint, e.Status, e.Error)
 		}
 	}
