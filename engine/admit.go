@@ -156,7 +156,8 @@ func (db *DB) freezeOldestLocked() bool {
 // have their sequence number already, and gives it a new one.
 func (db *DB) freezeLocked(p *partition) {
 	m := p.active
-	m.frozenBytes = m.bytes.Load()
+	m.frozen, m.frozenBytes = true, m.bytes.Load()
+	db.frozen++
 	db.frozenBytes += m.frozenBytes
 	p.frozen = append(p.frozen, m)
 	p.active = newMemory()

@@ -37,7 +37,8 @@ type DB struct {
 	leading     bool   // a leader writes the log now
 	failed      error  // a *ReadOnlyError after a failure of the log or manifest
 	closed      bool
-	frozenBytes int64 // what frozen memtables held when they were frozen
+	frozen      int   // memtables that wait for their flush
+	frozenBytes int64 // what they held when they were frozen
 	log         log
 	background  background
 }
@@ -76,6 +77,7 @@ type memory struct {
 	bytes  atomic.Int64 // what of table.Bytes is in DB.memBytes
 	gone   atomic.Bool  // flushed or dropped: counts no longer
 
+	frozen      bool  // counts in DB.frozen
 	frozenBytes int64 // what of it is in DB.frozenBytes
 }
 
@@ -92,8 +94,10 @@ func (db *DB) account(m *memory) {
 
 // releaseLocked takes m out of the accounts for good.
 func (db *DB) releaseLocked(m *memory) {
-	db.frozenBytes -= m.frozenBytes
-	m.frozenBytes = 0
+	if m.frozen {
+		db.frozen--
+		db.frozenBytes -= m.frozenBytes
+	}
 	m.gone.Store(true)
 	db.memBytes.Add(-m.bytes.Swap(0))
 }
