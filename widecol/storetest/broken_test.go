@@ -21,6 +21,8 @@ type broken struct {
 	env     *Env
 	subject *Subject
 
+	mu sync.Mutex // one of the funcs at a time
+
 	write      func(table string, ms []widecol.Mutation) (int64, error)
 	deleteRow  func(table, row string, filter widecol.Filter) (int64, error)
 	dropTable  func(name string) error
@@ -34,6 +36,8 @@ type broken struct {
 
 func (b *broken) Write(ctx context.Context, table string, ms []widecol.Mutation) (int64, error) {
 	if b.write != nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		return b.write(table, ms)
 	}
 	return b.Store.Write(ctx, table, ms)
@@ -41,6 +45,8 @@ func (b *broken) Write(ctx context.Context, table string, ms []widecol.Mutation)
 
 func (b *broken) DeleteRow(ctx context.Context, table string, row []byte, filter widecol.Filter) (int64, error) {
 	if b.deleteRow != nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		return b.deleteRow(table, string(row), filter)
 	}
 	return b.Store.DeleteRow(ctx, table, row, filter)
@@ -79,6 +85,8 @@ func (b *broken) View(ctx context.Context, table string) (widecol.View, error) {
 	var v widecol.View
 	var err error
 	if b.view != nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		v, err = b.view(table)
 	} else {
 		v, err = b.Store.View(ctx, table)

@@ -177,6 +177,10 @@ var viewCases = []testCase{
 		}
 		f.store().CacheStats()
 	}},
+	{"a store can be closed while it is called", func(f *fixture) {
+		f.create("t", "a", "b+", "c+")
+		f.closeUnderCalls()
+	}},
 	{"writes, reads and views at the same time are whole", func(f *fixture) {
 		f.create("t", "a", "b+", "c+")
 		f.concurrently()
@@ -296,4 +300,39 @@ func (f *fixture) checkUniform() error {
 		}
 	}
 	return nil
+}
+
+// closeUnderCalls closes the Store while some goroutines write and read. Until
+// they are told that it is closed, their calls have to succeed.
+func (f *fixture) closeUnderCalls() {
+	const callers = 4
+	var calling, begun sync.WaitGroup
+	begun.Add(callers)
+	for i := range callers {
+		calling.Go(func() {
+			working := sync.OnceFunc(begun.Done)
+			defer working()
+			for n := 0; ; n++ {
+				err := f.checkUniform()
+				if i%2 == 0 && err == nil {
+					err = f.writeUniform(fmt.Sprint(i, n))
+				}
+				if err != nil {
+					if widecol.KindOf(err) != widecol.Closed {
+						f.Errorf("a call during Close: %v, want an error of the kind Closed", err)
+					}
+					return
+				}
+				if n == 3 {
+					working()
+				}
+			}
+		})
+	}
+	begun.Wait()
+	f.closed = true
+	if err := f.store().Close(); err != nil {
+		f.Errorf("Close: %v", err)
+	}
+	calling.Wait()
 }
