@@ -15,7 +15,7 @@ import (
 type fixture struct {
 	testing.TB
 	subject *Subject
-	clock   *Clock
+	clock   *clock
 	mode    mode
 	held    int  // views open
 	closed  bool // the case has closed the Store

@@ -75,14 +75,14 @@ type Subject struct {
 	Fault func()
 }
 
-// Clock is a clock that stands still until it is set.
-type Clock struct{ now atomic.Int64 }
+// clock is a clock that stands still until it is set.
+type clock struct{ now atomic.Int64 }
 
 // Now returns the time, in microseconds since the Unix epoch.
-func (c *Clock) Now() int64 { return c.now.Load() }
+func (c *clock) Now() int64 { return c.now.Load() }
 
 // Set sets the time.
-func (c *Clock) Set(now int64) { c.now.Store(now) }
+func (c *clock) Set(now int64) { c.now.Store(now) }
 
 const (
 	second = 1_000_000 // in microseconds, the unit of the clock
@@ -96,8 +96,8 @@ const (
 )
 
 // newEnv returns an Env and its clock.
-func newEnv(seed uint64) (*Env, *Clock) {
-	clock := new(Clock)
-	clock.Set(start)
-	return &Env{Now: clock.Now, MaxValue: maxValue, Seed: seed}, clock
+func newEnv(seed uint64) (*Env, *clock) {
+	c := new(clock)
+	c.Set(start)
+	return &Env{Now: c.Now, MaxValue: maxValue, Seed: seed}, c
 }

@@ -14,14 +14,14 @@ import (
 type world struct {
 	subject  *Subject
 	model    *memstore.Store
-	clock    *Clock
+	clock    *clock
 	grouping grouping
 	views    [slots]heldView
 	last     int64 // the newest commit time that the subject told
 }
 
 // newWorld puts a model beside a subject.
-func newWorld(subject *Subject, env *Env, clock *Clock, g grouping) *world {
+func newWorld(subject *Subject, env *Env, clock *clock, g grouping) *world {
 	model := memstore.New(memstore.Options{Now: env.Now, MaxValue: env.MaxValue})
 	return &world{subject: subject, model: model, clock: clock, grouping: g}
 }
