@@ -17,16 +17,17 @@ type GC struct {
 // Expired reports whether a version with this time is past the TTL at now.
 // Both are in microseconds since the Unix epoch.
 func (g *GC) Expired(time, now int64) bool {
-	return g.TTLSecs > 0 && time > 0 && time <= now && now-time >= g.TTLSecs*1_000_000
+	return g.TTLSecs > 0 && time > 0 && time <= now && (now-time)/1_000_000 >= g.TTLSecs
 }
 
 // Gone reports whether a version has gone at now, where newer is the number of
 // versions of its cell that are newer, visible and have not gone themselves.
 //
 // One case is left open: when versions that pushed an older one past
-// VersionLimit are deleted, or the limit is raised, the older one shows again
-// or not, depending on whether its space has been reclaimed. The same holds for
-// a version with time 0 once the newer ones expire.
+// VersionLimit are deleted, or the settings become wider, the older one shows
+// again or not, depending on whether its space has been reclaimed. The same holds
+// for a version with time 0 once the newer ones expire, and for whatever has
+// expired when the clock steps back.
 func (g *GC) Gone(time, now, newer int64) bool {
 	over := g.VersionLimit > 0 && newer >= g.VersionLimit
 	if g.Intersection {
