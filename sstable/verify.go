@@ -16,16 +16,12 @@ import (
 // in strictly ascending order, that every byte of the value blocks belongs to one
 // cell, that the index bounds the blocks, that the filter has every row, and that
 // the properties say what is there. With a checksum other than 0, which must be
-// the one of Finish, it checks that as well.
+// the one of Finish, it checks that as well, last, since it cannot tell where the
+// damage is.
 //
 // It reads one block at a time and goes past the cache, so an io.ReaderAt that
 // waits or fails can slow it down or end it.
 func (t *Reader) Verify(checksum uint64) error {
-	if checksum != 0 {
-		if err := t.verifyChecksum(checksum); err != nil {
-			return err
-		}
-	}
 	v, err := newVerifier(t)
 	if err != nil {
 		return err
@@ -35,7 +31,10 @@ func (t *Reader) Verify(checksum uint64) error {
 			return err
 		}
 	}
-	return v.finish()
+	if err := v.finish(); err != nil || checksum == 0 {
+		return err
+	}
+	return t.verifyChecksum(checksum)
 }
 
 func (t *Reader) verifyChecksum(want uint64) error {
