@@ -34,6 +34,7 @@ func BenchmarkDecodeWrite(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
+		x.mutations, x.ends, x.values = x.mutations[:0], x.ends[:0], x.values[:0]
 		x.decoder.Reset(body)
 		x.decodeWrite(&x.decoder)
 		x.decoder.End()
@@ -50,6 +51,7 @@ func BenchmarkDecodeWriteIntegers(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
+		x.mutations, x.ends, x.values = x.mutations[:0], x.ends[:0], x.values[:0]
 		x.decoder.Reset(body)
 		x.decodeWrite(&x.decoder)
 		x.decoder.End()

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"time"
 )
 
 // readBody reads the whole body, inflated, into x.body. Its size is limited,
@@ -20,9 +19,6 @@ func (x *exchange) readBody() error {
 		}
 	}
 	x.bodyRead = true
-	// From here on net/http reads from the connection to see the client go, and
-	// the deadline for reading the request would look like that.
-	_ = http.NewResponseController(x.w).SetReadDeadline(time.Time{})
 	return nil
 }
 

@@ -88,6 +88,8 @@ func TestRows(t *testing.T) {
 			t.Errorf("%s: got %s, want %s missing", e.items, result, e.missing)
 		}
 	}
+	c.same(c.must(200, "POST", "/v1/table/t/rows", `{"items":[{"row":{"key":"org.b"}},{"row":{"key":"com.c"},"column":{"key":"title"}}]}`), `{"rows":[`+orgB+","+comC+`],
+		"row_count":2,"cell_count":3,"rows_scanned":2,"cells_scanned":3,"bytes_scanned":65,"affected_locality_groups":2,"missing":[]}`)
 	for _, e := range []struct{ code, at, body string }{
 		{"unknown_column_family", "items[0].column.key", `{"items":[{"row":{"key":"a"},"column":{"key":"nope:"}}]}`},
 		{"unknown_column_family", "items[1].column.multi_key[2]", `{"items":[{"row":{"key":"org.a"},"column":{"key":"title"}},{"row":{"key":"a"},"column":{"multi_key":["title:","anchor:a","nope:"]}}]}`},

@@ -49,7 +49,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) serve(x *exchange) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			x.scratch = new(scratch) // the panic may have left anything in it
+			x.scratch = new(scratch) // whoever panicked may not have let go of it
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()

@@ -57,12 +57,19 @@ func TestShutdown(t *testing.T) {
 // TestShutdownTimeout: requests that do not end are broken off.
 func TestShutdownTimeout(t *testing.T) {
 	c, w, _ := held(t)
+	w.send("GET /") // net/http looks no further, and would not see the connection go
 	c.limits.drain = 20 * time.Millisecond
 	if err := c.Shutdown(context.Background()); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want that the deadline has passed", err)
 	}
 	w.closed()
-	c.handlers.Wait()
+	ended := make(chan struct{})
+	go func() { c.handlers.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		t.Error("the handler was not told to end")
+	}
 }
 
 // TestShutdownOfHandler: a server that something else serves drains as well.

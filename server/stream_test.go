@@ -75,6 +75,7 @@ func TestClientGoesEarly(t *testing.T) {
 	<-scanning
 	_ = w.Conn.Close()
 	store.waitClosed(t)
+	eventually(t, "the answer counts as broken off", func() bool { return c.Stats().Answers[0] == 1 })
 }
 
 // TestSlowReader: a reader that stops reading is cut off, and what its answer
@@ -280,6 +281,17 @@ func TestUnknownOutcome(t *testing.T) {
 	c.limits.write = time.Millisecond
 	store.onWrite = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 	if e := c.call("POST", "/v1/table/t/write", cellOf("i64", "1")); e.Status != 504 || e.Error.Code != "outcome_unknown" {
+		t.Errorf("got %d %+v", e.Status, e.Error)
+	}
+}
+
+// TestRowsOfUnknownFamily: a filter that is wrong is refused before the answer
+// begins, however far back in the request it stands.
+func TestRowsOfUnknownFamily(t *testing.T) {
+	c, _, _ := streaming(t, fakeRows{rows: 100})
+	items := strings.Repeat(`{"row":{"key":"a"},"column":{"multi_key":["title:","anchor:"]}},`, 100)
+	e := c.call("POST", "/v1/table/t/rows", `{"items":[`+items+`{"row":{"key":"a"},"column":{"multi_key":["title:","nope:"]}}]}`)
+	if e.Status != 404 || e.Error.Code != "unknown_column_family" || e.Error.At != "items[100].column.multi_key[1]" {
 		t.Errorf("got %d %+v", e.Status, e.Error)
 	}
 }

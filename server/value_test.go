@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"colonnade/cell"
 )
@@ -127,6 +128,9 @@ func FuzzAppendText(f *testing.F) {
 // checkText checks that JSON text is read as what encoding/json makes of s.
 func checkText(t *testing.T, s, text []byte) {
 	t.Helper()
+	if !utf8.Valid(text) {
+		t.Errorf("%q: got %q, which is not UTF-8", s, text)
+	}
 	theirs, err := json.Marshal(string(s))
 	if err != nil {
 		t.Fatal(err)

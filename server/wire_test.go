@@ -219,6 +219,14 @@ func TestInflating(t *testing.T) {
 		})
 	}
 	eventually(t, "all memory is given back", func() bool { return s.memory.left() == s.opt.MaxInflight })
+	s.memory.take(s.opt.MaxInflight - inflaterMemory + 1)
+	w := dial(t, address)
+	w.send(countHead + "Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}")
+	if r, body := w.answer(); r.StatusCode != 503 {
+		t.Errorf("without memory for the window: got %d %s", r.StatusCode, body)
+	}
+	s.memory.give(s.opt.MaxInflight - inflaterMemory + 1)
+	eventually(t, "all memory is given back", func() bool { return s.memory.left() == s.opt.MaxInflight })
 }
 
 // TestSlowClients: whoever dawdles is cut off (H11, H12).
@@ -255,6 +263,7 @@ func TestSlowClients(t *testing.T) {
 }
 
 // TestLongAnswer: the deadline for reading a request does not end its answer.
+// net/http promises as much; here is where it would show.
 func TestLongAnswer(t *testing.T) {
 	store := newFakeStore()
 	c := clientOf(t, store, Options{})

@@ -33,7 +33,6 @@ func (s *Server) write(x *exchange) error {
 // decodeWrite reads the items of a write as mutations, which borrow their bytes
 // from the body.
 func (x *exchange) decodeWrite(d *decoder) {
-	x.mutations, x.ends, x.values = x.mutations[:0], x.ends[:0], x.values[:0]
 	listed := false
 	d.Object()
 	for d.Key() {
