@@ -26,9 +26,8 @@ func (x *exchange) readSome() error {
 	if err := checkContentType(x.r.Header.Get("Content-Type")); err != nil {
 		return err
 	}
-	limit := x.server.opt.MaxBody
-	if x.r.ContentLength > limit {
-		return tooLarge(limit)
+	if x.r.ContentLength > x.maxBody {
+		return x.tooLarge()
 	}
 	encoding, err := contentEncoding(x.r.Header)
 	if err != nil {
@@ -49,8 +48,7 @@ const firstRead = 16 << 10
 
 // readAll reads source to its end, into a buffer that has size bytes at first.
 func (x *exchange) readAll(source io.Reader, size int64) error {
-	limit := x.server.opt.MaxBody
-	size = min(size, limit+1)
+	size = min(size, x.maxBody+1)
 	if !x.charge(size) {
 		return overloaded()
 	}
@@ -59,8 +57,8 @@ func (x *exchange) readAll(source io.Reader, size int64) error {
 		n, err := source.Read(x.body[len(x.body):size])
 		x.body = x.body[:len(x.body)+n]
 		switch {
-		case int64(len(x.body)) > limit:
-			return tooLarge(limit)
+		case int64(len(x.body)) > x.maxBody:
+			return x.tooLarge()
 		case err == io.EOF:
 			return nil
 		case err != nil:
@@ -68,7 +66,7 @@ func (x *exchange) readAll(source io.Reader, size int64) error {
 		case int64(len(x.body)) < size:
 			continue
 		}
-		more := min(size, limit+1-size)
+		more := min(size, x.maxBody+1-size)
 		if !x.charge(more) {
 			return overloaded()
 		}
@@ -110,8 +108,8 @@ func checkContentType(value string) error {
 	return nil
 }
 
-func tooLarge(limit int64) error {
-	return refuse(http.StatusRequestEntityTooLarge, "body_too_large", atBody, "the body has more than %d bytes", limit)
+func (x *exchange) tooLarge() error {
+	return refuse(http.StatusRequestEntityTooLarge, "body_too_large", atBody, "the body has more than %d bytes", x.maxBody)
 }
 
 // readFailure says why a body could not be read to its end.

@@ -7,9 +7,10 @@
 //     store, so a request that is refused has changed nothing.
 //   - An answer is whole or broken off visibly: an error after the first bytes
 //     of an answer went out ends the connection, never the JSON text.
-//   - Memory is bounded. Bodies under way share Options.MaxInflight bytes, a
-//     decoded body takes at most six times its size, an answer is streamed
-//     through a buffer of flushSize bytes and one chunk of the store.
+//   - Memory is bounded. Bodies under way share Options.MaxInflight bytes. What
+//     a large body is decoded into takes at most eight times its size; other
+//     bodies are small. An answer is streamed through a buffer of flushSize
+//     bytes and one chunk of the store.
 //   - Time is bounded. A client that stops sending or reading is cut off; see
 //     timeouts.
 //

@@ -24,6 +24,7 @@ type exchange struct {
 	table  string // the names in the path
 	family string
 
+	maxBody  int64 // bytes that the body may have
 	bodyRead bool  // no byte of the body is left unread
 	charged  int64 // what the exchange has taken of the server's memory
 
@@ -36,7 +37,7 @@ type exchange struct {
 // ServeHTTP finds the handler of a request, runs it, and answers for it where it
 // fails. It is the only place that does.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{server: s, w: w, r: r, start: s.opt.Now(), scratch: newScratch()}
+	x := &exchange{server: s, w: w, r: r, start: s.opt.Now(), maxBody: s.opt.MaxBody, scratch: newScratch()}
 	defer x.release()
 	if err := s.serve(x); err != nil {
 		x.fail(err)

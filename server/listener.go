@@ -40,6 +40,15 @@ type limitConn struct {
 	release func()
 }
 
+// CloseWrite ends what the server sends. net/http asks for it, to let a client
+// read its answer before the connection goes.
+func (c *limitConn) CloseWrite() error {
+	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return w.CloseWrite()
+	}
+	return nil
+}
+
 func (c *limitConn) Close() error {
 	c.release()
 	return c.Conn.Close()

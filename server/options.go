@@ -15,8 +15,8 @@ type Options struct {
 	// Hosts are the names, besides localhost and any IP address, by which a
 	// client may address a server that listens on a loopback address.
 	Hosts []string
-	// MaxBody is how many bytes a body may have, before and after inflating.
-	// 0 is 64 MiB.
+	// MaxBody is how many bytes the body of a write or of a read of rows may
+	// have, before and after inflating. 0 is 64 MiB.
 	MaxBody int64
 	// MaxInflight is how many bytes all bodies under way may have together.
 	// Requests over it are answered 503. 0 is 256 MiB.
@@ -44,6 +44,10 @@ func (o Options) withDefaults() Options {
 	}
 	return o
 }
+
+// maxSmallBody is how many bytes the bodies of other requests may have. What
+// they are decoded into may be many times as large.
+const maxSmallBody = 4 << 20
 
 // maxHeader is how many bytes the header of a request may have, give or take
 // the 4 KiB that net/http adds.

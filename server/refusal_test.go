@@ -226,6 +226,19 @@ func TestColumnKeyLimits(t *testing.T) {
 	c.refused(503, "overloaded", "", "POST", "/v1/table/t/rows", `{"items":[`+item+strings.Repeat(","+item, 9)+"]}")
 }
 
+// TestSmallBodies: only what carries data may be large.
+func TestSmallBodies(t *testing.T) {
+	c := newClient(t)
+	c.webtable()
+	spaces := strings.Repeat(" ", maxSmallBody)
+	for _, endpoint := range []string{"scan", "count", "column-family"} {
+		c.refused(413, "body_too_large", "", "POST", "/v1/table/t/"+endpoint, "{}"+spaces)
+	}
+	c.must(200, "POST", "/v1/table/t/scan", "{}"+spaces[2:])
+	c.must(200, "POST", "/v1/table/t/rows", `{"items":[{"row":{"key":"a"}}]}`+spaces)
+	c.must(200, "POST", "/v1/table/t/write", cellOf("i64", "1")+spaces)
+}
+
 // TestContentType: what every client sends by default is taken as JSON (H9).
 func TestContentType(t *testing.T) {
 	c := newClient(t)

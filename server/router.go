@@ -13,6 +13,7 @@ type route struct {
 	method string
 	path   []string
 	handle func(*Server, *exchange) error
+	bulk   bool // its bodies may be as large as any
 }
 
 // Open segments of a path.
@@ -31,8 +32,8 @@ var routes = []route{
 	endpoint("POST /v1/table/{table}/column-family", (*Server).createFamilies),
 	endpoint("PATCH /v1/table/{table}/column-family/{family}", (*Server).setGC),
 	endpoint("DELETE /v1/table/{table}/column-family/{family}", (*Server).dropFamily),
-	endpoint("POST /v1/table/{table}/write", (*Server).write),
-	endpoint("POST /v1/table/{table}/rows", (*Server).rows),
+	bulk("POST /v1/table/{table}/write", (*Server).write),
+	bulk("POST /v1/table/{table}/rows", (*Server).rows),
 	endpoint("POST /v1/table/{table}/scan", (*Server).scan),
 	endpoint("POST /v1/table/{table}/count", (*Server).count),
 	endpoint("DELETE /v1/table/{table}/row", (*Server).deleteRow),
@@ -41,6 +42,12 @@ var routes = []route{
 func endpoint(pattern string, handle func(*Server, *exchange) error) route {
 	method, path, _ := strings.Cut(pattern, " ")
 	return route{method: method, path: strings.Split(path[1:], "/"), handle: handle}
+}
+
+func bulk(pattern string, handle func(*Server, *exchange) error) route {
+	r := endpoint(pattern, handle)
+	r.bulk = true
+	return r
 }
 
 // maxSegments is how many segments the longest route has.
@@ -61,6 +68,9 @@ func (x *exchange) find() (func(*Server, *exchange) error, error) {
 			case !r.matches(path):
 			case r.method == x.r.Method || r.method == http.MethodGet && x.r.Method == http.MethodHead:
 				x.health = path[0] != "v1"
+				if !r.bulk {
+					x.maxBody = min(x.maxBody, maxSmallBody)
+				}
 				return r.handle, x.name(r, path)
 			default:
 				allow = append(allow, r.method)
