@@ -26,19 +26,15 @@ func (s *Server) guard(r *http.Request) error {
 // knownHost reports whether the request may have come here under the name that
 // it gives. On addresses that other machines can reach, any name may.
 func (s *Server) knownHost(r *http.Request) bool {
-	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if local == nil || r.Host == "" {
-		return true // not over TCP, or HTTP/1.0: no browser
-	}
-	address, err := netip.ParseAddrPort(local.String())
-	if err != nil || !address.Addr().Unmap().IsLoopback() {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	if !ok || !local.IP.IsLoopback() || r.Host == "" { // no Host is HTTP/1.0, and no browser
 		return true
 	}
 	host := hostname(r.Host)
 	if host == "localhost" || s.hosts[host] {
 		return true
 	}
-	_, err = netip.ParseAddr(strings.Trim(host, "[]"))
+	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
 	return err == nil
 }
 
