@@ -26,27 +26,31 @@ func (d *decoder) columnFilter(withLimit bool) columnFilter {
 	f := columnFilter{limit: widecol.NoLimit}
 	d.Object()
 	for d.Key() {
-		field := string(d.Name())
-		if field == "cell_limit" && withLimit {
+		switch field := string(d.Name()); {
+		case field == "key" || field == "multi_key" || field == "prefix":
+			if f.field != "" {
+				d.Fail(conflictingFields, "key, multi_key and prefix exclude each other")
+			}
+			f.field = field
+			f.Filter = d.filter(field)
+		case field == "cell_limit" && withLimit:
 			f.limit = d.limit()
-			continue
-		}
-		if f.field != "" {
-			d.Fail(conflictingFields, "key, multi_key and prefix exclude each other")
-		}
-		f.field = field
-		switch field {
-		case "key":
-			f.Filter = filterOf(d.columnKey())
-		case "multi_key":
-			f.Filter = filterOf(d.columnKeys()...)
-		case "prefix":
-			f.Filter = widecol.PrefixFilter(string(d.Text()))
 		default:
 			d.unknown()
 		}
 	}
 	return f
+}
+
+// filter reads the value of a field that selects columns.
+func (d *decoder) filter(field string) widecol.Filter {
+	switch field {
+	case "key":
+		return filterOf(d.columnKey())
+	case "multi_key":
+		return filterOf(d.columnKeys()...)
+	}
+	return widecol.PrefixFilter(string(d.Text()))
 }
 
 // columnKeys reads a list of column keys.

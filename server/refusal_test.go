@@ -110,6 +110,7 @@ func TestRefusals(t *testing.T) {
 		{"scan", 400, "invalid_column_key", "column.key", `{"column":{"key":"title:` + long(16385) + `"}}`},
 		{"scan", 400, "wrong_type", "column.key", `{"column":{"key":["title:"]}}`},
 		{"scan", 400, "unknown_field", "column.regex", `{"column":{"regex":"."}}`},
+		{"scan", 400, "unknown_field", "column.regex", `{"column":{"key":"title:","regex":"."}}`},
 		{"scan", 400, "too_many_columns", "column.multi_key[1024]", `{"column":{"multi_key":["title:"` + strings.Repeat(`,"title:"`, 1024) + `]}}`},
 		{"rows", 400, "missing_field", "items", `{}`},
 		{"rows", 400, "empty_list", "items", `{"items":[]}`},
@@ -191,6 +192,7 @@ func TestRefusalsOfOtherMethods(t *testing.T) {
 		{"DELETE", "/v1/table/t/row", 400, "invalid_json", "", ``},
 		{"DELETE", "/v1/table/t/row", 400, "invalid_row_key", "row_key", `{"row_key":""}`},
 		{"DELETE", "/v1/table/t/row", 400, "unknown_field", "column_filter.cell_limit", `{"row_key":"a","column_filter":{"cell_limit":1}}`},
+		{"DELETE", "/v1/table/t/row", 400, "unknown_field", "column_filter.cell_limit", `{"row_key":"a","column_filter":{"key":"title","cell_limit":1}}`},
 		{"DELETE", "/v1/table/t/row", 400, "conflicting_fields", "column_filter.prefix", `{"row_key":"a","column_filter":{"key":"title","prefix":""}}`},
 	} {
 		c.refused(e.status, e.code, e.at, e.method, e.path, e.body)
