@@ -13,7 +13,9 @@
 //
 // The names of metrics mean the same everywhere: cells/s are cells written by, or
 // returned to, the caller; cells_scanned/op and bytes_scanned/op are what the
-// store stepped over for one operation, as its answers report it.
+// store stepped over for one operation, as its answers report it; cpu-ns/op is the
+// processor time of all threads, background work and garbage collection included,
+// which is steadier than wall time on a machine that does other things as well.
 //
 // Two environment variables change the data. ROWS is the number of generated
 // rows, 20000 if not set. COLONNADE_WEBTABLE is the file with the real table.
@@ -25,6 +27,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -49,6 +52,28 @@ func must(b *testing.B, err error) {
 	}
 }
 
+// meter measures processor time and allocations.
+type meter struct {
+	b   *testing.B
+	cpu time.Duration
+}
+
+func startMeter(b *testing.B) meter {
+	b.ReportAllocs()
+	return meter{b, processTime(b)}
+}
+
+// stop comes right after the loop.
+func (m meter) stop() {
+	m.b.ReportMetric(float64((processTime(m.b)-m.cpu).Nanoseconds())/float64(m.b.N), "cpu-ns/op")
+}
+
+func processTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
 // perSecond reports how many things were done in all, by the second.
 func perSecond(b *testing.B, n int64, unit string) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), unit+"/s")
@@ -60,6 +85,7 @@ func concurrently(b *testing.B, goroutines int, start func(goroutine int) (op fu
 	var left atomic.Int64
 	left.Store(int64(b.N))
 	var all sync.WaitGroup
+	m := startMeter(b)
 	b.ResetTimer()
 	for g := range goroutines {
 		op := start(g)
@@ -74,6 +100,7 @@ func concurrently(b *testing.B, goroutines int, start func(goroutine int) (op fu
 	}
 	all.Wait()
 	b.StopTimer()
+	m.stop()
 }
 
 // latencies are the durations of operations, one list for each goroutine.

@@ -60,6 +60,18 @@ func (t *table) key(i int) []byte {
 	return p[size : size+int(n)]
 }
 
+// nth returns row n of a stream without end: the rows in the given order, and then
+// again and again under other keys, so that nothing is ever overwritten. The key
+// replaces what buf holds.
+func (t *table) nth(n int, order []int, buf []byte, dst []cell.Cell) (key []byte, cells []cell.Cell) {
+	key, cells = t.row(order[n%len(order)], dst)
+	key = append(buf[:0], key...)
+	if round := n / len(order); round > 0 {
+		key = binary.BigEndian.AppendUint32(append(key, '~'), uint32(round))
+	}
+	return key, cells
+}
+
 // add packs a row.
 func (t *table) add(key []byte, cells []cell.Cell) {
 	field := func(b []byte) {

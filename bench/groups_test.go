@@ -112,13 +112,14 @@ func benchPrefix(b *testing.B, s *web, prefix string, families []string) {
 	var stats widecol.Stats
 	var cells int64
 	read := s.fs.read.Load()
-	b.ReportAllocs()
+	m := startMeter(b)
 	for b.Loop() {
 		var err error
 		stats, err = s.scan(&q)
 		must(b, err)
 		cells += stats.Cells
 	}
+	m.stop()
 	n := float64(b.N)
 	b.ReportMetric(float64(s.fs.read.Load()-read)/n, "B_read/op")
 	b.ReportMetric(float64(stats.BytesScanned), "bytes_scanned/op")

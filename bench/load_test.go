@@ -26,16 +26,17 @@ func BenchmarkLoad(b *testing.B) {
 }
 
 func benchLoad(b *testing.B, data *table, order []int) {
-	var took time.Duration
+	var took, cpu time.Duration
 	var worst []time.Duration
 	var total, tables, fills, size float64
 	for b.Loop() {
 		b.StopTimer()
 		s := openStore(b, scaled(data))
 		b.StartTimer()
-		start := time.Now()
+		start, used := time.Now(), processTime(b)
 		commits := s.load(data, order)
 		took += s.settle().Sub(start)
+		cpu += processTime(b) - used
 		b.StopTimer()
 		worst = append(worst, slices.Max(slices.Concat(commits...)))
 		total += float64(s.fs.written.Load())
@@ -48,6 +49,7 @@ func benchLoad(b *testing.B, data *table, order []int) {
 	n, raw := float64(b.N), float64(data.raw)
 	b.ReportMetric(float64(took.Nanoseconds())/n, "ns/op") // without the time it takes to see that all is quiet
 	b.ReportMetric(float64(data.cells)*n/took.Seconds(), "cells/s")
+	b.ReportMetric(float64(cpu.Nanoseconds())/n/float64(data.cells), "cpu-ns/cell")
 	b.ReportMetric(total/n/raw, "write_amp")
 	b.ReportMetric(tables/n/raw, "table_amp")
 	b.ReportMetric(fills/n/raw, "fill_amp")

@@ -26,15 +26,15 @@ func BenchmarkCommit(b *testing.B) {
 			s := openStore(b, engine.Options{})
 			var cells counter
 			l := make(latencies, writers)
-			b.ReportAllocs()
 			concurrently(b, writers, func(g int) func() error {
-				batch, next := new(engine.Batch), g
+				batch, n := new(engine.Batch), g
+				var key []byte
 				var row []cell.Cell
 				return l.timed(g, func() error {
-					key, list := data.row(order[next%len(order)], row[:0])
-					row, next = list, next+writers
-					cells.add(g, len(list))
-					return s.commit(batch, key, list)
+					key, row = data.nth(n, order, key, row[:0])
+					n += writers
+					cells.add(g, len(row))
+					return s.commit(batch, key, row)
 				})
 			})
 			perSecond(b, cells.sum(), "cells")
@@ -52,7 +52,6 @@ func BenchmarkLog(b *testing.B) {
 		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
 			log := newGroupLog(b)
 			l := make(latencies, writers)
-			b.ReportAllocs()
 			concurrently(b, writers, func(g int) func() error {
 				return l.timed(g, func() error { return log.append(payload) })
 			})

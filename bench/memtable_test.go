@@ -39,13 +39,12 @@ func benchInsert(b *testing.B, data *table, order []int, goroutines int) {
 	current.Store(memtable.New())
 	var next, seq atomic.Int64
 	var cells counter
-	b.ReportAllocs()
 	concurrently(b, goroutines, func(g int) func() error {
 		var in memtable.Inserter
+		var key []byte
 		var row []cell.Cell
 		return func() error {
-			key, list := data.row(order[int(next.Add(1))%len(order)], row[:0])
-			row = list
+			key, row = data.nth(int(next.Add(1)-1), order, key, row[:0])
 			t := current.Load()
 			if t.Bytes() >= fullTable {
 				current.CompareAndSwap(t, memtable.New())
@@ -53,11 +52,11 @@ func benchInsert(b *testing.B, data *table, order []int, goroutines int) {
 			}
 			n := uint64(seq.Add(1))
 			in.Reset()
-			for i := range list {
-				list[i].Seq = n
-				in.Add(t, key, &list[i])
+			for i := range row {
+				row[i].Seq = n
+				in.Add(t, key, &row[i])
 			}
-			cells.add(g, len(list))
+			cells.add(g, len(row))
 			return nil
 		}
 	})

@@ -97,7 +97,6 @@ func benchRows(b *testing.B, s *store, data *table, goroutines int, key func(*ta
 		}
 	}
 	read := s.fs.read.Load()
-	b.ReportAllocs()
 	concurrently(b, goroutines, func(g int) func() error {
 		r, next := reader{s: s}, g*len(keys)/goroutines
 		return func() error {
@@ -127,7 +126,6 @@ func BenchmarkScanRows(b *testing.B) {
 	for _, n := range readers {
 		b.Run(fmt.Sprintf("goroutines=%d", n), func(b *testing.B) {
 			var cells counter
-			b.ReportAllocs()
 			concurrently(b, n, func(g int) func() error {
 				r, next := reader{s: s}, g*len(starts)/n
 				return func() error {
@@ -163,7 +161,7 @@ func BenchmarkFullScan(b *testing.B) {
 func benchFullScan(b *testing.B, s *store, data *table, columns *cell.Columns) {
 	r := reader{s: s}
 	var cells int64
-	b.ReportAllocs()
+	m := startMeter(b)
 	for b.Loop() {
 		rows, n, err := r.scan(engine.ScanOptions{Columns: columns}, len(data.rows)+1)
 		must(b, err)
@@ -172,6 +170,7 @@ func benchFullScan(b *testing.B, s *store, data *table, columns *cell.Columns) {
 		}
 		cells += int64(n)
 	}
+	m.stop()
 	perSecond(b, cells, "cells")
 	perSecond(b, data.cells*int64(b.N), "cells_scanned")
 }

@@ -50,11 +50,12 @@ func BenchmarkBuild(b *testing.B) {
 		b.Run(c.String(), func(b *testing.B) {
 			var file bytes.Buffer
 			var info sstable.Info
-			b.ReportAllocs()
+			m := startMeter(b)
 			for b.Loop() {
 				file.Reset()
 				info = build(b, data, &file, sstable.WriterOptions{Compression: c})
 			}
+			m.stop()
 			perSecond(b, data.cells*int64(b.N), "cells")
 			b.ReportMetric(float64(info.Size)/float64(data.cells), "B/cell")
 		})
@@ -88,12 +89,13 @@ func benchFileScan(b *testing.B, r *sstable.Reader, o sstable.ReadOptions) {
 	scanFile(b, r, o) // opens index and, with Fill, fills the cache
 	var returned int64
 	var scanned cell.Scanned
-	b.ReportAllocs()
+	m := startMeter(b)
 	for b.Loop() {
 		n, s := scanFile(b, r, o)
 		returned += n
 		scanned.Add(s)
 	}
+	m.stop()
 	perSecond(b, returned, "cells")
 	perSecond(b, int64(scanned.Cells), "cells_scanned")
 }
@@ -121,10 +123,11 @@ func BenchmarkBlockSize(b *testing.B) {
 			b.Run(fmt.Sprintf("%v/size=%d/row", c, size), func(b *testing.B) {
 				r, info := built(b, data, o, nil)
 				rnd := rand.New(rand.NewPCG(1, 0))
-				b.ReportAllocs()
+				m := startMeter(b)
 				for b.Loop() {
 					readFileRow(b, r, data.key(rnd.IntN(len(data.rows))))
 				}
+				m.stop()
 				perSecond(b, int64(b.N), "rows")
 				b.ReportMetric(float64(info.Size)/float64(data.cells), "B/cell")
 			})
@@ -158,6 +161,7 @@ func BenchmarkFilterBits(b *testing.B) {
 		b.Run(fmt.Sprintf("bits=%d", bits), func(b *testing.B) {
 			r, _ := built(b, data, sstable.WriterOptions{FilterBits: bits}, nil)
 			wrong, asked := 0, 0
+			m := startMeter(b)
 			for b.Loop() {
 				may, err := r.MayContain(absent[asked%len(absent)])
 				must(b, err)
@@ -165,6 +169,7 @@ func BenchmarkFilterBits(b *testing.B) {
 					wrong++
 				}
 			}
+			m.stop()
 			b.ReportMetric(100*float64(wrong)/float64(asked), "%wrong")
 		})
 	}
