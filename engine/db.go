@@ -60,7 +60,6 @@ type partition struct {
 
 	flushing bool
 	busy     map[uint64]bool // files that a compaction works on
-	cursors  [numLevels][]byte
 	damage   error           // stops compaction
 	full     *fullCompaction // under way, nil for none
 	dropped  bool

@@ -97,15 +97,6 @@ func newSchema(asOf uint64, data engine.PartitionID, families []*family, groups 
 	return s
 }
 
-// all returns every family, dropped ones included.
-func (s *schema) all() []*family {
-	var list []*family
-	for _, f := range s.families {
-		list = append(list, f)
-	}
-	return list
-}
-
 // family returns a family that exists, nil if there is none.
 func (s *schema) family(name []byte) *family {
 	if f := s.families[string(name)]; f != nil && !f.dropped {

@@ -154,7 +154,7 @@ func (r *reader) end(rows widecol.Rows) error {
 		return err
 	}
 	if rows.Next() {
-		return errors.New("Next is true after it was false")
+		return errors.New("a second Next is true after it was false")
 	}
 	s := rows.Stats()
 	switch {

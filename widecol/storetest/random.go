@@ -120,7 +120,7 @@ func (r *runner) run(ops []op) (at int, err error) {
 		}
 		w.closeViews()
 		if closeErr := w.subject.Store.Close(); err == nil && closeErr != nil {
-			err = fmt.Errorf("Close: %w", closeErr)
+			err = fmt.Errorf("close: %w", closeErr)
 		}
 	}()
 	for at = range ops { // the result, for the sake of a panic

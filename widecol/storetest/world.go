@@ -193,7 +193,7 @@ func (v heldView) scan(q *widecol.Query, chunks int) error {
 func (w *world) check() error {
 	got, err := w.subject.Store.Tables(background)
 	if err != nil {
-		return fmt.Errorf("Tables: %w", err)
+		return fmt.Errorf("list of tables: %w", err)
 	}
 	want, err := w.model.Tables(background)
 	if err != nil {
