@@ -34,6 +34,8 @@ type watched struct {
 	b  bytes.Buffer
 }
 
+func newWatched(word string) *watched { return &watched{word: word, come: make(chan struct{})} }
+
 func (w *watched) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -55,7 +57,7 @@ func (w *watched) String() string {
 func startServe(t *testing.T, dir string, args ...string) *served {
 	t.Helper()
 	cmd := program(append([]string{"serve", "--data", dir, "--listen", "127.0.0.1:0"}, args...)...)
-	s := &served{t: t, cmd: cmd, stderr: &watched{word: "stopping", come: make(chan struct{})}}
+	s := &served{t: t, cmd: cmd, stderr: newWatched("stopping")}
 	cmd.Stderr = s.stderr
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
