@@ -174,7 +174,12 @@ func (b *Batch) setTime(t int64) {
 func (b *Batch) time() int64 { return int64(binary.LittleEndian.Uint64(b.buf[1:])) }
 
 // insert puts the entries into the memtables of parts.
-func (b *Batch) insert() error {
+func (b *Batch) insert() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("insert batch %d: %v", b.seq, p)
+		}
+	}()
 	var r batchReader
 	if err := r.init(b.buf); err != nil {
 		return err

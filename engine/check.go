@@ -21,8 +21,8 @@ type CheckResult struct {
 	DamageCount int
 }
 
-// Check reads everything in a store that no process has open, changes nothing,
-// and calls report for each damage: every manifest field, every block of every
+// Check reads everything in a store that no process has open, changes nothing
+// but the lock file, and calls report for each damage: every manifest field, every block of every
 // sorted file with its checksum, order and counts, the levels, every record of
 // the log and what it refers to. An error means that the check could not be
 // made, or not to its end.

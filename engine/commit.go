@@ -45,16 +45,7 @@ func (db *DB) Commit(ctx context.Context, b *Batch) (Commit, error) {
 	if err != nil {
 		return Commit{}, err
 	}
-	err = b.insert()
-	for i := range b.parts {
-		db.account(b.parts[i].mem)
-	}
-	g.inserting.Done()
-	if err != nil { // our own encoding is wrong: what the memtables hold now must not be used
-		db.mu.Lock()
-		db.failLocked(err)
-		db.mu.Unlock()
-	}
+	db.insert(g, b)
 	if leading {
 		db.leadGroup()
 	} else {
@@ -66,6 +57,22 @@ func (db *DB) Commit(ctx context.Context, b *Batch) (Commit, error) {
 	}
 	<-g.done
 	return Commit{Seq: b.seq, Time: b.time()}, g.err
+}
+
+// insert puts the entries of a batch into the memtables. It cannot fail but for a
+// fault of our own; what the memtables then hold must never be seen, and the
+// group must not wait for it.
+func (db *DB) insert(g *group, b *Batch) {
+	defer g.inserting.Done()
+	err := b.insert()
+	for i := range b.parts {
+		db.account(b.parts[i].mem)
+	}
+	if err != nil {
+		db.mu.Lock()
+		defer db.mu.Unlock()
+		db.failLocked(err)
+	}
 }
 
 // enter gives the batch its place in the order: sequence number, time,

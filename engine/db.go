@@ -196,7 +196,7 @@ func (db *DB) failLocked(cause error) {
 	if db.failed == nil {
 		db.failed = &ReadOnlyError{Cause: cause}
 		db.opt.Log.Error("store is read-only until it is restarted", "cause", cause)
-		db.background.signalLocked()
+		db.background.progressLocked() // there will be none: whoever waits has to know
 	}
 }
 
@@ -304,5 +304,5 @@ func (db *DB) dropPartitionLocked(p *partition) {
 	if s := p.state.Swap(nil); s != nil {
 		s.unref()
 	}
-	db.background.signalLocked()
+	db.background.progressLocked() // its memory is free
 }

@@ -31,8 +31,10 @@
 // # Locks, in the order in which they are taken
 //
 //	DB.installMu   one manifest edit at a time; held during its I/O
+//	log.prepareMu  one log segment is made at a time; held during its I/O
 //	DB.mu          everything that changes: sequence numbers, groups, memtables,
-//	               versions, background work. Never held during I/O
+//	               versions, background work. Not held during I/O, but for log
+//	               lines and the last steps of Close
 //
 // The log segment under writing belongs to the group leader, of whom there is
 // one at a time (DB.leading).

@@ -13,8 +13,8 @@ import (
 // edits a copy of the present manifest; it runs with DB.mu held, as does apply,
 // which brings the DB itself up to the new manifest.
 //
-// When there is no room for the file, nothing has changed and the edit can be
-// tried again. Any other failure leaves open which state is on disk
+// When there is no room for the file (ErrDiskFull), or no memory or handle
+// (ErrOverloaded), nothing has changed and the edit can be tried again. Any other failure leaves open which state is on disk
 // (*UnknownError), so the DB turns read-only, and nothing is deleted.
 //
 // Every edit also moves the beginning of the log up to the oldest batch that is
@@ -29,7 +29,7 @@ func (db *DB) install(flushed *memory, change func(*manifest) error, apply func(
 		return err
 	}
 	if err := writeManifest(db.opt.FS, db.dir, next); err != nil {
-		if errors.Is(err, ErrDiskFull) {
+		if errors.Is(err, ErrDiskFull) || errors.Is(err, ErrOverloaded) {
 			return err
 		}
 		db.mu.Lock()
@@ -69,14 +69,15 @@ func (db *DB) nextManifestLocked(flushed *memory, change func(*manifest) error) 
 func writeManifest(fs vfs.FS, dir string, m *manifest) error {
 	name := dir + "/" + manifestName(m.edit)
 	if err := writeTemp(fs, name+tempSuffix, m.encode()); err != nil {
-		if !isFull(err) {
+		short := shortage(err)
+		if short == nil {
 			return fmt.Errorf("write manifest: %w", err)
 		}
 		// The name was never given to it, so it counts for nothing.
 		if err := fs.Remove(name + tempSuffix); err != nil && !errors.Is(err, iofs.ErrNotExist) {
 			return fmt.Errorf("remove unfinished manifest: %w", err)
 		}
-		return fmt.Errorf("write manifest: %w: %w", ErrDiskFull, err)
+		return fmt.Errorf("write manifest: %w: %w", short, err)
 	}
 	if err := fs.Rename(name+tempSuffix, name); err != nil {
 		return fmt.Errorf("rename manifest: %w", err)
@@ -99,7 +100,18 @@ func writeTemp(fs vfs.FS, name string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// isFull reports whether an error says that there is no room, which passes.
-func isFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+// shortage tells a lack that passes, of space (ErrDiskFull) or of memory, handles
+// or a moment's peace (ErrOverloaded), from a failure (nil).
+func shortage(err error) error {
+	for _, errno := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT} {
+		if errors.Is(err, errno) {
+			return ErrDiskFull
+		}
+	}
+	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EINTR, syscall.EAGAIN} {
+		if errors.Is(err, errno) {
+			return ErrOverloaded
+		}
+	}
+	return nil
 }

@@ -181,24 +181,11 @@ func (db *DB) writeFill(name string, size int64) error {
 // record was at stake, so that a lack of space, memory or handles passes.
 func (db *DB) prepareFailedLocked(err error) error {
 	err = fmt.Errorf("make log segment: %w", err)
-	if isFull(err) {
-		return fmt.Errorf("%w: %w", ErrDiskFull, err)
-	}
-	if isTransient(err) {
-		return fmt.Errorf("%w: %w", ErrOverloaded, err)
+	if short := shortage(err); short != nil {
+		return fmt.Errorf("%w: %w", short, err)
 	}
 	db.failLocked(err)
 	return db.failed
-}
-
-// isTransient reports whether an error is a shortage of the machine's.
-func isTransient(err error) bool {
-	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EINTR, syscall.EAGAIN} {
-		if errors.Is(err, errno) {
-			return true
-		}
-	}
-	return false
 }
 
 // writeGroup appends the batches of a group to the log and syncs it. Only the

@@ -56,7 +56,7 @@ import (
 type manifest struct {
 	store    [16]byte
 	edit     uint64
-	nextFile uint64      // above every file and segment number in use
+	nextFile uint64      // above every number of a sorted file in use
 	nextPart PartitionID // above every partition in use or dropped
 	logStart uint64      // lowest segment that holds a batch which is not flushed
 	copied   uint64      // highest segment that a finished recovery copied; see recover.go

@@ -21,7 +21,8 @@ type Options struct {
 	Log  *slog.Logger // default: none
 
 	// MemtableBytes bounds what all memtables hold, those being flushed
-	// included. Default 128 MiB.
+	// included. Default 128 MiB, at most 8 GiB: a partition's memtable gets half of
+	// it, and more than 7 GiB might not fit into one.
 	MemtableBytes int64
 	// CacheBytes bounds the block cache. Default 256 MiB.
 	CacheBytes int64
@@ -48,6 +49,8 @@ type Options struct {
 	ReserveBytes int64
 }
 
+const maxMemtables = 8 << 30
+
 // MaxBatch is the largest encoded batch in bytes.
 const MaxBatch = 128 << 20
 
@@ -59,6 +62,7 @@ func (o Options) withDefaults() Options {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	setDefault(&o.MemtableBytes, 128<<20)
+	o.MemtableBytes = min(o.MemtableBytes, maxMemtables)
 	setDefault(&o.CacheBytes, 256<<20)
 	setDefault(&o.SegmentBytes, 16<<20)
 	setDefault(&o.LogBytes, max(2*o.MemtableBytes, 8*o.SegmentBytes))

@@ -43,8 +43,8 @@ type recovery struct {
 	copied int64 // bytes since the last sync of the writer
 }
 
-// copySync is how many bytes are copied between two syncs: it bounds the
-// memory of the writer.
+// copySync is how many bytes are copied between two syncs: the disk works while
+// the next ones are read.
 const copySync = 4 << 20
 
 func newRecovery(db *DB) *recovery {
