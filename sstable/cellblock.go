@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"sort"
+	"unsafe"
 
 	"colonnade/cell"
 )
@@ -113,8 +114,7 @@ type cellBlock struct {
 
 // Memory is what the block counts for in a cache.
 func (b *cellBlock) Memory() int {
-	const views = 480
-	return views + cap(b.raw)
+	return int(unsafe.Sizeof(*b)) + cap(b.raw)
 }
 
 // rowSuffix returns what row r has after the prefix of the block.

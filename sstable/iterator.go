@@ -34,6 +34,7 @@ type Iterator struct {
 
 	index *index // nil until the first SeekRow
 	entry int    // of the block at hand
+	ahead uint64 // how many bytes were read ahead last
 	block *cellBlock
 	row   int    // in the block, while key is valid
 	key   []byte // of the current row
@@ -235,12 +236,11 @@ func (it *Iterator) load(entry int) bool {
 	b, ok := cached[*cellBlock](it.r, h.offset)
 	if !ok {
 		sequential := it.block != nil && entry == it.entry+1
-		if err := it.read(entry, sequential); err != nil {
-			it.fail(err)
-			return false
+		err := it.readAhead(entry, sequential)
+		if err == nil {
+			b, err = it.r.readCellBlock(h, it.o.Fill, &it.own, &it.buffers)
 		}
-		var err error
-		if b, err = it.r.readCellBlock(h, it.o.Fill, &it.own, &it.buffers); err != nil {
+		if err != nil {
 			it.fail(err)
 			return false
 		}
@@ -254,23 +254,31 @@ func (it *Iterator) load(entry int) bool {
 	return true
 }
 
-// readAhead is how much of the file is read at a time by a scan.
-const readAhead = 128 << 10
+// A scan reads the file in stretches that grow from the first number of bytes to
+// the second, so that a short one does not read much more than it needs.
+const (
+	firstAhead = 32 << 10
+	mostAhead  = 128 << 10
+)
 
-// read reads the block of an entry and what a scan will need with it and after
-// it, if that follows in the file: its small blocks and further entries.
-func (it *Iterator) read(entry int, sequential bool) error {
+// readAhead reads the block of an entry and what a scan will need with it and
+// after it, if that follows in the file: its small blocks and further entries.
+func (it *Iterator) readAhead(entry int, sequential bool) error {
+	if !sequential {
+		it.ahead = 0
+	}
 	h := it.index.handle(entry)
 	if !sequential || it.o.KeysOnly || it.buffers.window.holds(h) {
 		return nil
 	}
 	from, end := it.index.from(entry), h.end()
-	if end-from > readAhead {
+	if end-from > mostAhead {
 		return nil
 	}
+	it.ahead = min(max(2*it.ahead, firstAhead), mostAhead)
 	for e := entry + 1; e < it.index.cells && it.index.from(e) == end; e++ {
 		next := it.index.handle(e).end()
-		if next-from > readAhead {
+		if next-from > it.ahead {
 			break
 		}
 		end = next

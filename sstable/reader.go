@@ -3,6 +3,7 @@ package sstable
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -134,7 +135,7 @@ func (t *Reader) readFresh(h handle, limit uint32, w *window) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw := sized(nil, int(c.rawLength))
+	raw := slices.Grow([]byte(nil), int(c.rawLength)+guard)[:c.rawLength] // its capacity is what it takes
 	if err := decompress(c.compression, raw, stored); err != nil {
 		return nil, t.corrupt(h.offset, err)
 	}

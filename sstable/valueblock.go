@@ -46,8 +46,9 @@ const (
 	largeFrom = 1 << 10
 	// aloneFrom is the longest value that shares a block.
 	aloneFrom = 64 << 10
-	// fewValues is the most bytes of small values that stay in a cell block.
-	fewValues = 4 << 10
+	// fewValues is the most bytes of small values that stay in a cell block, and
+	// the size of small blocks. With the guard it fills an allocation of 4 KiB.
+	fewValues = 4<<10 - guard
 )
 
 // smallBlockSize is the size of small blocks before compression, in a file whose

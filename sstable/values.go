@@ -58,7 +58,7 @@ func (s *smallValues) window(it *Iterator, h handle, k int) *window {
 	}
 	w := &s.buffers.window
 	end := it.index.handle(it.entry).offset
-	if k > 0 && k == s.block+1 && !w.holds(h) && end > h.end() && end-h.offset <= readAhead {
+	if k > 0 && k == s.block+1 && !w.holds(h) && end > h.end() && end-h.offset <= mostAhead {
 		// A failure shows again, with its error, when the block alone is read.
 		_ = w.read(it.r, h.offset, end)
 	}

@@ -1,0 +1,224 @@
+package sstable
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"colonnade/cell"
+)
+
+// builtBlock returns a cell block of three rows with small and large blocks, as
+// the builder writes it after change.
+func builtBlock(change func(b *cellBuilder)) []byte {
+	var b cellBuilder
+	b.reset()
+	for r := range 3 {
+		b.addRow(fmt.Appendf(nil, "row%d", r))
+		for q := range 3 {
+			c := set(fmt.Sprintf("f\x00%d", q), int64(q), 1)
+			c.Value = bytes.Repeat([]byte{'v'}, 10+q)
+			b.addCell(&c)
+		}
+		c := set("f\x00large", 1, 1)
+		b.addLarge(&c, reference{uint32(r), 0, 5000})
+		b.largeBlocks = append(b.largeBlocks, handle{uint64(r * 6000), 5000})
+	}
+	for r := range 3 {
+		b.smallBlocks = append(b.smallBlocks, smallBlock{handle{uint64(20000 + r*100), 33}, 33 * (r + 1)})
+	}
+	change(&b)
+	return b.finish(nil)
+}
+
+func parseBlock(raw []byte) error {
+	raw = append(sized(nil, len(raw))[:0], raw...)
+	var b cellBlock
+	return b.parse(raw)
+}
+
+// Lists that contradict each other are refused when a block is opened.
+func TestCellBlockRefuses(t *testing.T) {
+	if err := parseBlock(builtBlock(func(b *cellBuilder) {})); err != nil {
+		t.Fatalf("the block as built: %v", err)
+	}
+	for name, test := range map[string]struct {
+		change func(b *cellBuilder)
+		want   error
+	}{
+		"small blocks out of order":   {func(b *cellBuilder) { b.smallBlocks[0].end = 70 }, errSmall},
+		"small block of nothing":      {func(b *cellBuilder) { b.smallBlocks[0].end = 66 }, errSmall},
+		"small blocks too short":      {func(b *cellBuilder) { b.smallBlocks[2].end-- }, errSmall},
+		"small blocks too long":       {func(b *cellBuilder) { b.smallBlocks[2].end++ }, errSmall},
+		"large cells out of order":    {func(b *cellBuilder) { b.largeCells[1] = 11 }, errLarge},
+		"large cell twice":            {func(b *cellBuilder) { b.largeCells[1] = 3 }, errLarge},
+		"large cell outside":          {func(b *cellBuilder) { b.largeCells[2] = 12 }, errLarge},
+		"reference to no block":       {func(b *cellBuilder) { b.references[2].block = 3 }, errReference},
+		"large without list":          {func(b *cellBuilder) { b.largeCells, b.references, b.largeBlocks = nil, nil, nil }, errKind},
+		"unknown kind":                {func(b *cellBuilder) { b.columns.kinds[1] = byte(cell.KindCount) << kindShift }, errKind},
+		"unknown type":                {func(b *cellBuilder) { b.columns.kinds[1] = byte(cell.TypeCount) }, errKind},
+		"large tombstone":             {func(b *cellBuilder) { b.columns.kinds[1] = kindLarge | byte(cell.DeleteRow)<<kindShift }, errKind},
+		"value ends descend":          {func(b *cellBuilder) { b.valueEnds[1] = 9 }, errValueEnds},
+		"value ends short of the row": {func(b *cellBuilder) { b.valueEnds[3]-- }, errValueEnds},
+		"row values descend":          {func(b *cellBuilder) { b.rowValues[1] = 70 }, errValueEnds},
+		"row without cells":           {func(b *cellBuilder) { b.rowStarts[1] = 0 }, errRowArray},
+		"row starts descend":          {func(b *cellBuilder) { b.rowStarts[1] = 9 }, errRowArray},
+		"stamp out of range":          {func(b *cellBuilder) { b.stampIDs[5] = 3 }, errStampID},
+	} {
+		if err := parseBlock(builtBlock(test.change)); !errors.Is(err, test.want) {
+			t.Errorf("%s: got %v, want %v", name, err, test.want)
+		}
+	}
+}
+
+// tamper changes the raw bytes of one block of a file and makes the checksums
+// right again.
+func tamper(t *testing.T, file []byte, number int, change func(raw []byte)) []byte {
+	t.Helper()
+	blocks := blocksOf(t, file, testID)
+	if number < 0 {
+		number += len(blocks)
+	}
+	h := blocks[number]
+	file = bytes.Clone(file)
+	change(file[h.offset:][:h.length])
+	seal(file, testID, blocks)
+	return file
+}
+
+// Verify finds what checksums cannot: a file that is whole but says the wrong
+// thing.
+func TestVerifyMeaning(t *testing.T) {
+	file, _, _ := smallFile(t, testID, None)
+	flip := func(at int) func([]byte) { return func(raw []byte) { raw[at] ^= 1 } }
+	index := func(old, new string) func([]byte) {
+		return func(raw []byte) { copy(raw[bytes.LastIndex(raw, []byte(old)):], new) }
+	}
+	for name, test := range map[string]struct {
+		block  int
+		change func(raw []byte)
+		want   string
+	}{
+		"filter without rows": {-3, func(raw []byte) { clear(raw[filterHeaderSize:]) }, "filter"},
+		"number of cells":     {-1, flip(0), "properties"},
+		"number of rows":      {-1, flip(8), "properties"},
+		"raw bytes":           {-1, flip(16), "properties"},
+		"tombstones":          {-1, flip(32), "properties"},
+		"smallest sequence":   {-1, flip(64), "properties"},
+		"largest sequence":    {-1, flip(72), "properties"},
+		"smallest time":       {-1, flip(80), "properties"},
+		"largest time":        {-1, flip(88), "properties"},
+		"value blocks":        {-1, flip(104), "properties"},
+		"largest row":         {-1, func(raw []byte) { copy(raw[bytes.LastIndex(raw, []byte("row09")):], "row19") }, "properties"},
+		"family":              {-1, func(raw []byte) { raw[len(raw)-1]++ }, "properties"},
+		"bound too high":      {-2, index("row", "sow"), "bound"},
+	} {
+		broken := tamper(t, file, test.block, test.change)
+		err := open(t, broken, testID, nil).Verify(0)
+		if !errors.As(err, new(*CorruptError)) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Cells out of order pass every check of a reader, and need not change any number
+// of the properties; Verify looks at the order.
+func TestVerifyOrder(t *testing.T) {
+	var list []entry
+	for i := range 4 {
+		list = append(list,
+			entry{[]byte{'a' + byte(i)}, set("f\x00p", 7, 1)},
+			entry{[]byte("e"), set("f\x00"+string("pqrs"[i]), 7, 1)},
+			entry{[]byte("f"), set("f\x00p", 7-int64(i), 1)})
+	}
+	list = sortEntries(list)
+	file, _ := build(t, list, WriterOptions{ID: testID})
+	for name, change := range map[string][2]string{
+		"rows":       {"abcd", "acbd"},
+		"dictionary": {"f\x00pf\x00qf\x00rf\x00s", "f\x00pf\x00rf\x00qf\x00s"},
+		"columns":    {"\x00\x01\x02\x03", "\x00\x02\x01\x03"}, // the ids of row e
+		"versions":   {"\x03\x02\x01\x00", "\x03\x01\x02\x00"}, // the times
+	} {
+		broken := tamper(t, file, 0, func(raw []byte) {
+			copy(raw[bytes.LastIndex(raw, []byte(change[0])):], change[1])
+		})
+		if err := open(t, broken, testID, nil).Verify(0); !errors.As(err, new(*CorruptError)) {
+			t.Errorf("%s out of order: %v", name, err)
+		}
+	}
+}
+
+func TestVerifyChecksum(t *testing.T) {
+	file, info, _ := smallFile(t, testID, S2)
+	r := open(t, file, testID, nil)
+	if err := r.Verify(info.Checksum); err != nil {
+		t.Error(err)
+	}
+	if err := r.Verify(info.Checksum + 1); !errors.As(err, new(*CorruptError)) {
+		t.Errorf("another checksum: %v", err)
+	}
+}
+
+// A search for a row that exists reads one cell block and no other.
+func TestSeekReadsOneBlock(t *testing.T) {
+	seekEach(t, benchEntries(300), 4<<10)
+	var list []entry // whose bounds are whole keys
+	for i := range 500 {
+		list = append(list, entry{fmt.Appendf(nil, "%03d", i), set("f\x00q", 1, 1)})
+	}
+	seekEach(t, list, 1)
+}
+
+func seekEach(t *testing.T, list []entry, blockSize int) {
+	t.Helper()
+	file, info := build(t, list, WriterOptions{ID: testID, BlockSize: blockSize})
+	r, c := openCounting(t, file, nil)
+	var before []byte
+	for _, e := range list {
+		if bytes.Equal(e.row, before) {
+			continue
+		}
+		before = e.row
+		c.calls.Store(0)
+		it := r.NewIterator(ReadOptions{})
+		it.SeekRow(e.row)
+		if !bytes.Equal(it.Row(), e.row) || c.calls.Load() != 1 {
+			t.Fatalf("seek %q in %d blocks: row %q, %d reads", e.row, info.CellBlocks, it.Row(), c.calls.Load())
+		}
+		it.Close()
+	}
+}
+
+// The engine knows how long a file has to be. A file that is not is refused, with
+// the reason.
+func TestOpenSize(t *testing.T) {
+	file, _, _ := smallFile(t, testID, None)
+	size := int64(len(file))
+	for name, test := range map[string]struct {
+		file []byte
+		size int64
+		want string
+	}{
+		"shorter than said":       {file[:size-10], size, "ends after"},
+		"end missing":             {file[:size-10], size - 10, "not the end"},
+		"longer than said":        {append(slices.Clone(file), 0), size + 1, "not the end"},
+		"beginning missing":       {file[100:], size - 100, "opened with"},
+		"something before":        {append(make([]byte, 100), file...), size + 100, "opened with"},
+		"empty":                   {nil, 0, "not the end"},
+		"shorter than the footer": {file[size-footerSize+1:], footerSize - 1, "impossible length"},
+		"negative":                {file, -1, "not the end"},
+	} {
+		_, err := Open(bytes.NewReader(test.file), test.size, testID, nil)
+		if !errors.As(err, new(*CorruptError)) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	other := ID{Store: testID.Store, Number: 78}
+	_, err := Open(bytes.NewReader(file), size, other, nil)
+	if !errors.As(err, new(*CorruptError)) || !strings.Contains(err.Error(), "opened as file 78") {
+		t.Errorf("another number: %v", err)
+	}
+}
