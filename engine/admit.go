@@ -98,7 +98,7 @@ func (db *DB) obstacleLocked(b *Batch, a *admission) obstacle {
 // logObstacleLocked is what keeps a batch from entering when it fits into no
 // segment that is ready.
 func (db *DB) logObstacleLocked(n int) obstacle {
-	if db.logBytesLocked()+db.opt.SegmentBytes > db.opt.LogBytes && db.freezeOldestLocked() {
+	if db.logBytesLocked()+db.opt.SegmentBytes > db.opt.LogBytes && (db.freezeOldestLocked() || db.retirableLocked()) {
 		return db.stallLocked()
 	}
 	return func(context.Context, *admission) error { return db.prepareSegment(n, false) }

@@ -173,8 +173,14 @@ func (db *DB) prepareLoop() {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	for !db.background.stopping {
-		if db.logBytesLocked() > db.opt.LogBytes/2 {
-			db.freezeOldestLocked()
+		if db.logBytesLocked() > db.opt.LogBytes/2 && !db.freezeOldestLocked() && !db.idleLocked() && db.retirableLocked() {
+			db.mu.Unlock()
+			err := db.trimLog()
+			db.mu.Lock()
+			if err != nil {
+				db.holdLocked(err, "log")
+			}
+			continue
 		}
 		enough := len(db.log.spares) > 0 || db.logBytesLocked()+db.opt.SegmentBytes > db.opt.LogBytes
 		if enough || db.idleLocked() {
@@ -216,6 +222,11 @@ func (db *DB) removeTrash() {
 	for _, name := range files {
 		if err := db.opt.FS.Remove(name); err != nil {
 			db.opt.Log.Warn("obsolete file not removed", "file", name, "cause", err)
+		}
+	}
+	for _, t := range tables {
+		if t.p.state.Load() == nil { // dropped
+			db.opt.FS.Remove(t.p.dir) // fails until the last file is gone
 		}
 	}
 }

@@ -43,6 +43,7 @@ type log struct {
 	// prepareMu is held while a spare is made, without DB.mu.
 	prepareMu sync.Mutex
 	low       func() // called when spares were taken
+	reserve   int64  // Options.ReserveBytes, but 0 in recovery: it is kept for that
 
 	sealSeq   uint64 // last batch when the idle seal was armed
 	sealArmed bool
@@ -160,8 +161,8 @@ func (db *DB) writeFill(name string, size int64) error {
 	fs := db.opt.FS
 	if free, err := fs.FreeSpace(db.dir); err != nil {
 		return err
-	} else if db.opt.ReserveBytes > 0 && free < uint64(db.opt.ReserveBytes+size) {
-		return fmt.Errorf("%d bytes are free, %d are kept in reserve: %w", free, db.opt.ReserveBytes, syscall.ENOSPC)
+	} else if reserve := db.log.reserve; reserve > 0 && free < uint64(reserve+size) {
+		return fmt.Errorf("%d bytes are free, %d are kept in reserve: %w", free, reserve, syscall.ENOSPC)
 	}
 	f, err := fs.Create(name)
 	if err != nil {
@@ -247,6 +248,18 @@ func (p *partition) oldestSeq(skip *memory) uint64 {
 		}
 	}
 	return p.active.minSeq
+}
+
+// retirableLocked reports whether an edit of the manifest, whatever else is in it,
+// would let segments go.
+func (db *DB) retirableLocked() bool {
+	return db.logStartLocked(db.manifest, nil) > db.manifest.logStart
+}
+
+// trimLog lets go of the segments of which nothing is needed any more, and waits
+// for nothing but the edit.
+func (db *DB) trimLog() error {
+	return db.install(nil, func(*manifest) error { return nil }, func() { db.background.progressLocked() })
 }
 
 // retireSegmentsLocked takes out the segments before the manifest's logStart.

@@ -43,6 +43,7 @@ func Open(dir string, opt Options) (*DB, error) {
 		lock.Close()
 		return nil, fmt.Errorf("open store %s: %w", db.dir, err)
 	}
+	db.log.reserve = opt.ReserveBytes
 	db.startBackground()
 	return db, nil
 }

@@ -20,12 +20,18 @@ import (
 //     never saw, for example after a sync that failed; the copy is durable.
 //  3. Make the segment that new batches go to.
 //  4. Install a manifest whose logStart is the first copy and whose copied is
-//     the last one. Before this edit the copies count for nothing, after it the
-//     old segments do. A crash at any point leaves one of the two.
+//     the last one. Before this edit the old segments count, and of copies that
+//     an interrupted recovery left only the batches behind the end of those;
+//     after it the old segments count for nothing.
 //  5. Remove what nothing refers to: old segments, copies of a recovery that
 //     was interrupted, files of flushes and compactions that never finished. Not
 //     before: the manifest that was read may not be durable either, and only
 //     the edit of step 4 proves that none before it can come back.
+//
+// A flush in step 1 makes its batches durable in one partition. So that they are
+// in the others too, whatever comes next, the copies are synced before: should
+// power fail then and take the end of the old log, which may never have reached
+// the disk, the copies still have it.
 //
 // So a record that was torn is decided on once: what step 2 copies is there for
 // good, what it does not copy never comes back.
@@ -38,9 +44,10 @@ type recovery struct {
 	// it is a writeError.
 	take func(seq uint64, payload []byte) error
 
-	copies []*segment
-	writer *wal.Writer
-	copied int64 // bytes since the last sync of the writer
+	copies  []*segment
+	writer  *wal.Writer
+	copied  int64 // bytes since the last sync of the writer
+	flushed bool  // something of the log is in files: the copies must stay
 }
 
 // copySync is how many bytes are copied between two syncs: the disk works while
@@ -61,9 +68,7 @@ func (r *recovery) run() error {
 		return err
 	}
 	if err := r.replay(); err != nil {
-		if r.writer != nil {
-			r.writer.Close()
-		}
+		r.discard()
 		return err
 	}
 	db := r.db
@@ -80,6 +85,20 @@ func (r *recovery) run() error {
 		return err
 	}
 	return r.sweep()
+}
+
+// discard removes the copies of a recovery that has failed: an open that is
+// refused again and again must not fill the disk.
+func (r *recovery) discard() {
+	if r.writer != nil {
+		r.writer.Close()
+	}
+	if r.flushed {
+		return
+	}
+	for _, s := range r.copies {
+		r.remove(r.db.segmentPath(s.number))
+	}
 }
 
 // survey removes the files that never got their name, and moves the next file
@@ -153,13 +172,7 @@ func (r *recovery) list() error {
 		db.log.next = max(db.log.next, n+1)
 	}
 	slices.SortFunc(r.old, func(a, b *segment) int { return int(a.number) - int(b.number) })
-	live := r.live()
-	for i, s := range live {
-		if s.number != start+uint64(i) {
-			return r.missing(start + uint64(i))
-		}
-	}
-	if len(live) == 0 && r.written() {
+	if live := r.live(); r.written() && (len(live) == 0 || live[0].number != start) {
 		return r.missing(start)
 	}
 	return nil
@@ -182,25 +195,31 @@ func (r *recovery) missing(number uint64) error {
 }
 
 // replay reads the segments up to the one in which the log ends: the first that
-// is not finished. Behind it there may be a spare segment, or copies of a
-// recovery that was interrupted, but no batch.
+// is not finished. Behind it there may be a spare segment without batches, and
+// copies of recoveries that were interrupted.
 func (r *recovery) replay() error {
 	var last *segment // in which the log ends
-	for i, s := range r.live() {
-		c, err := r.replaySegment(s)
+	next := r.db.manifest.logStart
+	for _, s := range r.live() {
+		if last == nil && s.number != next && r.written() {
+			return r.missing(next)
+		}
+		next = s.number + 1
+		c, err := r.replaySegment(s, last != nil)
 		switch {
 		case err != nil:
 			return err
 		case !c.headed && last == nil && r.written():
 			return r.corrupt(s, "segment has no header")
-		case c.batches && last != nil:
+		case c.batches && !c.copied && last != nil:
 			return r.corrupt(last, fmt.Sprintf("segment was not finished, but segment %d has batches", s.number))
-		case c.finished && last == nil && i == len(r.live())-1:
-			return r.missing(s.number + 1)
 		}
 		if !c.finished && last == nil {
 			last = s
 		}
+	}
+	if last == nil && r.written() {
+		return r.missing(next)
 	}
 	return nil
 }
@@ -212,10 +231,11 @@ func (r *recovery) corrupt(s *segment, reason string) error {
 // segmentContent is what was found in a segment.
 type segmentContent struct {
 	headed, batches, finished bool
+	copied                    bool // by a recovery that did not get to its end
 }
 
-// replaySegment reads one segment.
-func (r *recovery) replaySegment(s *segment) (c segmentContent, err error) {
+// replaySegment reads one segment. ended says that the log ends before it.
+func (r *recovery) replaySegment(s *segment, ended bool) (c segmentContent, err error) {
 	db := r.db
 	name := db.segmentPath(s.number)
 	f, err := db.opt.FS.Open(name)
@@ -227,8 +247,9 @@ func (r *recovery) replaySegment(s *segment) (c segmentContent, err error) {
 	if err != nil {
 		return c, inSegment(err, name)
 	}
-	if in.Header().Copy && s.number > db.manifest.copied {
-		return c, nil // of a recovery that did not get to its end: it counts for nothing
+	c.copied = in.Header().Copy && s.number > db.manifest.copied
+	if c.copied && !ended {
+		return c, r.corrupt(s, "a copy stands where the log should go on")
 	}
 	for {
 		seq, payload, err := in.Next()
@@ -239,6 +260,9 @@ func (r *recovery) replaySegment(s *segment) (c segmentContent, err error) {
 			return c, inSegment(err, name)
 		}
 		c.batches = true
+		if c.copied && seq <= r.lastSeq {
+			continue // the original was read
+		}
 		if err := r.record(seq, payload); err != nil {
 			var w writeError
 			if errors.As(err, &w) {
@@ -382,6 +406,10 @@ func (r *recovery) relieve() error {
 		if p == nil {
 			return nil
 		}
+		r.flushed = true
+		if err := r.writer.Sync(); err != nil {
+			return fmt.Errorf("copy log: %w", err)
+		}
 		if err := db.flush(p, p.frozen[0]); err != nil {
 			return fmt.Errorf("flush partition %s: %w", p.name, err)
 		}
@@ -419,7 +447,8 @@ func (r *recovery) sweep() error {
 	return r.sweepTables()
 }
 
-// sweepTables removes sorted files that no version holds.
+// sweepTables removes sorted files that no version holds, and the directories of
+// dropped partitions.
 func (r *recovery) sweepTables() error {
 	used := make(map[uint64]bool)
 	for _, p := range r.db.partitions {
@@ -427,10 +456,17 @@ func (r *recovery) sweepTables() error {
 			used[f.number] = true
 		}
 	}
-	return r.eachTable(func(p *partition, path string, number uint64) {
+	err := r.eachTable(func(_ *partition, path string, number uint64) {
 		if !used[number] {
 			r.remove(path)
 		}
+	})
+	if err != nil {
+		return err
+	}
+	return r.sweepDir(r.db.path(partitionsDir), func(name string) bool {
+		id, ok := parseName(name, "", "")
+		return ok && r.db.partitions[PartitionID(id)] == nil
 	})
 }
 
