@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"colonnade/vfs"
+)
+
+// TestSecondFaultInRecovery kills the process between the write and the sync of
+// a record over two partitions, so that only the page cache has it, and then
+// takes the power away at every operation of the recovery, which flushes one of
+// the two. The batch must be in both partitions or in none.
+func TestSecondFaultInRecovery(t *testing.T) {
+	fs := vfs.NewMem()
+	opt := testOptions(fs)
+	opt.MemtableBytes, opt.SegmentBytes, opt.LogBytes = 256<<10, 512<<10, 8<<20
+	open := func(fs *vfs.Mem) (*DB, error) {
+		o := opt
+		o.FS = fs
+		return Open("store", o)
+	}
+	db, err := open(fs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := mustCreate(t, db, "a", "b")
+	mustPut(t, db, ids[0], "old", "q", "1")
+	var killed *vfs.Mem
+	var once sync.Once
+	var b Batch
+	r, c := set("row", "q", strings.Repeat("v", 200<<10))
+	b.Add(ids[0], r, c)
+	r, c = set("row", "q", strings.Repeat("v", 20<<10))
+	b.Add(ids[1], r, c)
+	fs.SetHook(func(op vfs.Op, done bool) {
+		if !done && op.Kind == vfs.OpSync && strings.Contains(op.Name, logDir+"/") && db.visible.Load() < db.LastSeq() {
+			once.Do(func() { killed = fs.Clone() })
+		}
+	})
+	if _, err := db.Commit(context.Background(), &b); err != nil {
+		t.Fatal(err)
+	}
+	fs.SetHook(nil)
+	if killed == nil {
+		t.Fatal("the record was not caught before its sync")
+	}
+
+	var images []*vfs.Mem
+	var ops []string
+	killed.SetHook(func(op vfs.Op, done bool) {
+		if done {
+			images, ops = append(images, killed.Crash(vfs.DropAll, 1)), append(ops, op.String())
+		}
+	})
+	again, err := open(killed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed.SetHook(nil)
+	flushed := len(again.partitions[ids[0]].version.levels[0]) > 0
+	mustClose(t, again)
+	if !flushed {
+		t.Fatal("recovery flushed nothing, so the test tests nothing")
+	}
+	for i, image := range images {
+		db, err := open(image)
+		if err != nil {
+			t.Errorf("power loss after %s: %v", ops[i], err)
+			continue
+		}
+		inA, inB := len(contents(t, db, ids[0])) == 2, len(contents(t, db, ids[1])) == 1
+		if inA != inB {
+			t.Errorf("power loss after %s: in the one partition %v, in the other %v", ops[i], inA, inB)
+		}
+		mustClose(t, db)
+	}
+	mustClose(t, db)
+}
+
+// TestRefusedOpensLeaveNothing: who starts a damaged store again and again does
+// not fill the disk.
+func TestRefusedOpensLeaveNothing(t *testing.T) {
+	fs := vfs.NewMem()
+	db := mustOpen(t, fs)
+	id := mustCreate(t, db, "a")[0]
+	for i := range 12 {
+		mustPut(t, db, id, fmt.Sprint("row", i), "q", strings.Repeat("v", 20<<10))
+	}
+	mustClose(t, db)
+	d := &damagedStore{fs: fs}
+	name := "store/wal/" + segmentName(4)
+	data := readAll(t, fs, name)
+	data[1000] ^= 5
+	data[2000] ^= 9
+	fs = d.with(t, name, data)
+	before, _ := fs.List("store/wal")
+	for range 3 {
+		if _, err := Open("store", testOptions(fs)); err == nil {
+			t.Fatal("a damaged log was opened")
+		}
+	}
+	if after, _ := fs.List("store/wal"); len(after) > len(before) {
+		t.Errorf("refused opens left files: before %v, after %v", before, after)
+	}
+}
+
+// TestLogStaysBounded: nothing pins the oldest segment, but no edit of the
+// manifest comes along to let it go.
+func TestLogStaysBounded(t *testing.T) {
+	opt := testOptions(vfs.NewMem())
+	opt.MemtableBytes, opt.SegmentBytes, opt.LogBytes = 64<<20, 64<<10, 512<<10
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	mustPut(t, db, id, "x", "q", strings.Repeat("v", 30<<10))
+	if err := db.Flush(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 60 {
+		mustPut(t, db, id, fmt.Sprint("row", i), "q", strings.Repeat("v", 40<<10))
+		db.mu.Lock()
+		size := db.logBytesLocked()
+		db.mu.Unlock()
+		if size > opt.LogBytes+opt.SegmentBytes {
+			t.Fatalf("after batch %d the log has %d bytes, allowed are %d", i, size, opt.LogBytes)
+		}
+	}
+}
+
+// TestFlushEndsWhenTheLogFails: nothing will ever be flushed any more.
+func TestFlushEndsWhenTheLogFails(t *testing.T) {
+	db := mustOpen(t, vfs.NewMem())
+	id := mustCreate(t, db, "a")[0]
+	mustPut(t, db, id, "row", "q", "1")
+	waiting := make(chan error, 1)
+	db.mu.Lock()
+	db.partitions[id].active.maxSeq++ // as if a batch were still on its way
+	db.mu.Unlock()
+	go func() { waiting <- db.Flush(context.Background()) }()
+	for {
+		db.mu.Lock()
+		frozen := db.frozen
+		if frozen > 0 {
+			db.failLocked(fmt.Errorf("the log failed"))
+			db.mu.Unlock()
+			break
+		}
+		db.mu.Unlock()
+	}
+	if err := <-waiting; err == nil {
+		t.Error("Flush says that all is flushed, though the log has failed")
+	}
+	db.Close()
+}
+
+// TestDroppedPartitionsLeaveNoDirectories, whether they are dropped in the life
+// of the store or found by the next open.
+func TestDroppedPartitionsLeaveNoDirectories(t *testing.T) {
+	fs := vfs.NewMem()
+	db := mustOpen(t, fs)
+	for range 3 {
+		id := mustCreate(t, db, "a")[0]
+		mustPut(t, db, id, "row", "q", "1")
+		if err := db.Flush(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.DropPartitions(id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustClose(t, db)
+	if names, _ := fs.List("store/partitions"); len(names) > 0 {
+		t.Errorf("after Close there are the directories %v", names)
+	}
+	if err := fs.MkdirAll("store/partitions/" + partitionName(2)); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, mustOpen(t, fs))
+	if names, _ := fs.List("store/partitions"); len(names) > 0 {
+		t.Errorf("after an open there are the directories %v", names)
+	}
+}
