@@ -17,7 +17,11 @@ type traffic struct {
 	written atomic.Int64 // bytes, of all files
 	tables  atomic.Int64 // bytes written to sorted files
 	fills   atomic.Int64 // bytes written to make new log segments
-	changed atomic.Int64 // when something was last written or removed beside the log, in Unix nanoseconds
+
+	// When files were last written or removed, in Unix nanoseconds: all of them,
+	// and those beside the log, which has its own life: it is sealed, and its
+	// next segment made, when nothing else happens.
+	anyChange, tableChange atomic.Int64
 }
 
 func (t *traffic) Create(name string) (vfs.File, error) {
@@ -49,11 +53,28 @@ func (t *traffic) count(name string, f vfs.File) vfs.File {
 	return &countedFile{f, t, name}
 }
 
-// touch notes that something happens to a file. The log has its own life: it is
-// sealed when nothing else happens.
+// touch notes that something happens to a file.
 func (t *traffic) touch(name string) {
+	now := time.Now().UnixNano()
+	t.anyChange.Store(now)
 	if path.Base(path.Dir(name)) != "wal" {
-		t.changed.Store(time.Now().UnixNano())
+		t.tableChange.Store(now)
+	}
+}
+
+// quiet is how long nothing has to happen to files before it counts as the end.
+const quiet = 100 * time.Millisecond
+
+// awaitQuiet waits until nothing changes any more, and returns when the last
+// change was.
+func awaitQuiet(change *atomic.Int64) time.Time {
+	for {
+		last := time.Unix(0, change.Load())
+		rest := quiet - time.Since(last)
+		if rest <= 0 {
+			return last
+		}
+		time.Sleep(rest)
 	}
 }
 
@@ -111,11 +132,11 @@ func TestTrafficIsCounted(t *testing.T) {
 	}
 	write("store/wal/1.fill", "123")
 	write("store/wal/1.log", "1234")
-	if fs.changed.Load() != 0 {
-		t.Error("the log counts as a change")
+	if fs.anyChange.Load() == 0 || fs.tableChange.Load() != 0 {
+		t.Error("the log does not count as a change, or as one of tables")
 	}
 	write("store/1.sst", "12345")
-	if fs.changed.Load() == 0 {
+	if fs.tableChange.Load() == 0 {
 		t.Error("a sorted file does not count as a change")
 	}
 	f, err := fs.Open("store/1.sst")

@@ -87,6 +87,7 @@ func BenchmarkReopen(b *testing.B) {
 		s := openStore(b, opt)
 		part := order[:max(len(order)/12, 1)]
 		s.load(data, part)
+		awaitQuiet(&s.fs.anyChange)
 		for b.Loop() {
 			b.StopTimer()
 			killed := s.copy()

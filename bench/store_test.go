@@ -120,22 +120,11 @@ func (s *store) fill(batch *engine.Batch, data *table, rows []int) {
 	}
 }
 
-// quiet is how long nothing has to happen to the files of a store before it
-// counts as settled.
-const quiet = 100 * time.Millisecond
-
 // settle flushes, waits until nothing is left to compact, and returns when the
 // last of it was done.
 func (s *store) settle() time.Time {
 	must(s.b, s.db.Flush(context.Background()))
-	for {
-		last := time.Unix(0, s.fs.changed.Load())
-		rest := quiet - time.Since(last)
-		if rest <= 0 {
-			return last
-		}
-		time.Sleep(rest)
-	}
+	return awaitQuiet(&s.fs.tableChange)
 }
 
 // compact merges everything into the last level.
