@@ -83,19 +83,20 @@ func (b *cellBuilder) addRow(row []byte) {
 	}
 }
 
-// addCell adds a cell to the last row, with its value among the small ones.
-func (b *cellBuilder) addCell(c *cell.Cell) {
-	b.add(c, byte(c.Kind)<<kindShift|byte(c.Type), c.Value)
+// addCell adds a cell to the last row, with its value among the small ones. It
+// reports whether the column is new in the block.
+func (b *cellBuilder) addCell(c *cell.Cell) (fresh bool) {
+	return b.add(c, byte(c.Kind)<<kindShift|byte(c.Type), c.Value)
 }
 
-// addLarge adds a cell to the last row whose value is large.
-func (b *cellBuilder) addLarge(c *cell.Cell, v reference) {
+// addLarge is addCell for a cell whose value is large.
+func (b *cellBuilder) addLarge(c *cell.Cell, v reference) (fresh bool) {
 	b.largeCells = append(b.largeCells, b.cells())
 	b.references = append(b.references, v)
-	b.add(c, kindLarge|byte(c.Type), nil)
+	return b.add(c, kindLarge|byte(c.Type), nil)
 }
 
-func (b *cellBuilder) add(c *cell.Cell, kind byte, value []byte) {
+func (b *cellBuilder) add(c *cell.Cell, kind byte, value []byte) (fresh bool) {
 	id, fresh := b.columns.id(c.Column)
 	if fresh {
 		b.columns.kinds = append(b.columns.kinds, kind)
@@ -114,6 +115,7 @@ func (b *cellBuilder) add(c *cell.Cell, kind byte, value []byte) {
 	end := uint32(len(b.values) - b.rowValues[len(b.rowValues)-1])
 	b.valueEnds = append(b.valueEnds, end)
 	b.maxValueEnd = max(b.maxValueEnd, end)
+	return fresh
 }
 
 // header describes the block as it stands.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 
 	"colonnade/cell"
 )
@@ -49,6 +50,18 @@ func (p *Info) count(row []byte, c *cell.Cell) {
 	p.MinSeq, p.MaxSeq = min(p.MinSeq, c.Seq), max(p.MaxSeq, c.Seq)
 	if c.Kind == cell.Set {
 		p.MinTime, p.MaxTime = min(p.MinTime, c.Time), max(p.MaxTime, c.Time)
+	}
+}
+
+// addFamily notes the family of a column. A row tombstone has none.
+func (p *Info) addFamily(column []byte) {
+	name, _ := cell.SplitColumn(column)
+	if len(name) == 0 {
+		return
+	}
+	at, found := slices.BinarySearch(p.Families, string(name))
+	if !found {
+		p.Families = slices.Insert(p.Families, at, string(name))
 	}
 }
 

@@ -37,10 +37,13 @@ func (it *Iterator) Cells(dst []cell.Cell) []cell.Cell {
 // run takes cells until there are maxRun, the row ends in the block, or another
 // value block is needed.
 func (it *Iterator) run(dst []cell.Cell) []cell.Cell {
-	if it.o.Columns == nil && it.block.largeCount == 0 {
-		return it.runAll(dst)
+	switch {
+	case it.block.largeCount > 0:
+		return it.runLarge(dst)
+	case it.o.Columns != nil:
+		return it.runWanted(dst)
 	}
-	return it.runSome(dst)
+	return it.runAll(dst)
 }
 
 // runAll takes all cells, none of which has a large value.
@@ -99,8 +102,40 @@ func (it *Iterator) runAll(dst []cell.Cell) []cell.Cell {
 	return dst[:len(dst)+n]
 }
 
-// runSome takes the cells that are wanted, with values of any size.
-func (it *Iterator) runSome(dst []cell.Cell) []cell.Cell {
+// runWanted takes the cells that the filter wants; none has a large value. Of the
+// others it looks at the column and nothing else.
+func (it *Iterator) runWanted(dst []cell.Cell) []cell.Cell {
+	b, raw := it.block, it.block.raw
+	base, columnBytes, room := b.rowValue(it.row, it.first), 0, maxRun
+	var used usedValues
+	i := it.next
+	for ; i < it.end && room > 0; i++ {
+		id := b.columnIDs.int(raw, i)
+		class := it.class[id]
+		if class == 0 {
+			class = it.classify(id)
+		}
+		if class&classWanted != 0 {
+			kind, start := b.kind(i, id), b.valueStart(it.first, i)
+			value, _, done := it.value(i, kind, base+start, base+b.valueEnd(i, start), &used)
+			if done {
+				break
+			}
+			dst = append(dst, b.cellAt(i, id, kind, value))
+			room--
+		}
+		columnBytes += int(class >> classShift)
+	}
+	n := i - it.next
+	size := b.valueStart(it.first, i) - b.valueStart(it.first, it.next)
+	it.next = i
+	it.count(n, columnBytes+size)
+	return dst
+}
+
+// runLarge takes the cells that the filter wants, if there is one, in a block
+// with large values.
+func (it *Iterator) runLarge(dst []cell.Cell) []cell.Cell {
 	b := it.block
 	base, start := b.rowValue(it.row, it.first), b.valueStart(it.first, it.next)
 	size, room := 0, maxRun
@@ -109,9 +144,8 @@ func (it *Iterator) runSome(dst []cell.Cell) []cell.Cell {
 	for ; i < it.end && room > 0; i++ {
 		id := b.columnID(i)
 		kind, end := b.kind(i, id), b.valueEnd(i, start)
-		class := it.classOf(id)
 		length := end - start
-		if class&classWanted != 0 {
+		if it.wants(id) {
 			value, n, done := it.value(i, kind, base+start, base+end, &used)
 			if done {
 				break
@@ -122,7 +156,7 @@ func (it *Iterator) runSome(dst []cell.Cell) []cell.Cell {
 		} else if kind&kindLarge != 0 {
 			length = it.largeLength(i)
 		}
-		size += int(class>>classShift) + length
+		size += b.columnLength(id) + length
 		start = end
 	}
 	n := i - it.next
@@ -226,19 +260,25 @@ func (it *Iterator) resetClass(columns int) {
 	clear(it.class)
 }
 
-// classOf returns the class of a column of the block, which the filter is asked
-// for once.
-func (it *Iterator) classOf(id int) uint32 {
+// wants reports whether the filter, if there is one, wants a column of the block.
+func (it *Iterator) wants(id int) bool {
 	if it.o.Columns == nil {
-		return uint32(it.block.columnLength(id))<<classShift | classWanted
+		return true
 	}
-	if it.class[id] == 0 {
-		column := it.block.column(id)
-		class := uint32(classUnwanted)
-		if it.o.Columns.Wants(column) {
-			class = classWanted
-		}
-		it.class[id] = uint32(len(column))<<classShift | class
+	class := it.class[id]
+	if class == 0 {
+		class = it.classify(id)
 	}
+	return class&classWanted != 0
+}
+
+// classify asks the filter about a column of the block, once.
+func (it *Iterator) classify(id int) uint32 {
+	column := it.block.column(id)
+	class := uint32(classUnwanted)
+	if it.o.Columns.Wants(column) {
+		class = classWanted
+	}
+	it.class[id] = uint32(len(column))<<classShift | class
 	return it.class[id]
 }

@@ -3,7 +3,6 @@ package sstable
 import (
 	"bytes"
 	"fmt"
-	"slices"
 
 	"colonnade/cell"
 )
@@ -44,12 +43,9 @@ func (v *verifier) verifyCell(row []byte, c *cell.Cell) error {
 	if err := c.Check(); err != nil {
 		return fmt.Errorf("cell block: row %q: %w", row, err)
 	}
-	p := &v.info
-	p.count(row, c)
-	if family, _ := cell.SplitColumn(c.Column); len(family) > 0 {
-		if at, found := slices.BinarySearch(p.Families, string(family)); !found {
-			p.Families = slices.Insert(p.Families, at, string(family))
-		}
+	v.info.count(row, c)
+	if !bytes.Equal(c.Column, v.column) {
+		v.info.addFamily(c.Column)
 	}
 	v.row = append(v.row[:0], row...)
 	v.column = append(v.column[:0], c.Column...)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"colonnade/cell"
 
@@ -57,9 +56,8 @@ type Writer struct {
 	rowHashes []uint64
 	info      Info
 
-	row    []byte    // of the last cell
-	last   cell.Cell // the last cell, without its value; its column is a copy
-	family int       // of info.Families: that of the last column
+	row  []byte    // of the last cell
+	last cell.Cell // the last cell, without its value; its column is a copy
 
 	raw  []byte // buffers
 	cuts []int
@@ -121,12 +119,14 @@ func (t *Writer) Add(row []byte, c *cell.Cell) error {
 		t.info.Rows++
 	}
 	t.note(row, c)
-	if len(c.Value) < largeFrom {
-		t.block.addCell(c)
-		return nil
+	if len(c.Value) >= largeFrom {
+		t.err = t.addLarge(c)
+		return t.err
 	}
-	t.err = t.addLarge(c)
-	return t.err
+	if t.block.addCell(c) {
+		t.info.addFamily(c.Column)
+	}
+	return nil
 }
 
 // check refuses cells that are out of order or cannot be stored.
@@ -152,25 +152,9 @@ func (t *Writer) check(row []byte, c *cell.Cell) (newRow bool, err error) {
 // note takes a cell into the properties, and as the last one.
 func (t *Writer) note(row []byte, c *cell.Cell) {
 	t.info.count(row, c)
-	if !bytes.Equal(t.last.Column, c.Column) {
-		t.addFamily(c.Column)
-	}
 	column := append(t.last.Column[:0], c.Column...)
 	t.last = *c
 	t.last.Column, t.last.Value = column, nil
-}
-
-// addFamily notes the family of a column; a row tombstone has none.
-func (t *Writer) addFamily(column []byte) {
-	name, _ := cell.SplitColumn(column)
-	if len(name) == 0 || len(t.info.Families) > 0 && t.info.Families[t.family] == string(name) {
-		return
-	}
-	at, found := slices.BinarySearch(t.info.Families, string(name))
-	if !found {
-		t.info.Families = slices.Insert(t.info.Families, at, string(name))
-	}
-	t.family = at
 }
 
 // full reports whether the block has to end before the next cell: when it has
@@ -217,7 +201,9 @@ func (t *Writer) addLarge(c *cell.Cell) error {
 		}
 	}
 	block := len(t.block.largeBlocks)
-	t.block.addLarge(c, reference{uint32(block), uint32(len(t.large)), uint32(len(c.Value))})
+	if t.block.addLarge(c, reference{uint32(block), uint32(len(t.large)), uint32(len(c.Value))}) {
+		t.info.addFamily(c.Column)
+	}
 	t.large = append(t.large, c.Value...)
 	if len(t.large) >= t.o.BlockSize {
 		return t.finishLarge()
