@@ -59,9 +59,10 @@ type partition struct {
 	state atomic.Pointer[readState]
 
 	flushing bool
-	busy     map[uint64]bool // files that a compaction works on
-	damage   error           // stops compaction
-	full     *fullCompaction // under way, nil for none
+	busy     map[uint64]bool              // files that a compaction works on
+	damage   error                        // stops compaction
+	seen     atomic.Pointer[CorruptError] // the last damage that a read came upon
+	full     *fullCompaction              // under way, nil for none
 	dropped  bool
 	made     atomic.Bool // its directory is there
 }

@@ -68,13 +68,20 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("corruption in %s: %s", where, e.Reason)
 }
 
-// inTable names the partition and file of an error from reading a sorted file.
+// inTable names the partition and file of an error from reading a sorted file, and
+// takes note of damage.
 func (p *partition) inTable(err error) error {
+	var own *CorruptError
+	if errors.As(err, &own) {
+		p.seen.Store(own)
+	}
 	var c *sstable.CorruptError
 	if err == nil || !errors.As(err, &c) {
 		return err
 	}
-	return &CorruptError{Partition: p.name, File: p.tablePath(c.File), Offset: c.Offset, Reason: c.Reason}
+	own = &CorruptError{Partition: p.name, File: p.tablePath(c.File), Offset: c.Offset, Reason: c.Reason}
+	p.seen.Store(own)
+	return own
 }
 
 // inSegment names the file of an error from reading a log segment.

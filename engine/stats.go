@@ -12,7 +12,7 @@ type PartitionStats struct {
 	Entries       uint64       // in files, tombstones included
 	DiskBytes     int64
 	MemtableBytes int64
-	Damage        error // what stopped compaction, nil in health
+	Damage        error // what stopped compaction or a read came upon, nil in health
 }
 
 // Stats returns the present state of a partition.
@@ -24,6 +24,9 @@ func (db *DB) Stats(id PartitionID) (PartitionStats, error) {
 		return PartitionStats{}, ErrNoPartition
 	}
 	s := PartitionStats{Damage: p.damage}
+	if seen := p.seen.Load(); s.Damage == nil && seen != nil {
+		s.Damage = seen
+	}
 	for level, files := range p.version.levels {
 		if len(files) == 0 {
 			continue

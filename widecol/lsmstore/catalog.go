@@ -1,9 +1,10 @@
 package lsmstore
 
 import (
-	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -84,16 +85,13 @@ func (r *record) family(f *family) {
 		number("since", int64(f.since)).flag("dropped", f.dropped)
 }
 
-func (s *Store) commit(ctx context.Context, r *record) error {
-	_, err := s.db.Commit(ctx, &r.batch)
-	return failure(err)
-}
-
 // load reads the metadata of every table, and drops the partitions of those
-// that were never finished.
+// that were never finished. A table whose metadata are damaged stays as it is,
+// without being of use; nothing is dropped then, as its partitions are not known.
 func (s *Store) load() error {
 	unclaimed := make(map[engine.PartitionID]bool)
 	all := s.db.Partitions()
+	damaged := false
 	for _, p := range all {
 		unclaimed[p.ID] = true
 	}
@@ -103,6 +101,12 @@ func (s *Store) load() error {
 			continue
 		}
 		t, err := s.loadTable(name, p.ID)
+		var damage *engine.CorruptError
+		if errors.As(err, &damage) {
+			s.tables[name] = &table{name: name, manifest: p.ID, damage: damage}
+			damaged = true
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("read metadata of table %s: %w", name, err)
 		}
@@ -120,15 +124,10 @@ func (s *Store) load() error {
 			return err
 		}
 	}
-	var leftover []engine.PartitionID
-	for id := range unclaimed {
-		leftover = append(leftover, id)
-	}
-	if len(leftover) == 0 {
+	if damaged || len(unclaimed) == 0 {
 		return nil
 	}
-	slices.Sort(leftover)
-	return s.db.DropPartitions(leftover...)
+	return s.db.DropPartitions(slices.Sorted(maps.Keys(unclaimed))...)
 }
 
 // loadTable reads the metadata of one table. It returns nil when the table was

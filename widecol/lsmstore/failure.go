@@ -35,7 +35,7 @@ func describeFailure(err error) *widecol.Error {
 	case errors.As(err, &readOnly):
 		return widecol.Errorf(widecol.ReadOnly, "read_only", "the store takes no writes until it is restarted")
 	case errors.As(err, &corrupt):
-		return widecol.Errorf(widecol.Corrupt, "corruption", "stored data is damaged")
+		return widecol.Errorf(widecol.Corrupt, "corruption", "stored data of partition %s is damaged", corrupt.Partition)
 	case errors.Is(err, engine.ErrDiskFull):
 		return widecol.Errorf(widecol.DiskFull, "disk_full", "there is not enough free space on the disk")
 	case errors.Is(err, engine.ErrOverloaded):

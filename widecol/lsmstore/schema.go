@@ -16,6 +16,7 @@ type table struct {
 	name     string
 	manifest engine.PartitionID
 	data     engine.PartitionID
+	damage   error // of the metadata, found at the open: the table cannot be used
 
 	// mu is held for reading while a write is checked against the schema and
 	// committed, and for writing while the schema changes: so no write is under

@@ -100,10 +100,14 @@ func (s *Store) begin() error {
 func (s *Store) table(name string) (*table, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if t := s.tables[name]; t != nil {
-		return t, nil
+	t := s.tables[name]
+	switch {
+	case t == nil:
+		return nil, widecol.UnknownTable(name)
+	case t.damage != nil:
+		return nil, failure(t.damage)
 	}
-	return nil, widecol.UnknownTable(name)
+	return t, nil
 }
 
 // CacheStats implements widecol.Store.
@@ -122,7 +126,7 @@ func (s *Store) Table(ctx context.Context, name string) (widecol.Table, error) {
 	if err != nil {
 		return widecol.Table{}, err
 	}
-	return s.describe(t)
+	return s.describe(t, s.partitions())
 }
 
 // Tables implements widecol.Store.
@@ -135,8 +139,16 @@ func (s *Store) Tables(ctx context.Context) ([]widecol.Table, error) {
 	list := slices.SortedFunc(maps.Values(s.tables), func(a, b *table) int { return strings.Compare(a.name, b.name) })
 	s.mu.RUnlock()
 	all := make([]widecol.Table, 0, len(list))
+	infos := s.partitions()
 	for _, t := range list {
-		d, err := s.describe(t)
+		if t.damage != nil {
+			info := infos[t.manifest]
+			all = append(all, widecol.Table{Name: t.name, Partitions: []widecol.Partition{
+				{Name: info.Name, Path: info.Path, Stats: widecol.PartitionStats{Err: t.damage}},
+			}})
+			continue
+		}
+		d, err := s.describe(t, infos)
 		if widecol.KindOf(err) == widecol.NotFound {
 			continue // dropped meanwhile
 		}
@@ -148,8 +160,17 @@ func (s *Store) Tables(ctx context.Context) ([]widecol.Table, error) {
 	return all, nil
 }
 
-// describe returns the present state of a table.
-func (s *Store) describe(t *table) (widecol.Table, error) {
+// partitions returns what the engine knows of its partitions.
+func (s *Store) partitions() map[engine.PartitionID]engine.PartitionInfo {
+	infos := make(map[engine.PartitionID]engine.PartitionInfo)
+	for _, info := range s.db.Partitions() {
+		infos[info.ID] = info
+	}
+	return infos
+}
+
+// describe returns the present state of a table. infos may be a moment older.
+func (s *Store) describe(t *table, infos map[engine.PartitionID]engine.PartitionInfo) (widecol.Table, error) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if t.dropped {
@@ -162,16 +183,16 @@ func (s *Store) describe(t *table) (widecol.Table, error) {
 	for _, g := range t.schema.groups {
 		d.Groups = append(d.Groups, widecol.Group{ID: g.id, Families: t.schema.inGroup(g.id)})
 	}
-	paths := make(map[engine.PartitionID]engine.PartitionInfo)
-	for _, info := range s.db.Partitions() {
-		paths[info.ID] = info
-	}
 	for _, id := range t.partitions() {
+		info, ok := infos[id]
+		if !ok { // created since
+			info = s.partitions()[id]
+		}
 		stats, err := s.db.Stats(id)
 		if err != nil {
 			return widecol.Table{}, failure(err)
 		}
-		p := widecol.Partition{Name: paths[id].Name, Path: paths[id].Path, Stats: partitionStats(stats)}
+		p := widecol.Partition{Name: info.Name, Path: info.Path, Stats: partitionStats(stats)}
 		d.Partitions = append(d.Partitions, p)
 		d.DiskBytes += stats.DiskBytes
 	}

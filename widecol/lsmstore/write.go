@@ -3,6 +3,7 @@ package lsmstore
 import (
 	"bytes"
 	"context"
+	"errors"
 	"sync"
 
 	"colonnade/cell"
@@ -54,8 +55,18 @@ func (s *Store) Write(ctx context.Context, name string, mutations []widecol.Muta
 	}
 	set := t.rows.rlockAll(mutations)
 	defer t.rows.runlockAll(set)
-	commit, err := s.db.Commit(ctx, &w.batch)
-	return commit.Time, failure(err)
+	commit, err := s.commit(ctx, &w.batch)
+	return commit.Time, err
+}
+
+// commit applies a batch. A deadline that passes while it waits for room is
+// overload like any other: nothing was written.
+func (s *Store) commit(ctx context.Context, b *engine.Batch) (engine.Commit, error) {
+	commit, err := s.db.Commit(ctx, b)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = engine.ErrOverloaded
+	}
+	return commit, failure(err)
 }
 
 // fill checks the mutations and puts them into the batch.
@@ -105,8 +116,8 @@ func (s *Store) DeleteRow(ctx context.Context, name string, row []byte, filter w
 	if err != nil || w.batch.Len() == 0 {
 		return 0, err
 	}
-	if _, err := s.db.Commit(ctx, &w.batch); err != nil {
-		return 0, failure(err)
+	if _, err := s.commit(ctx, &w.batch); err != nil {
+		return 0, err
 	}
 	return deleted, nil
 }

@@ -1,0 +1,142 @@
+package lsmstore_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"colonnade/cell"
+	"colonnade/clock"
+	"colonnade/engine"
+	"colonnade/vfs"
+	"colonnade/widecol"
+	"colonnade/widecol/lsmstore"
+)
+
+func openAt(t *testing.T, fs vfs.FS) *lsmstore.Store {
+	t.Helper()
+	s, err := lsmstore.Open(lsmstore.Options{Dir: "data", Engine: engine.Options{
+		FS: fs, Clock: clock.System, SegmentBytes: 64 << 10, ReserveBytes: -1,
+	}})
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	return s
+}
+
+// flipIn flips a bit of the only file of a partition.
+func flipIn(t *testing.T, fs *vfs.Mem, dir string) {
+	t.Helper()
+	names, err := fs.List(dir)
+	if err != nil || len(names) != 1 {
+		t.Fatalf("%s holds %v, %v, want one file", dir, names, err)
+	}
+	name := dir + "/" + names[0]
+	in, err := fs.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, _ := in.Size()
+	data := make([]byte, size)
+	if _, err := in.ReadAt(data, 0); err != nil {
+		t.Fatal(err)
+	}
+	in.Close()
+	data[0] ^= 1
+	if err := fs.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	out, err := fs.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	if _, err := out.Write(data); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func scan(s *lsmstore.Store, table string) (cells int, err error) {
+	ctx := context.Background()
+	v, err := s.View(ctx, table)
+	if err != nil {
+		return 0, err
+	}
+	defer v.Close()
+	q := widecol.NewQuery()
+	rows, err := v.Scan(ctx, &q)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		cells += len(rows.Cells())
+	}
+	return cells, rows.Err()
+}
+
+// TestDamageStaysInItsTable damages the data of one table and the metadata of
+// another. Both say so, a third one goes on, and nothing is dropped.
+func TestDamageStaysInItsTable(t *testing.T) {
+	ctx := context.Background()
+	fs := vfs.NewMem()
+	s := openAt(t, fs)
+	for _, name := range []string{"data", "meta", "sound"} {
+		spec := widecol.TableSpec{Families: []widecol.Family{{Name: "f"}, {Name: "g"}}, Groups: [][]string{{"g"}}}
+		if err := s.CreateTable(ctx, name, spec); err != nil {
+			t.Fatal(err)
+		}
+		write(t, s, name)
+	}
+	if err := s.Engine().Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	tables, err := s.Tables(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	flipIn(t, fs, tables[0].Partitions[1].Path) // _dat_data
+	flipIn(t, fs, tables[1].Partitions[0].Path) // _man_meta
+
+	s = openAt(t, fs)
+	defer s.Close()
+	for _, bad := range []struct{ table, partition string }{{"data", "_dat_data"}, {"meta", "_man_meta"}} {
+		_, err := scan(s, bad.table)
+		if widecol.KindOf(err) != widecol.Corrupt || !strings.Contains(err.Error(), bad.partition) {
+			t.Errorf("scan of %s: got %v, want damage in %s", bad.table, err, bad.partition)
+		}
+	}
+	write(t, s, "sound")
+	if n, err := scan(s, "sound"); n != 4 || err != nil {
+		t.Errorf("scan of the sound table: got %d cells, %v, want 4", n, err)
+	}
+	if after, want := len(s.Engine().Partitions()), 9; after != want {
+		t.Errorf("got %d partitions, want all %d", after, want)
+	}
+	tables, err = s.Tables(ctx)
+	if err != nil || len(tables) != 3 {
+		t.Fatalf("got %d tables, %v, want 3", len(tables), err)
+	}
+	if tables[0].Partitions[1].Stats.Err == nil || tables[1].Partitions[0].Stats.Err == nil {
+		t.Error("the list of tables does not say where the damage is")
+	}
+	if err := s.CreateTable(ctx, "meta", widecol.TableSpec{}); widecol.KindOf(err) != widecol.Exists {
+		t.Errorf("creating the table with damaged metadata again: got %v, want that it exists", err)
+	}
+}
+
+func write(t *testing.T, s *lsmstore.Store, table string) {
+	t.Helper()
+	var list []widecol.Mutation
+	for _, family := range []string{"f", "g"} {
+		list = append(list, widecol.Mutation{
+			Row: []byte("r"), Family: []byte(family), Value: []byte("v"), Type: cell.String, Time: widecol.CommitTime,
+		})
+	}
+	if _, err := s.Write(context.Background(), table, list); err != nil {
+		t.Fatal(err)
+	}
+}
