@@ -1,9 +1,6 @@
 package load
 
-import (
-	"slices"
-	"strconv"
-)
+import "slices"
 
 const (
 	bodyStart = `{"items":[`
@@ -29,24 +26,19 @@ type lineRef struct {
 	bytes      int
 }
 
-// add appends a line. Cells without a time get stamp.
-func (b *batch) add(number int64, line []byte, o *outliner, stamp int64) {
+// add appends the line that o has scanned last.
+func (b *batch) add(number int64, o *outliner) {
 	if len(b.lines) == 0 {
 		b.body = append(b.body[:0], bodyStart...)
 	} else {
 		b.body = append(b.body, ',')
 	}
-	start, done := len(b.body), 0
-	for _, at := range o.untimed {
-		b.body = append(b.body, line[done:at]...)
-		b.body = append(b.body, `,"time":`...)
-		b.body = strconv.AppendInt(b.body, stamp, 10)
-		done = at
-	}
-	b.body = append(b.body, line[done:]...)
-	b.lines = append(b.lines, lineRef{number: number, start: start, end: len(b.body), cells: o.cells, bytes: len(line) + 1})
+	start, size := len(b.body), len(o.line)+1
+	b.body = o.appendLine(b.body)
+	b.lines = append(b.lines, lineRef{number: number, start: start, end: len(b.body), cells: o.cells, bytes: size})
 	b.cells += int64(o.cells)
-	b.bytes += int64(len(line) + 1)
+	b.bytes += int64(size)
+	b.stamped = b.stamped || o.stamped
 }
 
 func (b *batch) seal() { b.body = append(b.body, bodyEnd...) }

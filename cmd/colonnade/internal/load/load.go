@@ -164,7 +164,7 @@ func (l *loader) read(ctx context.Context, in *Input, families *families) error 
 		}
 		bad := errors.Is(err, errLongLine)
 		if err == nil {
-			err = o.scan(line)
+			err = o.scan(line, l.o.Time+number)
 			bad = err != nil
 		}
 		switch {
@@ -176,8 +176,7 @@ func (l *loader) read(ctx context.Context, in *Input, families *families) error 
 		case err != nil:
 			return fmt.Errorf("%s: line %d: %w", l.o.Name, number, err)
 		}
-		b.add(number, line, &o, l.o.Time+number)
-		b.stamped = b.stamped || len(o.untimed) > 0
+		b.add(number, &o)
 		if b.cells >= int64(l.o.BatchCells) || b.bytes >= maxBatchBytes {
 			if err := l.pass(ctx, b, in, families); err != nil {
 				return err

@@ -259,7 +259,7 @@ func TestBadLineStops(t *testing.T) {
 		want      string
 	}{
 		{"not an object", `"row"`, nil, "in:3: the line is not a JSON object"},
-		{"cut", `{"row_key":"a`, nil, "in:3: the line ends inside"},
+		{"cut", `{"row_key":"a`, nil, "in:3: the line is not JSON: unexpected end"},
 		{"not JSON", `{"row_key":nul,"cells":[]}`, nil, "in:3: the line is not JSON: invalid character"},
 		{"not UTF-8", "{\"row_key\":\"\xff\",\"x\":,\"cells\":[]}", nil, "in:3: the line is not UTF-8"},
 		{"named by the server", rowLine("awful"), refuse("awful", true), "in:3: row_key: row key is awful (status 400)"},

@@ -5,130 +5,97 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/valyala/fastjson"
 )
 
-// outliner finds the outline of a line: one JSON object, the cells in it, and
-// what is missing in them. It follows strings and brackets and leaves the rest
-// of the grammar to the server, which has to check it anyway. A line that
-// passes cannot change the meaning of its neighbours in a request.
+// outliner looks into lines: it counts their cells, tells which families they
+// need, and gives a time to cells without one.
 //
-//	{"row_key": …, "cells": [{"column_key": …, …}, …]}
-//	depth 1                 2 3
+//	{"row_key": …, "cells": [{"column_key": …, "time": …, …}, …]}
+//
+// It leaves it to the server to check a line in earnest. What it promises is
+// that a line that passes cannot change the meaning of its neighbours in a
+// request, and that it is sent as it is spelled: what is wrong with a line is
+// not mended on the way.
 type outliner struct {
 	// family is called with the family of each cell, valid during the call.
 	// It may be nil.
 	family func(name []byte)
 
-	cells int
-	// untimed are the offsets of the closing brackets of cells that say no
-	// time of their own.
-	untimed []int
+	// Of the line scanned last.
+	cells   int
+	stamped bool // cells got their time here
 
-	// State of the line being scanned.
-	line    []byte
-	depth   int
-	arrays  uint64 // bit d: the bracket at depth d is one of an array
-	keyNext bool   // the next string is a key
-	key     []byte // the key last seen, with its quotes
-	inCells bool   // inside the array of cells
-	keys    int    // keys of the cell at hand
-	timed   bool   // the cell at hand has a time
+	parser fastjson.Parser
+	arena  fastjson.Arena
+	line   []byte          // as it was read
+	parsed *fastjson.Value // the same, with the times
+	key    []byte          // scratch for a column key
 }
-
-// maxDepth is how deep a server lets JSON nest, less the two brackets that a
-// request puts around a line.
-const maxDepth = 30
 
 var (
 	errNotObject = errors.New("the line is not a JSON object")
-	errCut       = errors.New("the line ends inside its JSON object")
-	errTrailing  = errors.New("there is more after the JSON object")
+	errTooDeep   = fmt.Errorf("the JSON nests deeper than %d brackets", fastjson.MaxDepth)
 )
 
-// scan finds the outline of line, which must have no white space around it.
-func (o *outliner) scan(line []byte) error {
-	*o = outliner{family: o.family, untimed: o.untimed[:0], line: line}
-	if len(line) == 0 || line[0] != '{' {
+// scan finds the outline of line, and gives stamp to the cells without a time.
+// It keeps line until the next scan.
+func (o *outliner) scan(line []byte, stamp int64) error {
+	o.line, o.cells, o.stamped = line, 0, false
+	var err error
+	if o.parsed, err = o.parser.ParseBytes(line); err != nil {
+		// The parser's own error may quote all of the line.
+		if cause := malformed(line); cause != nil {
+			return cause
+		}
+		return errTooDeep
+	}
+	if o.parsed.GetObject() == nil {
 		return errNotObject
 	}
-	for i := 0; i < len(line); i++ {
-		switch line[i] {
-		case '"':
-			end := stringEnd(line, i)
-			if end < 0 {
-				return errCut
-			}
-			o.string(line[i:end])
-			i = end - 1
-		case '{', '[':
-			if err := o.open(line[i] == '['); err != nil {
-				return err
-			}
-		case '}', ']':
-			if err := o.close(i); err != nil {
-				return err
-			}
-			if o.depth == 0 && i != len(line)-1 {
-				return errTrailing
-			}
-		case ',':
-			o.keyNext = !o.inArray()
+	o.arena.Reset()
+	var time *fastjson.Value // that of all cells without one
+	for _, c := range o.parsed.GetArray("cells") {
+		fields := c.GetObject()
+		if fields == nil {
+			continue
 		}
-	}
-	if o.depth != 0 {
-		return errCut
-	}
-	return nil
-}
-
-func (o *outliner) inArray() bool { return o.arrays>>o.depth&1 == 1 }
-
-func (o *outliner) open(array bool) error {
-	if o.depth == maxDepth {
-		return fmt.Errorf("the JSON nests deeper than %d brackets", maxDepth)
-	}
-	o.depth++
-	o.arrays &^= 1 << o.depth
-	o.keyNext = !array
-	switch {
-	case array:
-		o.arrays |= 1 << o.depth
-		o.inCells = o.inCells || o.depth == 2 && string(o.key) == `"cells"`
-	case o.inCells && o.depth == 3:
 		o.cells++
-		o.keys, o.timed = 0, false
-	}
-	return nil
-}
-
-func (o *outliner) close(at int) error {
-	if array := o.line[at] == ']'; array != o.inArray() {
-		return fmt.Errorf("a bracket closed by %q at byte %d does not match", o.line[at], at+1)
-	}
-	switch {
-	case o.inCells && o.depth == 2:
-		o.inCells = false
-	case o.inCells && o.depth == 3 && !o.inArray() && !o.timed && o.keys > 0:
-		o.untimed = append(o.untimed, at)
-	}
-	o.depth--
-	o.keyNext = false
-	return nil
-}
-
-// string takes a string with its quotes.
-func (o *outliner) string(s []byte) {
-	if o.keyNext {
-		o.key, o.keyNext = s, false
-		if o.inCells && o.depth == 3 {
-			o.keys++
-			o.timed = o.timed || string(s) == `"time"`
+		if o.family != nil {
+			o.noteFamily(fields.Get("column_key"))
 		}
+		if fields.Get("time") == nil {
+			if time == nil {
+				time = o.arena.NewNumberString(strconv.FormatInt(stamp, 10))
+			}
+			fields.Set("time", time)
+			o.stamped = true
+		}
+	}
+	return nil
+}
+
+// appendLine appends the line scanned last, with the times that it got.
+func (o *outliner) appendLine(dst []byte) []byte {
+	if !o.stamped {
+		return append(dst, o.line...)
+	}
+	return o.parsed.MarshalTo(dst)
+}
+
+// noteFamily calls o.family for a column key, nil if the cell has none. It looks
+// at how the key is spelled: asking the parser for the string would change
+// what MarshalTo writes, and so hide an escape that JSON does not have.
+func (o *outliner) noteFamily(columnKey *fastjson.Value) {
+	if columnKey == nil {
 		return
 	}
-	if o.family != nil && o.inCells && o.depth == 3 && string(o.key) == `"column_key"` {
-		o.family(familyOf(s))
+	o.key = columnKey.MarshalTo(o.key[:0])
+	if len(o.key) >= 2 && o.key[0] == '"' {
+		o.family(familyOf(o.key))
 	}
 }
 
@@ -142,26 +109,18 @@ func familyOf(quoted []byte) []byte {
 	if json.Unmarshal(quoted, &key) != nil {
 		return name // the server will say what is wrong with it
 	}
-	family, _, _ := strings.Cut(key, ":")
-	return []byte(family)
+	name, _, _ = bytes.Cut([]byte(key), []byte(":"))
+	return name
 }
 
-// stringEnd returns the offset after the string that starts at line[start], or
-// -1 when it does not end.
-func stringEnd(line []byte, start int) int {
-	for i := start + 1; ; {
-		q := bytes.IndexByte(line[i:], '"')
-		if q < 0 {
-			return -1
-		}
-		q += i
-		slashes := 0
-		for q-1-slashes > start && line[q-1-slashes] == '\\' {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return q + 1
-		}
-		i = q + 1
+// malformed reports what makes a line something other than JSON, or nil.
+func malformed(line []byte) error {
+	if !utf8.Valid(line) {
+		return errors.New("the line is not UTF-8")
 	}
+	var text json.RawMessage
+	if err := json.Unmarshal(line, &text); err != nil {
+		return fmt.Errorf("the line is not JSON: %w", err)
+	}
+	return nil
 }

@@ -31,14 +31,22 @@ func TestOutline(t *testing.T) {
 			stamped: `{"cells":[{"value":{"time":1,"column_key":"no:"},"time":7}],"x":[{"column_key":"no:"}]}`,
 			cells:   1,
 		},
-		{line: `{"row_key":"time","cells":[{},[1],2]}`, cells: 1},
+		{line: `{"row_key":"time","cells":[{},[1],2]}`, stamped: `{"row_key":"time","cells":[{"time":7},[1],2]}`, cells: 1},
+		{line: `{"cells":[{"column_key":5,"ti\u006de":null}, {"time":1}], "row_key":"white space stays"}`, cells: 2},
+		{line: `{"cells":{"column_key":"no:"}}`},
+		{ // what a server refuses stays as it is spelled
+			line:     `{"cells":[{"column_key":"f:\ud800\q	","value":01e}],"row_key":"\x","row_key":nan}`,
+			stamped:  `{"cells":[{"column_key":"f:\ud800\q	","value":01e,"time":7}],"row_key":"\x","row_key":nan}`,
+			cells:    1,
+			families: []string{"f"},
+		},
 		{line: `{"a":{"cells":[{"column_key":"no:"}]}}`},
 		{line: `{}`},
 	}
 	for _, test := range tests {
 		var got []string
 		o := outliner{family: func(name []byte) { got = append(got, string(name)) }}
-		if err := o.scan([]byte(test.line)); err != nil {
+		if err := o.scan([]byte(test.line), 7); err != nil {
 			t.Errorf("%s: %v", test.line, err)
 			continue
 		}
@@ -49,7 +57,10 @@ func TestOutline(t *testing.T) {
 			t.Errorf("%s: families %q, want %q", test.line, got, test.families)
 		}
 		var b batch
-		b.add(1, []byte(test.line), &o, 7)
+		b.add(1, &o)
+		if o.stamped != (test.stamped != "") {
+			t.Errorf("%s: stamped %v", test.line, o.stamped)
+		}
 		if test.stamped == "" {
 			test.stamped = test.line
 		}
@@ -61,18 +72,20 @@ func TestOutline(t *testing.T) {
 
 func TestOutlineOfBadLines(t *testing.T) {
 	for line, want := range map[string]string{
-		``:                                "not a JSON object",
-		`[1]`:                             "not a JSON object",
-		`{"a":1},{"b":2}`:                 "more after",
-		`{"a":1} {"b":2}`:                 "more after",
-		`{"a":[1}`:                        "does not match",
-		`{"a":1`:                          "ends inside",
-		`{"a":"1}`:                        "ends inside",
-		`{"a":"1\"}`:                      "ends inside",
-		`{"a":` + strings.Repeat("[", 40): "nests deeper",
+		``:                           "unexpected end",
+		`[1]`:                        "not a JSON object",
+		`{"a":1},{"b":2}`:            "after top-level value",
+		`{"a":1} {"b":2}`:            "after top-level value",
+		`{"a":[1}`:                   "invalid character '}'",
+		`{"a":1`:                     "unexpected end",
+		`{"a":"1}`:                   "unexpected end",
+		`{"a":"1\"}`:                 "unexpected end",
+		`{"a":nul}`:                  "invalid character '}'",
+		"{\"a\":nul,\"b\":\"\xff\"}": "not UTF-8",
+		`{"a":` + strings.Repeat("[", 400) + strings.Repeat("]", 400) + `}`: "nests deeper",
 	} {
 		var o outliner
-		if err := o.scan([]byte(line)); err == nil || !strings.Contains(err.Error(), want) {
+		if err := o.scan([]byte(line), 7); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", line, err, want)
 		}
 	}
@@ -85,18 +98,19 @@ func FuzzOutline(f *testing.F) {
 	f.Add([]byte(`{"row_key":"a","cells":[{"column_key":"f:","value":"x"}]}`))
 	f.Add([]byte(`{"a":"\\\""}`))
 	f.Add([]byte(`{"a":1},{"b":[]}`))
+	f.Add([]byte(`{"cells":[{"column_key":"\ud800","\q":nan},{}],"cells":-}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		var o outliner
-		if o.scan(line) != nil {
+		if o.scan(line, 7) != nil {
 			return
 		}
 		var b batch
 		first, last := []byte(`{"n":"first"}`), []byte(`{"n":"last"}`)
 		for i, l := range [][]byte{first, line, last} {
-			if err := o.scan(l); err != nil {
+			if err := o.scan(l, 7); err != nil {
 				t.Fatal(err)
 			}
-			b.add(int64(i+1), l, &o, 7)
+			b.add(int64(i+1), &o)
 		}
 		b.seal()
 		items, err := decodeItems(b.body)
@@ -117,7 +131,7 @@ func BenchmarkOutline(b *testing.B) {
 	b.SetBytes(int64(len(line)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := o.scan(line); err != nil {
+		if err := o.scan(line, 7); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,16 +1,13 @@
 package load
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // send writes a batch. A request that is under way when ctx is done is waited
@@ -66,15 +63,10 @@ func (l *loader) failed(b *batch, err error) error {
 }
 
 // blame finds the line that a batch was refused for: the one that the server
-// names, or the first that is no JSON, or it is one of all.
+// names, or it is one of all.
 func (l *loader) blame(b *batch, err error) *LineError {
 	if line := l.named(b, err); line != nil {
 		return line
-	}
-	for _, ref := range b.lines {
-		if cause := malformed(b.body[ref.start:ref.end]); cause != nil {
-			return &LineError{l.o.Name, ref.number, ref.number, cause}
-		}
 	}
 	return &LineError{l.o.Name, b.lines[0].number, b.lines[len(b.lines)-1].number, err}
 }
@@ -106,18 +98,4 @@ func itemOf(at string) (item int, rest string, ok bool) {
 	index, rest, ok = strings.Cut(index, "]")
 	item, err := strconv.Atoi(index)
 	return item, strings.TrimPrefix(rest, "."), ok && err == nil && item >= 0
-}
-
-// malformed reports what makes a line something other than JSON.
-func malformed(line []byte) error {
-	if !utf8.Valid(line) {
-		return errors.New("the line is not UTF-8")
-	}
-	var v any
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.UseNumber()
-	if err := d.Decode(&v); err != nil {
-		return fmt.Errorf("the line is not JSON: %w", err)
-	}
-	return nil
 }
