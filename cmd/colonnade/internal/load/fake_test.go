@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -105,6 +106,10 @@ func (f *fake) postFamily(w http.ResponseWriter, r *http.Request) {
 	defer f.mu.Unlock()
 	var names []string
 	for _, family := range body.Families {
+		if strings.Contains(family.Name, " ") || family.Name == "" {
+			reply(w, 400, "no name", "invalid_column_family_name", "column_families[0].name", nil)
+			return
+		}
 		if slices.Contains(f.families, family.Name) {
 			reply(w, 409, "exists", "column_family_exists", "", nil)
 			return

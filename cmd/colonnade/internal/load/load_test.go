@@ -343,6 +343,21 @@ func TestTablesFamiliesAndGroups(t *testing.T) {
 	}
 }
 
+// A name that no family can have is wrong with its line, not with the load.
+func TestImpossibleFamilyIsABadLine(t *testing.T) {
+	f := newFake(t)
+	f.write = refuse("in two", true)
+	lines := rowLines(3)
+	lines[1] = strings.Replace(lines[1], "f:q", "in two:q", 1)
+	got := loadLines(t, f, strings.Join(lines, "\n"), func(o *Options) { o.CreateFamilies, o.SkipBad = true, true })
+	if got.err != nil || got.Rows != 2 || len(got.bad) != 1 || !strings.HasPrefix(got.bad[0], "in:2: ") {
+		t.Errorf("%+v, want 2 rows, and line 2 left out", got)
+	}
+	if !slices.Equal(f.families, []string{"f"}) {
+		t.Errorf("families %q", f.families)
+	}
+}
+
 func TestWrongCountIsAFailure(t *testing.T) {
 	f := newFake(t)
 	f.write = func(w http.ResponseWriter, _ int, items []json.RawMessage) bool {
