@@ -18,6 +18,7 @@ type fakeStore struct {
 	onWrite func(ctx context.Context) error
 	onScan  func(ctx context.Context) *fakeRows
 	onTable func(*widecol.Table)
+	health  error
 
 	open   atomic.Int64
 	closed chan struct{} // gets a value when the last one was closed
@@ -26,6 +27,9 @@ type fakeStore struct {
 func newFakeStore() *fakeStore {
 	return &fakeStore{Store: memstore.New(memstore.Options{}), closed: make(chan struct{}, 100)}
 }
+
+// Health says that the store is read-only when health is set.
+func (s *fakeStore) Health() error { return s.health }
 
 func (s *fakeStore) close() {
 	if s.open.Add(-1) == 0 {

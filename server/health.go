@@ -10,7 +10,12 @@ func (s *Server) health(x *exchange) error {
 	return x.reply(http.StatusOK, "The server is alive")
 }
 
-// ready is GET /readyz: the server takes requests.
+// healthy is what a Store can offer beside the contract: Health returns why it
+// takes no writes any more, or nil.
+type healthy interface{ Health() error }
+
+// ready is GET /readyz: the server takes requests. It still does when its store
+// takes no writes any more, and says so.
 func (s *Server) ready(x *exchange) error {
 	if err := x.decode(true, (*decoder).nothing); err != nil {
 		return err
@@ -20,6 +25,11 @@ func (s *Server) ready(x *exchange) error {
 	s.mu.RUnlock()
 	if draining {
 		return shuttingDown()
+	}
+	if h, ok := s.store.(healthy); ok {
+		if h.Health() != nil {
+			return x.reply(http.StatusOK, "The server takes reads, but no writes until it is restarted")
+		}
 	}
 	return x.reply(http.StatusOK, "The server takes requests")
 }
