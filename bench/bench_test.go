@@ -8,6 +8,7 @@
 //	memtable_test.go  inserts into memory
 //	sstable_test.go   building and scanning a sorted file; its constants
 //	read_test.go      rows, absent rows, short and full scans of a store
+//	history_test.go   reads of what was written again, or deleted in part
 //	groups_test.go    scans of a few columns, with and without locality groups
 //	load_test.go      loading until nothing is left to compact, and reopening
 //

@@ -26,23 +26,40 @@ func (r *reader) row(key []byte) (cells int, err error) {
 
 // scan reads up to a number of rows.
 func (r *reader) scan(o engine.ScanOptions, limit int) (rows, cells int, err error) {
+	got, err := r.each(o, limit, func(int) {})
+	return got.rows, got.cells, err
+}
+
+// answer is what a scan came to.
+type answer struct {
+	rows    int
+	cells   int // returned
+	scanned int // cells stepped over
+}
+
+// each reads up to a number of rows, and is told how many cells each has.
+func (r *reader) each(o engine.ScanOptions, limit int, row func(cells int)) (a answer, err error) {
 	snap, err := r.s.db.NewSnapshot(r.s.id)
 	if err != nil {
-		return 0, 0, err
+		return a, err
 	}
 	defer snap.Close()
 	scan, err := snap.Scan(r.s.id, o)
 	if err != nil {
-		return 0, 0, err
+		return a, err
 	}
 	defer scan.Close()
-	for rows < limit && scan.NextRow() {
-		rows++
+	for a.rows < limit && scan.NextRow() {
+		a.rows++
+		n := 0
 		for list := scan.Cells(); len(list) > 0; list = scan.Cells() {
-			cells += len(list)
+			n += len(list)
 		}
+		a.cells += n
+		row(n)
 	}
-	return rows, cells, scan.Err()
+	a.scanned = int(scan.Scanned().Cells)
+	return a, scan.Err()
 }
 
 // loaded returns a settled store with the table, loaded in random order.
