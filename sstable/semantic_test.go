@@ -74,6 +74,23 @@ func TestCellBlockRefuses(t *testing.T) {
 	}
 }
 
+func TestBytesBelow(t *testing.T) {
+	for limit := uint64(1); limit <= 256; limit++ {
+		for n := range 20 {
+			for _, v := range []uint64{0, limit - 1, limit, limit + 1, 127, 128, 255} {
+				if v > 255 {
+					continue
+				}
+				p := make([]byte, n+1)
+				p[n*7%(n+1)] = byte(v)
+				if got := bytesBelow(p, limit); got != (v < limit) {
+					t.Fatalf("%v below %d: %v", p, limit, got)
+				}
+			}
+		}
+	}
+}
+
 // tamper changes the raw bytes of one block of a file and makes the checksums
 // right again.
 func tamper(t *testing.T, file []byte, number int, change func(raw []byte)) []byte {
