@@ -21,9 +21,9 @@ func TestTables(t *testing.T) {
 	c.same(c.must(200, "GET", "/v1/table/a%23.$-9", ""), `{"name":"a#.$-9","column_families":[],"locality_groups":[],"disk_space_in_bytes":0,"partitions":[
 		{"name":"_man_a#.$-9","path":"memory","levels":[],"cells":0,"disk_space_in_bytes":0,"memtable_bytes":0,"error":null},
 		{"name":"_dat_a#.$-9","path":"memory","levels":[],"cells":0,"disk_space_in_bytes":0,"memtable_bytes":0,"error":null}]}`)
-	c.refused(409, "table_exists", "", "PUT", "/v1/table/b", "")
+	c.refused(409, "table_exists", "path", "PUT", "/v1/table/b", "")
 	c.must(202, "DELETE", "/v1/table/b", "")
-	c.refused(404, "unknown_table", "", "DELETE", "/v1/table/b", "")
+	c.refused(404, "unknown_table", "path", "DELETE", "/v1/table/b", "")
 	c.must(201, "PUT", "/v1/table/b", "")
 	if got := string(c.must(200, "GET", "/v1/table/b", "")); strings.Contains(got, `"f"`) {
 		t.Errorf("got %s for a table created again, want it empty", got)
@@ -43,7 +43,7 @@ func TestFamilies(t *testing.T) {
 		t.Errorf("got %s, want the settings of title gone", got)
 	}
 	c.must(202, "DELETE", "/v1/table/t/column-family/title", "")
-	c.refused(404, "unknown_column_family", "", "DELETE", "/v1/table/t/column-family/title", "")
+	c.refused(404, "unknown_column_family", "path", "DELETE", "/v1/table/t/column-family/title", "")
 	c.must(201, "POST", "/v1/table/t/column-family", `{"locality_group":false,"column_families":[{"name":"title"}]}`)
 	c.same(c.must(200, "POST", "/v1/table/t/count", `{"column":{"key":"title"}}`),
 		`{"row_count":0,"cell_count":0,"cells_scanned":3,"bytes_scanned":90}`)

@@ -74,24 +74,34 @@ func failureOf(err error) *failure {
 			status = http.StatusInternalServerError
 		}
 		retry := stored.Kind == widecol.Overloaded || stored.Kind == widecol.Closed
-		return &failure{status: status, code: stored.Code, message: stored.Message, retry: retry, cause: stored.Cause}
+		return &failure{status: status, code: stored.Code, at: namedAt(stored), message: stored.Message, retry: retry, cause: stored.Cause}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &failure{status: http.StatusGatewayTimeout, code: "outcome_unknown", message: "the store took too long: whether the change was applied is not known", cause: err}
 	}
 	return &failure{status: http.StatusInternalServerError, code: "internal", message: "internal error", cause: err}
 }
 
-// placed says which part of the body a store's error is about. at gets the
-// error's code and its index in the list that the store was given.
+// namedAt is where a request names what a store's error is about, unless placed
+// knows better: only a path names what is there or is not.
+func namedAt(err *widecol.Error) string {
+	if err.Kind == widecol.NotFound || err.Kind == widecol.Exists {
+		return atPath
+	}
+	return atBody
+}
+
+// placed says which part of the request a store's error is about. at gets the
+// error's code and its index in the list that the store was given; atBody says
+// that it does not know.
 func placed(err error, at func(code string, index int) string) error {
 	var stored *widecol.Error
 	if !errors.As(err, &stored) {
 		return err
 	}
 	f := failureOf(stored)
-	f.at = at(stored.Code, stored.Index)
-	if f.at != "" {
-		f.message = f.at + ": " + f.message
+	if place := at(stored.Code, stored.Index); place != atBody {
+		f.at = place
+		f.message = place + ": " + f.message
 	}
 	return f
 }

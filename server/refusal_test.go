@@ -163,7 +163,7 @@ func TestRefusalsOfOtherMethods(t *testing.T) {
 		{"PUT", "/v1/table/" + long(201), 400, "invalid_table_name", "path", ""},
 		{"PUT", "/v1/table/..", 400, "invalid_table_name", "path", ""},
 		{"PUT", "/v1/table/%2e", 400, "invalid_table_name", "path", ""},
-		{"PUT", "/v1/table/t", 409, "table_exists", "", ""},
+		{"PUT", "/v1/table/t", 409, "table_exists", "path", ""},
 		{"PUT", "/v1/table/new?x=1", 400, "unknown_parameter", "query", ""},
 		{"GET", "/v1/table", 400, "unknown_field", "limit", `{"limit":1}`},
 		{"GET", "/healthz", 400, "unknown_field", "x", `{"x":1}`},
@@ -172,18 +172,18 @@ func TestRefusalsOfOtherMethods(t *testing.T) {
 		{"DELETE", "/v1/table/t", 400, "unknown_field", "x", `{"x":1}`},
 		{"DELETE", "/v1/table/t/column-family/title", 400, "unknown_field", "x", `{"x":1}`},
 		{"GET", "/v1/table?limit=1", 400, "unknown_parameter", "query", ""},
-		{"GET", "/v1/table/nope", 404, "unknown_table", "", ""},
-		{"DELETE", "/v1/table/nope", 404, "unknown_table", "", ""},
-		{"POST", "/v1/table/nope/scan", 404, "unknown_table", "", "{}"},
-		{"POST", "/v1/table/nope/count", 404, "unknown_table", "", "{}"},
-		{"POST", "/v1/table/nope/rows", 404, "unknown_table", "", `{"items":[{"row":{"key":"a"}}]}`},
-		{"POST", "/v1/table/nope/write", 404, "unknown_table", "", cellOf("string", `""`)},
-		{"POST", "/v1/table/nope/column-family", 404, "unknown_table", "", `{"column_families":[{"name":"a"}]}`},
-		{"DELETE", "/v1/table/nope/row", 404, "unknown_table", "", `{"row_key":"a"}`},
-		{"PATCH", "/v1/table/nope/column-family/a", 404, "unknown_table", "", `{"gc_settings":{}}`},
-		{"DELETE", "/v1/table/nope/column-family/a", 404, "unknown_table", "", ""},
-		{"PATCH", "/v1/table/t/column-family/nope", 404, "unknown_column_family", "", `{"gc_settings":{}}`},
-		{"DELETE", "/v1/table/t/column-family/nope", 404, "unknown_column_family", "", ""},
+		{"GET", "/v1/table/nope", 404, "unknown_table", "path", ""},
+		{"DELETE", "/v1/table/nope", 404, "unknown_table", "path", ""},
+		{"POST", "/v1/table/nope/scan", 404, "unknown_table", "path", "{}"},
+		{"POST", "/v1/table/nope/count", 404, "unknown_table", "path", "{}"},
+		{"POST", "/v1/table/nope/rows", 404, "unknown_table", "path", `{"items":[{"row":{"key":"a"}}]}`},
+		{"POST", "/v1/table/nope/write", 404, "unknown_table", "path", cellOf("string", `""`)},
+		{"POST", "/v1/table/nope/column-family", 404, "unknown_table", "path", `{"column_families":[{"name":"a"}]}`},
+		{"DELETE", "/v1/table/nope/row", 404, "unknown_table", "path", `{"row_key":"a"}`},
+		{"PATCH", "/v1/table/nope/column-family/a", 404, "unknown_table", "path", `{"gc_settings":{}}`},
+		{"DELETE", "/v1/table/nope/column-family/a", 404, "unknown_table", "path", ""},
+		{"PATCH", "/v1/table/t/column-family/nope", 404, "unknown_column_family", "path", `{"gc_settings":{}}`},
+		{"DELETE", "/v1/table/t/column-family/nope", 404, "unknown_column_family", "path", ""},
 		{"PATCH", "/v1/table/t/column-family/a%3Ab", 400, "invalid_column_family_name", "path", `{"gc_settings":{}}`},
 		{"PATCH", "/v1/table/t/column-family/title", 400, "missing_field", "gc_settings", `{}`},
 		{"PATCH", "/v1/table/t/column-family/title", 400, "unknown_field", "dry_run", `{"gc_settings":{},"dry_run":true}`},
@@ -275,7 +275,7 @@ func TestErrorShape(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(got) != 5 || string(got["result"]) != "null" || string(got["status"]) != "404" || got["time_ms"] == nil ||
-		string(got["message"]) != `"table \"nope\" does not exist"` || string(got["error"]) != `{"code":"unknown_table","at":""}` {
+		string(got["message"]) != `"table \"nope\" does not exist"` || string(got["error"]) != `{"code":"unknown_table","at":"path"}` {
 		t.Errorf("got %s", w.Body)
 	}
 }

@@ -54,6 +54,8 @@ func New(store widecol.Store, opt Options) *Server {
 		MaxHeaderBytes: maxHeader,
 		BaseContext:    func(net.Listener) context.Context { return ctx },
 		ErrorLog:       slog.NewLogLogger(opt.Log.Handler(), slog.LevelDebug),
+
+		DisableGeneralOptionsHandler: true, // it answers OPTIONS * without JSON
 	}
 	return s
 }

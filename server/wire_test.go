@@ -315,7 +315,7 @@ func TestHostileRequests(t *testing.T) {
 		{"garbage", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", []int{400}},
 		{"bad escape", "GET /v1/table/%zz HTTP/1.1\r\nHost: localhost\r\n\r\n", []int{400}},
 		{"absolute form", "GET http://localhost/healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", []int{200}},
-		{"any server", "OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", []int{200}},
+		{"any server", "OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", []int{404}},
 		{"tunnel", "CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", []int{404}},
 	} {
 		t.Run(e.name, func(t *testing.T) {

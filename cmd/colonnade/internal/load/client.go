@@ -48,10 +48,10 @@ type HTTPError struct {
 
 func (e *HTTPError) Error() string {
 	text := fmt.Sprintf("%s (status %d)", e.Message, e.Status)
-	if e.At != "" {
-		text = e.At + ": " + text
+	if e.At == "" || e.At == "path" { // the path is our own, and the message names the thing
+		return text
 	}
-	return text
+	return e.At + ": " + text
 }
 
 // answer is the envelope of every answer.
