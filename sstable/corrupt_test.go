@@ -349,7 +349,7 @@ func failRead(t *testing.T, file []byte, list []entry, n int) bool {
 	cache := testCache{}
 	t1, err := Open(r, int64(len(file)), testID, cache)
 	if err != nil {
-		t1, err = reopen(t, r, file, cache, err)
+		t1 = reopen(t, r, file, cache, err)
 	}
 	for try := 0; try < 2; try++ {
 		before := failed
@@ -368,7 +368,7 @@ func failRead(t *testing.T, file []byte, list []entry, n int) bool {
 	return failed
 }
 
-func reopen(t *testing.T, r io.ReaderAt, file []byte, cache Cache, err error) (*Reader, error) {
+func reopen(t *testing.T, r io.ReaderAt, file []byte, cache Cache, err error) *Reader {
 	t.Helper()
 	if !errors.Is(err, errDevice) || errors.As(err, new(*CorruptError)) {
 		t.Fatalf("Open with a read error: %v", err)
@@ -377,7 +377,7 @@ func reopen(t *testing.T, r io.ReaderAt, file []byte, cache Cache, err error) (*
 	if err != nil {
 		t.Fatalf("Open after a read error: %v", err)
 	}
-	return t1, err
+	return t1
 }
 
 // scanWithFilter reads everything through the cache, and asks the filter.
