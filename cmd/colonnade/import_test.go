@@ -76,7 +76,7 @@ func TestImportFailures(t *testing.T) {
 		{"no table", good, []string{"--table", "none"}, []string{`"none" does not exist`, "--create-table"}},
 		{"no family", strings.Replace(good, "f:", "g:", 1), nil, []string{"standard input:1: ", `column family "g"`, "--create-families"}},
 		{"wrong type", good + "\n" + strings.Replace(good, `"x"`, `7`, 1), nil, []string{"standard input:2: ", "cells[0]"}},
-		{"no JSON", good + "\n" + strings.Replace(good, `"x"`, `x`, 1), nil, []string{"standard input:2: cells[0].value: 'x' where a value should be"}},
+		{"no JSON", good + "\n" + strings.Replace(good, `"x"`, `x`, 1), nil, []string{"standard input:2: the line is not JSON: invalid character 'x'"}},
 		{"no such key", "\n\n" + strings.Replace(good, `type`, `typo`, 1), nil, []string{"standard input:3: ", "typo"}},
 		{"cut gzip", "\x1f\x8b\x08\x00", nil, []string{"standard input"}},
 	}
