@@ -213,6 +213,9 @@ func (c *lockedCache) Put(k Key, b Block) {
 // Reading allocates nothing, neither per cell nor per row, once buffers have
 // their size.
 func TestAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("pools lose things under the race detector")
+	}
 	list := benchEntries(2000)
 	for c := None; c <= Zstd; c++ {
 		file, _ := build(t, list, WriterOptions{ID: testID, Compression: c})
