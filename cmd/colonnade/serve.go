@@ -126,11 +126,18 @@ func serve(cmd *cobra.Command, f serveFlags) error {
 	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
 	limitMemory(f)
 
+	// Before the directory: an address that is taken must not leave a new one.
+	listener, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
 	store, err := openOrStop(signals, f, log)
 	if store == nil {
 		return err
 	}
-	err = serveStore(cmd, f, store, signals, log)
+	s := server.New(store, server.Options{Now: time.Now, Log: log, Hosts: f.hosts})
+	err = serveUntil(signals, cmd, s, listener, log)
 	return errors.Join(err, store.Close())
 }
 
@@ -164,13 +171,9 @@ func openOrStop(signals <-chan os.Signal, f serveFlags, log *slog.Logger) (widec
 	}
 }
 
-// serveStore serves until a signal comes and the requests under way have ended.
-func serveStore(cmd *cobra.Command, f serveFlags, store widecol.Store, signals <-chan os.Signal, log *slog.Logger) error {
-	listener, err := net.Listen("tcp", f.listen)
-	if err != nil {
-		return err
-	}
-	s := server.New(store, server.Options{Now: time.Now, Log: log, Hosts: f.hosts})
+// serveUntil serves until a signal comes, and the requests under way have ended
+// or had their time.
+func serveUntil(signals <-chan os.Signal, cmd *cobra.Command, s *server.Server, listener net.Listener, log *slog.Logger) error {
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(listener) }()
 	fmt.Fprintf(cmd.OutOrStdout(), "listening on http://%s\n", listener.Addr())
@@ -188,7 +191,7 @@ func serveStore(cmd *cobra.Command, f serveFlags, store widecol.Store, signals <
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
 	if err := s.Shutdown(ctx); err != nil {
-		return fmt.Errorf("requests under way have not ended within %v: %w", shutdownTimeout, err)
+		log.Warn("requests under way were cut off", "after", shutdownTimeout, "cause", err)
 	}
 	return nil
 }

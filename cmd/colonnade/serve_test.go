@@ -143,8 +143,18 @@ func TestServeTakesItsOptionsFromTheEnvironment(t *testing.T) {
 	if err == nil || !strings.Contains(string(text), "address already in use") {
 		t.Errorf("on a port that is taken: %v, %s", err, text)
 	}
-	if _, err := os.Stat(dir); err != nil {
-		t.Error(err)
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("a server that could not listen has made its directory")
+	}
+
+	if err := os.WriteFile(dir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd = program("serve")
+	cmd.Env = append(cmd.Env, dataVariable+"="+dir, listenVariable+"=127.0.0.1:0")
+	text, err = cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(text), dir) {
+		t.Errorf("with a file as directory: %v, %s", err, text)
 	}
 }
 
