@@ -27,10 +27,10 @@
 //	| block 1 | block 2 | ... | block n | filter | index | properties | footer |
 //	+---------+---------+-----+---------+--------+-------+------------+--------+
 //
-// The blocks 1 to n are cell blocks and value blocks. A value block holds large
-// values and stands before the cell block that refers to it, so that a read of
-// other columns never touches it. Each block except the footer is stored in the
-// envelope of trailer.go. The parts are drawn where they are written:
+// The blocks 1 to n are cell blocks, which hold the keys of cells, and value
+// blocks, which hold their values and stand before the cell block that refers to
+// them. Each block except the footer is stored in the envelope of trailer.go. The
+// parts are drawn where they are written:
 //
 //	envelope, checksum   trailer.go        filter       filter.go
 //	cell block           cellblock.go      properties   properties.go
@@ -40,8 +40,8 @@
 // # Bounds
 //
 // Row and column keys have at most MaxKey bytes, values at most MaxValue. A
-// file has one index block of about 40 bytes for each cell block, limited to
-// maxIndex bytes: well over a million blocks, or tens of gigabytes. Beyond that
+// file has one index block of about 45 bytes for each cell block, limited to
+// maxIndex bytes: over a million blocks, or tens of gigabytes. Beyond that
 // the Writer refuses. An index is read and held as a whole, so files should
-// stay far below the limit: at 10,000 blocks it takes 400 KB.
+// stay far below the limit: at 10,000 blocks it takes 450 KB.
 package sstable

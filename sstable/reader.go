@@ -42,14 +42,14 @@ type Reader struct {
 // first needed, and kept in the cache, which may be nil.
 func Open(r io.ReaderAt, size int64, id ID, cache Cache) (*Reader, error) {
 	t := &Reader{r: r, id: id, sum: newChecksums(id), cache: cache}
-	tail := make([]byte, max(min(size, maxFooterSize), 0))
-	if err := readFull(r, id.Number, tail, size-int64(len(tail))); err != nil {
-		return nil, err
-	}
-	if err := t.footer.parse(tail, id, size); err != nil {
-		return nil, err
-	}
+	end := uint64(max(size, 0))
 	var b buffers
+	if err := b.window.read(t, end-min(end, maxFooterSize), end); err != nil {
+		return nil, err
+	}
+	if err := t.footer.parse(b.window.b, id, size); err != nil {
+		return nil, err
+	}
 	raw, err := t.readBlock(t.footer.properties, maxProperties, &b.window, &b.raw)
 	if err != nil {
 		return nil, err
@@ -117,19 +117,18 @@ func (t *Reader) readBlock(h handle, limit uint32, w *window, raw *[]byte) ([]by
 	return *raw, nil
 }
 
-// windows serve reads whose result outlives them, in a buffer of its own.
-var windows = sync.Pool{New: func() any { return new(buffers) }}
+// windows serve single reads whose result is in memory of its own.
+var windows = sync.Pool{New: func() any { return new(window) }}
 
 // readFresh returns the raw bytes of the block at h in memory of their own, with
 // the guard behind them. It looks into the window first.
 func (t *Reader) readFresh(h handle, limit uint32, w *window) ([]byte, error) {
 	if !w.holds(h) {
-		b := windows.Get().(*buffers)
+		w = windows.Get().(*window)
 		defer func() {
-			b.trim()
-			windows.Put(b)
+			w.trim()
+			windows.Put(w)
 		}()
-		w = &b.window
 	}
 	stored, c, err := t.readStored(h, limit, w)
 	if err != nil {

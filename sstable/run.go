@@ -247,11 +247,11 @@ func (it *Iterator) skipCells() {
 	it.count(n, size)
 }
 
-// count adds n cells of the current row, whose columns and values have this many
-// bytes, to what was scanned.
-func (it *Iterator) count(n, bytes int) {
+// count adds n cells of the current row, whose columns and values have size bytes,
+// to what was scanned.
+func (it *Iterator) count(n, size int) {
 	it.scanned.Cells += uint64(n)
-	it.scanned.Bytes += uint64(n*(len(it.key)+8) + bytes)
+	it.scanned.Bytes += uint64(n*(len(it.key)+8) + size)
 }
 
 // resetClass forgets the columns of the block before.

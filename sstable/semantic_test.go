@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"colonnade/cell"
 )
@@ -71,6 +72,13 @@ func TestCellBlockRefuses(t *testing.T) {
 		if err := parseBlock(builtBlock(test.change)); !errors.Is(err, test.want) {
 			t.Errorf("%s: got %v, want %v", name, err, test.want)
 		}
+	}
+}
+
+func TestMemoryOfViews(t *testing.T) {
+	var b cellBlock
+	if size := int(unsafe.Sizeof(b)); size > b.Memory() || size < b.Memory()*3/4 {
+		t.Errorf("an open cell block takes %d bytes, counted as %d", size, b.Memory())
 	}
 }
 

@@ -242,6 +242,34 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// Values of every size around the limits, up to many megabytes.
+func TestValueSizes(t *testing.T) {
+	text := bytes.Repeat([]byte("values are of any size, "), 20<<20/24)
+	noise := make([]byte, 9<<20)
+	g := newGenerator(5)
+	for i := range noise {
+		noise[i] = byte(g.Uint32())
+	}
+	var list []entry
+	for i, n := range []int{0, 1, largeFrom - 1, largeFrom, largeFrom + 1, fewValues, 32<<10 - 1, 32 << 10, 32<<10 + 1,
+		aloneFrom - 1, aloneFrom, aloneFrom + 1, maxCachedValue, maxCachedValue + 1, 1<<20 + 1, len(noise), len(text)} {
+		for k, source := range [][]byte{text, noise} {
+			row := fmt.Appendf(nil, "row%02d%d", i, k)
+			list = append(list, entry{row, cell.Cell{Column: []byte("f\x00q"), Value: source[:min(n, len(source))], Type: cell.Bytes}})
+		}
+	}
+	for c := None; c <= Zstd; c++ {
+		file, info := build(t, list, WriterOptions{ID: testID, Compression: c})
+		r := open(t, file, testID, testCache{})
+		if err := r.Verify(info.Checksum); err != nil {
+			t.Errorf("%v: %v", c, err)
+		}
+		it := r.NewIterator(ReadOptions{Fill: true})
+		diff(t, c.String(), collect(it, nil, 1<<30), list)
+		it.Close()
+	}
+}
+
 func checkScanned(t *testing.T, what string, got cell.Scanned, list []entry) {
 	t.Helper()
 	var want cell.Scanned

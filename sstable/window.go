@@ -44,12 +44,18 @@ func sized(b []byte, n int) []byte {
 	return b[:n]
 }
 
-// trim drops buffers that a large value has blown up.
-func (b *buffers) trim() {
-	b.window.b = b.window.b[:0]
-	if cap(b.window.b) > keepBuffer {
-		b.window.b = nil
+// trim empties the window for another use, and drops a buffer that a large value
+// has blown up.
+func (w *window) trim() {
+	w.b = w.b[:0]
+	if cap(w.b) > keepBuffer {
+		w.b = nil
 	}
+}
+
+// trim is window.trim for both buffers.
+func (b *buffers) trim() {
+	b.window.trim()
 	if cap(b.raw) > keepBuffer {
 		b.raw = nil
 	}
