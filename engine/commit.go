@@ -153,21 +153,23 @@ func (db *DB) leadGroup() {
 	db.group = nil
 	db.mu.Unlock()
 
-	if g.err == nil {
-		if err := db.writeGroup(g); err != nil {
-			g.err = &UnknownError{Cause: err}
-		}
+	refused := g.err != nil // nothing of it is written
+	var err error
+	if !refused {
+		err = db.writeGroup(g)
 	}
 	g.inserting.Wait()
 
 	db.mu.Lock()
-	if g.err == nil && db.failed != nil { // an insert failed
-		g.err = &UnknownError{Cause: db.failed}
+	if err != nil {
+		db.failLocked(err)
 	}
-	if g.err == nil {
+	switch {
+	case refused:
+	case db.failed != nil: // the write, an insert, or an edit meanwhile
+		g.err = &UnknownError{Cause: errors.Unwrap(db.failed)}
+	default:
 		db.visible.Store(g.batches[len(g.batches)-1].seq)
-	} else {
-		db.failLocked(g.err)
 	}
 	db.passLeadLocked()
 	db.mu.Unlock()
