@@ -88,8 +88,8 @@ func (db *DB) attemptedLocked(err error, what string, p *partition) {
 // at once would not find more.
 func (db *DB) holdLocked(err error, what string) {
 	bg := &db.background
-	if db.failed != nil {
-		return
+	if db.failed != nil || db.closed {
+		return // there will be no retry
 	}
 	bg.backoff = min(max(2*bg.backoff, firstBackoff), lastBackoff)
 	bg.holding = true

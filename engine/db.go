@@ -236,6 +236,9 @@ func (db *DB) Partitions() []PartitionInfo {
 func (db *DB) CreatePartitions(names ...string) ([]PartitionID, error) {
 	var ids []PartitionID
 	err := db.install(nil, func(m *manifest) error {
+		if db.closed {
+			return ErrClosed
+		}
 		for _, name := range names {
 			id := m.nextPart
 			m.nextPart++
@@ -275,6 +278,9 @@ func (db *DB) addPartitionLocked(r *partRecord) *partition {
 // Errors are those of Commit.
 func (db *DB) DropPartitions(ids ...PartitionID) error {
 	err := db.install(nil, func(m *manifest) error {
+		if db.closed {
+			return ErrClosed
+		}
 		for _, id := range ids {
 			if m.parts[id] == nil {
 				return ErrNoPartition

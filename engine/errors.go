@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	// ErrClosed is returned by every call on a DB that was closed.
+	// ErrClosed is returned by what would read or write after Close.
 	ErrClosed = errors.New("store is closed")
 	// ErrNoPartition is returned for a partition that was dropped or never was.
 	ErrNoPartition = errors.New("no such partition")

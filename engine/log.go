@@ -100,6 +100,10 @@ func (db *DB) prepareSegment(n int, copied bool) error {
 	defer db.log.prepareMu.Unlock()
 	size := max(db.opt.SegmentBytes, wal.MinSegment(n))
 	db.mu.Lock()
+	if db.closed {
+		db.mu.Unlock()
+		return ErrClosed
+	}
 	for _, s := range db.log.spares {
 		if s.room >= recordSize(n) {
 			db.mu.Unlock()

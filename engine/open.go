@@ -6,6 +6,7 @@ import (
 	"io"
 	iofs "io/fs"
 	"path"
+	"sync"
 
 	"colonnade/sstable/blockcache"
 )
@@ -154,6 +155,8 @@ func (db *DB) Close() error {
 	}
 	db.mu.Unlock()
 	db.stopBackground()
+	awaitHolder(&db.log.prepareMu) // a Commit may be making a segment
+	awaitHolder(&db.installMu)     // and partitions may be created or dropped
 	err := db.flushLarge()
 	db.mu.Lock()
 	failed := db.failed
@@ -166,6 +169,13 @@ func (db *DB) Close() error {
 		err = fmt.Errorf("release lock: %w", e)
 	}
 	return err
+}
+
+// awaitHolder waits for whoever holds a lock. Those that take it later find that
+// the DB is closed.
+func awaitHolder(l *sync.Mutex) {
+	l.Lock()
+	defer l.Unlock()
 }
 
 // reopenBytes is the size from which Close flushes a memtable: smaller ones

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 
@@ -23,13 +22,8 @@ type output struct {
 	cells  uint64 // entries written to all files
 	number uint64 // of the file under writing, while w is set
 	f      vfs.File
-	buf    *bufio.Writer
 	w      *sstable.Writer
 }
-
-// outputBuffer collects small writes. Blocks are smaller, and a system call for
-// each would cost more than copying them.
-const outputBuffer = 256 << 10
 
 // add writes the entries of a row, or some of them. The rows and the entries of
 // a row come in order.
@@ -72,8 +66,7 @@ func (o *output) begin() error {
 		return err
 	}
 	o.f = f
-	o.buf = bufio.NewWriterSize(f, outputBuffer)
-	o.w = sstable.NewWriter(o.buf, sstable.WriterOptions{
+	o.w = sstable.NewWriter(f, sstable.WriterOptions{
 		ID: o.db.tableID(o.number), Compression: o.format, BlockSize: o.db.opt.BlockBytes,
 	})
 	return nil
@@ -82,9 +75,6 @@ func (o *output) begin() error {
 // end completes the file under writing.
 func (o *output) end() error {
 	info, err := o.w.Finish()
-	if err == nil {
-		err = o.buf.Flush()
-	}
 	if err == nil {
 		err = o.f.Sync()
 	}

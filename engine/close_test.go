@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"colonnade/vfs"
+)
+
+// TestNothingChangesAfterClose: the directory may belong to another process then.
+func TestNothingChangesAfterClose(t *testing.T) {
+	fs := vfs.NewMem()
+	db := mustOpen(t, fs)
+	ids := mustCreate(t, db, "a")
+	mustPut(t, db, ids[0], "row", "q", "1")
+	mustClose(t, db)
+	before := fs.Ops()
+	if _, err := db.CreatePartitions("b"); !errors.Is(err, ErrClosed) {
+		t.Errorf("CreatePartitions: got %v, want ErrClosed", err)
+	}
+	if err := db.DropPartitions(ids...); !errors.Is(err, ErrClosed) {
+		t.Errorf("DropPartitions: got %v, want ErrClosed", err)
+	}
+	if err := tryPut(db, ids[0]); !errors.Is(err, ErrClosed) {
+		t.Errorf("Commit: got %v, want ErrClosed", err)
+	}
+	if err := db.Compact(context.Background(), ids[0]); !errors.Is(err, ErrClosed) {
+		t.Errorf("Compact: got %v, want ErrClosed", err)
+	}
+	if n := fs.Ops() - before; n > 0 {
+		t.Errorf("%d operations after Close", n)
+	}
+}
+
+// TestCloseWaitsForSegments: a Commit that finds no room in the log makes a
+// segment, and Close must not give the directory away meanwhile.
+func TestCloseWaitsForSegments(t *testing.T) {
+	fs := vfs.NewMem()
+	var armed atomic.Bool
+	held, hold := make(chan struct{}, 8), make(chan struct{})
+	db := mustOpen(t, vfs.Inject(fs, func(op vfs.Op) vfs.Fault {
+		if op.Kind == vfs.OpReuse && armed.Load() {
+			held <- struct{}{}
+			return vfs.Fault{Hold: hold}
+		}
+		return vfs.Fault{}
+	}))
+	id := mustCreate(t, db, "a")[0]
+	for spares := 0; spares == 0; runtime.Gosched() { // so that it is the Commit that makes one
+		db.mu.Lock()
+		spares = len(db.log.spares)
+		db.mu.Unlock()
+	}
+	armed.Store(true)
+	committed, closed := make(chan error, 1), make(chan int64, 1)
+	go func() {
+		var b Batch
+		r, c := set("row", "q", strings.Repeat("v", 2*int(db.opt.SegmentBytes)))
+		b.Add(id, r, c)
+		_, err := db.Commit(context.Background(), &b)
+		committed <- err
+	}()
+	<-held
+	go func() {
+		db.Close()
+		closed <- fs.Ops()
+	}()
+	select { // a Close that does not wait has this long to show it
+	case n := <-closed:
+		closed <- n
+	case <-time.After(20 * time.Millisecond):
+	}
+	close(hold)
+	if err := <-committed; !errors.Is(err, ErrClosed) {
+		t.Errorf("Commit: got %v, want ErrClosed", err)
+	}
+	if n := fs.Ops() - <-closed; n > 0 {
+		t.Errorf("%d operations after Close", n)
+	}
+}
