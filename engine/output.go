@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"syscall"
 
 	"colonnade/cell"
 	"colonnade/sstable"
@@ -106,7 +107,7 @@ func (o *output) finish() error {
 	if len(o.files) == 0 {
 		return nil
 	}
-	return o.db.opt.FS.SyncDir(o.p.dir)
+	return o.db.syncDir(o.p.dir)
 }
 
 // discard removes what was written. What it cannot remove, the next open does.
@@ -139,9 +140,24 @@ func (db *DB) makeDir(p *partition) error {
 	if err := db.opt.FS.MkdirAll(p.dir); err != nil {
 		return err
 	}
-	if err := db.opt.FS.SyncDir(db.path(partitionsDir)); err != nil {
+	if err := db.syncDir(db.path(partitionsDir)); err != nil {
 		return err
 	}
 	p.made.Store(true)
 	return nil
+}
+
+// syncDir makes the names in a directory of sorted files durable. After a failure
+// nobody knows which of them are, and no later sync would say; one can be that of
+// a file which another goroutine is about to install. So the DB turns read-only.
+func (db *DB) syncDir(dir string) error {
+	err := db.opt.FS.SyncDir(dir)
+	if err == nil || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return err // with no handle for the directory, no sync was tried
+	}
+	err = fmt.Errorf("sync directory %s: %w", dir, err)
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.failLocked(err)
+	return err
 }
