@@ -87,10 +87,11 @@ func (db *DB) create() error {
 			return err
 		}
 	}
-	for _, dir := range []string{path.Dir(db.dir), db.dir} {
-		if err := db.opt.FS.SyncDir(dir); err != nil {
-			return err
-		}
+	if err := db.opt.FS.SyncDir(db.dir); err != nil {
+		return err
+	}
+	if err := db.syncAbove(); err != nil {
+		return err
 	}
 	m := &manifest{edit: 1, nextFile: 1, nextPart: 1, logStart: 1, parts: make(map[PartitionID]*partRecord)}
 	if _, err := io.ReadFull(db.opt.Rand, m.store[:]); err != nil {
@@ -100,6 +101,25 @@ func (db *DB) create() error {
 		return err
 	}
 	return writeManifest(db.opt.FS, db.dir, m)
+}
+
+// syncAbove makes the name of the store's directory durable, and the names of those
+// above that Open may have made as well: such a one holds nothing but the next.
+func (db *DB) syncAbove() error {
+	for dir := db.dir; ; {
+		above := path.Dir(dir)
+		names, err := db.opt.FS.List(above)
+		if err == nil {
+			err = db.opt.FS.SyncDir(above)
+		}
+		if errors.Is(err, iofs.ErrPermission) && dir != db.dir {
+			return nil // somebody else's
+		}
+		if err != nil || above == dir || len(names) > 1 {
+			return err
+		}
+		dir = above
+	}
 }
 
 // startLog begins to write the first spare segment.
