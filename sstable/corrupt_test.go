@@ -419,25 +419,3 @@ func TestBomb(t *testing.T) {
 		}
 	}
 }
-
-func TestDecompress(t *testing.T) {
-	raw := bytes.Repeat([]byte("some text that repeats itself, "), 100)
-	for c := S2; c <= Zstd; c++ {
-		stored, used := compress(c, nil, raw)
-		if used != c {
-			t.Fatalf("%v: stored as %v", c, used)
-		}
-		for _, n := range []int{0, 1, len(raw) - 1, len(raw) + 1, 2 * len(raw)} {
-			if err := decompress(c, sized(nil, n), stored); err == nil {
-				t.Errorf("%v: %d bytes decompressed to %d", c, len(raw), n)
-			}
-		}
-		got := sized(nil, len(raw))
-		if err := decompress(c, got, stored); err != nil || !bytes.Equal(got, raw) {
-			t.Errorf("%v: %v", c, err)
-		}
-	}
-	if err := decompress(Zstd+1, sized(nil, 1), []byte{1}); err == nil {
-		t.Error("unknown compression accepted")
-	}
-}
