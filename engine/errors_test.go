@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
+	"colonnade/clock"
 	"colonnade/vfs"
 )
 
@@ -37,4 +41,52 @@ func TestFailedDirectorySync(t *testing.T) {
 			mustClose(t, db)
 		}
 	}
+}
+
+// TestFullDiskThatRemovesNothing: a file system that copies on write needs room
+// even to remove a file. What attempts under a temporary name have left must not
+// be in the way once there is room.
+func TestFullDiskThatRemovesNothing(t *testing.T) {
+	var full atomic.Bool
+	fs := vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
+		temp := strings.HasSuffix(op.Name, tempSuffix) || strings.HasSuffix(op.Name, fillSuffix)
+		if full.Load() && temp && (op.Kind == vfs.OpWrite || op.Kind == vfs.OpRemove) {
+			return vfs.Fault{Err: syscall.ENOSPC}
+		}
+		return vfs.Fault{}
+	})
+	opt := testOptions(fs)
+	opt.Clock, opt.LogBytes = hurried{clock.System}, 8<<20
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	large := func() error {
+		var b Batch
+		r, c := set("row", "q", strings.Repeat("v", 2*int(opt.SegmentBytes)))
+		b.Add(id, r, c)
+		_, err := db.Commit(context.Background(), &b)
+		return err
+	}
+	for round, want := range []error{nil, ErrDiskFull, nil} {
+		full.Store(want != nil)
+		for range 2 {
+			if _, err := db.CreatePartitions("b"); !errors.Is(err, want) {
+				t.Errorf("round %d: CreatePartitions returned %v, want %v", round, err, want)
+			}
+			if err := large(); !errors.Is(err, want) {
+				t.Errorf("round %d: Commit returned %v, want %v", round, err, want)
+			}
+		}
+	}
+}
+
+// hurried is a clock whose timers run a hundred times as fast, so that waits for a
+// retry cost a test little.
+type hurried struct{ clock.Clock }
+
+func (c hurried) AfterFunc(d time.Duration, f func()) func() bool {
+	return c.Clock.AfterFunc(d/100, f)
 }

@@ -14,8 +14,9 @@ import (
 // which brings the DB itself up to the new manifest.
 //
 // When there is no room for the file (ErrDiskFull), or no memory or handle
-// (ErrOverloaded), nothing has changed and the edit can be tried again. Any other failure leaves open which state is on disk
-// (*UnknownError), so the DB turns read-only, and nothing is deleted.
+// (ErrOverloaded), nothing has changed and the edit can be tried again. Any other
+// failure leaves open which state is on disk (*UnknownError), so the DB turns
+// read-only, and nothing is deleted.
 //
 // Every edit also moves the beginning of the log up to the oldest batch that is
 // in no file then; flushed, if not nil, is a memory that the edit flushes.
@@ -69,15 +70,11 @@ func (db *DB) nextManifestLocked(flushed *memory, change func(*manifest) error) 
 func writeManifest(fs vfs.FS, dir string, m *manifest) error {
 	name := dir + "/" + manifestName(m.edit)
 	if err := writeTemp(fs, name+tempSuffix, m.encode()); err != nil {
-		short := shortage(err)
-		if short == nil {
-			return fmt.Errorf("write manifest: %w", err)
+		fs.Remove(name + tempSuffix) // or the next attempt does it: it counts for nothing
+		if short := shortage(err); short != nil {
+			return fmt.Errorf("write manifest: %w: %w", short, err)
 		}
-		// The name was never given to it, so it counts for nothing.
-		if err := fs.Remove(name + tempSuffix); err != nil && !errors.Is(err, iofs.ErrNotExist) {
-			return fmt.Errorf("remove unfinished manifest: %w", err)
-		}
-		return fmt.Errorf("write manifest: %w: %w", short, err)
+		return fmt.Errorf("write manifest: %w", err)
 	}
 	if err := fs.Rename(name+tempSuffix, name); err != nil {
 		return fmt.Errorf("rename manifest: %w", err)
@@ -89,7 +86,7 @@ func writeManifest(fs vfs.FS, dir string, m *manifest) error {
 }
 
 func writeTemp(fs vfs.FS, name string, data []byte) error {
-	f, err := fs.Create(name)
+	f, err := createAnew(fs, name)
 	if err != nil {
 		return err
 	}
@@ -98,6 +95,19 @@ func writeTemp(fs vfs.FS, name string, data []byte) error {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
+}
+
+// createAnew creates a file under a temporary name, which an attempt that failed may
+// have left.
+func createAnew(fs vfs.FS, name string) (vfs.File, error) {
+	f, err := fs.Create(name)
+	if !errors.Is(err, iofs.ErrExist) {
+		return f, err
+	}
+	if err := fs.Remove(name); err != nil {
+		return nil, err
+	}
+	return fs.Create(name)
 }
 
 // shortage tells a lack that passes, of space (ErrDiskFull) or of memory, handles

@@ -168,7 +168,7 @@ func (db *DB) writeFill(name string, size int64) error {
 	} else if reserve := db.log.reserve; reserve > 0 && free < uint64(reserve+size) {
 		return fmt.Errorf("%d bytes are free, %d are kept in reserve: %w", free, reserve, syscall.ENOSPC)
 	}
-	f, err := fs.Create(name)
+	f, err := createAnew(fs, name)
 	if err != nil {
 		return err
 	}

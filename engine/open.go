@@ -97,9 +97,6 @@ func (db *DB) create() error {
 	if _, err := io.ReadFull(db.opt.Rand, m.store[:]); err != nil {
 		return fmt.Errorf("choose store id: %w", err)
 	}
-	if err := db.opt.FS.Remove(db.path(manifestName(1) + tempSuffix)); err != nil && !errors.Is(err, iofs.ErrNotExist) {
-		return err
-	}
 	return writeManifest(db.opt.FS, db.dir, m)
 }
 
