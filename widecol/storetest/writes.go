@@ -147,7 +147,7 @@ var writeCases = []testCase{
 		m := f.parse("row a:qualifier@1=value").mutation()
 		_, err := f.store().Write(background, "t", []widecol.Mutation{m})
 		for _, b := range [][]byte{m.Row, m.Family, m.Qualifier, m.Value} {
-			copy(b, "XXXXXXXXXXXX")
+			copy(b, "************")
 		}
 		f.ok(err)
 		f.want("t", everything(), "row a:qualifier@1=value")
