@@ -16,16 +16,23 @@ type background struct {
 	running  sync.WaitGroup
 
 	compactable map[*partition]bool // changed since they were last looked at
-	backoff     time.Duration       // of the retry under way, 0 when the last attempt worked
-	holding     bool                // no attempt before the retry is due
+	writing     rest                // of flushes and compactions
+	filling     rest                // of the preparation of the log
 
 	wake chan struct{} // for the remover
 	stop chan struct{}
 }
 
+// rest is a pause after a failure that an attempt at once would only repeat. Each
+// one in a row is longer than the one before.
+type rest struct {
+	length time.Duration // of the last one, 0 after a success
+	on     bool
+}
+
 const (
-	firstBackoff = 50 * time.Millisecond
-	lastBackoff  = 1 * time.Second // so that writes resume soon once there is room
+	firstRest = 50 * time.Millisecond
+	lastRest  = 1 * time.Second // so that writes resume soon once there is room
 )
 
 func (db *DB) startBackground() {
@@ -66,12 +73,25 @@ func (db *DB) stopBackground() {
 	db.background.running.Wait()
 }
 
-// attemptedLocked takes note of how a flush or compaction ended.
-func (db *DB) attemptedLocked(err error, what string, p *partition) {
+// flushedLocked takes note of how a flush ended.
+func (db *DB) flushedLocked(p *partition, err error) {
 	bg := &db.background
 	defer bg.progressLocked()
 	if err == nil || p.dropped {
-		bg.backoff = 0
+		bg.writing.length = 0
+		return
+	}
+	db.restLocked(&bg.writing, "flush", fmt.Errorf("partition %s: %w", p.name, err))
+}
+
+// compactedLocked takes note of how a compaction ended. When it could not read its
+// input, that is the partition's trouble alone; otherwise, lack of space is the
+// usual cause, and others would fare no better.
+func (db *DB) compactedLocked(p *partition, err error) {
+	bg := &db.background
+	defer bg.progressLocked()
+	if err == nil || p.dropped {
+		bg.writing.length, p.reading.length = 0, 0
 		return
 	}
 	var damage *CorruptError
@@ -80,31 +100,32 @@ func (db *DB) attemptedLocked(err error, what string, p *partition) {
 		db.opt.Log.Error("partition is damaged and is not compacted any more", "partition", p.name, "cause", err)
 		return
 	}
-	db.holdLocked(fmt.Errorf("partition %s: %w", p.name, err), what)
+	r := &bg.writing
+	if errors.As(err, new(readError)) {
+		r = &p.reading
+	}
+	db.restLocked(r, "compaction", fmt.Errorf("partition %s: %w", p.name, err))
 }
 
-// holdLocked lets all background writing rest after a failure, for a while that
-// grows with every further one. Lack of space is the usual cause, and a retry
-// at once would not find more.
-func (db *DB) holdLocked(err error, what string) {
-	bg := &db.background
+// restLocked begins a rest.
+func (db *DB) restLocked(r *rest, work string, cause error) {
 	if db.failed != nil || db.closed {
-		return // there will be no retry
+		return // there will be no other attempt
 	}
-	bg.backoff = min(max(2*bg.backoff, firstBackoff), lastBackoff)
-	bg.holding = true
-	db.opt.Log.Warn("background work failed, will try again", "work", what, "after", bg.backoff, "cause", err)
-	db.opt.Clock.AfterFunc(bg.backoff, func() {
+	r.length = min(max(2*r.length, firstRest), lastRest)
+	r.on = true
+	db.opt.Log.Warn("background work failed, will try again", "work", work, "after", r.length, "cause", cause)
+	db.opt.Clock.AfterFunc(r.length, func() {
 		db.mu.Lock()
 		defer db.mu.Unlock()
-		bg.holding = false
-		bg.signalLocked()
+		r.on = false
+		db.background.signalLocked()
 	})
 }
 
-// idleLocked reports whether background writing has to rest.
+// idleLocked reports whether flushes and compactions have to rest.
 func (db *DB) idleLocked() bool {
-	return db.failed != nil || db.background.holding
+	return db.failed != nil || db.background.writing.on
 }
 
 func (db *DB) flushLoop() {
@@ -123,7 +144,7 @@ func (db *DB) flushLoop() {
 		err := db.flush(p, m)
 		db.mu.Lock()
 		p.flushing = false
-		db.attemptedLocked(err, "flush", p)
+		db.flushedLocked(p, err)
 	}
 }
 
@@ -160,40 +181,49 @@ func (db *DB) compactLoop() {
 		err := db.compact(job)
 		db.mu.Lock()
 		db.doneLocked(job)
-		db.attemptedLocked(err, "compaction", job.p)
+		db.compactedLocked(job.p, err)
 	}
 }
 
-// prepareLoop keeps one segment ready, so that a Commit need not wait for it. When
-// the log has half the size that it may have, it sees to it that the oldest
-// segment can go: what a partition with few writes keeps there is quickly flushed,
-// and the next open would have to read all that follows.
+// prepareLoop keeps one segment ready, so that a Commit need not wait for it, and
+// the log short.
 func (db *DB) prepareLoop() {
 	defer db.background.running.Done()
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	for !db.background.stopping {
-		if db.logBytesLocked() > db.opt.LogBytes/2 && !db.freezeOldestLocked() && !db.idleLocked() && db.retirableLocked() {
-			db.mu.Unlock()
-			err := db.trimLog()
-			db.mu.Lock()
-			if err != nil {
-				db.holdLocked(err, "log")
-			}
-			continue
-		}
-		enough := len(db.log.spares) > 0 || db.logBytesLocked()+db.opt.SegmentBytes > db.opt.LogBytes
-		if enough || db.idleLocked() {
+		work := db.logWorkLocked()
+		if work == nil {
 			db.background.work.Wait()
 			continue
 		}
 		db.mu.Unlock()
-		err := db.prepareSegment(0, false)
+		err := work()
 		db.mu.Lock()
-		if err != nil {
-			db.holdLocked(err, "log segment")
+		if r := &db.background.filling; err != nil {
+			db.restLocked(r, "log", err)
+		} else {
+			r.length = 0
 		}
 	}
+}
+
+// logWorkLocked returns what is to be done for the log, nil for nothing. When it has
+// half the size that it may have, the oldest segment has to go: what a partition
+// with few writes keeps there is quickly flushed, and the next open would have to
+// read all that follows.
+func (db *DB) logWorkLocked() func() error {
+	size := db.logBytesLocked()
+	pinned := size > db.opt.LogBytes/2 && db.freezeOldestLocked()
+	switch {
+	case db.failed != nil || db.background.filling.on:
+		return nil
+	case size > db.opt.LogBytes/2 && !pinned && db.retirableLocked():
+		return db.trimLog
+	case len(db.log.spares) == 0 && size+db.opt.SegmentBytes <= db.opt.LogBytes:
+		return func() error { return db.prepareSegment(0, false) }
+	}
+	return nil
 }
 
 func (db *DB) removeLoop() {

@@ -2,18 +2,21 @@ package engine
 
 import (
 	"bytes"
-	"errors"
 
 	"colonnade/sstable"
 )
 
-// compaction is a choice of pick that a worker carries out.
+// compaction is a choice of pick that a worker carries out. It has a reference on
+// each input, so that a drop of the partition does not take them away while they
+// are read.
 type compaction struct {
-	p      *partition
-	choice choice
+	p       *partition
+	version *version // of the partition, from which it was chosen
+	choice  choice
 }
 
-// nextCompactionLocked finds a compaction and marks its files busy.
+// nextCompactionLocked finds a compaction, marks its files busy and takes a reference
+// on each, until doneLocked.
 func (db *DB) nextCompactionLocked() *compaction {
 	if db.idleLocked() {
 		return nil
@@ -23,6 +26,9 @@ func (db *DB) nextCompactionLocked() *compaction {
 			delete(db.background.compactable, p)
 			continue
 		}
+		if p.reading.on {
+			continue
+		}
 		c := db.chooseLocked(p)
 		if c.kind == nothing {
 			delete(db.background.compactable, p)
@@ -30,8 +36,9 @@ func (db *DB) nextCompactionLocked() *compaction {
 		}
 		for _, f := range c.files() {
 			p.busy[f.number] = true
+			f.table.refs.Add(1)
 		}
-		return &compaction{p: p, choice: c}
+		return &compaction{p: p, version: p.version, choice: c}
 	}
 	return nil
 }
@@ -74,6 +81,7 @@ const (
 func (db *DB) doneLocked(c *compaction) {
 	for _, f := range c.choice.files() {
 		delete(c.p.busy, f.number)
+		f.table.unref(&db.trash)
 	}
 	db.background.compactable[c.p] = true
 }
@@ -85,14 +93,11 @@ func (db *DB) compact(c *compaction) error {
 	if c.choice.kind == move {
 		return db.replace(c, nil)
 	}
-	db.mu.Lock()
-	v := c.p.version
-	db.mu.Unlock()
 	out := &output{
-		db: db, p: c.p, format: c.compression(v), limit: db.opt.FileBytes,
-		split: newSplitter(v, &c.choice, db.pickOptions()),
+		db: db, p: c.p, format: c.compression(), limit: db.opt.FileBytes,
+		split: newSplitter(c.version, &c.choice, db.pickOptions()), stop: db.background.stop,
 	}
-	err := db.merge(c, v, out)
+	err := db.merge(c, out)
 	if err == nil {
 		err = db.replace(c, out.files)
 	}
@@ -104,25 +109,30 @@ func (db *DB) compact(c *compaction) error {
 
 // compression is that of the output. What reaches the last level stays for long
 // and is read often, so it is worth more work.
-func (c *compaction) compression(v *version) sstable.Compression {
+func (c *compaction) compression() sstable.Compression {
 	for level := c.choice.output + 1; level < numLevels; level++ {
-		if len(v.levels[level]) > 0 {
+		if len(c.version.levels[level]) > 0 {
 			return sstable.S2
 		}
 	}
 	return sstable.Zstd
 }
 
-// merge writes the inputs to out. v is a version of the partition with them.
-func (db *DB) merge(c *compaction, v *version, out *output) error {
+// readError is the failure to read the input of a compaction.
+type readError struct{ error }
+
+func (e readError) Unwrap() error { return e.error }
+
+// merge writes the inputs to out.
+func (db *DB) merge(c *compaction, out *output) error {
 	var m merger
 	sources, entries, err := c.sources()
 	m.init(sources)
 	defer m.Close()
 	if err != nil {
-		return err
+		return readError{err}
 	}
-	return db.write(out, &m, entries, newDepth(v, c.choice.output).bottom)
+	return db.write(out, &m, entries, newDepth(c.version, c.choice.output).bottom)
 }
 
 // sources opens the inputs, the newest first, and counts their entries.
@@ -158,7 +168,7 @@ func (db *DB) replace(c *compaction, files []*file) error {
 		}
 		v := c.choice.apply(r.version, files)
 		if err := v.check(); err != nil {
-			return errors.Join(errors.New("compaction would break the order of levels"), err)
+			return p.inconsistent("compaction would break the order of levels: %v", err)
 		}
 		next.parts[p.id] = &partRecord{id: r.id, name: r.name, flushed: r.flushed, version: v}
 		return nil

@@ -61,6 +61,7 @@ type partition struct {
 	flushing bool
 	busy     map[uint64]bool              // files that a compaction works on
 	damage   error                        // stops compaction
+	reading  rest                         // of compactions
 	seen     atomic.Pointer[CorruptError] // the last damage that a read came upon
 	full     *fullCompaction              // under way, nil for none
 	dropped  bool

@@ -84,6 +84,12 @@ func (p *partition) inTable(err error) error {
 	return own
 }
 
+// inconsistent is what a partition's files come to be when they contradict each
+// other, though each of them is sound.
+func (p *partition) inconsistent(format string, args ...any) error {
+	return &CorruptError{Partition: p.name, File: p.dir, Offset: -1, Reason: fmt.Sprintf(format, args...)}
+}
+
 // inSegment names the file of an error from reading a log segment.
 func inSegment(err error, file string) error {
 	var c *wal.CorruptError

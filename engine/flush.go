@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"fmt"
-
 	"colonnade/cell"
 	"colonnade/memtable"
 	"colonnade/sstable"
@@ -58,6 +56,9 @@ func (db *DB) write(out *output, src source, entries int, bottom func(row []byte
 	var cells []cell.Cell
 	read := 0
 	for src.SeekRow(nil); src.Row() != nil; src.NextRow() {
+		if err := out.pointless(); err != nil {
+			return err
+		}
 		row := src.Row()
 		k.beginRow(row)
 		for first := true; ; {
@@ -75,14 +76,13 @@ func (db *DB) write(out *output, src source, entries int, bottom func(row []byte
 		}
 	}
 	if err := src.Err(); err != nil {
-		return out.p.inTable(err)
+		return readError{out.p.inTable(err)}
 	}
 	if err := out.finish(); err != nil {
 		return err
 	}
 	if dropped := int(k.dropped()); read != entries || read != int(out.cells)+dropped {
-		return fmt.Errorf("partition %s: %d entries expected, %d read, %d written, %d left out",
-			out.p.name, entries, read, out.cells, dropped)
+		return out.p.inconsistent("%d entries expected, %d read, %d written, %d left out", entries, read, out.cells, dropped)
 	}
 	return nil
 }

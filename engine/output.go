@@ -16,8 +16,9 @@ type output struct {
 	db     *DB
 	p      *partition
 	format sstable.Compression
-	limit  int64     // a file past it ends with its row
-	split  *splitter // ends files early, nil for never
+	limit  int64           // a file past it ends with its row
+	split  *splitter       // ends files early, nil for never
+	stop   <-chan struct{} // when closed, nobody needs the output; nil for never
 
 	files  []*file
 	cells  uint64 // entries written to all files
@@ -45,6 +46,19 @@ func (o *output) add(row []byte, first bool, cells []cell.Cell) error {
 		}
 	}
 	return nil
+}
+
+// pointless returns why nobody needs the output any more, or nil.
+func (o *output) pointless() error {
+	if o.p.state.Load() == nil {
+		return ErrNoPartition
+	}
+	select {
+	case <-o.stop:
+		return ErrClosed
+	default:
+		return nil
+	}
 }
 
 // ends reports whether the file under writing ends before a row.

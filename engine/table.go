@@ -22,7 +22,7 @@ type table struct {
 	fs    vfs.FS
 	cache sstable.Cache
 
-	refs     atomic.Int32 // read states that hold the file
+	refs     atomic.Int32 // read states that hold the file, and the compaction that reads it
 	obsolete atomic.Bool  // no later version holds it: goes when refs reaches 0
 
 	reader atomic.Pointer[sstable.Reader]
