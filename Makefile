@@ -2,8 +2,8 @@
 
 GO      ?= go
 BINARY  := bin/colonnade
-# How long `make fuzz` tries each target.
-FUZZTIME ?= 10s
+# How long `make fuzz` tries each target: a number of inputs, or a time such as 10s.
+FUZZTIME ?= 30000x
 # What `make race` is about: packages with goroutines or locks of their own. The
 # formats below them are shared between goroutines only by these.
 RACE := ./cmd/... ./engine/... ./memtable/... ./server ./sstable/blockcache ./vfs/... ./widecol/lsmstore/...
@@ -32,7 +32,7 @@ vet: ## Look for suspicious code, and code that gofmt would change
 lint: ## Run staticcheck, in the version that .ci/lint/go.mod names
 	$(GO) tool -modfile=.ci/lint/go.mod staticcheck ./...
 
-fuzz: ## Try each fuzz target for FUZZTIME
+fuzz: ## Try each fuzz target, FUZZTIME long
 	.ci/fuzz $(FUZZTIME)
 
 bench: ## Run all benchmarks
