@@ -2,10 +2,12 @@ package engine
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"colonnade/cell"
 	"colonnade/memtable"
+	"colonnade/sstable"
 )
 
 // CommitTime, as the time of a cell in a Batch, stands for the time of its
@@ -56,7 +58,7 @@ type Batch struct {
 	parts []batchPart
 
 	seq uint64 // set by Commit
-	err error  // set by the group leader before group.done is closed
+	err error  // of the first entry that Add refused
 }
 
 // batchPart is a partition that a batch touches.
@@ -94,10 +96,15 @@ func (b *Batch) Len() int { return b.count }
 func (b *Batch) Bytes() int { return len(b.buf) }
 
 // Add appends an entry; everything is copied. Seq is ignored. The time of a Set
-// or DeleteVersion may be CommitTime. The entry must pass cell.Check.
+// or DeleteVersion may be CommitTime. Otherwise the entry must pass cell.Check, and
+// row and column be no longer than sstable.MaxKey; else Commit refuses the batch,
+// which no recovery or flush could handle.
 //
 // Batches are smallest and fastest when the entries of a row follow each other.
 func (b *Batch) Add(id PartitionID, row []byte, c *cell.Cell) {
+	if b.err == nil {
+		b.err = checkEntry(row, c)
+	}
 	if len(b.buf) == 0 {
 		b.buf = append(b.buf, batchVersion, 0, 0, 0, 0, 0, 0, 0, 0)
 	}
@@ -138,6 +145,19 @@ func (b *Batch) Add(id PartitionID, row []byte, c *cell.Cell) {
 	}
 	b.buf = buf
 	b.count++
+}
+
+// checkEntry reports why an entry cannot be in a batch.
+func checkEntry(row []byte, c *cell.Cell) error {
+	if len(row) == 0 || len(row) > sstable.MaxKey || len(c.Column) > sstable.MaxKey {
+		return fmt.Errorf("row key of %d bytes with a column of %d: allowed are 1 and 0 to %d", len(row), len(c.Column), sstable.MaxKey)
+	}
+	if c.Time == CommitTime && (c.Kind == cell.Set || c.Kind == cell.DeleteVersion) {
+		timed := *c
+		timed.Time = 0
+		return timed.Check()
+	}
+	return c.Check()
 }
 
 // touch makes sure that parts lists the partition.
@@ -299,7 +319,7 @@ func checkBatch(payload []byte) error {
 	}
 	for r.next() {
 		if len(r.row) == 0 {
-			return fmt.Errorf("batch has an entry without a row key")
+			return errors.New("batch has an entry without a row key")
 		}
 		if err := r.cell.Check(); err != nil {
 			return err

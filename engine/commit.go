@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"colonnade/wal"
@@ -37,6 +38,9 @@ type Commit struct {
 func (db *DB) Commit(ctx context.Context, b *Batch) (Commit, error) {
 	if b.count == 0 {
 		return Commit{}, errors.New("batch is empty")
+	}
+	if b.err != nil {
+		return Commit{}, fmt.Errorf("batch cannot be committed: %w", b.err)
 	}
 	if len(b.buf) > MaxBatch {
 		return Commit{}, ErrTooLarge
