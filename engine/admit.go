@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 )
 
@@ -115,49 +117,60 @@ func refuse(err error) obstacle {
 	return func(context.Context, *admission) error { return err }
 }
 
-// freezeLargestLocked freezes the largest memtable when those that still grow
-// hold half of the budget; the other half is for those being flushed.
+// freezeLargestLocked freezes the largest memtables when those that still grow hold
+// half of the budget; the other half is for those being flushed. It goes down to
+// three eighths, so that among thousands of small ones it does not have to look for
+// the largest at every batch.
 func (db *DB) freezeLargestLocked() {
-	if db.memBytes.Load()-db.frozenBytes <= db.opt.MemtableBytes/2 {
+	growing := db.memBytes.Load() - db.frozenBytes
+	if growing <= db.opt.MemtableBytes/2 {
 		return
 	}
-	var largest *partition
+	var list []*partition
 	for _, p := range db.partitions {
-		if p.active.minSeq != 0 && (largest == nil || p.active.bytes.Load() > largest.active.bytes.Load()) {
-			largest = p
+		if p.active.minSeq != 0 {
+			list = append(list, p)
 		}
 	}
-	if largest != nil {
-		db.freezeLocked(largest)
+	slices.SortFunc(list, func(a, b *partition) int { return cmp.Compare(b.active.bytes.Load(), a.active.bytes.Load()) })
+	for _, p := range list {
+		if growing <= db.opt.MemtableBytes*3/8 {
+			return
+		}
+		growing -= p.active.bytes.Load()
+		db.freezeLocked(p)
 	}
 }
 
-// freezeOldestLocked freezes the memtable that keeps the oldest segment from
-// going. It reports whether there is something whose flush will let a segment
-// go.
+// freezeOldestLocked freezes the memtables that keep the oldest segment from going.
+// It reports whether there is something whose flush will let it go.
 func (db *DB) freezeOldestLocked() bool {
-	var oldest *partition
-	var seq uint64
-	for _, p := range db.partitions {
-		if s := p.oldestSeq(nil); s != 0 && (oldest == nil || s < seq) {
-			oldest, seq = p, s
+	l := &db.log
+	oldest := l.segments[0]
+	if oldest.number != l.unpinned {
+		for _, p := range db.partitions {
+			if p.active.minSeq != 0 && p.active.minSeq <= oldest.maxSeq {
+				db.freezeLocked(p)
+			}
+		}
+		if len(l.segments) > 1 { // no more batches are assigned to it
+			l.unpinned = oldest.number
 		}
 	}
-	if oldest == nil || seq > db.log.segments[0].maxSeq {
-		return false
+	for p := range db.frozen {
+		if p.frozen[0].minSeq <= oldest.maxSeq {
+			return true
+		}
 	}
-	if len(oldest.frozen) == 0 {
-		db.freezeLocked(oldest)
-	}
-	return true
+	return false
 }
 
 // freezeLocked makes the partition's memtable immutable, but for batches that
 // have their sequence number already, and gives it a new one.
 func (db *DB) freezeLocked(p *partition) {
 	m := p.active
-	m.frozen, m.frozenBytes = true, m.bytes.Load()
-	db.frozen++
+	m.frozenBytes = m.bytes.Load()
+	db.frozen[p] = true
 	db.frozenBytes += m.frozenBytes
 	p.frozen = append(p.frozen, m)
 	p.active = newMemory()

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -74,14 +76,14 @@ func (db *DB) stopBackground() {
 }
 
 // flushedLocked takes note of how a flush ended.
-func (db *DB) flushedLocked(p *partition, err error) {
+func (db *DB) flushedLocked(err error) {
 	bg := &db.background
 	defer bg.progressLocked()
-	if err == nil || p.dropped {
+	if err == nil || errors.Is(err, ErrNoPartition) {
 		bg.writing.length = 0
 		return
 	}
-	db.restLocked(&bg.writing, "flush", fmt.Errorf("partition %s: %w", p.name, err))
+	db.restLocked(&bg.writing, "flush", err)
 }
 
 // compactedLocked takes note of how a compaction ended. When it could not read its
@@ -133,38 +135,49 @@ func (db *DB) flushLoop() {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	for !db.background.stopping {
-		p := db.nextFlushLocked()
-		if p == nil {
+		list := db.nextFlushLocked()
+		if len(list) == 0 {
 			db.background.work.Wait()
 			continue
 		}
-		p.flushing = true
-		m := p.frozen[0]
 		db.mu.Unlock()
-		err := db.flush(p, m)
+		err := db.flush(list)
 		db.mu.Lock()
-		p.flushing = false
-		db.flushedLocked(p, err)
+		db.flushedLocked(err)
 	}
 }
 
-// nextFlushLocked returns the partition whose first frozen memtable has waited
-// longest, of those that are complete: a batch that is still on its way to the
-// disk must not get into a file before it is durable.
-func (db *DB) nextFlushLocked() *partition {
+const (
+	// flushFiles bounds the files of one flush: what comes first must not wait for
+	// all that comes later. At so many, the edit costs little beside the files.
+	flushFiles = 128
+	// flushShare is what part of the budget for memtables one flush takes at most,
+	// if it is more than one.
+	flushShare = 8
+)
+
+// nextFlushLocked returns the oldest frozen memtables of those partitions whose
+// oldest is complete, the longest frozen first: a batch that is still on its way to
+// the disk must not get into a file before it is durable.
+func (db *DB) nextFlushLocked() []flushing {
 	if db.idleLocked() {
 		return nil
 	}
-	var next *partition
-	for _, p := range db.partitions {
-		if len(p.frozen) == 0 || p.flushing || p.frozen[0].maxSeq > db.visible.Load() {
-			continue
-		}
-		if next == nil || p.frozen[0].minSeq < next.frozen[0].minSeq {
-			next = p
+	var list []flushing
+	for p := range db.frozen {
+		if m := p.frozen[0]; m.maxSeq <= db.visible.Load() {
+			list = append(list, flushing{p: p, m: m})
 		}
 	}
-	return next
+	slices.SortFunc(list, func(a, b flushing) int { return cmp.Compare(a.m.minSeq, b.m.minSeq) })
+	size := int64(0)
+	for i := range list {
+		size += list[i].m.bytes.Load()
+		if i > 0 && (i == flushFiles || size > db.opt.MemtableBytes/flushShare) {
+			return list[:i]
+		}
+	}
+	return list
 }
 
 func (db *DB) compactLoop() {

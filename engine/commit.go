@@ -188,7 +188,7 @@ func (db *DB) passLeadLocked() {
 	}
 	db.leading = false
 	db.armSealLocked()
-	if db.closed || db.frozen > 0 { // somebody may wait for the batches to be visible
+	if db.closed || len(db.frozen) > 0 { // somebody may wait for the batches to be visible
 		db.background.signalLocked()
 	}
 }

@@ -178,7 +178,7 @@ func (db *DB) replace(c *compaction, files []*file) error {
 				f.table.obsolete.Store(true)
 			}
 		}
-		db.adoptLocked(p, nil)
+		db.adoptLocked(p)
 	})
 }
 

@@ -37,8 +37,8 @@ type DB struct {
 	leading     bool   // a leader writes the log now
 	failed      error  // a *ReadOnlyError after a failure of the log or manifest
 	closed      bool
-	frozen      int   // memtables that wait for their flush
-	frozenBytes int64 // what they held when they were frozen
+	frozen      map[*partition]bool // those with memtables that wait for their flush
+	frozenBytes int64               // what these held when they were frozen
 	log         log
 	background  background
 }
@@ -58,14 +58,13 @@ type partition struct {
 	// state is what a read needs, replaced as a whole.
 	state atomic.Pointer[readState]
 
-	flushing bool
-	busy     map[uint64]bool              // files that a compaction works on
-	damage   error                        // stops compaction
-	reading  rest                         // of compactions
-	seen     atomic.Pointer[CorruptError] // the last damage that a read came upon
-	full     *fullCompaction              // under way, nil for none
-	dropped  bool
-	made     atomic.Bool // its directory is there
+	busy    map[uint64]bool              // files that a compaction works on
+	damage  error                        // stops compaction
+	reading rest                         // of compactions
+	seen    atomic.Pointer[CorruptError] // the last damage that a read came upon
+	full    *fullCompaction              // under way, nil for none
+	dropped bool
+	made    atomic.Bool // its directory is there
 }
 
 // memory is a memtable with its place in the order of batches. A batch that got
@@ -78,7 +77,6 @@ type memory struct {
 	bytes  atomic.Int64 // what of table.Bytes is in DB.memBytes
 	gone   atomic.Bool  // flushed or dropped: counts no longer
 
-	frozen      bool  // counts in DB.frozen
 	frozenBytes int64 // what of it is in DB.frozenBytes
 }
 
@@ -95,10 +93,7 @@ func (db *DB) account(m *memory) {
 
 // releaseLocked takes m out of the accounts for good.
 func (db *DB) releaseLocked(m *memory) {
-	if m.frozen {
-		db.frozen--
-		db.frozenBytes -= m.frozenBytes
-	}
+	db.frozenBytes -= m.frozenBytes
 	m.gone.Store(true)
 	db.memBytes.Add(-m.bytes.Swap(0))
 }
@@ -302,6 +297,7 @@ func (db *DB) DropPartitions(ids ...PartitionID) error {
 
 func (db *DB) dropPartitionLocked(p *partition) {
 	delete(db.partitions, p.id)
+	delete(db.frozen, p)
 	p.dropped = true
 	for f := range p.version.files() {
 		f.table.obsolete.Store(true)

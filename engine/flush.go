@@ -1,50 +1,97 @@
 package engine
 
 import (
+	"fmt"
+
 	"colonnade/cell"
 	"colonnade/memtable"
 	"colonnade/sstable"
 )
 
-// flush writes a frozen memtable, the oldest of its partition, to a file of
-// level 0 and drops it. Versions that no reader can see any more stay behind.
-func (db *DB) flush(p *partition, m *memory) error {
-	out := &output{db: db, p: p, format: sstable.S2, limit: maxFile}
-	it := m.table.NewIterator(memtable.ReadOptions{})
-	defer it.Close()
-	if err := db.write(out, it, m.table.Len(), func([]byte) bool { return false }); err != nil {
-		out.discard()
-		return err
+// flushing is a frozen memtable, the oldest of its partition, on its way to a file.
+type flushing struct {
+	p    *partition
+	m    *memory
+	out  *output
+	gone bool // the partition was dropped meanwhile
+}
+
+// flush writes memtables to files of level 0 and drops them, all in one edit: a
+// manifest is written as a whole, and a thousand partitions with little in them
+// must not write it a thousand times. Versions that no reader can see any more stay
+// behind.
+func (db *DB) flush(list []flushing) error {
+	err := db.writeFlushed(list)
+	if err == nil {
+		err = db.installFlushed(list)
 	}
-	err := db.install(m, func(next *manifest) error {
-		r := next.parts[p.id]
-		if r == nil {
-			return ErrNoPartition
+	for _, f := range list {
+		if f.out != nil && (err != nil || f.gone) {
+			f.out.discard()
 		}
-		next.parts[p.id] = &partRecord{id: r.id, name: r.name, flushed: m.maxSeq, version: r.version.flushed(out.files)}
-		return nil
-	}, func() {
-		p.frozen = p.frozen[1:]
-		db.adoptLocked(p, m)
-	})
-	if err != nil {
-		out.discard()
 	}
 	return err
+}
+
+func (db *DB) writeFlushed(list []flushing) error {
+	for i := range list {
+		f := &list[i]
+		f.out = &output{db: db, p: f.p, format: sstable.S2, limit: maxFile}
+		it := f.m.table.NewIterator(memtable.ReadOptions{})
+		err := db.write(f.out, it, f.m.table.Len(), func([]byte) bool { return false })
+		it.Close()
+		if f.gone = f.p.state.Load() == nil; err != nil && !f.gone {
+			return fmt.Errorf("flush partition %s: %w", f.p.name, err)
+		}
+	}
+	return nil
+}
+
+// installFlushed makes the files part of their partitions. ErrNoPartition if all of
+// these are gone.
+func (db *DB) installFlushed(list []flushing) error {
+	flushed := make(map[*partition]*memory, len(list))
+	for _, f := range list {
+		flushed[f.p] = f.m
+	}
+	return db.install(flushed, func(next *manifest) error {
+		err := ErrNoPartition
+		for i := range list {
+			f := &list[i]
+			r := next.parts[f.p.id]
+			if f.gone = r == nil; f.gone {
+				continue
+			}
+			err = nil
+			next.parts[r.id] = &partRecord{id: r.id, name: r.name, flushed: f.m.maxSeq, version: r.version.flushed(f.out.files)}
+		}
+		return err
+	}, func() {
+		for _, f := range list {
+			if !f.gone {
+				db.unfreezeLocked(f.p, f.m)
+				db.adoptLocked(f.p)
+			}
+		}
+	})
 }
 
 // maxFile is a file size that no flush reaches: a memtable makes one file.
 const maxFile = 1 << 62
 
-// adoptLocked takes over what the manifest, just installed, says of the
-// partition, and lets go of flushed, if not nil.
-func (db *DB) adoptLocked(p *partition, flushed *memory) {
+// unfreezeLocked takes the oldest frozen memtable out of its partition.
+func (db *DB) unfreezeLocked(p *partition, m *memory) {
+	db.releaseLocked(m)
+	if p.frozen = p.frozen[1:]; len(p.frozen) == 0 {
+		delete(db.frozen, p)
+	}
+}
+
+// adoptLocked takes over what the manifest, just installed, says of the partition.
+func (db *DB) adoptLocked(p *partition) {
 	r := db.manifest.parts[p.id]
 	p.version, p.flushed = r.version, r.flushed
 	db.publishLocked(p)
-	if flushed != nil {
-		db.releaseLocked(flushed)
-	}
 	db.background.compactable[p] = true
 }
 

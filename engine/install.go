@@ -19,8 +19,8 @@ import (
 // read-only, and nothing is deleted.
 //
 // Every edit also moves the beginning of the log up to the oldest batch that is
-// in no file then; flushed, if not nil, is a memory that the edit flushes.
-func (db *DB) install(flushed *memory, change func(*manifest) error, apply func()) error {
+// in no file then; flushed has the memory that the edit flushes of each partition.
+func (db *DB) install(flushed map[*partition]*memory, change func(*manifest) error, apply func()) error {
 	db.installMu.Lock()
 	defer db.installMu.Unlock()
 	db.mu.Lock()
@@ -51,7 +51,7 @@ func (db *DB) install(flushed *memory, change func(*manifest) error, apply func(
 	return nil
 }
 
-func (db *DB) nextManifestLocked(flushed *memory, change func(*manifest) error) (*manifest, error) {
+func (db *DB) nextManifestLocked(flushed map[*partition]*memory, change func(*manifest) error) (*manifest, error) {
 	if db.failed != nil {
 		return nil, db.failed
 	}

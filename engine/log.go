@@ -45,6 +45,8 @@ type log struct {
 	low       func() // called when spares were taken
 	reserve   int64  // Options.ReserveBytes, but 0 in recovery: it is kept for that
 
+	unpinned uint64 // segment that no memtable keeps any more, but for frozen ones
+
 	sealSeq   uint64 // last batch when the idle seal was armed
 	sealArmed bool
 }
@@ -222,14 +224,14 @@ func (db *DB) switchTo(s *segment) error {
 }
 
 // logStartLocked returns the segment at which the log can begin once m is the
-// manifest and flushed is in a file.
-func (db *DB) logStartLocked(m *manifest, flushed *memory) uint64 {
+// manifest and flushed are in files.
+func (db *DB) logStartLocked(m *manifest, flushed map[*partition]*memory) uint64 {
 	oldest := db.lastSeq + 1
 	for id, p := range db.partitions {
 		if m.parts[id] == nil {
 			continue
 		}
-		if seq := p.oldestSeq(flushed); seq != 0 {
+		if seq := p.oldestSeq(flushed[p]); seq != 0 {
 			oldest = min(oldest, seq)
 		}
 	}

@@ -17,8 +17,8 @@ func (db *DB) Flush(ctx context.Context) error {
 	}
 	last = db.lastSeq
 	return db.awaitLocked(ctx, func() (bool, error) {
-		for _, p := range db.partitions {
-			if len(p.frozen) > 0 && p.frozen[0].minSeq <= last {
+		for p := range db.frozen {
+			if p.frozen[0].minSeq <= last {
 				return false, nil
 			}
 		}

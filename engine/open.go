@@ -21,7 +21,7 @@ import (
 // what is only in there is on disk again; see recovery.
 func Open(dir string, opt Options) (*DB, error) {
 	opt = opt.withDefaults()
-	db := &DB{opt: opt, dir: path.Clean(dir), partitions: make(map[PartitionID]*partition)}
+	db := &DB{opt: opt, dir: path.Clean(dir), partitions: make(map[PartitionID]*partition), frozen: make(map[*partition]bool)}
 	db.background.init(&db.mu)
 	db.log.low = db.background.signalLocked
 	db.trash.wake = func() {
@@ -208,13 +208,12 @@ func (db *DB) flushLarge() error {
 			db.freezeLocked(p)
 		}
 	}
-	for p := db.nextFlushLocked(); p != nil; p = db.nextFlushLocked() {
-		m := p.frozen[0]
+	for list := db.nextFlushLocked(); len(list) > 0; list = db.nextFlushLocked() {
 		db.mu.Unlock()
-		err := db.flush(p, m)
+		err := db.flush(list)
 		db.mu.Lock()
 		if err != nil {
-			return fmt.Errorf("flush partition %s: %w", p.name, err)
+			return err
 		}
 	}
 	return nil

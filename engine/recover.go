@@ -401,17 +401,17 @@ func (r *recovery) relieve() error {
 	for {
 		db.mu.Lock()
 		db.freezeLargestLocked()
-		p := db.nextFlushLocked()
+		list := db.nextFlushLocked()
 		db.mu.Unlock()
-		if p == nil {
+		if len(list) == 0 {
 			return nil
 		}
 		r.flushed = true
 		if err := r.writer.Sync(); err != nil {
 			return fmt.Errorf("copy log: %w", err)
 		}
-		if err := db.flush(p, p.frozen[0]); err != nil {
-			return fmt.Errorf("flush partition %s: %w", p.name, err)
+		if err := db.flush(list); err != nil {
+			return err
 		}
 	}
 }

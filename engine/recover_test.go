@@ -37,7 +37,7 @@ func TestSecondFaultInRecovery(t *testing.T) {
 	r, c = set("row", "q", strings.Repeat("v", 20<<10))
 	b.Add(ids[1], r, c)
 	fs.SetHook(func(op vfs.Op, done bool) {
-		if !done && op.Kind == vfs.OpSync && strings.Contains(op.Name, logDir+"/") && db.visible.Load() < db.LastSeq() {
+		if !done && op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, segmentName(1)) && db.visible.Load() < db.LastSeq() {
 			once.Do(func() { killed = fs.Clone() })
 		}
 	})
@@ -146,7 +146,7 @@ func TestFlushEndsWhenTheLogFails(t *testing.T) {
 	go func() { waiting <- db.Flush(context.Background()) }()
 	for {
 		db.mu.Lock()
-		frozen := db.frozen
+		frozen := len(db.frozen)
 		if frozen > 0 {
 			db.failLocked(fmt.Errorf("the log failed"))
 			db.mu.Unlock()
