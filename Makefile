@@ -4,11 +4,14 @@ GO      ?= go
 BINARY  := bin/colonnade
 # How long `make fuzz` tries each target: a number of inputs, or a time such as 10s.
 FUZZTIME ?= 30000x
+# How long `make soak` goes on, and the seed it begins with.
+HOURS ?= 1
+SEED ?= $(shell date +%s)
 # What `make race` is about: packages with goroutines or locks of their own. The
 # formats below them are shared between goroutines only by these.
 RACE := ./cmd/... ./engine/... ./memtable/... ./server ./sstable/blockcache ./vfs/... ./widecol/lsmstore/...
 
-.PHONY: help run build test race vet lint fuzz bench clean
+.PHONY: help run build test race vet lint fuzz reliability soak bench clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -21,19 +24,28 @@ build: ## Build bin/colonnade
 
 test: ## Run all tests
 	$(GO) test ./...
+	cd reliability && $(GO) test ./...
 
 race: ## Run the tests of concurrent packages under the race detector (needs a C compiler)
 	$(GO) test -race -short $(RACE)
 
 vet: ## Look for suspicious code, and code that gofmt would change
 	$(GO) vet ./...
+	cd reliability && $(GO) vet ./...
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
 
 lint: ## Run staticcheck, in the version that .ci/lint/go.mod names
 	$(GO) tool -modfile=.ci/lint/go.mod staticcheck ./...
+	cd reliability && $(GO) tool -modfile=../.ci/lint/go.mod staticcheck ./...
 
 fuzz: ## Try each fuzz target, FUZZTIME long
 	.ci/fuzz $(FUZZTIME)
+
+reliability: ## Crash, break, kill and overload it for about ten minutes; writes reliability.json
+	cd reliability && $(GO) run . -out ../reliability.json
+
+soak: ## The same with ever new seeds, for HOURS=n
+	cd reliability && $(GO) run . -hours $(HOURS) -seed $(SEED) -out ../reliability.json
 
 bench: ## Run all benchmarks
 	$(GO) test -run '^$$' -bench . ./...

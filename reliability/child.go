@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"colonnade/reliability/report"
+)
+
+// child runs one part in this process.
+func child(ctx context.Context, f flags, p report.Part, dir string) error {
+	var s report.Section
+	env := report.Env{Seed: f.seed, Server: f.server, Dir: dir, First: f.first}
+	if err := p.Run(ctx, env, &s); err != nil {
+		return fmt.Errorf("%s: %w", p.Name, err)
+	}
+	data, err := json.Marshal(&s)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(f.child, data, 0o600)
+}
+
+// parent runs one round of a part in a process of its own, which may fall over
+// or hang.
+func parent(ctx context.Context, f flags, p report.Part, seed uint64, dir string) *report.Section {
+	var s report.Section
+	repeat := fmt.Sprintf("-part %s -seed %d", p.Name, seed)
+	self, err := os.Executable()
+	if err != nil {
+		s.Fail(repeat, "%v", err)
+		return &s
+	}
+	result := dir + "/section.json"
+	os.Remove(result)
+	args := []string{"-child", result, "-part", p.Name, "-seed", fmt.Sprint(seed), "-server", f.server}
+	if f.first {
+		args = append(args, "-first")
+	}
+	limited, cancel := context.WithTimeout(ctx, p.Limit)
+	defer cancel()
+	cmd := exec.CommandContext(limited, self, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // prints the stacks
+	cmd.WaitDelay = 10 * time.Second
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = os.Stderr, &output
+	runErr := cmd.Run()
+	data, readErr := os.ReadFile(result)
+	switch {
+	case limited.Err() != nil:
+		s.Fail(repeat, "still running after %v:\n%s", p.Limit, end(output.String()))
+	case runErr != nil || readErr != nil:
+		s.Fail(repeat, "the process ended early: %v\n%s", runErr, end(output.String()))
+	default:
+		if err := json.Unmarshal(data, &s); err != nil {
+			s.Fail(repeat, "its report cannot be read: %v", err)
+		}
+	}
+	return &s
+}
+
+// end returns the end of a long output, which has what matters, or its beginning
+// when the runtime wrote it.
+func end(text string) string {
+	const most = 16 << 10
+	if i := strings.Index(text, "panic:"); i >= 0 {
+		text = text[i:]
+	} else if i := strings.Index(text, "fatal error:"); i >= 0 {
+		text = text[i:]
+	} else if i := strings.Index(text, "SIGQUIT:"); i >= 0 {
+		text = text[i:]
+	} else {
+		return text[max(0, len(text)-most):]
+	}
+	return text[:min(most, len(text))]
+}

@@ -1,0 +1,6 @@
+package main
+
+import "colonnade/reliability/report"
+
+// parts are run in this order. Each is declared where its package is.
+var parts = []report.Part{}

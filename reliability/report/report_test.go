@@ -1,0 +1,64 @@
+package report
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestReport: sums add up over rounds, largest figures stay, and a round that
+// does too little, or finds something, turns the report red.
+func TestReport(t *testing.T) {
+	p := Part{Name: "p", About: "about p", Minimum: map[string]int64{"cases": 10}}
+	round := func(cases, slowest int64) *Section {
+		var s Section
+		s.Add("cases", cases-1)
+		s.Add("cases", 1)
+		s.Largest("slowest", slowest)
+		return &s
+	}
+	var r Report
+	r.Add(p, round(10, 7), time.Second, "")
+	r.Add(p, round(11, 3), time.Second, "")
+	r.Finish(time.Now())
+	e := r.Parts["p"]
+	if !r.Green || e.Rounds != 2 || e.Figures["cases"].Value != 21 || e.Figures["slowest"].Value != 7 {
+		t.Errorf("two good rounds: %+v", r)
+	}
+	r.Add(p, round(9, 1), time.Second, "-part p -seed 3")
+	r.Finish(time.Now())
+	if r.Green || len(e.Failures) != 1 || !strings.HasSuffix(e.Failures[0].Repeat, "-part p -seed 3") {
+		t.Errorf("after a round that did too little: %+v", r)
+	}
+	if text := r.String(); !strings.Contains(text, "RED") || !strings.Contains(text, "cases is 9") {
+		t.Errorf("shown as\n%s", text)
+	}
+	var empty Report
+	if empty.Finish(time.Now()); empty.Green {
+		t.Error("a report without parts is green")
+	}
+}
+
+// TestSectionTravels: what a process says arrives in the one that asked.
+func TestSectionTravels(t *testing.T) {
+	var s, got Section
+	s.Add("n", 3)
+	s.Largest("m", 4)
+	for range maxFailures + 2 {
+		s.Fail("-part x", "row %d", 1)
+	}
+	data, err := json.Marshal(&s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &got); err != nil {
+		t.Fatal(err)
+	}
+	var r Report
+	r.Add(Part{Name: "p"}, &got, 0, "")
+	e := r.Parts["p"]
+	if e.Figures["m"] != (Figure{Value: 4, Largest: true}) || len(e.Failures) != maxFailures || e.More != 2 {
+		t.Errorf("arrived as %+v", e)
+	}
+}
