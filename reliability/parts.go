@@ -1,6 +1,11 @@
 package main
 
-import "colonnade/reliability/report"
+import (
+	"colonnade/reliability/branches"
+	"colonnade/reliability/report"
+)
 
 // parts are run in this order. Each is declared where its package is.
-var parts = []report.Part{}
+var parts = []report.Part{
+	branches.Part,
+}
