@@ -1,0 +1,209 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"colonnade/wal"
+)
+
+// The first half of a recovery: the segments of the log are found, read in order,
+// and what is in no file goes into the memtables.
+
+// list finds the segments and makes sure that none is missing.
+func (r *recovery) list() error {
+	db := r.db
+	names, err := db.opt.FS.List(db.path(logDir))
+	if err != nil {
+		return &CorruptError{File: db.path(logDir), Offset: -1, Reason: err.Error()}
+	}
+	start := db.manifest.logStart
+	db.log.next = start
+	for _, name := range names {
+		n, ok := parseName(name, "", segmentSuffix)
+		if !ok {
+			continue // a leftover
+		}
+		size, err := db.opt.FS.Stat(db.path(logDir, name))
+		if err != nil {
+			return err
+		}
+		r.old = append(r.old, &segment{number: n, size: size})
+		db.log.next = max(db.log.next, n+1)
+	}
+	slices.SortFunc(r.old, func(a, b *segment) int { return int(a.number) - int(b.number) })
+	if live := r.live(); r.written() && (len(live) == 0 || live[0].number != start) {
+		return r.missing(start)
+	}
+	return nil
+}
+
+// written reports whether the log can ever have had a batch.
+func (r *recovery) written() bool { return r.db.manifest.nextPart > 1 }
+
+// live returns the segments that the manifest knows of.
+func (r *recovery) live() []*segment {
+	i := slices.IndexFunc(r.old, func(s *segment) bool { return s.number >= r.db.manifest.logStart })
+	if i < 0 {
+		return nil
+	}
+	return r.old[i:]
+}
+
+func (r *recovery) missing(number uint64) error {
+	return &CorruptError{File: r.db.segmentPath(number), Offset: -1, Reason: "log segment is missing"}
+}
+
+// replay reads the segments up to the one in which the log ends: the first that
+// is not finished. Behind it there may be a spare segment without batches, and
+// copies of recoveries that were interrupted.
+func (r *recovery) replay() error {
+	var last *segment // in which the log ends
+	next := r.db.manifest.logStart
+	for _, s := range r.live() {
+		if last == nil && s.number != next && r.written() {
+			return r.missing(next)
+		}
+		next = s.number + 1
+		c, err := r.replaySegment(s, last != nil)
+		switch {
+		case err != nil:
+			return err
+		case !c.headed && last == nil && r.written():
+			return r.corrupt(s, "segment has no header")
+		case c.batches && !c.copied && last != nil:
+			return r.corrupt(last, fmt.Sprintf("segment was not finished, but segment %d has batches", s.number))
+		}
+		if !c.finished && last == nil {
+			last = s
+		}
+	}
+	if last == nil && r.written() {
+		return r.missing(next)
+	}
+	return nil
+}
+
+func (r *recovery) corrupt(s *segment, reason string) error {
+	return &CorruptError{File: r.db.segmentPath(s.number), Offset: -1, Reason: reason}
+}
+
+// segmentContent is what was found in a segment.
+type segmentContent struct {
+	headed, batches, finished bool
+	copied                    bool // by a recovery that did not get to its end
+}
+
+// replaySegment reads one segment. ended says that the log ends before it.
+func (r *recovery) replaySegment(s *segment, ended bool) (c segmentContent, err error) {
+	db := r.db
+	name := db.segmentPath(s.number)
+	f, err := db.opt.FS.Open(name)
+	if err != nil {
+		return c, err
+	}
+	defer f.Close()
+	in, err := wal.NewReader(f, s.size, db.store, s.number)
+	if err != nil {
+		return c, inSegment(err, name)
+	}
+	c.copied = in.Header().Copy && s.number > db.manifest.copied
+	if c.copied && !ended {
+		return c, r.corrupt(s, "a copy stands where the log should go on")
+	}
+	for {
+		seq, payload, err := in.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return c, inSegment(err, name)
+		}
+		c.batches = true
+		if c.copied && seq <= r.lastSeq {
+			continue // the original was read
+		}
+		if err := r.record(seq, payload); err != nil {
+			var w writeError
+			if errors.As(err, &w) {
+				return c, w.error
+			}
+			return c, r.corrupt(s, err.Error())
+		}
+	}
+	end := in.End()
+	db.opt.Log.Info("log segment read", "file", name, "end", end.Kind.String(), "offset", end.Offset)
+	c.headed, c.finished = end.Kind != wal.Unwritten, end.Kind == wal.Finished
+	return c, nil
+}
+
+// record handles one batch of the log.
+func (r *recovery) record(seq uint64, payload []byte) error {
+	if seq <= r.lastSeq {
+		return fmt.Errorf("batch %d follows batch %d", seq, r.lastSeq)
+	}
+	r.lastSeq = seq
+	if err := r.take(seq, payload); err != nil {
+		return fmt.Errorf("batch %d: %w", seq, err)
+	}
+	return nil
+}
+
+// writeError is the failure to write what was replayed.
+type writeError struct{ error }
+
+func (e writeError) Unwrap() error { return e.error }
+
+// takeOver puts a batch where the store will find it.
+func (r *recovery) takeOver(seq uint64, payload []byte) error {
+	live, err := r.insert(seq, payload)
+	if err != nil || !live {
+		return err
+	}
+	if err := r.copy(seq, payload); err != nil {
+		return writeError{err}
+	}
+	if err := r.relieve(); err != nil {
+		return writeError{err}
+	}
+	return nil
+}
+
+// insert puts the entries of a batch that are in no file yet into the
+// memtables, and reports whether there were any.
+func (r *recovery) insert(seq uint64, payload []byte) (live bool, err error) {
+	if err := r.refers(seq, payload); err != nil {
+		return false, err
+	}
+	db, b := r.db, &r.batch
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	b.Reset()
+	var in batchReader
+	if err := in.init(payload); err != nil {
+		return false, err
+	}
+	db.lastSeq = max(db.lastSeq, seq)
+	db.lastTime = max(db.lastTime, in.time)
+	for in.next() {
+		p := db.partitions[in.partition]
+		if p == nil || seq <= p.flushed {
+			continue // dropped, or in a file
+		}
+		b.touch(p.id)
+		part := b.part(p.id)
+		part.mem = p.active
+		if p.active.minSeq == 0 {
+			p.active.minSeq = seq
+		}
+		p.active.maxSeq = seq
+		in.cell.Seq = seq
+		part.ins.Add(p.active.table, in.row, &in.cell)
+	}
+	for i := range b.parts {
+		db.account(b.parts[i].mem)
+	}
+	return len(b.parts) > 0, in.err
+}

@@ -1,0 +1,119 @@
+package engine
+
+import "fmt"
+
+// What a crash leaves beside the store: files that never got their name, files that
+// nothing refers to, directories of partitions that are gone.
+
+// survey removes the files that never got their name, and moves the next file
+// number above all that are there: a number is not used twice, even when the
+// file that had it was never part of the store.
+func (r *recovery) survey() error {
+	db := r.db
+	err := r.sweepDir(db.dir, func(name string) bool {
+		_, temp := parseName(name, manifestPrefix, tempSuffix)
+		return temp
+	})
+	if err == nil {
+		err = r.sweepDir(db.path(logDir), func(name string) bool {
+			_, fill := parseName(name, "", fillSuffix)
+			return fill
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return r.eachTable(func(_ *partition, _ string, number uint64) {
+		db.nextFile = max(db.nextFile, number+1)
+	})
+}
+
+// eachTable calls f for every sorted file in the directory of a partition. The
+// partition is nil if it was dropped.
+func (r *recovery) eachTable(f func(p *partition, path string, number uint64)) error {
+	db := r.db
+	dirs, err := db.opt.FS.List(db.path(partitionsDir))
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		id, ok := parseName(dir, "", "")
+		if !ok {
+			continue
+		}
+		names, err := db.opt.FS.List(db.path(partitionsDir, dir))
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if number, ok := parseName(name, "", tableSuffix); ok {
+				f(db.partitions[PartitionID(id)], db.path(partitionsDir, dir, name), number)
+			}
+		}
+	}
+	return nil
+}
+
+// sweep removes what nothing refers to.
+func (r *recovery) sweep() error {
+	db := r.db
+	for _, s := range r.old {
+		if s.size == db.opt.SegmentBytes && len(db.log.recycled) < maxRecycled {
+			db.log.recycled = append(db.log.recycled, s)
+		} else {
+			r.remove(db.segmentPath(s.number))
+		}
+	}
+	err := r.sweepDir(db.dir, func(name string) bool {
+		n, ok := parseName(name, manifestPrefix, "")
+		return ok && n < db.manifest.edit
+	})
+	if err != nil {
+		return err
+	}
+	return r.sweepTables()
+}
+
+// sweepTables removes sorted files that no version holds, and the directories of
+// dropped partitions.
+func (r *recovery) sweepTables() error {
+	used := make(map[uint64]bool)
+	for _, p := range r.db.partitions {
+		for f := range p.version.files() {
+			used[f.number] = true
+		}
+	}
+	err := r.eachTable(func(_ *partition, path string, number uint64) {
+		if !used[number] {
+			r.remove(path)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return r.sweepDir(r.db.path(partitionsDir), func(name string) bool {
+		id, ok := parseName(name, "", "")
+		return ok && r.db.partitions[PartitionID(id)] == nil
+	})
+}
+
+// remove removes a file that nothing refers to. One that cannot be removed
+// does no harm: the next open tries again.
+func (r *recovery) remove(path string) {
+	if err := r.db.opt.FS.Remove(path); err != nil {
+		r.db.opt.Log.Warn("leftover not removed", "file", path, "cause", err)
+	}
+}
+
+func (r *recovery) sweepDir(dir string, old func(name string) bool) error {
+	names, err := r.db.opt.FS.List(dir)
+	if err != nil {
+		return fmt.Errorf("list %s: %w", dir, err)
+	}
+	for _, name := range names {
+		if old(name) {
+			r.remove(dir + "/" + name)
+		}
+	}
+	return nil
+}
