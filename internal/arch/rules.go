@@ -51,8 +51,9 @@ var moduleRules = Rules{
 			Libraries: []string{"github.com/cespare/xxhash/v2"},
 			Except:    map[string]string{"crypto/rand": "the ids of locality groups, when the options give no randomness"},
 		},
-		"server":            {Packages: []string{"cell", "clock", "server/strictjson", "widecol"}, Libraries: []string{"github.com/klauspost/compress"}},
-		"server/strictjson": {},
+		"server":                      {Packages: []string{"cell", "clock", "server/strictjson", "widecol"}, Libraries: []string{"github.com/klauspost/compress"}},
+		"server/strictjson":           {},
+		"server/strictjson/jsonsuite": {},
 
 		"cmd/":      {Free: true},
 		"internal/": {Free: true},

@@ -4,10 +4,11 @@
 //
 //   - bytes that are not UTF-8, overlong forms and surrogates included;
 //   - an escaped surrogate without its other half;
-//   - a key that stands twice in an object, compared after unescaping;
+//   - a key that stands twice in an object, compared after unescaping, when its
+//     fields are read (the grammar allows it, so Check and Skip do);
 //   - a byte order mark, and anything but white space after the value;
 //   - more than MaxDepth open arrays and objects, more than MaxFields fields in
-//     an object, a number of more than MaxNumber bytes;
+//     an object that is read, a number of more than MaxNumber bytes;
 //   - a number that nothing can hold: no int64, and as a float64 infinite,
 //     rounded to zero, or, when written as an integer, another integer.
 //

@@ -49,15 +49,10 @@ func (r *Reader) Path() string {
 			b.WriteByte(']')
 			continue
 		}
-		end := len(r.keys)
-		if i+1 < r.depth {
-			end = r.frames[i+1].keys
-		}
-		if end-f.keys <= f.index {
+		if f.key.start == 0 {
 			break // the field's name is still to come
 		}
-		key := r.keys[end-1]
-		writeKey(&b, r.data[key.start:key.end])
+		writeKey(&b, r.data[f.key.start:f.key.end])
 	}
 	return b.String()
 }

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"reflect"
 	"testing"
+
+	"colonnade/server/strictjson/jsonsuite"
 )
 
 // FuzzCheck holds the Reader against encoding/json: what the Reader accepts,
 // encoding/json accepts, and both see the same value.
 func FuzzCheck(f *testing.F) {
-	for _, list := range [][]string{accepted, duplicates, decidedAgainst, refused} {
+	for _, list := range [][]string{jsonsuite.Accepted, jsonsuite.Refused, jsonsuite.Undecided} {
 		for _, text := range list {
 			if len(text) < 200 {
 				f.Add([]byte(text))

@@ -30,14 +30,15 @@ type Reader struct {
 	depth  int // frames in use
 	err    *Error
 	name   []byte
-	keys   []span // the keys met so far of all open objects
+	keys   []span // the keys met so far of all open objects that Key steps through
 	frames [MaxDepth]frame
 }
 
 // frame is an open array or object.
 type frame struct {
-	index int // of the element or field that is being read, -1 before the first
-	keys  int // where its keys begin in Reader.keys
+	index int  // of the element or field that is being read, -1 before the first
+	keys  int  // where its keys begin in Reader.keys
+	key   span // of the field that is being read; none before it has been met
 	array bool
 }
 
@@ -61,8 +62,9 @@ func (r *Reader) Err() error {
 	return r.err
 }
 
-// Check reports why data is not one acceptable JSON text. It may unescape keys
-// in place.
+// Check reports why data is not one JSON text of those that a Reader accepts. It
+// looks at no names, so two fields may have the same; what reads the fields finds
+// that out. It may unescape keys in place.
 func Check(data []byte) error {
 	var r Reader
 	r.Reset(data)
@@ -135,11 +137,19 @@ func (r *Reader) wrongType(what string) {
 
 // Key steps to the next field of the object entered last and reports whether
 // there is one. Without one it leaves the object. The caller must read the
-// field's value before it calls Key again.
+// field's value before it calls Key again. A name that the object had before is
+// an error: which of the two values counts would be left to chance.
 func (r *Reader) Key() bool {
+	return r.field() && r.addKey()
+}
+
+// field steps to the next field and reads its name.
+func (r *Reader) field() bool {
 	if r.err != nil || !r.step('}', "an object") {
 		return false
 	}
+	f := &r.frames[r.depth-1]
+	f.key = span{}
 	if r.pos >= len(r.data) || r.data[r.pos] != '"' {
 		r.syntax(r.pos, "a field name in quotes")
 		return false
@@ -153,9 +163,7 @@ func (r *Reader) Key() bool {
 	if escaped {
 		name = unescape(name)
 	}
-	if !r.addKey(name, start) {
-		return false
-	}
+	f.key = span{start, start + len(name)}
 	r.pos = r.space(end + 1)
 	if r.pos >= len(r.data) || r.data[r.pos] != ':' {
 		r.syntax(r.pos, "a colon")
@@ -166,12 +174,14 @@ func (r *Reader) Key() bool {
 	return true
 }
 
-// addKey notes a key of the innermost object, unless the object has it already.
-func (r *Reader) addKey(name []byte, start int) bool {
-	keys := r.keys[r.frames[r.depth-1].keys:]
-	r.keys = append(r.keys, span{start, start + len(name)})
+// addKey notes the key of the field that is being read, unless the object has it
+// already.
+func (r *Reader) addKey() bool {
+	f := &r.frames[r.depth-1]
+	keys := r.keys[f.keys:]
+	r.keys = append(r.keys, f.key)
 	for _, k := range keys {
-		if k.end-k.start == len(name) && string(r.data[k.start:k.end]) == string(name) {
+		if k.end-k.start == len(r.name) && string(r.data[k.start:k.end]) == string(r.name) {
 			r.Fail(DuplicateField, "the field stands twice in the object")
 			return false
 		}
@@ -233,7 +243,8 @@ func (r *Reader) End() {
 	}
 }
 
-// Skip reads a value of any kind and checks all of it.
+// Skip reads a value of any kind and checks that it is JSON. Like Check it looks
+// at no names: nobody asks what a value means that is skipped.
 func (r *Reader) Skip() {
 	if r.err != nil {
 		return
@@ -241,7 +252,7 @@ func (r *Reader) Skip() {
 	switch r.peek() {
 	case '{':
 		r.Object()
-		for r.Key() {
+		for r.field() {
 			r.Skip()
 		}
 	case '[':
