@@ -35,7 +35,10 @@ func (x *exchange) newAnswer() *answer {
 
 // all appends all rows of a query. It reports whether there were any.
 func (a *answer) all(rows widecol.Rows) (found bool, err error) {
-	for rows.Next() {
+	for n := 1; rows.Next(); n++ {
+		if err := a.x.step(n); err != nil {
+			return found, err
+		}
 		if rows.First() {
 			a.endRow()
 			a.beginRow(rows.Row())

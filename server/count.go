@@ -16,7 +16,10 @@ func (s *Server) count(x *exchange) error {
 	defer view.Close()
 	defer rows.Close()
 
-	for rows.Next() {
+	for n := 1; rows.Next(); n++ {
+		if err := x.step(n); err != nil {
+			return err
+		}
 	}
 	if err := rows.Err(); err != nil {
 		return err

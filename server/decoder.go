@@ -112,10 +112,13 @@ func (d *decoder) nothing() {
 	}
 }
 
-// decode reads the body of the request with read. A body that may be left out
-// counts as an empty object.
+// decode reads the body of the request with read, in the exchange's first turn. A
+// body that may be left out counts as an empty object.
 func (x *exchange) decode(optional bool, read func(*decoder)) error {
 	if err := x.readBody(); err != nil {
+		return err
+	}
+	if err := x.beginTurn(); err != nil {
 		return err
 	}
 	if optional && len(x.body) == 0 {

@@ -11,6 +11,9 @@
 //     a large body is decoded into takes at most eight times its size; other
 //     bodies are small. An answer is streamed through a buffer of flushSize
 //     bytes and one chunk of the store.
+//   - What is too much is refused soon, before it is parsed, and the rest goes on
+//     as if it had not come: requests work in turns, of which there are only so
+//     many. See gates.
 //   - Time is bounded. A client that stops sending or reading is cut off; see
 //     timeouts.
 //

@@ -28,6 +28,11 @@ type exchange struct {
 	bodyRead bool  // no byte of the body is left unread
 	charged  int64 // what the exchange has taken of the server's memory
 
+	kind     kind  // of its route
+	gate     *gate // where it gets its turns, nil before the first
+	working  bool  // it has a turn
+	scanning bool  // it counts as an open scan
+
 	// The answer; see reply.go.
 	status  int
 	sent    bool // the header has gone out
@@ -105,12 +110,19 @@ func (x *exchange) fail(err error) {
 	}
 	if f.retry {
 		// Clients that were refused together should not come back together.
-		h.Set("Retry-After", strconv.Itoa(1+int(x.server.retries.Add(1)%5)))
+		h.Set("Retry-After", strconv.Itoa(x.server.retryAfter()))
 	}
 	if !x.bodyRead && x.r.ContentLength != 0 {
 		x.abandonBody()
 	}
 	x.failed(f)
+}
+
+// retryAfter returns in how many seconds somebody who was refused may come back.
+func (s *Server) retryAfter() int {
+	s.jitterMu.Lock()
+	defer s.jitterMu.Unlock()
+	return 1 + s.jitter.IntN(5)
 }
 
 // abandonBody lets the connection end with the answer instead of reading a body
@@ -132,6 +144,10 @@ func (x *exchange) logFailure(f *failure) {
 // release gives back what the exchange has taken.
 func (x *exchange) release() {
 	x.dropEncoder()
+	x.endTurn()
+	if x.scanning {
+		x.server.gates.scans.give(1)
+	}
 	x.server.memory.give(x.charged)
 	x.scratch.reuse()
 }

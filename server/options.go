@@ -3,6 +3,8 @@ package server
 import (
 	"log/slog"
 	"time"
+
+	"colonnade/clock"
 )
 
 // Options says what a Server takes from outside. Only Now is required.
@@ -10,6 +12,10 @@ type Options struct {
 	// Now is the clock: for the time that requests take, and for the deadlines
 	// of connections, so it has to be near the machine's.
 	Now func() time.Time
+	// Clock bounds how long a request waits for its turn. nil is clock.System.
+	Clock clock.Clock
+	// Seed decides how the times in Retry-After are spread.
+	Seed uint64
 	// Log gets what goes wrong on the server's side. nil is nowhere.
 	Log *slog.Logger
 	// Hosts are the names, besides localhost and any IP address, by which a
@@ -29,6 +35,9 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		panic("server: Options.Now is not set")
+	}
+	if o.Clock == nil {
+		o.Clock = clock.System
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

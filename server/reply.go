@@ -78,6 +78,7 @@ func (x *exchange) send(last bool) error {
 	control := http.NewResponseController(x.w)
 	// A writer without deadlines is a test's or a wrapper's.
 	_ = control.SetWriteDeadline(x.server.opt.Now().Add(x.server.limits.progress))
+	x.endTurn()
 	var err error
 	switch {
 	case x.encoder == nil:
@@ -93,7 +94,10 @@ func (x *exchange) send(last bool) error {
 	if err != nil {
 		return errGone
 	}
-	return nil
+	if last {
+		return nil
+	}
+	return x.nextTurn()
 }
 
 // fixedHeader is what every answer has. The values are shared by all of them.

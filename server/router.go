@@ -13,6 +13,7 @@ type route struct {
 	method string
 	path   []string
 	handle func(*Server, *exchange) error
+	kind   kind
 	bulk   bool // its bodies may be as large as any
 }
 
@@ -23,29 +24,29 @@ const (
 )
 
 var routes = []route{
-	endpoint("GET /healthz", (*Server).health),
-	endpoint("GET /readyz", (*Server).ready),
-	endpoint("GET /v1/table", (*Server).listTables),
-	endpoint("PUT /v1/table/{table}", (*Server).createTable),
-	endpoint("GET /v1/table/{table}", (*Server).describeTable),
-	endpoint("DELETE /v1/table/{table}", (*Server).dropTable),
-	endpoint("POST /v1/table/{table}/column-family", (*Server).createFamilies),
-	endpoint("PATCH /v1/table/{table}/column-family/{family}", (*Server).setGC),
-	endpoint("DELETE /v1/table/{table}/column-family/{family}", (*Server).dropFamily),
-	bulk("POST /v1/table/{table}/write", (*Server).write),
-	bulk("POST /v1/table/{table}/rows", (*Server).rows),
-	endpoint("POST /v1/table/{table}/scan", (*Server).scan),
-	endpoint("POST /v1/table/{table}/count", (*Server).count),
-	endpoint("DELETE /v1/table/{table}/row", (*Server).deleteRow),
+	endpoint(quick, "GET /healthz", (*Server).health),
+	endpoint(quick, "GET /readyz", (*Server).ready),
+	endpoint(reads, "GET /v1/table", (*Server).listTables),
+	endpoint(writes, "PUT /v1/table/{table}", (*Server).createTable),
+	endpoint(reads, "GET /v1/table/{table}", (*Server).describeTable),
+	endpoint(writes, "DELETE /v1/table/{table}", (*Server).dropTable),
+	endpoint(writes, "POST /v1/table/{table}/column-family", (*Server).createFamilies),
+	endpoint(writes, "PATCH /v1/table/{table}/column-family/{family}", (*Server).setGC),
+	endpoint(writes, "DELETE /v1/table/{table}/column-family/{family}", (*Server).dropFamily),
+	bulk(writes, "POST /v1/table/{table}/write", (*Server).write),
+	bulk(reads, "POST /v1/table/{table}/rows", (*Server).rows),
+	endpoint(scans, "POST /v1/table/{table}/scan", (*Server).scan),
+	endpoint(scans, "POST /v1/table/{table}/count", (*Server).count),
+	endpoint(writes, "DELETE /v1/table/{table}/row", (*Server).deleteRow),
 }
 
-func endpoint(pattern string, handle func(*Server, *exchange) error) route {
+func endpoint(kind kind, pattern string, handle func(*Server, *exchange) error) route {
 	method, path, _ := strings.Cut(pattern, " ")
-	return route{method: method, path: strings.Split(path[1:], "/"), handle: handle}
+	return route{kind: kind, method: method, path: strings.Split(path[1:], "/"), handle: handle}
 }
 
-func bulk(pattern string, handle func(*Server, *exchange) error) route {
-	r := endpoint(pattern, handle)
+func bulk(kind kind, pattern string, handle func(*Server, *exchange) error) route {
+	r := endpoint(kind, pattern, handle)
 	r.bulk = true
 	return r
 }
@@ -68,6 +69,7 @@ func (x *exchange) find() (func(*Server, *exchange) error, error) {
 			case !r.matches(path):
 			case r.method == x.r.Method || r.method == http.MethodGet && x.r.Method == http.MethodHead:
 				x.health = path[0] != "v1"
+				x.kind = r.kind
 				if !r.bulk {
 					x.maxBody = min(x.maxBody, maxSmallBody)
 				}

@@ -40,6 +40,9 @@ func (s *Server) rows(x *exchange) error {
 	a := x.newAnswer()
 	var missing []int
 	for i := range items {
+		if err := x.step(i + 1); err != nil {
+			return err
+		}
 		found, err := x.readRow(a, view, &items[i], i)
 		if err != nil {
 			return err

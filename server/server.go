@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"sync"
@@ -23,10 +24,13 @@ type Server struct {
 	origin http.CrossOriginProtection
 	hosts  map[string]bool
 	memory budget
+	gates  gates
 	http   http.Server
 	cancel context.CancelFunc // of the context of all requests that Serve reads
 
-	retries  atomic.Uint32    // spreads Retry-After
+	jitterMu sync.Mutex
+	jitter   *rand.Rand // of Retry-After; guarded by jitterMu
+
 	answered [6]atomic.Uint64 // by the first digit of the status; 0 is broken off
 
 	mu       sync.RWMutex
@@ -43,6 +47,8 @@ func New(store widecol.Store, opt Options) *Server {
 		limits: defaultTimeouts,
 		hosts:  make(map[string]bool),
 		memory: budget{free: opt.MaxInflight},
+		gates:  newGates(opt.Clock),
+		jitter: rand.New(rand.NewPCG(opt.Seed, 0)),
 	}
 	for _, host := range opt.Hosts {
 		s.hosts[hostname(host)] = true

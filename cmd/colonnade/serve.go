@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/signal"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"colonnade/clock"
 	"colonnade/server"
 	"colonnade/widecol"
 )
@@ -136,7 +138,7 @@ func serve(cmd *cobra.Command, f serveFlags) error {
 	if store == nil {
 		return err
 	}
-	s := server.New(store, server.Options{Now: time.Now, Log: log, Hosts: f.hosts})
+	s := server.New(store, server.Options{Now: time.Now, Clock: clock.System, Seed: rand.Uint64(), Log: log, Hosts: f.hosts})
 	err = serveUntil(signals, cmd, s, listener, log)
 	return errors.Join(err, store.Close())
 }
