@@ -2,10 +2,12 @@ package main
 
 import (
 	"colonnade/reliability/branches"
+	"colonnade/reliability/kill9"
 	"colonnade/reliability/report"
 )
 
 // parts are run in this order. Each is declared where its package is.
 var parts = []report.Part{
 	branches.Part,
+	kill9.Part,
 }

@@ -2,18 +2,10 @@ package kill9
 
 import (
 	"fmt"
-	"hash/crc32"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 )
-
-// groups are the families of the table, each in a locality group of its own.
-var groups = []string{"ga", "gb", "gc"}
-
-// gone is the version of a row that is not there.
-const gone = 0
 
 // attempt is one request that writes or deletes rows, as one atomic whole.
 type attempt struct {
@@ -47,28 +39,34 @@ func (a *attempt) String() string {
 	return fmt.Sprintf("%s %d of %s: %s", what, a.version, strings.Join(a.rows, " "), a.outcome)
 }
 
-// history is what clients have tried, and what must therefore be there. One
-// client at a time writes a row, so the attempts at a row have an order.
+// history is what clients have tried in one life of the server, and what must
+// therefore be there. One client at a time writes a row, so the attempts at a row
+// have an order.
 type history struct {
-	mu   sync.Mutex
-	rows map[string]*row
+	mu      sync.Mutex
+	settled map[string]int64 // what the verification at the start of the life found
+	// attempts are in the order in which they were begun.
+	attempts []*attempt
+	rows     map[string]*row // those of which something is known beyond that
 }
 
 // row is what is known of a row.
 type row struct {
-	settled  int64      // what the last verification found
-	attempts []*attempt // since then
+	settled  int64
+	attempts []*attempt
 	// floor is how many attempts are known to be done: an answer said so, or
 	// somebody has read what they wrote. None before it can be the last.
 	floor int
 }
 
-func newHistory() *history { return &history{rows: make(map[string]*row)} }
+func newHistory(settled map[string]int64) *history {
+	return &history{settled: settled, rows: make(map[string]*row)}
+}
 
 func (h *history) row(key string) *row {
 	r := h.rows[key]
 	if r == nil {
-		r = &row{}
+		r = &row{settled: h.settled[key]}
 		h.rows[key] = r
 	}
 	return r
@@ -79,6 +77,7 @@ func (h *history) begin(a *attempt) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	a.outcome = unknown
+	h.attempts = append(h.attempts, a)
 	for _, key := range a.rows {
 		r := h.row(key)
 		r.attempts = append(r.attempts, a)
@@ -101,26 +100,28 @@ func (h *history) end(a *attempt, o outcome) {
 
 // read notes that a client has read a version of a row, and says what is wrong
 // with that. A client that reads a row of its own has nothing under way there.
-func (h *history) read(key string, version int64, own bool) error {
+// news says that it follows that an attempt is done, which was not known.
+func (h *history) read(key string, version int64, own bool) (news bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r := h.row(key)
 	if own && !slices.Contains(r.possible(), version) {
-		return fmt.Errorf("a client read version %d of its row %s, possible are %v: %s", version, key, r.possible(), r)
+		return false, fmt.Errorf("a client read version %d of its row %s, possible are %v: %s", version, key, r.possible(), r)
 	}
 	if version == gone {
-		return nil // it does not say which of several deletes was seen
+		return false, nil // it does not say which of several deletes was seen
 	}
 	for i, a := range r.attempts {
 		if !a.deletes && a.version == version && a.outcome != refused {
+			news = i >= r.floor
 			r.floor = max(r.floor, i+1)
-			return nil
+			return news, nil
 		}
 	}
 	if version == r.settled {
-		return nil
+		return false, nil
 	}
-	return fmt.Errorf("a client read version %d of row %s, which nobody wrote: %s", version, key, r)
+	return false, fmt.Errorf("a client read version %d of row %s, which nobody wrote: %s", version, key, r)
 }
 
 // possible returns the versions that a row may have once nothing is under way:
@@ -150,19 +151,26 @@ func (r *row) String() string {
 	return strings.Join(lines, "; ")
 }
 
-// verify compares what a restarted server shows with what must be there, and
-// makes it the truth from now on: what the first recovery decided stays.
-// present has the version of every row that is there.
-func (h *history) verify(present map[string]int64) error {
+// verify compares what a restarted server shows with what must be there. present
+// has the version of every row that is there; the caller makes it what is settled
+// from now on, since what the first recovery decided stays. acked is how many of
+// the rows had an acknowledged attempt in the life that has ended.
+func (h *history) verify(present map[string]int64) (ackedRows int64, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for key := range present {
 		h.row(key)
 	}
+	for key := range h.settled {
+		h.row(key)
+	}
 	var last []*attempt
 	for key, r := range h.rows {
 		if !slices.Contains(r.possible(), present[key]) {
-			return fmt.Errorf("row %s has version %d, possible are %v: %s", key, present[key], r.possible(), r)
+			return 0, fmt.Errorf("%s: row %s has version %d, possible are %v: %s", r.verdict(present[key]), key, present[key], r.possible(), r)
+		}
+		if slices.ContainsFunc(r.attempts, func(a *attempt) bool { return a.outcome == acked }) {
+			ackedRows++
 		}
 		if n := len(r.attempts); n > 0 && r.attempts[n-1].outcome == unknown {
 			last = append(last, r.attempts[n-1])
@@ -170,13 +178,19 @@ func (h *history) verify(present map[string]int64) error {
 	}
 	for _, a := range last {
 		if err := h.whole(a, present); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	for key, r := range h.rows {
-		*r = row{settled: present[key]}
+	return ackedRows, nil
+}
+
+// verdict names what is wrong with a version that is not possible.
+func (r *row) verdict(version int64) string {
+	known := version == gone || version == r.settled || slices.ContainsFunc(r.attempts, func(a *attempt) bool { return a.shows() == version })
+	if known {
+		return "lost"
 	}
-	return nil
+	return "made up"
 }
 
 // whole checks that of an attempt whose outcome is not known, and that nobody
@@ -195,33 +209,7 @@ func (h *history) whole(a *attempt, present map[string]int64) error {
 		}
 	}
 	if shown != "" && hidden != "" {
-		return fmt.Errorf("a request was applied in part, to row %s and not to row %s: %s", shown, hidden, a)
+		return fmt.Errorf("torn: a request was applied in part, to row %s and not to row %s: %s", shown, hidden, a)
 	}
 	return nil
-}
-
-// value returns what the cell of a row in a group holds at a version.
-func value(key string, version int64, group string) string {
-	return fmt.Sprintf("%d|%08x", version, crc32.ChecksumIEEE(fmt.Appendf(nil, "%s %d %s", key, version, group)))
-}
-
-// rowVersion takes the values of a row, by group, and returns their version, or
-// what is wrong with them.
-func rowVersion(key string, values map[string]string) (int64, error) {
-	var version int64
-	for i, group := range groups {
-		text, _, _ := strings.Cut(values[group], "|")
-		v, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || values[group] != value(key, v, group) {
-			return 0, fmt.Errorf("row %s holds %q in group %s, of %v in all", key, values[group], group, values)
-		}
-		if i > 0 && v != version {
-			return 0, fmt.Errorf("row %s mixes two requests: %v", key, values)
-		}
-		version = v
-	}
-	if len(values) != len(groups) {
-		return 0, fmt.Errorf("row %s has more than its %d cells: %v", key, len(groups), values)
-	}
-	return version, nil
 }

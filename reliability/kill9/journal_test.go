@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
@@ -21,23 +22,57 @@ import (
 	"colonnade/widecol/memstore"
 )
 
-// The environment of a process that is a server under test: a directory, and
-// what is wrong with the server.
-const (
-	journalVariable = "KILL9_TEST_JOURNAL"
-	flawVariable    = "KILL9_TEST_FLAW"
-)
+// flawVariable, in the environment of a process, makes it a program under test
+// and says what is wrong with it.
+const flawVariable = "KILL9_TEST_FLAW"
 
 func TestMain(m *testing.M) {
-	if name := os.Getenv(journalVariable); name != "" {
-		if err := serveJournal(name, os.Getenv(flawVariable)); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
+	flaw := os.Getenv(flawVariable)
+	if flaw == "" {
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
+	if err := program(os.Args[1], os.Args[3], flaw); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
+
+// program does what the real one does: serve a directory, or check it.
+func program(verb, dir, flaw string) error {
+	if flaw == "does not start" {
+		return errors.New("there is no reason")
+	}
+	if verb == "check" {
+		fmt.Println("no damage")
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if flaw != "lets others in" {
+		if err := lock(filepath.Join(dir, "LOCK")); err != nil {
+			return err
+		}
+	}
+	return serveJournal(filepath.Join(dir, "journal"), flaw)
+}
+
+// lock locks a file until the process ends.
+func lock(name string) error {
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil {
+		holder, err := io.ReadAll(file)
+		return errors.Join(err, fmt.Errorf("directory is in use by the process with id %s", holder))
+	}
+	_, err = fmt.Fprint(file, os.Getpid())
+	locked = file
+	return errors.Join(err, file.Truncate(int64(len(fmt.Sprint(os.Getpid())))))
+}
+
+var locked *os.File // or it would be collected, and closed
 
 // serveJournal serves a store in memory that is rebuilt from a journal.
 func serveJournal(name, flaw string) error {
@@ -52,18 +87,28 @@ func serveJournal(name, flaw string) error {
 	s := server.New(j, server.Options{Now: time.Now})
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM)
+	ended := make(chan error, 1)
 	go func() {
 		<-signals
-		s.Shutdown(context.Background())
+		ended <- s.Shutdown(context.Background())
 	}()
+	if flaw != "does not seal" {
+		fmt.Fprintln(os.Stderr, "end=sealed")
+	}
 	fmt.Printf("listening on http://%s\n", listener.Addr())
-	return s.Serve(listener)
+	if err := s.Serve(listener); err != nil {
+		return err
+	}
+	if flaw == "ends badly" {
+		return errors.New("there is no reason")
+	}
+	return <-ended
 }
 
 // record is one change in the journal.
 type record struct {
 	Table    string
-	Create   bool
+	Create   *widecol.TableSpec
 	Families []widecol.Family
 	Writes   []widecol.Mutation
 	Delete   []byte
@@ -112,8 +157,8 @@ func openJournal(name, flaw string) (*journal, error) {
 func (j *journal) apply(r *record) error {
 	ctx := context.Background()
 	switch {
-	case r.Create:
-		return j.Store.CreateTable(ctx, r.Table, widecol.TableSpec{})
+	case r.Create != nil:
+		return j.Store.CreateTable(ctx, r.Table, *r.Create)
 	case r.Families != nil:
 		return j.Store.CreateFamilies(ctx, r.Table, r.Families, true)
 	case r.Delete != nil:
@@ -154,8 +199,8 @@ func (j *journal) change(r *record) error {
 	return errors.Join(j.write(r), j.apply(r))
 }
 
-func (j *journal) CreateTable(_ context.Context, name string, _ widecol.TableSpec) error {
-	return j.change(&record{Table: name, Create: true})
+func (j *journal) CreateTable(_ context.Context, name string, spec widecol.TableSpec) error {
+	return j.change(&record{Table: name, Create: &spec})
 }
 
 func (j *journal) CreateFamilies(_ context.Context, table string, families []widecol.Family, _ bool) error {

@@ -1,0 +1,86 @@
+package kill9
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"colonnade/reliability/remote"
+)
+
+// end ends the server: mostly by a kill, now and then by a request to end, every
+// second one of which a kill follows while it is being granted.
+func (r *run) end(number int, p *remote.Process) error {
+	r.sealed = false
+	if number%25 != 2 {
+		r.section.Add("kills", 1)
+		p.Kill()
+		return nil
+	}
+	r.section.Add("terminations", 1)
+	if number%50 != 2 {
+		r.section.Add("kills_in_drain", 1)
+		return p.Terminate(time.Duration(1+r.rnd.IntN(5_000)) * time.Microsecond)
+	}
+	r.sealed = true
+	return p.Terminate(0)
+}
+
+// checkSealed reports if a server, which has ended itself, has found no seal in
+// the log of one before it that had ended well.
+func checkSealed(p *remote.Process) error {
+	if !strings.Contains(p.Output(), "end=sealed") {
+		return fmt.Errorf("the server before has ended well, but has not sealed its log:\n%s", p.Output())
+	}
+	return nil
+}
+
+// endRecovery starts the server and ends it soon: by a kill, or by a request
+// that it may not be able to hear yet.
+func (r *run) endRecovery() error {
+	r.sealed = false
+	p, err := remote.Start(r.serve(r.data))
+	if err != nil {
+		return err
+	}
+	time.Sleep(time.Duration(r.rnd.IntN(25_000)) * time.Microsecond)
+	polite := r.rnd.IntN(4) == 0
+	if polite {
+		err = p.Interrupt()
+	} else {
+		p.Kill()
+	}
+	if !p.WasReady() {
+		r.section.Add("kills_in_recovery", 1)
+	}
+	return err
+}
+
+// intrude starts a second server on the directory of the first, which has to be
+// refused.
+func (t *riot) intrude() error {
+	p, err := remote.Start(t.serve(t.data))
+	if err != nil {
+		return err
+	}
+	defer p.Kill()
+	t.section.Add("intruders", 1)
+	if url, err := p.URL(); err == nil {
+		return fmt.Errorf("a second server serves the directory, at %s", url)
+	}
+	if want := fmt.Sprintf("is in use by the process with id %d", t.process.PID()); !strings.Contains(p.Output(), want) {
+		return fmt.Errorf("a second server on the directory says %q, want %q", p.Output(), want)
+	}
+	return nil
+}
+
+// check looks for damage in what the server has left behind.
+func (r *run) check() error {
+	r.section.Add("checks", 1)
+	out, err := r.Program("check", "--data", r.data).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "no damage") {
+		return errors.Join(err, fmt.Errorf("check says: %s", out))
+	}
+	return nil
+}

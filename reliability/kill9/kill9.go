@@ -1,0 +1,216 @@
+// Package kill9 kills a server again and again while clients write to it, and
+// checks after every restart that nothing is lost, half done or come back:
+//
+//   - a row has the version of its last acknowledged request, or of one sent
+//     after it whose outcome is not known;
+//   - all cells of a row, which lie in three locality groups, are of one
+//     version, and so are all rows of a request;
+//   - a version that a client has read is still there;
+//   - what one restart has shown, the next one shows as well.
+//
+// Now and then it kills the recovery too, asks the server to end instead, looks
+// for damage, starts a second server on the directory, and copies the directory
+// while it changes. What clients do is in a log of their own, on the disk before
+// it is done; it says what must be there.
+//
+// A killed process leaves its pages to the operating system, so this says
+// nothing about a loss of power.
+package kill9
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"colonnade/reliability/remote"
+	"colonnade/reliability/report"
+)
+
+// Part kills the server some hundred times.
+var Part = report.Part{
+	Name:    "kill9",
+	About:   "a real server is killed under load, and nothing is lost, torn or come back",
+	Minimum: map[string]int64{"kills": 300, "terminations": 12, "kills_in_recovery": 20, "acked_rows": 100_000, "rows_verified": 100_000, "checks": 6, "intruders": 9, "copies": 9},
+	Limit:   5 * time.Minute,
+	Run:     round,
+}
+
+// A round works on some directories, one after the other.
+const (
+	directories = 3
+	lives       = 112
+)
+
+func round(ctx context.Context, env report.Env, s *report.Section) error {
+	repeat := fmt.Sprintf("-part kill9 -seed %d", env.Seed)
+	for i := range directories {
+		dir := filepath.Join(env.Dir, fmt.Sprint(i))
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+		c := Config{
+			Program: func(args ...string) *exec.Cmd { return exec.Command(env.Server, args...) },
+			Dir:     dir,
+			Lives:   lives,
+			Seed:    env.Seed<<8 + uint64(i),
+		}
+		if err := Run(ctx, c, s); err != nil {
+			s.Fail(repeat, "%v", err)
+		}
+		if env.First && s.Failed() {
+			break
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Config says what to do to whom.
+type Config struct {
+	// Program returns the command for a command line of the program under test.
+	Program func(args ...string) *exec.Cmd
+	// Dir is an empty directory: for the data, and what the harness needs.
+	Dir   string
+	Lives int // of the server, each with an end of its own
+	Seed  uint64
+}
+
+// minAcks is how many acknowledgements a life has to have on average: with
+// fewer, a run says little about losing them.
+const minAcks = 50
+
+// The first few of the clients only read.
+const (
+	minClients = 8
+	maxClients = 32
+	watchers   = 2
+)
+
+// run is what one directory goes through.
+type run struct {
+	Config
+	section *report.Section
+	rnd     *rand.Rand
+	data    string           // the server's directory
+	settled map[string]int64 // the versions that the last verification found
+	version atomic.Int64     // of the last attempt
+	acks    atomic.Int64
+	sealed  bool // the last life has ended well
+}
+
+// Run lets the server live and die, and notes figures in s. The error says which
+// promise was broken.
+func Run(ctx context.Context, c Config, s *report.Section) error {
+	r := &run{Config: c, section: s, rnd: rand.New(rand.NewPCG(c.Seed, 0)), data: filepath.Join(c.Dir, "data")}
+	for life := range c.Lives + 1 { // the last one only verifies
+		if err := r.life(ctx, life); err != nil {
+			return fmt.Errorf("directory %d, life %d: %w", c.Seed&0xff, life, err)
+		}
+	}
+	if acks := r.acks.Load(); acks < int64(minAcks*c.Lives) {
+		return fmt.Errorf("only %d acknowledgements in %d lives: the run says too little, want %d a life", acks, c.Lives, minAcks)
+	}
+	return nil
+}
+
+// life starts the server, verifies what is there, and, unless it is the last
+// life, lets clients loose on it and ends it.
+func (r *run) life(ctx context.Context, number int) error {
+	for r.rnd.IntN(10) == 0 {
+		if err := r.endRecovery(); err != nil {
+			return err
+		}
+	}
+	sealed := r.sealed
+	begin := time.Now()
+	p, err := remote.Start(r.serve(r.data))
+	if err != nil {
+		return err
+	}
+	defer p.Kill()
+	url, err := p.URL()
+	if err != nil {
+		return err
+	}
+	r.section.Largest("max_recovery_ms", time.Since(begin).Milliseconds())
+	clients := minClients + r.rnd.IntN(maxClients-minClients+1)
+	a := api{remote.NewClient(url, clients)}
+	defer a.Close()
+	if number == 0 {
+		if err := a.create(ctx); err != nil {
+			return fmt.Errorf("create the tables: %w", err)
+		}
+	}
+	if err := r.verify(ctx, a, number); err != nil {
+		return fmt.Errorf("%w\n%s", err, p.Output())
+	}
+	if number == r.Lives {
+		err = p.Terminate(0)
+	} else {
+		err = r.riot(ctx, number, p, a, clients)
+	}
+	if err == nil && sealed {
+		err = checkSealed(p)
+	}
+	return err
+}
+
+// serve returns the command of a server, which is configured a little
+// differently every time.
+func (r *run) serve(data string) *exec.Cmd {
+	memtable := []string{"1", "1", "2", "128"}[r.rnd.IntN(4)]
+	cache := []string{"1", "64"}[r.rnd.IntN(2)]
+	return r.Program("serve", "--data", data, "--listen", "127.0.0.1:0", "--memtable-mib", memtable, "--cache-mib", cache)
+}
+
+// logPath is the log of the clients of the life that has ended last.
+func (r *run) logPath() string { return filepath.Join(r.Dir, "clients.log") }
+
+// verify reads everything, and makes it what is settled.
+func (r *run) verify(ctx context.Context, a api, number int) error {
+	present, err := a.scanAll(ctx)
+	if err != nil {
+		return err
+	}
+	if number > 0 {
+		h, err := readLog(r.logPath(), r.settled)
+		if err != nil {
+			return err
+		}
+		acked, err := h.verify(present)
+		if err != nil {
+			return err
+		}
+		r.section.Add("rows_verified", acked)
+	}
+	r.settled = present
+	return r.pointReads(ctx, a)
+}
+
+// pointReads compares some rows by key with the scan.
+func (r *run) pointReads(ctx context.Context, a api) error {
+	for range 4 {
+		client := r.rnd.IntN(maxClients)
+		var keys []string
+		for _, i := range r.rnd.Perm(rowsPerClient)[:8] {
+			keys = append(keys, rowKey(client, i))
+		}
+		got, err := a.get(ctx, tableOf(client), keys...)
+		if err != nil {
+			return err
+		}
+		for _, key := range keys {
+			if got[key] != r.settled[key] {
+				return fmt.Errorf("row %s has version %d by key and %d in a scan", key, got[key], r.settled[key])
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// Client speaks to one life of the server. It is safe for concurrent use.
+type Client struct {
+	url  string
+	http *http.Client
+}
+
+// NewClient returns a client of the server at a URL that keeps up to so many
+// connections.
+func NewClient(url string, connections int) *Client {
+	return &Client{url: url, http: &http.Client{
+		// Long after every answer, so that it only ends what hangs.
+		Timeout:   20 * time.Second,
+		Transport: &http.Transport{MaxIdleConns: connections, MaxIdleConnsPerHost: connections, DisableCompression: true},
+	}}
+}
+
+// Close closes the connections that are idle.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Do sends a request and decodes what the answer has as its result, unless
+// result is nil. The error is a *StatusError or a *LostError, or says that the
+// answer is none of ours.
+func (c *Client) Do(ctx context.Context, method, path string, body []byte, result any) error {
+	req, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return &LostError{err}
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return &LostError{err}
+	}
+	if resp.StatusCode/100 != 2 {
+		return &StatusError{resp.StatusCode, string(answer)}
+	}
+	if result == nil {
+		return nil
+	}
+	return json.Unmarshal(answer, &struct{ Result any }{result})
+}
+
+// StatusError is an answer that is no success.
+type StatusError struct {
+	Status int
+	Text   string
+}
+
+func (e *StatusError) Error() string { return fmt.Sprintf("status %d: %s", e.Status, e.Text) }
+
+// LostError is a request without an answer, or with part of one.
+type LostError struct{ Cause error }
+
+func (e *LostError) Error() string { return e.Cause.Error() }
+
+// Outcome is what a client learns from how a request ends.
+type Outcome int
+
+const (
+	Done    Outcome = iota
+	Refused         // nothing was done
+	Lost            // there is no answer, as of a server that was killed
+	Unknown         // the answer says that nobody knows
+	Wrong           // an answer that does not belong here
+)
+
+// OutcomeOf returns what the error of Do says.
+func OutcomeOf(err error) Outcome {
+	var lost *LostError
+	var status *StatusError
+	switch {
+	case err == nil:
+		return Done
+	case errors.As(err, &lost):
+		return Lost
+	case !errors.As(err, &status):
+		return Wrong
+	}
+	switch status.Status {
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusInsufficientStorage:
+		return Refused
+	case http.StatusGatewayTimeout:
+		return Unknown
+	}
+	return Wrong
+}
