@@ -103,7 +103,40 @@ func (db *DB) logObstacleLocked(n int) obstacle {
 	if db.logBytesLocked()+db.opt.SegmentBytes > db.opt.LogBytes && (db.freezeOldestLocked() || db.retirableLocked()) {
 		return db.stallLocked()
 	}
-	return func(context.Context, *admission) error { return db.prepareSegment(n, false) }
+	return db.prepareLocked(n)
+}
+
+// preparation is a segment in the making, for Commits that wait for it.
+type preparation struct {
+	done chan struct{} // closed when it is over
+	err  error         // the outcome, once done is closed
+}
+
+// prepareLocked makes a segment that can take n bytes of payload, and waits for it;
+// or for one that another Commit makes, which may do.
+func (db *DB) prepareLocked(n int) obstacle {
+	p := db.log.preparing
+	own := p == nil
+	if own {
+		p = &preparation{done: make(chan struct{})}
+		db.log.preparing = p
+		go db.prepare(p, n)
+	}
+	return func(ctx context.Context, a *admission) error {
+		if err := db.wait(ctx, a, p.done); err != nil || !own {
+			return err
+		}
+		return p.err
+	}
+}
+
+func (db *DB) prepare(p *preparation, n int) {
+	p.err = db.prepareSegment(n, false)
+	db.mu.Lock()
+	db.log.preparing = nil
+	db.background.signalLocked() // Close may wait for it
+	db.mu.Unlock()
+	close(p.done)
 }
 
 // stallLocked waits until flush or compaction has got something done.

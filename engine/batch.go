@@ -23,7 +23,8 @@ type PartitionID uint64
 // the same cell the later one counts.
 //
 // A Batch is for one goroutine. After Commit it must be Reset before it is
-// filled again, whatever Commit returned.
+// filled again, whatever Commit returned: the log may still read a batch of
+// which the outcome is unknown, and Reset then leaves it that memory.
 //
 // The encoding is the payload of a log record, part of the on-disk format:
 //
@@ -57,8 +58,9 @@ type Batch struct {
 	last  PartitionID
 	parts []batchPart
 
-	seq uint64 // set by Commit
-	err error  // of the first entry that Add refused
+	seq  uint64 // set by Commit
+	lent bool   // Commit has returned before the log was done with buf
+	err  error  // of the first entry that Add refused
 }
 
 // batchPart is a partition that a batch touches.
@@ -80,6 +82,9 @@ const (
 
 // Reset empties the batch for reuse.
 func (b *Batch) Reset() {
+	if b.lent {
+		b.buf, b.lent = nil, false
+	}
 	b.buf, b.count, b.row, b.last = b.buf[:0], 0, nil, 0
 	for i := range b.parts {
 		b.parts[i].mem = nil

@@ -4,20 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-
-	"colonnade/wal"
 )
-
-// group is the batches that one sync of the log makes durable.
-type group struct {
-	batches   []*Batch
-	segments  []*segment     // of each batch
-	inserting sync.WaitGroup // batches that are not in the memtables yet
-	lead      chan struct{}  // takes one token: whoever gets it leads
-	done      chan struct{}  // closed when the outcome is known
-	err       error          // the outcome, once done is closed
-}
 
 // Commit describes a batch that was applied.
 type Commit struct {
@@ -30,11 +17,13 @@ type Commit struct {
 //
 //	ErrNoPartition, ErrTooLarge, ErrOverloaded, ErrDiskFull, *ReadOnlyError,
 //	ErrClosed, the context's error     nothing was written
+//	ErrSlowDisk                        the same: the log waits for the disk
 //	*UnknownError                      see there; the Commit is the one that
 //	                                   the batch has if it is applied
 //
-// The context ends the wait for room, and nothing after it: a batch that has
-// its sequence number is always seen through.
+// A batch that has its sequence number is always seen through. When that takes
+// longer than Options.SyncTimeout, or than the context has, Commit returns a
+// *UnknownError all the same, and the batch goes on by itself.
 func (db *DB) Commit(ctx context.Context, b *Batch) (Commit, error) {
 	if b.count == 0 {
 		return Commit{}, errors.New("batch is empty")
@@ -45,22 +34,23 @@ func (db *DB) Commit(ctx context.Context, b *Batch) (Commit, error) {
 	if len(b.buf) > MaxBatch {
 		return Commit{}, ErrTooLarge
 	}
+	if err := ctx.Err(); err != nil {
+		return Commit{}, err
+	}
 	g, leading, err := db.enter(ctx, b)
 	if err != nil {
 		return Commit{}, err
 	}
 	db.insert(g, b)
 	if leading {
-		db.leadGroup()
-	} else {
-		select {
-		case <-g.done:
-		case <-g.lead:
-			db.leadGroup()
-		}
+		go db.lead()
 	}
-	<-g.done
-	return Commit{Seq: b.seq, Time: b.time()}, g.err
+	c := Commit{Seq: b.seq, Time: b.time()}
+	if err := g.await(ctx); err != nil {
+		b.lent = true // to the log, which may still be about to write it
+		return c, err
+	}
+	return c, nil
 }
 
 // insert puts the entries of a batch into the memtables. It cannot fail but for a
@@ -112,6 +102,9 @@ func (db *DB) checkBatchLocked(b *Batch) error {
 	if err := db.writableLocked(); err != nil {
 		return err
 	}
+	if db.slow {
+		return ErrSlowDisk
+	}
 	for i := range b.parts {
 		if db.partitions[b.parts[i].id] == nil {
 			return ErrNoPartition
@@ -121,7 +114,7 @@ func (db *DB) checkBatchLocked(b *Batch) error {
 }
 
 // joinLocked puts a batch into the order and into the group that is forming.
-// leading says that the caller has to write that group.
+// leading says that the caller has to start the leader.
 func (db *DB) joinLocked(b *Batch, s *segment) (g *group, leading bool) {
 	db.lastSeq++
 	db.lastTime = max(db.opt.Clock.Now(), db.lastTime+1)
@@ -137,102 +130,12 @@ func (db *DB) joinLocked(b *Batch, s *segment) (g *group, leading bool) {
 		b.parts[i].mem = m
 	}
 	if db.group == nil {
-		db.group = &group{lead: make(chan struct{}, 1), done: make(chan struct{})}
+		db.group = db.newGroup()
 	}
 	g = db.group
-	g.batches = append(g.batches, b)
-	g.segments = append(g.segments, s)
+	g.batches = append(g.batches, pending{seq: b.seq, payload: b.buf, segment: s})
 	g.inserting.Add(1)
 	leading = !db.leading
 	db.leading = true
 	return g, leading
-}
-
-// leadGroup writes the group that has formed, publishes it, and hands the lead
-// to the next group, if there is one.
-func (db *DB) leadGroup() {
-	db.mu.Lock()
-	g := db.group
-	g.err = db.failed
-	db.group = nil
-	db.mu.Unlock()
-
-	refused := g.err != nil // nothing of it is written
-	var err error
-	if !refused {
-		err = db.writeGroup(g)
-	}
-	g.inserting.Wait()
-
-	db.mu.Lock()
-	if err != nil {
-		db.failLocked(err)
-	}
-	switch {
-	case refused:
-	case db.failed != nil: // the write, an insert, or an edit meanwhile
-		g.err = &UnknownError{Cause: errors.Unwrap(db.failed)}
-	default:
-		db.visible.Store(g.batches[len(g.batches)-1].seq)
-	}
-	db.passLeadLocked()
-	db.mu.Unlock()
-	close(g.done)
-}
-
-// passLeadLocked ends a leadership.
-func (db *DB) passLeadLocked() {
-	if db.group != nil {
-		db.group.lead <- struct{}{}
-		return
-	}
-	db.leading = false
-	db.armSealLocked()
-	if db.closed || len(db.frozen) > 0 { // somebody may wait for the batches to be visible
-		db.background.signalLocked()
-	}
-}
-
-// armSealLocked arranges for a seal when the log stays idle.
-func (db *DB) armSealLocked() {
-	l := &db.log
-	if l.sealArmed || db.closed || db.failed != nil || l.sealSeq == db.lastSeq {
-		return
-	}
-	l.sealArmed = true
-	l.sealSeq = db.lastSeq
-	db.opt.Clock.AfterFunc(sealDelay, db.sealIdle)
-}
-
-// sealIdle seals the log if nothing was written since it was armed.
-func (db *DB) sealIdle() {
-	db.mu.Lock()
-	l := &db.log
-	l.sealArmed = false
-	if db.leading || db.closed || db.failed != nil {
-		db.mu.Unlock()
-		return // the leader arms it again when it is done
-	}
-	if l.sealSeq != db.lastSeq {
-		db.armSealLocked()
-		db.mu.Unlock()
-		return
-	}
-	last := l.segments[len(l.segments)-1]
-	if last != l.current || last.room < wal.SealSize {
-		db.mu.Unlock()
-		return // the next batch finishes it
-	}
-	last.room -= wal.SealSize
-	db.leading = true
-	db.mu.Unlock()
-
-	err := last.w.Seal()
-
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if err != nil {
-		db.failLocked(err)
-	}
-	db.passLeadLocked()
 }

@@ -35,6 +35,7 @@ type DB struct {
 	nextFile    uint64
 	group       *group // batches that the next sync will carry
 	leading     bool   // a leader writes the log now
+	slow        bool   // the log has waited for the disk longer than SyncTimeout
 	failed      error  // a *ReadOnlyError after a failure of the log or manifest
 	closed      bool
 	frozen      map[*partition]bool // those with memtables that wait for their flush

@@ -9,8 +9,9 @@
 //
 //	Commit        takes a sequence number and a place in the group that the
 //	              next sync will carry, and puts the entries into the memtables
-//	group leader  appends the group's records to the log segment, syncs it,
-//	              then publishes the group's last sequence number as visible
+//	group leader  a goroutine: appends the group's records to the log segment,
+//	              syncs it, then publishes the group's last sequence number as
+//	              visible
 //	freeze        a memtable that is full, or that pins an old segment, becomes
 //	              immutable and the partition gets a new one
 //	flush         writes a frozen memtable to a file of level 0
@@ -33,8 +34,8 @@
 //	DB.installMu   one manifest edit at a time; held during its I/O
 //	log.prepareMu  one log segment is made at a time; held during its I/O
 //	DB.mu          everything that changes: sequence numbers, groups, memtables,
-//	               versions, background work. Not held during I/O, but for log
-//	               lines and the last steps of Close
+//	               versions, background work. Not held during I/O, but for lines
+//	               for the process's log
 //
 // The log segment under writing belongs to the group leader, of whom there is
 // one at a time (DB.leading).

@@ -19,6 +19,9 @@ var (
 	// ErrDiskFull is returned by a Commit that found no room for its record.
 	// Nothing was written; it can be tried again.
 	ErrDiskFull = errors.New("disk is full")
+	// ErrSlowDisk is returned by a Commit while the log waits for the disk, longer
+	// than Options.SyncTimeout by now. Nothing was written; it can be tried again.
+	ErrSlowDisk = errors.New("the disk does not answer")
 	// ErrTooLarge is returned by a Commit of a batch over MaxBatch bytes.
 	ErrTooLarge = errors.New("batch is too large")
 )
@@ -36,11 +39,22 @@ func (e *ReadOnlyError) Error() string {
 
 func (e *ReadOnlyError) Unwrap() error { return e.Cause }
 
-// UnknownError is returned by a Commit whose record was being written or
-// synced when that failed: after a restart the batch is there as a whole, or
-// not at all.
+// UnknownError is returned by a Commit whose record was being written or synced
+// when that failed, or when the time was up (ErrSlowDisk or the context's error):
+// the batch is applied as a whole, perhaps later, or not at all.
 type UnknownError struct {
 	Cause error
+	group *group // whose outcome will be known yet; nil when only a restart tells
+}
+
+// Wait waits for an outcome that is only late. It returns nil once the batch is
+// durable and visible, and what Commit would have returned if it is not.
+func (e *UnknownError) Wait() error {
+	if e.group == nil {
+		return e
+	}
+	<-e.group.done
+	return e.group.err
 }
 
 func (e *UnknownError) Error() string {

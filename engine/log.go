@@ -42,8 +42,9 @@ type log struct {
 
 	// prepareMu is held while a spare is made, without DB.mu.
 	prepareMu sync.Mutex
-	low       func() // called when spares were taken
-	reserve   int64  // Options.ReserveBytes, but 0 in recovery: it is kept for that
+	preparing *preparation // by a Commit, nil for none
+	low       func()       // called when spares were taken
+	reserve   int64        // Options.ReserveBytes, but 0 in recovery: it is kept for that
 
 	unpinned uint64 // segment that no memtable keeps any more, but for frozen ones
 
@@ -198,11 +199,11 @@ func (db *DB) prepareFailedLocked(err error) error {
 // writeGroup appends the batches of a group to the log and syncs it. Only the
 // leader calls it.
 func (db *DB) writeGroup(g *group) error {
-	for i, b := range g.batches {
-		if err := db.switchTo(g.segments[i]); err != nil {
+	for _, b := range g.batches {
+		if err := db.switchTo(b.segment); err != nil {
 			return err
 		}
-		db.log.current.w.Append(b.seq, b.buf)
+		db.log.current.w.Append(b.seq, b.payload)
 	}
 	return db.log.current.w.Sync()
 }

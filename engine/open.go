@@ -6,7 +6,6 @@ import (
 	"io"
 	iofs "io/fs"
 	"path"
-	"sync"
 
 	"colonnade/sstable/blockcache"
 )
@@ -154,85 +153,4 @@ func (db *DB) vacant() error {
 		}
 	}
 	return nil
-}
-
-// Close waits for the calls under way, flushes large memtables, seals the log
-// and releases the directory. Snapshots and scans must be closed before.
-// Nothing is lost when it fails or is not called at all.
-func (db *DB) Close() error {
-	db.mu.Lock()
-	if db.closed {
-		db.mu.Unlock()
-		return ErrClosed
-	}
-	db.closed = true
-	db.background.progressLocked() // whoever waits for room need not
-	for db.leading || db.group != nil {
-		db.background.work.Wait()
-	}
-	db.mu.Unlock()
-	db.stopBackground()
-	awaitHolder(&db.log.prepareMu) // a Commit may be making a segment
-	awaitHolder(&db.installMu)     // and partitions may be created or dropped
-	err := db.flushLarge()
-	db.mu.Lock()
-	failed := db.failed
-	db.mu.Unlock()
-	db.removeTrash()
-	if e := db.closeFiles(); e != nil && err == nil && failed == nil {
-		err = fmt.Errorf("close log: %w", e)
-	}
-	if e := db.lock.Close(); e != nil && err == nil {
-		err = fmt.Errorf("release lock: %w", e)
-	}
-	return err
-}
-
-// awaitHolder waits for whoever holds a lock. Those that take it later find that
-// the DB is closed.
-func awaitHolder(l *sync.Mutex) {
-	l.Lock()
-	defer l.Unlock()
-}
-
-// reopenBytes is the size from which Close flushes a memtable: smaller ones
-// take the next open less time to read from the log than a flush would take.
-const reopenBytes = 1 << 20
-
-// flushLarge flushes the memtables that would make the next open slow.
-func (db *DB) flushLarge() error {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	for _, p := range db.partitions {
-		if p.active.bytes.Load() >= reopenBytes {
-			db.freezeLocked(p)
-		}
-	}
-	for list := db.nextFlushLocked(); len(list) > 0; list = db.nextFlushLocked() {
-		db.mu.Unlock()
-		err := db.flush(list)
-		db.mu.Lock()
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// closeFiles closes what is open, and seals the log.
-func (db *DB) closeFiles() error {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	for _, p := range db.partitions {
-		for f := range p.version.files() {
-			f.table.close()
-		}
-	}
-	var err error
-	for _, s := range append(db.log.segments, db.log.spares...) {
-		if s.w != nil {
-			err = errors.Join(err, s.w.Close())
-		}
-	}
-	return err
 }

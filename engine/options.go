@@ -43,6 +43,9 @@ type Options struct {
 	// StallTimeout bounds how long a Commit waits for flush and compaction
 	// before it fails with ErrOverloaded. Default 10 s.
 	StallTimeout time.Duration
+	// SyncTimeout bounds how long a Commit waits for its batch to be durable, before
+	// it returns a *UnknownError. Close waits three times as long. Default 10 s.
+	SyncTimeout time.Duration
 	// ReserveBytes of the disk are left free: a Commit that would need a new
 	// log segment beyond that fails with ErrDiskFull. Default 256 MiB; negative
 	// for none.
@@ -69,6 +72,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.FileBytes, 32<<20)
 	setDefault(&o.Workers, 1)
 	setDefault(&o.StallTimeout, 10*time.Second)
+	setDefault(&o.SyncTimeout, 10*time.Second)
 	setDefault(&o.ReserveBytes, 256<<20)
 	return o
 }

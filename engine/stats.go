@@ -51,10 +51,13 @@ func (db *DB) CacheStats() (blocks int, bytes int64) {
 	return db.cache.Count(), db.cache.Bytes()
 }
 
-// Health returns the *ReadOnlyError of a DB that takes no writes any more, or
-// nil.
+// Health returns why the DB takes no writes: a *ReadOnlyError, until it was opened
+// again; ErrSlowDisk, until the disk answers; nil if it takes them.
 func (db *DB) Health() error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
+	if db.failed == nil && db.slow {
+		return ErrSlowDisk
+	}
 	return db.failed
 }

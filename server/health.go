@@ -1,6 +1,10 @@
 package server
 
-import "net/http"
+import (
+	"net/http"
+
+	"colonnade/widecol"
+)
 
 // health is GET /healthz: the process answers.
 func (s *Server) health(x *exchange) error {
@@ -11,11 +15,11 @@ func (s *Server) health(x *exchange) error {
 }
 
 // healthy is what a Store can offer beside the contract: Health returns why it
-// takes no writes any more, or nil.
+// takes no writes at present, a *widecol.Error, or nil.
 type healthy interface{ Health() error }
 
 // ready is GET /readyz: the server takes requests. It still does when its store
-// takes no writes any more, and says so.
+// takes no writes, and says so.
 func (s *Server) ready(x *exchange) error {
 	if err := x.decode(true, (*decoder).nothing); err != nil {
 		return err
@@ -27,9 +31,20 @@ func (s *Server) ready(x *exchange) error {
 		return shuttingDown()
 	}
 	if h, ok := s.store.(healthy); ok {
-		if h.Health() != nil {
-			return x.reply(http.StatusOK, "The server takes reads, but no writes until it is restarted")
+		if err := h.Health(); err != nil {
+			return x.reply(http.StatusOK, "The server takes reads, but no writes "+until(err))
 		}
 	}
 	return x.reply(http.StatusOK, "The server takes requests")
+}
+
+// until says when a store that takes no writes takes them again.
+func until(err error) string {
+	switch widecol.KindOf(err) {
+	case widecol.Overloaded:
+		return "until its disk answers: the disk is slow"
+	case widecol.DiskFull:
+		return "until there is room on its disk: the disk is full"
+	}
+	return "until it is restarted"
 }

@@ -2,19 +2,30 @@ package server
 
 import (
 	"errors"
+	"strings"
 	"testing"
+
+	"colonnade/widecol"
 )
 
-// TestReadyWhenReadOnly: reads go on when the store takes no writes any more, and
-// who asks is told.
-func TestReadyWhenReadOnly(t *testing.T) {
+// TestReadyWithoutWrites: reads go on when the store takes no writes, and who asks
+// is told why, and for how long.
+func TestReadyWithoutWrites(t *testing.T) {
 	store := newFakeStore()
 	c := clientOf(t, store, Options{})
-	if e := c.call("GET", "/readyz", ""); e.Status != 200 || e.Message != "The server takes requests" {
-		t.Errorf("in health: got %d %q", e.Status, e.Message)
-	}
-	store.health = errors.New("the log failed")
-	if e := c.call("GET", "/readyz", ""); e.Status != 200 || e.Message == "The server takes requests" {
-		t.Errorf("read-only: got %d %q", e.Status, e.Message)
+	for _, state := range []struct {
+		health error
+		want   string
+	}{
+		{nil, "The server takes requests"},
+		{errors.New("the log failed"), "restarted"},
+		{widecol.Errorf(widecol.ReadOnly, "read_only", "the log failed"), "restarted"},
+		{widecol.Errorf(widecol.Overloaded, "slow_disk", "the sync hangs"), "slow"},
+		{widecol.Errorf(widecol.DiskFull, "disk_full", "no room"), "full"},
+	} {
+		store.health = state.health
+		if e := c.call("GET", "/readyz", ""); e.Status != 200 || !strings.Contains(e.Message, state.want) {
+			t.Errorf("%v: got %d %q, want %q in it", state.health, e.Status, e.Message, state.want)
+		}
 	}
 }

@@ -13,9 +13,12 @@ var errClosed = widecol.Errorf(widecol.Closed, "closed", "the store is shutting 
 // failure turns an error of the engine into one of the data model.
 func failure(err error) error {
 	var own *widecol.Error
+	var unknown *engine.UnknownError
 	switch {
-	case err == nil, errors.As(err, &own),
-		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case err == nil, errors.As(err, &own):
+		return err
+	case errors.As(err, &unknown): // also if it was the context that ended the wait
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	}
 	e := describeFailure(err)
@@ -31,7 +34,7 @@ func describeFailure(err error) *widecol.Error {
 	)
 	switch {
 	case errors.As(err, &unknown): // first: its cause may be any of the others
-		return widecol.Errorf(widecol.Unknown, "outcome_unknown", "the write failed while it was made durable: it is applied as a whole or not at all")
+		return widecol.Errorf(widecol.Unknown, "outcome_unknown", "the write failed or took too long while it was made durable: it is applied as a whole, perhaps later, or not at all")
 	case errors.As(err, &readOnly):
 		return widecol.Errorf(widecol.ReadOnly, "read_only", "the store takes no writes until it is restarted")
 	case errors.As(err, &corrupt):
@@ -40,6 +43,8 @@ func describeFailure(err error) *widecol.Error {
 		return widecol.Errorf(widecol.DiskFull, "disk_full", "there is not enough free space on the disk")
 	case errors.Is(err, engine.ErrOverloaded):
 		return widecol.Errorf(widecol.Overloaded, "overloaded", "the store cannot keep up with writes, try again later")
+	case errors.Is(err, engine.ErrSlowDisk):
+		return widecol.Errorf(widecol.Overloaded, "slow_disk", "the disk does not answer, try again later")
 	case errors.Is(err, engine.ErrTooLarge):
 		return widecol.Errorf(widecol.TooLarge, "request_too_large", "a write takes at most %d bytes", engine.MaxBatch)
 	case errors.Is(err, engine.ErrClosed):

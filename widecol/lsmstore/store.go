@@ -65,8 +65,8 @@ func Open(opt Options) (*Store, error) {
 	return s, nil
 }
 
-// Health returns why the store takes no writes any more, or nil.
-func (s *Store) Health() error { return s.db.Health() }
+// Health returns why the store takes no writes at present, a *widecol.Error, or nil.
+func (s *Store) Health() error { return failure(s.db.Health()) }
 
 // Engine returns the engine below, for its maintenance calls.
 func (s *Store) Engine() *engine.DB { return s.db }

@@ -94,7 +94,7 @@ func (s *Store) build(ctx context.Context, t *table, spec widecol.TableSpec) err
 		families = append(families, fam)
 		r.family(fam)
 	}
-	if _, err := s.commit(ctx, &r.batch); err != nil {
+	if err := s.record(ctx, r); err != nil {
 		if widecol.KindOf(err) != widecol.Unknown {
 			s.db.DropPartitions(ids...) // if it fails, the next open does it
 		}
@@ -206,7 +206,7 @@ func (s *Store) addFamilies(ctx context.Context, t *table, families []widecol.Fa
 			next = append(next, f)
 		}
 	}
-	if _, err := s.commit(ctx, &r.batch); err != nil {
+	if err := s.record(ctx, r); err != nil {
 		if home.id != "" && widecol.KindOf(err) != widecol.Unknown {
 			s.db.DropPartitions(home.partition) // if it fails, the next open does it
 		}
@@ -268,7 +268,7 @@ func (s *Store) alter(ctx context.Context, name, familyName string, edit func(*f
 		r.family(&changed)
 		empty := emptyGroup(&changed, next, t.schema.groups)
 		if empty == nil {
-			if _, err := s.commit(ctx, &r.batch); err != nil {
+			if err := s.record(ctx, r); err != nil {
 				return err
 			}
 			return s.adopt(t, next, t.schema.groups)
@@ -305,7 +305,7 @@ func (s *Store) dropGroup(ctx context.Context, t *table, r *record, gone group, 
 		families[i] = &moved
 		r.family(&moved)
 	}
-	if _, err := s.commit(ctx, &r.batch); err != nil {
+	if err := s.record(ctx, r); err != nil {
 		return err
 	}
 	groups := slices.DeleteFunc(slices.Clone(t.schema.groups), func(g group) bool { return g.id == gone.id })

@@ -63,10 +63,23 @@ func (s *Store) Write(ctx context.Context, name string, mutations []widecol.Muta
 // overload like any other: nothing was written.
 func (s *Store) commit(ctx context.Context, b *engine.Batch) (engine.Commit, error) {
 	commit, err := s.db.Commit(ctx, b)
-	if errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.DeadlineExceeded) && !errors.As(err, new(*engine.UnknownError)) {
 		err = engine.ErrOverloaded
 	}
 	return commit, failure(err)
+}
+
+// record applies a change to the metadata, and waits for the outcome as long as it
+// takes: what tables look like in memory must not differ from what is on disk.
+func (s *Store) record(ctx context.Context, r *record) error {
+	_, err := s.db.Commit(ctx, &r.batch)
+	var unknown *engine.UnknownError
+	if errors.As(err, &unknown) {
+		err = unknown.Wait()
+	} else if errors.Is(err, context.DeadlineExceeded) {
+		err = engine.ErrOverloaded
+	}
+	return failure(err)
 }
 
 // fill checks the mutations and puts them into the batch.

@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// Group commit: the batches that come while the log is being written and synced
+// form the next group. The leader, a goroutine that lives as long as there are
+// groups, writes them one after another. Whoever waits for a group can give up,
+// as the leader cannot: a sync that has been asked for ends when the disk says so.
+
+// group is the batches that one sync of the log makes durable.
+type group struct {
+	batches   []pending
+	inserting sync.WaitGroup // batches that are not in the memtables yet
+	late      chan struct{}  // closed if SyncTimeout passes before done
+	unwatch   func() bool    // ends the watch on that
+	done      chan struct{}  // closed when the outcome is known
+	err       error          // the outcome, once done is closed
+}
+
+// pending is a batch on its way into the log.
+type pending struct {
+	seq     uint64
+	payload []byte
+	segment *segment
+}
+
+func (db *DB) newGroup() *group {
+	g := &group{late: make(chan struct{}), done: make(chan struct{})}
+	g.unwatch = db.opt.Clock.AfterFunc(db.opt.SyncTimeout, func() { db.overdue(g) })
+	return g
+}
+
+// await waits for the outcome, but no longer than the context or the watch says.
+func (g *group) await(ctx context.Context) error {
+	var cause error
+	select {
+	case <-g.done:
+		return g.err
+	case <-g.late:
+		cause = ErrSlowDisk
+	case <-ctx.Done():
+		cause = ctx.Err()
+	}
+	return &UnknownError{Cause: cause, group: g}
+}
+
+// overdue gives up waiting for a group. Until the log moves on, nobody else has
+// to begin: memory stays bounded by what has entered so far.
+func (db *DB) overdue(g *group) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	select {
+	case <-g.done:
+		return
+	default:
+	}
+	close(g.late)
+	if !db.slow {
+		db.slow = true
+		db.opt.Log.Warn("the disk does not answer: writes are refused until it does", "after", db.opt.SyncTimeout)
+		db.background.progressLocked() // whoever waits for room has to know
+	}
+}
+
+// caughtUpLocked takes note that the log has moved on.
+func (db *DB) caughtUpLocked() {
+	if db.slow {
+		db.slow = false
+		db.opt.Log.Info("the disk answers again")
+	}
+}
+
+// lead writes the groups that form until there is none. One goroutine at a time
+// does (DB.leading).
+func (db *DB) lead() {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for db.group != nil {
+		g := db.group
+		db.group = nil
+		refused := db.failed // then nothing of it is written
+		db.mu.Unlock()
+		var err error
+		if refused == nil {
+			err = db.writeGroup(g)
+		}
+		g.inserting.Wait()
+		db.mu.Lock()
+		if err != nil {
+			db.failLocked(err)
+		}
+		db.settleLocked(g, refused)
+	}
+	db.leading = false
+	db.armSealLocked()
+	if db.closed || len(db.frozen) > 0 { // somebody may wait for the batches to be visible
+		db.background.signalLocked()
+	}
+}
+
+// settleLocked makes the outcome of a group known.
+func (db *DB) settleLocked(g *group, refused error) {
+	db.caughtUpLocked()
+	g.unwatch()
+	switch {
+	case refused != nil:
+		g.err = refused
+	case db.failed != nil: // the write, an insert, or an edit meanwhile
+		g.err = &UnknownError{Cause: errors.Unwrap(db.failed)}
+	default:
+		db.visible.Store(g.batches[len(g.batches)-1].seq)
+	}
+	close(g.done)
+}
