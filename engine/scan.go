@@ -185,7 +185,8 @@ func (s *Scan) Row() []byte {
 }
 
 // Cells returns the next visible cells of the current row, in order, and none
-// when the row has no more. They are valid until the next call of the Scan.
+// when the row has no more, or Err has an error: a caller that takes the row for
+// complete asks. They are valid until the next call of the Scan.
 func (s *Scan) Cells() []cell.Cell {
 	for {
 		s.raw = s.merged.Cells(s.raw[:0])
@@ -207,7 +208,11 @@ func (s *Scan) Scanned() cell.Scanned { return s.merged.Scanned() }
 // Err returns the error that ended the scan, nil at its end. Damage is reported
 // as a *CorruptError.
 func (s *Scan) Err() error {
-	return s.p.inTable(s.merged.Err())
+	err := s.merged.Err()
+	if err == nil { // asked once for each row
+		return nil
+	}
+	return s.p.inTable(err)
 }
 
 // Close gives back what the scan holds.

@@ -128,6 +128,68 @@ func TestDamageStaysInItsTable(t *testing.T) {
 	}
 }
 
+// TestDamageWithinRow: a row whose value cannot be read in one partition is no
+// complete row of those in the others, however few rows or cells are asked for.
+func TestDamageWithinRow(t *testing.T) {
+	ctx := context.Background()
+	fs := vfs.NewMem()
+	s := openAt(t, fs)
+	spec := widecol.TableSpec{Families: []widecol.Family{{Name: "f"}, {Name: "g"}}, Groups: [][]string{{"g"}}}
+	if err := s.CreateTable(ctx, "t", spec); err != nil {
+		t.Fatal(err)
+	}
+	large := widecol.Mutation{Row: []byte("r"), Family: []byte("f"), Value: make([]byte, 4<<10), Type: cell.Bytes, Time: widecol.CommitTime}
+	if _, err := s.Write(ctx, "t", []widecol.Mutation{large}); err != nil {
+		t.Fatal(err)
+	}
+	small := large
+	small.Family, small.Value = []byte("g"), []byte("v")
+	if _, err := s.Write(ctx, "t", []widecol.Mutation{small}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Engine().Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	d, err := s.Table(ctx, "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	flipIn(t, fs, d.Partitions[1].Path) // _dat_t, whose first block is the large value
+
+	s = openAt(t, fs)
+	defer s.Close()
+	for name, limit := range map[string]func(*widecol.Query){
+		"no limit": func(*widecol.Query) {},
+		"one row":  func(q *widecol.Query) { q.RowLimit = 1 },
+		"one cell": func(q *widecol.Query) { q.CellLimit = 1 },
+		"one cell of each row, one row": func(q *widecol.Query) {
+			q.RowCellLimit, q.RowLimit = 1, 1
+		},
+	} {
+		v, err := s.View(ctx, "t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := widecol.NewQuery()
+		limit(&q)
+		rows, err := v.Scan(ctx, &q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			t.Errorf("%s: got %d cells of row %q", name, len(rows.Cells()), rows.Row())
+		}
+		if widecol.KindOf(rows.Err()) != widecol.Corrupt {
+			t.Errorf("%s: got %v, want damage", name, rows.Err())
+		}
+		rows.Close()
+		v.Close()
+	}
+}
+
 func write(t *testing.T, s *lsmstore.Store, table string) {
 	t.Helper()
 	var list []widecol.Mutation

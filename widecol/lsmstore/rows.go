@@ -125,12 +125,18 @@ func (r *rows) advance(p *part) bool {
 		p.row = p.scan.Row()
 		return true
 	}
+	return !r.failed(p)
+}
+
+// failed reports whether what has come to an end in a partition is an error.
+func (r *rows) failed(p *part) bool {
 	r.err = failure(p.scan.Err())
-	return r.err == nil
+	return r.err != nil
 }
 
 // nextRun returns the next cells of the row, all from one partition, or nil at
-// the row's end.
+// the row's end. A partition that fails in the row ends the answer at once: with a
+// limit nobody might come to the next row, and the row would look complete.
 func (r *rows) nextRun() []cell.Cell {
 	var lowest *part
 	var bound []byte // the first column of another partition
@@ -139,6 +145,9 @@ func (r *rows) nextRun() []cell.Cell {
 		if len(p.cells) == 0 && !p.drained {
 			p.cells = p.scan.Cells()
 			p.drained = len(p.cells) == 0
+			if p.drained && r.failed(p) {
+				return nil
+			}
 		}
 		if p.drained {
 			continue
