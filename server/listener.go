@@ -1,6 +1,7 @@
 package server
 
 import (
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -38,6 +39,37 @@ func (l *limitListener) Accept() (net.Conn, error) {
 type limitConn struct {
 	net.Conn
 	release func()
+	framing framing
+	refused bool   // by framing; of what the client sends nothing more is read
+	instead []byte // what comes in place of that
+}
+
+// noRequest is what net/http gets to read where a client has sent something that
+// framing refuses. Wherever it stands in a request it is no HTTP, so net/http
+// answers 400 and closes the connection, after the requests before. (An error
+// would end those as well.)
+var noRequest = []byte("\x00\r\n\r\n")
+
+// Read reads what framing lets pass.
+func (c *limitConn) Read(p []byte) (int, error) {
+	if c.refused {
+		n := copy(p, c.instead)
+		c.instead = c.instead[n:]
+		if n == 0 && len(p) > 0 {
+			return 0, io.EOF
+		}
+		return n, nil
+	}
+	n, err := c.Conn.Read(p)
+	good, bad := c.framing.follow(p[:n])
+	if bad == nil {
+		return n, err
+	}
+	c.refused, c.instead = true, noRequest
+	if good > 0 {
+		return good, nil
+	}
+	return c.Read(p)
 }
 
 // CloseWrite ends what the server sends. net/http asks for it, to let a client
