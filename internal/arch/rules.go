@@ -51,6 +51,10 @@ var moduleRules = Rules{
 			Libraries: []string{"github.com/cespare/xxhash/v2"},
 			Except:    map[string]string{"crypto/rand": "the ids of locality groups, when the options give no randomness"},
 		},
+		"widecol/lsmstore/lsmtest": {
+			Packages: []string{"clock", "engine", "vfs", "widecol", "widecol/lsmstore", "widecol/storetest"},
+			Except:   map[string]string{"syscall": "the errors of its failing disk"},
+		},
 		"server":                      {Packages: []string{"cell", "clock", "server/strictjson", "widecol"}, Libraries: []string{"github.com/klauspost/compress"}},
 		"server/strictjson":           {},
 		"server/strictjson/jsonsuite": {},

@@ -14,8 +14,8 @@ import (
 var ctx = context.Background()
 
 func TestContract(t *testing.T) {
-	storetest.Run(t, func(_ testing.TB, env *storetest.Env) *storetest.Subject {
-		return &storetest.Subject{Store: memstore.New(memstore.Options{Now: env.Now, MaxValue: env.MaxValue})}
+	storetest.Run(t, func(env *storetest.Env) (*storetest.Subject, error) {
+		return &storetest.Subject{Store: memstore.New(memstore.Options{Now: env.Now, MaxValue: env.MaxValue})}, nil
 	})
 }
 

@@ -543,11 +543,11 @@ func (b *broken) copyTo(s widecol.Store) {
 
 // openBroken opens a memstore with a bug, and with those hooks that the bug has.
 func openBroken(plant func(b *broken)) Open {
-	return func(_ testing.TB, env *Env) *Subject {
+	return func(env *Env) (*Subject, error) {
 		b := &broken{Store: memstore.New(memstore.Options{Now: env.Now, MaxValue: env.MaxValue}), env: env}
 		b.subject = &Subject{Store: b}
 		plant(b)
-		return b.subject
+		return b.subject, nil
 	}
 }
 
@@ -559,16 +559,16 @@ func TestRandomFindsBugs(t *testing.T) {
 		}
 		t.Run(bug.name, func(t *testing.T) {
 			for seed := range uint64(seeds) {
-				report := random(t, openBroken(bug.plant), seed, ops)
-				if report == "" {
+				_, report := Try(openBroken(bug.plant), seed, ops)
+				if report == nil {
 					continue
 				}
-				_, shrunk, _ := strings.Cut(report, "shrunk from ")
+				_, shrunk, _ := strings.Cut(report.Error(), "shrunk from ")
 				n := 0
 				if _, err := fmt.Sscanf(shrunk, "%d to %d", new(int), &n); err != nil || n > most {
 					t.Errorf("%d operations are left after shrinking (%v), want at most %d", n, err, most)
 				}
-				t.Logf("%s", report)
+				t.Log(report)
 				return
 			}
 			t.Errorf("%d seeds with %d operations have not found it", seeds, ops)
@@ -584,7 +584,7 @@ func TestRunFindsBugs(t *testing.T) {
 		t.Run(bug.name, func(t *testing.T) {
 			open := openBroken(bug.plant)
 			env, _ := newEnv(0)
-			probe := open(t, env)
+			probe := mustOpen(t, open, env)
 			for _, m := range modes {
 				for _, c := range cases {
 					if !m.possible(probe) {

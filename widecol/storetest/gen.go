@@ -20,7 +20,7 @@ var (
 		"a", "a\x00", "a:b", "row1",
 		"a\x00b", "a/", "a:", "aa", "b", "row2", "row3", "row4", "é", "ÿ", "\U0010ffff", "\U0010ffffa",
 	}
-	familyNames = []string{"a", "a-b", "b", zeroFamily}
+	familyNames = []string{"a", "a-b", "b", "z"}
 	qualifiers  = []string{"", "x", "x:y", "xy", "x\x00", "y", "\x00", "\U0010ffff"}
 	types       = []cell.Type{cell.String, cell.String, cell.I64, cell.Bool, cell.Byte, cell.I32, cell.F32, cell.F64, cell.Bytes}
 	limits      = []int64{0, 1, 1, 1, 2, 2, 3, 5, 8}
@@ -29,15 +29,10 @@ var (
 	ticks       = []int64{1, second - 1, second, 5 * second, 10 * second, -1, -second, -20 * second}
 )
 
-// zeroFamily is the family whose versions may have the time 0, which has no age.
-// Its settings are never such that a version may go by age or by number: one
-// with time 0 that was one too many would show again, or not, once the newer
-// ones have expired.
-const zeroFamily = "z"
-
 // generator makes random operations.
 type generator struct {
 	*rand.Rand
+	ops []op
 	// live holds the tables and families that there are after the operations so
 	// far, so that most operations find what they need.
 	live map[string]map[string]bool
@@ -50,51 +45,76 @@ type generator struct {
 	mend op
 }
 
-// kinds are the kinds of operations and how often they come, out of 1000.
+// kinds are the kinds of operations and how often they come.
 var kinds = []struct {
-	weight int
-	make   func(g *generator) op
+	weight  int
+	restart bool // the Store is opened again, which ends all views
+	make    func(g *generator) op
 }{
-	{231, func(g *generator) op { return g.write(1, 5) }},
-	{75, func(g *generator) op { return g.write(5, 3) }},
-	{90, func(g *generator) op { return g.deleteRow() }},
-	{120, func(g *generator) op { return g.scan(true) }},
-	{149, func(g *generator) op { return g.scan(false) }},
-	{65, (*generator).openView},
-	{80, (*generator).scanView},
-	{8, func(g *generator) op { return &closeView{g.IntN(slots)} }},
-	{25, func(g *generator) op { return g.schema() }},
-	{32, (*generator).setGC},
-	{37, func(g *generator) op { return tick{pick(g, ticks)} }},
-	{35, func(*generator) op { return flush }},
-	{25, func(*generator) op { return compact }},
-	{6, func(*generator) op { return reopen }},
-	{6, func(*generator) op { return crash }},
-	{6, (*generator).faulty},
-	{10, func(*generator) op { return checkAll }},
+	{weight: 250, make: func(g *generator) op { return g.write(1, 5) }},
+	{weight: 90, make: func(g *generator) op { return g.write(5, 3) }},
+	{weight: 30, make: (*generator).together},
+	{weight: 100, make: func(g *generator) op { return g.deleteRow() }},
+	{weight: 145, make: func(g *generator) op { return g.scan(true) }},
+	{weight: 135, make: func(g *generator) op { return g.scan(false) }},
+	{weight: 22, make: (*generator).openView},
+	{weight: 45, make: (*generator).scanView},
+	{weight: 15, make: (*generator).beginScan},
+	{weight: 20, make: func(g *generator) op { return &readOn{g.IntN(slots), g.IntN(4) - 1} }},
+	{weight: 3, make: func(g *generator) op { return &closeView{g.IntN(slots)} }},
+	{weight: 20, make: func(g *generator) op { return g.schema() }},
+	{weight: 20, make: (*generator).setGC},
+	{weight: 25, make: func(g *generator) op { return tick{pick(g, ticks)} }},
+	{weight: 30, make: func(*generator) op { return flush }},
+	{weight: 20, make: func(*generator) op { return compact }},
+	{weight: 10, make: func(*generator) op { return checkAll }},
+	{weight: 20, restart: true, make: func(*generator) op { return reopen }},
+	{weight: 18, restart: true, make: func(*generator) op { return crash }},
+	{weight: 15, restart: true, make: (*generator).faulty},
 }
+
+// calm says that one seed in so many has no restarts, so that views grow old and
+// files come together from many flushes.
+const calm = 3
 
 // generate returns n operations, the same for the same seed.
 func generate(seed uint64, n int) []op {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), live: make(map[string]map[string]bool)}
-	var ops []op
+	g := newGenerator(rand.New(rand.NewPCG(seed, 1)))
+	for len(g.ops) < n {
+		g.step(seed%calm != 0)
+	}
+	return g.ops
+}
+
+// newGenerator returns a generator that has made the first operations, which
+// create the tables.
+func newGenerator(rnd *rand.Rand) *generator {
+	g := &generator{Rand: rnd, live: make(map[string]map[string]bool)}
 	for _, name := range tableNames {
-		ops = append(ops, g.createTable(name))
+		g.ops = append(g.ops, g.createTable(name))
 	}
-	for len(ops) < n {
-		die := g.IntN(1000)
-		for _, kind := range kinds {
-			if die -= kind.weight; die < 0 {
-				ops = append(ops, kind.make(g))
-				break
-			}
-		}
-		if g.mend != nil {
-			ops = append(ops, g.mend)
-			g.mend = nil
+	return g
+}
+
+// step makes the next operation.
+func (g *generator) step(restarts bool) {
+	total := 0
+	for _, kind := range kinds {
+		if restarts || !kind.restart {
+			total += kind.weight
 		}
 	}
-	return ops
+	die := g.IntN(total)
+	for _, kind := range kinds {
+		if die -= kind.weight; die < 0 {
+			g.ops = append(g.ops, kind.make(g))
+			break
+		}
+	}
+	if g.mend != nil {
+		g.ops = append(g.ops, g.mend)
+		g.mend = nil
+	}
 }
 
 // one is true one time in n.
@@ -131,7 +151,7 @@ func (g *generator) liveFamily(table string) string {
 	return family
 }
 
-func (g *generator) gc(family string) widecol.GC {
+func (g *generator) gc() widecol.GC {
 	var gc widecol.GC
 	if g.one(2) {
 		gc.TTLSecs = pick(g, ttls)
@@ -140,7 +160,7 @@ func (g *generator) gc(family string) widecol.GC {
 		gc.VersionLimit = 1 + g.Int64N(3)
 	}
 	if gc.TTLSecs > 0 && gc.VersionLimit > 0 {
-		gc.Intersection = family == zeroFamily || g.one(2)
+		gc.Intersection = g.one(2)
 	}
 	return gc
 }
@@ -168,7 +188,7 @@ func named(families []widecol.Family, name string) bool {
 func (g *generator) newFamily(name string) widecol.Family {
 	f := widecol.Family{Name: name}
 	if g.one(3) {
-		f.GC = g.gc(name)
+		f.GC = g.gc()
 	}
 	return f
 }
@@ -233,10 +253,11 @@ func (g *generator) createFamilies(table string) change {
 func (g *generator) setGC() op {
 	table := g.table()
 	family := g.liveFamily(table)
-	return &setGC{table, family, g.gc(family)}
+	return &setGC{table, family, g.gc()}
 }
 
-// faulty returns a change with a fault.
+// faulty returns changes with a fault: one of any kind, then perhaps some that
+// should be refused, or should not be seen either.
 func (g *generator) faulty() op {
 	var c change
 	switch g.IntN(6) {
@@ -247,6 +268,7 @@ func (g *generator) faulty() op {
 	default:
 		c = g.write(3, 3)
 	}
+	changes := []change{c}
 	switch o := c.(type) {
 	case *createTable, *createFamilies:
 		g.mend = c
@@ -260,7 +282,36 @@ func (g *generator) faulty() op {
 			g.mend = g.createTable(o.table)
 		}
 	}
-	return faulty{c}
+	for len(changes) < 4 && g.one(2) {
+		if g.one(4) {
+			changes = append(changes, g.deleteRow())
+		} else {
+			changes = append(changes, g.write(2, 2))
+		}
+	}
+	return &faulty{changes}
+}
+
+// together returns writes at the same time, with reads meanwhile.
+func (g *generator) together() op {
+	o := &together{flush: g.one(2)}
+	for range 1 + g.IntN(4) {
+		o.writes = append(o.writes, g.write(2, 3))
+	}
+	for range g.IntN(4) {
+		o.meanwhile = append(o.meanwhile, pick(g, reads)(g))
+	}
+	return o
+}
+
+// reads are operations that change nothing.
+var reads = []func(g *generator) op{
+	func(g *generator) op { return g.scan(true) },
+	func(g *generator) op { return g.scan(false) },
+	(*generator).openView,
+	(*generator).scanView,
+	(*generator).beginScan,
+	func(g *generator) op { return &readOn{g.IntN(slots), 1} },
 }
 
 func (g *generator) scan(get bool) op {
@@ -279,8 +330,13 @@ func (g *generator) scanView() op {
 	return &scanView{slot, g.query(g.viewed[slot], g.one(3))}
 }
 
+func (g *generator) beginScan() op {
+	slot := g.IntN(slots)
+	return &beginScan{slot, g.query(g.viewed[slot], false)}
+}
+
 // write returns a write of at most so many rows, with so many versions each.
-func (g *generator) write(rows, versions int) change {
+func (g *generator) write(rows, versions int) *write {
 	o := &write{table: g.table()}
 	for range 1 + g.IntN(rows) {
 		row := g.skewed(rowKeys)
@@ -298,7 +354,7 @@ func (g *generator) write(rows, versions int) change {
 // another one that was written lately.
 func (g *generator) version(table, row string) version {
 	v := version{row: row, family: g.liveFamily(table), qualifier: g.skewed(qualifiers)}
-	v.time = g.time(v.family)
+	v.time = g.time()
 	recent := &g.recent[g.IntN(len(g.recent))]
 	if recent.row != "" && g.live[table][recent.family] && g.one(6) {
 		v = *recent
@@ -327,13 +383,13 @@ func (g *generator) spoil(v *version) {
 	}
 }
 
-func (g *generator) time(family string) int64 {
+func (g *generator) time() int64 {
 	switch die := g.IntN(20); {
 	case die < 9:
 		return widecol.CommitTime
 	case die == 9:
 		return cell.MaxTime - g.Int64N(2)
-	case die == 10 && family == zeroFamily:
+	case die == 10:
 		return 0
 	case die == 11:
 		return 1

@@ -213,7 +213,7 @@ func (f *fixture) model(table string, texts []string) heldView {
 	if err != nil {
 		f.Fatal(err)
 	}
-	return heldView{f.view(table).View, v}
+	return heldView{subject: f.view(table).View, model: v}
 }
 
 // tryRows tries a query with all combinations of limits on rows.

@@ -103,31 +103,7 @@ type setGC struct {
 }
 
 func (o *setGC) run(w *world) error {
-	t, err := w.model.Table(background, o.table)
-	if err != nil {
-		return w.change(o)
-	}
-	for _, f := range t.Families {
-		if f.Name == o.family && !tighter(f.GC, o.gc) {
-			return w.widen(o)
-		}
-	}
-	return w.change(o)
-}
-
-// tighter reports whether all that has gone under old has gone under new too.
-func tighter(old, new widecol.GC) bool {
-	ttl := new.TTLSecs > 0 && new.TTLSecs <= old.TTLSecs
-	limit := new.VersionLimit > 0 && new.VersionLimit <= old.VersionLimit
-	switch {
-	case old.Intersection && new.Intersection:
-		return ttl && limit
-	case old.Intersection:
-		return ttl || limit
-	case new.Intersection:
-		return old == widecol.GC{}
-	}
-	return (ttl || old.TTLSecs == 0) && (limit || old.VersionLimit == 0)
+	return w.doubtfully(func() error { return w.change(o) }, o.table)
 }
 
 func (o *setGC) apply(s widecol.Store, _ grouping, _ int64) (result, error) {
@@ -211,19 +187,12 @@ func (o *deleteRow) String() string {
 	return fmt.Sprintf("delete from %q row %s %s", o.table, short(o.row), o.filter.text)
 }
 
-// faulty makes a change while the subject has a fault.
-type faulty struct{ change }
-
-func (o faulty) run(w *world) error { return w.faulty(o.change) }
-func (o faulty) String() string     { return "with a fault, then a crash: " + o.change.String() }
-
-func (o faulty) reduced() (ops []op) {
-	if r, ok := o.change.(reducible); ok {
-		for _, simpler := range r.reduced() {
-			ops = append(ops, faulty{simpler.(change)})
-		}
+// reductions returns simpler forms of an op.
+func reductions(o op) []op {
+	if r, ok := o.(reducible); ok {
+		return r.reduced()
 	}
-	return ops
+	return nil
 }
 
 // without returns the lists that miss one element, while there are two.

@@ -64,13 +64,8 @@ type scan struct {
 }
 
 func (o *scan) run(w *world) error {
-	v, err := w.view(o.table)
-	if err != nil || v.subject == nil {
-		return err
-	}
-	defer v.model.Close()
-	defer v.subject.Close()
-	return v.scan(&o.query.Query, o.query.chunks)
+	w.work.Scans++
+	return w.scan(o.table, &o.query.Query, o.query.chunks)
 }
 
 func (o *scan) String() string { return fmt.Sprintf("scan %q %s", o.table, &o.query) }
@@ -88,26 +83,32 @@ type openView struct {
 }
 
 func (o *openView) run(w *world) (err error) {
-	w.closeView(o.slot)
-	w.views[o.slot], err = w.view(o.table)
+	w.work.Views++
+	w.views[o.slot].close()
+	w.views[o.slot], err = w.openView(o.table)
 	return err
 }
 
 func (o *openView) String() string { return fmt.Sprintf("open view %d of %q", o.slot, o.table) }
+
+// nextView returns a view that is open, the first from a slot on, or one that is none.
+func (w *world) nextView(slot int) *heldView {
+	for i := range slots {
+		if v := &w.views[(slot+i)%slots]; v.subject != nil {
+			return v
+		}
+	}
+	return new(heldView)
+}
 
 type scanView struct {
 	slot  int
 	query query
 }
 
-// run takes the next view that is open.
 func (o *scanView) run(w *world) error {
-	for i := range slots {
-		if v := w.views[(o.slot+i)%slots]; v.subject != nil {
-			return v.scan(&o.query.Query, o.query.chunks)
-		}
-	}
-	return nil
+	w.work.ViewReads++
+	return w.nextView(o.slot).scan(&o.query.Query, o.query.chunks)
 }
 
 func (o *scanView) String() string { return fmt.Sprintf("scan view %d %s", o.slot, &o.query) }
@@ -119,9 +120,43 @@ func (o *scanView) reduced() (ops []op) {
 	return ops
 }
 
+// beginScan begins to read an answer from a view, readOn goes on with it.
+type beginScan struct {
+	slot  int
+	query query
+}
+
+func (o *beginScan) run(w *world) error {
+	v := w.nextView(o.slot)
+	if err := v.begin(&o.query.Query); err != nil {
+		return err
+	}
+	return v.read(1)
+}
+
+func (o *beginScan) String() string { return fmt.Sprintf("begin to scan view %d %s", o.slot, &o.query) }
+
+func (o *beginScan) reduced() (ops []op) {
+	for _, q := range o.query.reduced() {
+		ops = append(ops, &beginScan{o.slot, q})
+	}
+	return ops
+}
+
+type readOn struct{ slot, chunks int }
+
+func (o *readOn) run(w *world) error {
+	w.work.ViewReads++
+	return w.nextView(o.slot).read(o.chunks)
+}
+
+func (o *readOn) String() string {
+	return fmt.Sprintf("read on in view %d, %d chunks", o.slot, o.chunks)
+}
+
 type closeView struct{ slot int }
 
-func (o *closeView) run(w *world) error { w.closeView(o.slot); return nil }
+func (o *closeView) run(w *world) error { w.views[o.slot].close(); return nil }
 func (o *closeView) String() string     { return fmt.Sprintf("close view %d", o.slot) }
 
 // step is an operation without parameters.
@@ -138,11 +173,11 @@ const (
 func (o step) run(w *world) error {
 	switch o {
 	case checkAll:
-		return w.check()
+		return w.checkAll()
 	case flush:
-		return optional(w.subject.Flush)
+		return w.flush()
 	case compact:
-		return optional(w.subject.Compact)
+		return w.compact()
 	case reopen:
 		return w.reopen()
 	default:
@@ -164,24 +199,22 @@ func optional(hook func() error) error {
 // tick moves the clock.
 type tick struct{ micros int64 }
 
-// run leaves out a step back while a ttl is set: what had expired would come
-// back, or not, depending on whether its space was reclaimed.
+// run sees to what had gone and shows again: versions with the time 0 when those
+// that filled the version limit expire, and what had expired when the clock steps
+// back.
 func (o tick) run(w *world) error {
-	if o.micros < 0 {
-		tables, err := w.model.Tables(background)
-		if err != nil {
-			return err
-		}
-		for _, t := range tables {
-			for _, f := range t.Families {
-				if f.GC.TTLSecs > 0 {
-					return nil
-				}
-			}
-		}
+	tables, err := w.model.Tables(background)
+	if err != nil {
+		return err
 	}
-	w.clock.Set(w.clock.Now() + o.micros)
-	return nil
+	var names []string
+	for _, t := range tables {
+		names = append(names, t.Name)
+	}
+	return w.doubtfully(func() error {
+		w.clock.Set(w.clock.Now() + o.micros)
+		return nil
+	}, names...)
 }
 
 func (o tick) String() string { return fmt.Sprintf("the clock moves by %+dµs", o.micros) }

@@ -10,7 +10,7 @@ import (
 // for: with it done after every change, no answer may be another one.
 func Run(t *testing.T, open Open) {
 	env, _ := newEnv(0)
-	probe := open(t, env)
+	probe := mustOpen(t, open, env)
 	if err := probe.Store.Close(); err != nil {
 		t.Fatalf("Close of an empty store: %v", err)
 	}
@@ -24,6 +24,16 @@ func Run(t *testing.T, open Open) {
 			}
 		})
 	}
+}
+
+// mustOpen opens a Store or ends the test.
+func mustOpen(t testing.TB, open Open, env *Env) *Subject {
+	t.Helper()
+	s, err := open(env)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	return s
 }
 
 // mode is what happens to a Store after every change.
@@ -80,7 +90,7 @@ var cases = slices.Concat(tableCases, familyCases, groupCases, writeCases, selec
 // run checks the case on a new Store.
 func (c *testCase) run(t testing.TB, open Open, m mode) {
 	env, clock := newEnv(0)
-	f := &fixture{TB: t, subject: open(t, env), clock: clock, mode: m}
+	f := &fixture{TB: t, subject: mustOpen(t, open, env), clock: clock, mode: m}
 	c.check(f)
 	if err := f.store().Close(); err != nil && !f.closed {
 		t.Errorf("Close: %v", err)

@@ -12,7 +12,7 @@ const (
 
 	// shrinkTime bounds it too, for failures that take their time, such as a
 	// call that waits for its deadline. It does not decide whether a test fails.
-	shrinkTime = 30 * time.Second
+	shrinkTime = 10 * time.Second
 )
 
 // shrink looks for a short list of operations for which fails is true, as it is
@@ -72,11 +72,7 @@ func (s *shrinker) simplify() (better bool) {
 }
 
 func (s *shrinker) simplifyOne(i int) bool {
-	o, ok := s.ops[i].(reducible)
-	if !ok {
-		return false
-	}
-	for _, simpler := range o.reduced() {
+	for _, simpler := range reductions(s.ops[i]) {
 		ops := slices.Clone(s.ops)
 		ops[i] = simpler
 		if s.try(ops) {

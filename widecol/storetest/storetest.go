@@ -3,9 +3,9 @@
 // contract. Random carries out random operations on a Store and on
 // widecol/memstore, and compares all that they answer.
 //
-//	func open(t testing.TB, env *storetest.Env) *storetest.Subject {
+//	func open(env *storetest.Env) (*storetest.Subject, error) {
 //		s := mystore.New(mystore.Options{Now: env.Now, MaxValue: env.MaxValue})
-//		return &storetest.Subject{Store: s, Flush: s.Flush}
+//		return &storetest.Subject{Store: s, Flush: s.Flush}, nil
 //	}
 //
 //	func TestStore(t *testing.T) { storetest.Run(t, open) }
@@ -16,24 +16,26 @@
 //		}
 //	}
 //
-// Both ask for the letter of the contract and no more. The cost of a query, ids
+// Try is Random for a program that is no test, and Replay is Random with the
+// operations taken from a fuzzer's input.
+//
+// All ask for the letter of the contract and no more. The cost of a query, ids
 // of locality groups and commit times are the Store's own affair, within the
 // bounds that the contract sets them.
 package storetest
 
 import (
 	"sync/atomic"
-	"testing"
 
 	"colonnade/widecol"
 )
 
-// Open opens a new, empty Store in env. It fails t when it cannot. The Store is
-// closed by the one who asked for it, not by t.Cleanup.
+// Open opens a new, empty Store in env. The Store is closed by the one who asked
+// for it.
 //
-// Random opens a great many Stores in the life of one t while it shrinks a
-// failure: what should go when a Store is closed, its hooks should let go of.
-type Open func(t testing.TB, env *Env) *Subject
+// Random opens a great many Stores while it shrinks a failure: what should go when
+// a Store is closed, its hooks should let go of.
+type Open func(env *Env) (*Subject, error)
 
 // Env is what a Store under test runs in.
 type Env struct {
@@ -46,18 +48,26 @@ type Env struct {
 	// blocks, files) and that a harness may want to vary. It is 0 in Run and
 	// the same when Random repeats a run.
 	Seed uint64
+	// Plain asks for the options that the Store has of itself, at every open. It
+	// is true in Run, and in the first of the runs of Random, the one without
+	// locality groups.
+	Plain bool
 }
 
 // Subject is a Store under test, with what can be done to it from outside.
 //
-// Every func may be nil, where there is nothing of the kind. They are called
-// between two calls of the Store, never during one. An error fails the test.
+// Every func may be nil, where there is nothing of the kind. Flush, Compact and
+// Verify may be called at any time, the others between two calls of the Store and
+// never during one. An error fails the test.
 type Subject struct {
 	Store widecol.Store
 
 	// Flush moves what is in memory to where it stays, and Compact rewrites
 	// that; both must not change any answer. Views may be open.
 	Flush, Compact func() error
+
+	// Verify looks for damage in what the Store keeps, in its own way.
+	Verify func() error
 
 	// Reopen closes the Store and opens another one on the same data, in the
 	// same Env. No View is open.
@@ -73,6 +83,10 @@ type Subject struct {
 	// return its commit time with the error where it knows it. One that fails
 	// with another kind must not have happened.
 	Fault func()
+
+	// Hold makes the next writes wait before they are durable, until release is
+	// called. The channel is closed when one of them waits.
+	Hold func() (waiting <-chan struct{}, release func())
 }
 
 // clock is a clock that stands still until it is set.
@@ -95,9 +109,9 @@ const (
 	maxValue = 1 << 20
 )
 
-// newEnv returns an Env and its clock.
+// newEnv returns a plain Env and its clock.
 func newEnv(seed uint64) (*Env, *clock) {
 	c := new(clock)
 	c.Set(start)
-	return &Env{Now: c.Now, MaxValue: maxValue, Seed: seed}, c
+	return &Env{Now: c.Now, MaxValue: maxValue, Seed: seed, Plain: true}, c
 }

@@ -9,19 +9,19 @@ import (
 )
 
 // openMem opens a memstore without any hooks.
-func openMem(_ testing.TB, env *Env) *Subject {
-	return &Subject{Store: memstore.New(memstore.Options{Now: env.Now, MaxValue: env.MaxValue})}
+func openMem(env *Env) (*Subject, error) {
+	return &Subject{Store: memstore.New(memstore.Options{Now: env.Now, MaxValue: env.MaxValue})}, nil
 }
 
 // openHooked opens a memstore with all hooks, which keep everything, as they should.
-func openHooked(_ testing.TB, env *Env) *Subject {
+func openHooked(env *Env) (*Subject, error) {
 	f := &flaky{Store: memstore.New(memstore.Options{Now: env.Now, MaxValue: env.MaxValue})}
 	nothing := func() error { return nil }
 	again := func() (widecol.Store, error) {
 		f = &flaky{Store: f.Clone(), count: f.count}
 		return f, nil
 	}
-	return &Subject{Store: f, Flush: nothing, Compact: nothing, Reopen: again, Crash: again, Fault: func() { f.fault = true }}
+	return &Subject{Store: f, Flush: nothing, Compact: nothing, Reopen: again, Crash: again, Fault: func() { f.fault = true }}, nil
 }
 
 func TestRunPassesMemstore(t *testing.T) {
@@ -39,8 +39,8 @@ func TestRandomPassesMemstore(t *testing.T) {
 // TestRandomPassesReclaiming shows that Random keeps away from what is left open:
 // it does not matter to it whether the space of what has gone is reclaimed.
 func TestRandomPassesReclaiming(t *testing.T) {
-	open := func(t testing.TB, env *Env) *Subject {
-		s := openHooked(t, env)
+	open := func(env *Env) (*Subject, error) {
+		s, err := openHooked(env)
 		s.Compact = func() error {
 			for _, table := range tableNames {
 				if err := reclaim(s.Store, table); err != nil {
@@ -49,7 +49,7 @@ func TestRandomPassesReclaiming(t *testing.T) {
 			}
 			return nil
 		}
-		return s
+		return s, err
 	}
 	for seed := range uint64(10) {
 		Random(t, open, seed, 1000)
@@ -84,7 +84,7 @@ func BenchmarkRandom(b *testing.B) {
 		Random(b, openMem, seed, ops)
 		seed++
 	}
-	b.ReportMetric(float64(groupings*ops*b.N)/b.Elapsed().Seconds(), "ops/s")
+	b.ReportMetric(float64(Configurations*ops*b.N)/b.Elapsed().Seconds(), "ops/s")
 }
 
 // flaky is a memstore whose changes fail, while it has a fault, in all the ways

@@ -18,6 +18,7 @@ type world struct {
 	grouping grouping
 	views    [slots]heldView
 	last     int64 // the newest commit time that the subject told
+	work     Work
 }
 
 // newWorld puts a model beside a subject.
@@ -25,12 +26,6 @@ func newWorld(subject *Subject, env *Env, clock *clock, g grouping) *world {
 	model := memstore.New(memstore.Options{Now: env.Now, MaxValue: env.MaxValue})
 	return &world{subject: subject, model: model, clock: clock, grouping: g}
 }
-
-// slots is how many views an operation can find open.
-const slots = 3
-
-// heldView is a view of the subject and the same of the model.
-type heldView struct{ subject, model widecol.View }
 
 // grouping says in which locality group of the subject a family lives, 0 for
 // the default partition. The model has no groups.
@@ -55,79 +50,60 @@ func (g grouping) spec(families []widecol.Family) widecol.TableSpec {
 func (w *world) change(c change) error {
 	got, err := c.apply(w.subject.Store, w.grouping, widecol.CommitTime)
 	want, wantErr := c.apply(w.model, nil, got.time)
-	if err := sameError(err, wantErr); err != nil {
-		return err
-	}
-	return w.compare(c, got, want, err)
+	return w.compare(c, got, want, err, wantErr)
 }
 
-// compare compares the results of a change that both Stores made, or refused.
-func (w *world) compare(c change, got, want result, err error) error {
-	if got.count != want.count {
-		return fmt.Errorf("%d cells deleted, should be %d", got.count, want.count)
+// compare compares what the two Stores say about a change.
+func (w *world) compare(c change, got, want result, err, wantErr error) error {
+	if err := sameResult(got, want, err, wantErr); err != nil {
+		return err
 	}
 	if _, ok := c.(*write); ok && err == nil {
-		if got.time <= w.last || got.time < w.clock.Now() {
-			return fmt.Errorf("commit time %s is not above the last, %s, or below the clock, %s",
-				clockText(got.time), clockText(w.last), clockText(w.clock.Now()))
-		}
-		w.last = got.time
+		return w.committed(got.time)
 	}
 	return nil
 }
 
-// faulty makes a change while the subject has a fault, then crashes it. What
-// the subject says about the change decides what it may be found with.
-func (w *world) faulty(c change) error {
-	if w.subject.Fault == nil || w.subject.Crash == nil {
-		return nil
-	}
-	w.subject.Fault()
-	got, err := c.apply(w.subject.Store, w.grouping, widecol.CommitTime)
-	commit := got.time
-	if commit <= 0 {
-		commit = max(w.clock.Now(), w.last+1)
-	}
-	before, after := w.model, w.model.Clone()
-	want, wantErr := c.apply(after, nil, commit)
-	if err == nil {
-		if err := sameError(err, wantErr); err != nil {
-			return err
-		}
-		if err := w.compare(c, got, want, err); err != nil {
-			return err
-		}
-		w.model = after
-		return w.crash()
-	}
-	if err := w.restart("crash", w.subject.Crash); err != nil {
+func sameResult(got, want result, err, wantErr error) error {
+	if err := sameError(err, wantErr); err != nil {
 		return err
 	}
-	different := w.check()
-	if different == nil || widecol.KindOf(err) != widecol.Unknown {
-		return different
+	if got.count != want.count {
+		return fmt.Errorf("%d cells deleted, should be %d", got.count, want.count)
 	}
-	w.model = after
-	if _, ok := c.(*write); ok {
-		w.last = commit
+	return nil
+}
+
+// committed takes note of the commit time of a write.
+func (w *world) committed(time int64) error {
+	w.work.Writes++
+	if time <= w.last || time < w.clock.Now() {
+		return fmt.Errorf("commit time %s is not above the last, %s, or below the clock, %s",
+			clockText(time), clockText(w.last), clockText(w.clock.Now()))
 	}
-	if w.check() != nil {
-		w.model = before
-		return fmt.Errorf("a change failed with %w; after the crash it is there in part: %w", err, different)
-	}
+	w.last = time
 	return nil
 }
 
 // crash crashes the subject and compares what it has kept.
-func (w *world) crash() error { return w.restartAndCheck("crash", w.subject.Crash) }
-
-// reopen closes the subject, opens it again and compares what it has kept.
-func (w *world) reopen() error { return w.restartAndCheck("reopen", w.subject.Reopen) }
-
-func (w *world) restartAndCheck(what string, hook func() (widecol.Store, error)) error {
-	if hook == nil {
+func (w *world) crash() error {
+	if w.subject.Crash == nil {
 		return nil
 	}
+	w.work.Crashes++
+	return w.restartAndCheck("crash", w.subject.Crash)
+}
+
+// reopen closes the subject, opens it again and compares what it has kept.
+func (w *world) reopen() error {
+	if w.subject.Reopen == nil {
+		return nil
+	}
+	w.work.Reopens++
+	return w.restartAndCheck("reopen", w.subject.Reopen)
+}
+
+func (w *world) restartAndCheck(what string, hook func() (widecol.Store, error)) error {
 	if err := w.restart(what, hook); err != nil {
 		return err
 	}
@@ -149,44 +125,33 @@ func (w *world) restart(what string, hook func() (widecol.Store, error)) error {
 
 func (w *world) closeViews() {
 	for i := range w.views {
-		w.closeView(i)
+		w.views[i].close()
 	}
 }
 
-func (w *world) closeView(slot int) {
-	if v := &w.views[slot]; v.subject != nil {
-		v.subject.Close()
-		v.model.Close()
-		*v = heldView{}
-	}
+func (w *world) flush() error {
+	w.work.Flushes++
+	return optional(w.subject.Flush)
 }
 
-// view opens a view of both Stores. It holds none when both say that there is
-// no such table.
-func (w *world) view(table string) (heldView, error) {
-	subject, err := w.subject.Store.View(background, table)
-	model, wantErr := w.model.View(background, table)
-	if err := sameError(err, wantErr); err != nil || wantErr != nil {
-		return heldView{}, err
-	}
-	return heldView{subject, model}, nil
+func (w *world) compact() error {
+	w.work.Compacts++
+	return optional(w.subject.Compact)
 }
 
-// scan asks both views the same and compares their answers, as far as chunks
-// of the subject's go.
-func (v heldView) scan(q *widecol.Query, chunks int) error {
-	if v.subject == nil {
-		return nil
+// checkAll lets the subject look for damage, finishes what is being read from
+// views, and compares everything.
+func (w *world) checkAll() error {
+	w.work.Verified++
+	if err := optional(w.subject.Verify); err != nil {
+		return fmt.Errorf("damage: %w", err)
 	}
-	got, err := ask(background, v.subject, q, chunks)
-	want, wantErr := ask(background, v.model, q, all)
-	if err := sameError(err, wantErr); err != nil {
-		return err
+	for i := range w.views {
+		if err := w.views[i].read(all); err != nil {
+			return err
+		}
 	}
-	if !got.whole {
-		want.versions = want.versions[:min(len(got.versions), len(want.versions))]
-	}
-	return diff(got.versions, want.versions)
+	return w.check()
 }
 
 // check compares everything that is in the two Stores.
@@ -203,19 +168,22 @@ func (w *world) check() error {
 		return fmt.Errorf("tables are\n\t%s\nshould be\n\t%s", g, w)
 	}
 	for _, t := range want {
-		v, err := w.view(t.Name)
-		if err != nil {
-			return err
-		}
 		q := widecol.NewQuery()
-		err = v.scan(&q, all)
-		v.subject.Close()
-		v.model.Close()
-		if err != nil {
+		if err := w.scan(t.Name, &q, all); err != nil {
 			return fmt.Errorf("table %s: %w", t.Name, err)
 		}
 	}
 	return nil
+}
+
+// scan compares the answers to a query of a table, in a view of its own.
+func (w *world) scan(table string, q *widecol.Query, chunks int) error {
+	v, err := w.openView(table)
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	return v.scan(q, chunks)
 }
 
 // outline tells what is the same in all Stores about tables.

@@ -1,0 +1,137 @@
+// Package lsmtest opens an lsmstore for package storetest: on a file system in
+// memory, which can lose power, fail and be slow, and with options that change from
+// one open to the next. No option may change an answer.
+package lsmtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"colonnade/engine"
+	"colonnade/vfs"
+	"colonnade/widecol"
+	"colonnade/widecol/lsmstore"
+	"colonnade/widecol/storetest"
+)
+
+// subject is a store with all that storetest can do to it.
+type subject struct {
+	env  *storetest.Env
+	rnd  *rand.Rand    // of the caller's goroutine
+	ids  *rand.ChaCha8 // for identities
+	fs   *vfs.Mem      // what the store lives on, without faults
+	disk *disk         // faults and delays
+	at   *lsmstore.Store
+}
+
+// dir is the data directory.
+const dir = "data"
+
+// Open opens a new, empty store. It is a storetest.Open.
+func Open(env *storetest.Env) (*storetest.Subject, error) {
+	var key [32]byte
+	for i := range 8 {
+		key[i] = byte(env.Seed >> (8 * i))
+	}
+	s := &subject{
+		env: env, rnd: rand.New(rand.NewPCG(env.Seed, 0)), ids: rand.NewChaCha8(key),
+		fs: vfs.NewMem(), disk: newDisk(env.Seed),
+	}
+	store, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	return &storetest.Subject{
+		Store: store, Flush: s.flush, Compact: s.compact, Verify: s.verify,
+		Reopen: s.reopen, Crash: s.crash, Fault: s.fault, Hold: s.disk.hold,
+	}, nil
+}
+
+func (s *subject) open() (widecol.Store, error) {
+	store, err := lsmstore.Open(lsmstore.Options{Dir: dir, MaxValue: s.env.MaxValue, Engine: s.options()})
+	if err != nil {
+		return nil, err
+	}
+	s.at = store
+	return store, nil
+}
+
+func (s *subject) flush() error { return s.at.Engine().Flush(context.Background()) }
+
+// compact rewrites all partitions, sometimes while the caller goes on.
+func (s *subject) compact() error {
+	db := s.at.Engine()
+	if s.rnd.IntN(2) > 0 {
+		return compactAll(db)
+	}
+	go compactAll(db) // ends at the latest when the store is closed
+	return nil
+}
+
+func compactAll(db *engine.DB) error {
+	for _, p := range db.Partitions() {
+		if err := db.Compact(context.Background(), p.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verify checks all that a kill of the process at this moment would leave, and that
+// nothing has failed so far.
+func (s *subject) verify() error {
+	var damage error
+	_, err := engine.Check(s.fs.Crash(vfs.KeepAll, 0), dir, func(e *engine.CorruptError) { damage = errors.Join(damage, e) })
+	if err := errors.Join(damage, err, s.at.Health()); err != nil {
+		return err
+	}
+	db := s.at.Engine()
+	for _, p := range db.Partitions() {
+		if stats, err := db.Stats(p.ID); err == nil && stats.Damage != nil {
+			return fmt.Errorf("partition %s: %w", p.Name, stats.Damage)
+		}
+	}
+	return nil
+}
+
+func (s *subject) reopen() (widecol.Store, error) {
+	if err := s.at.Close(); err != nil {
+		return nil, err
+	}
+	return s.open()
+}
+
+// crash goes on with what a power loss at this moment leaves. Some of the time the
+// power is lost again as soon as the store has recovered.
+func (s *subject) crash() (widecol.Store, error) {
+	for {
+		model := s.model()
+		image := s.fs.Crash(model, s.rnd.Uint64())
+		s.at.Close() // on the file system that is no more
+		s.disk.heal()
+		s.fs = image
+		store, err := s.open()
+		if err != nil {
+			return nil, fmt.Errorf("power loss that leaves %v: %w", model, err)
+		}
+		if s.rnd.IntN(4) > 0 {
+			return store, nil
+		}
+	}
+}
+
+// model picks what a power loss leaves.
+func (s *subject) model() vfs.Model {
+	models := []vfs.Model{vfs.DropAll, vfs.DropAll, vfs.KeepAll, vfs.Subset, vfs.Garbage, vfs.SizeNoData}
+	if n := len(s.fs.Pending()); n > 0 {
+		at := s.rnd.IntN(n)
+		models = append(models, vfs.Prefix(at, s.rnd.IntN(1<<10)), vfs.AllButOne(at), vfs.OnlyOne(at))
+	}
+	return models[s.rnd.IntN(len(models))]
+}
+
+// fault makes one of the next operations that change something fail, or all
+// from there on.
+func (s *subject) fault() { s.disk.fail(s.rnd) }

@@ -1,0 +1,210 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"colonnade/widecol"
+	"colonnade/widecol/memstore"
+)
+
+// faulty makes changes while the subject has a fault, then crashes it.
+type faulty struct{ changes []change }
+
+func (o *faulty) run(w *world) error {
+	if w.subject.Fault == nil || w.subject.Crash == nil {
+		return nil
+	}
+	w.subject.Fault()
+	worlds := possible{{model: w.model, last: w.last}}
+	for i, c := range o.changes {
+		next, err := worlds.after(w, c, uint(i))
+		if err != nil {
+			return fmt.Errorf("%s: %w", c, err)
+		}
+		worlds = next
+	}
+	shown := worlds.found(w)
+	if len(shown) == 0 {
+		return fmt.Errorf("after the fault: %w", w.check())
+	}
+	w.work.Crashes++
+	if err := w.restart("crash", w.subject.Crash); err != nil {
+		return err
+	}
+	kept := worlds.late().found(w)
+	if len(kept) == 0 {
+		return fmt.Errorf("after the crash there is something else than what was acknowledged, "+
+			"with each of the changes whose outcome is unknown whole or absent: %w", w.check())
+	}
+	kept = kept.follow(shown)
+	if len(kept) == 0 {
+		return errors.New("a change that was read before the crash is not there after it")
+	}
+	return kept.adopt(w)
+}
+
+// possible are the states that a Store may be in after changes with an unknown
+// outcome. The last one has all of them.
+type possible []state
+
+// state is one of them: the model, and the set of those changes that it has.
+type state struct {
+	model   *memstore.Store
+	applied uint
+	last    int64 // commit time
+	pending []pending
+}
+
+// pending is a change with an unknown outcome that has not happened yet. It can
+// still happen, until the crash.
+type pending struct {
+	change
+	commit int64
+	number uint
+}
+
+// after makes change number i in the subject and returns the states that are
+// possible then.
+func (p possible) after(w *world, c change, i uint) (possible, error) {
+	got, err := c.apply(w.subject.Store, w.grouping, widecol.CommitTime)
+	switch {
+	case err == nil:
+		return p.acknowledged(w, c, got)
+	case widecol.KindOf(err) == widecol.Unknown:
+		w.work.Unknown++
+		if got.time <= 0 {
+			got.time = max(w.clock.Now(), w.last+1)
+		}
+		return p.unknown(pending{c, got.time, i}), nil
+	}
+	return p, nil
+}
+
+// acknowledged returns the states after a change that the subject has made.
+func (p possible) acknowledged(w *world, c change, got result) (next possible, err error) {
+	for _, s := range p {
+		model := s.model.Clone()
+		want, wantErr := c.apply(model, nil, got.time)
+		if different := sameResult(got, want, nil, wantErr); different != nil {
+			err = different
+			continue
+		}
+		s.model = model
+		next = append(next, s)
+	}
+	if len(next) == 0 {
+		return nil, err
+	}
+	if _, ok := c.(*write); ok {
+		return next, w.committed(got.time)
+	}
+	return next, nil
+}
+
+// unknown returns the states after a change with an unknown outcome: it has
+// happened, or not yet.
+func (p possible) unknown(c pending) (next possible) {
+	for _, s := range p {
+		later := s
+		later.pending = append(slices.Clip(s.pending), c)
+		next = append(next, later, s.with(c))
+	}
+	return next
+}
+
+// with returns the state with a change.
+func (s state) with(c pending) state {
+	s.model = s.model.Clone()
+	_, err := c.apply(s.model, nil, c.commit)
+	if _, ok := c.change.(*write); ok && err == nil {
+		s.last = max(s.last, c.commit)
+	}
+	s.applied |= 1 << c.number
+	return s
+}
+
+// late returns the states with each of the changes that had not happened yet, and
+// without.
+func (p possible) late() (all possible) {
+	for _, s := range p {
+		some := possible{s}
+		for _, c := range s.pending {
+			for _, without := range some {
+				some = append(some, without.with(c))
+			}
+		}
+		all = append(all, some...)
+	}
+	return all
+}
+
+// found returns those of the states that the subject shows.
+func (p possible) found(w *world) (shown possible) {
+	before := w.model
+	defer func() { w.model = before }()
+	for _, s := range p {
+		w.model = s.model
+		if w.check() == nil {
+			shown = append(shown, s)
+		}
+	}
+	return shown
+}
+
+// follow returns those of the states that have all changes of one that was shown
+// before: what was read once is durable.
+func (p possible) follow(shown possible) possible {
+	return slices.DeleteFunc(p, func(after state) bool {
+		return !slices.ContainsFunc(shown, func(before state) bool { return before.applied&^after.applied == 0 })
+	})
+}
+
+// adopt makes one of the states the model. Where several are left, they differ in
+// versions that have gone, and nobody can tell which it is: so these are deleted.
+func (p possible) adopt(w *world) error {
+	w.model = p[0].model
+	last := p[0].last
+	for _, s := range p[1:] {
+		last = min(last, s.last)
+	}
+	w.last = max(w.last, last)
+	tables, err := w.model.Tables(background)
+	if err != nil {
+		return err
+	}
+	for _, t := range tables {
+		have := stored(w.model, t.Name)
+		for _, s := range p[1:] {
+			other := stored(s.model, t.Name)
+			if err := w.deleteColumns(t.Name, append(minus(have, other), minus(other, have)...)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (o *faulty) String() string {
+	lines := []string{"with a fault, then a crash:"}
+	for _, c := range o.changes {
+		lines = append(lines, strings.ReplaceAll(c.String(), "\n", "\n  "))
+	}
+	return strings.Join(lines, "\n  ")
+}
+
+func (o *faulty) reduced() (ops []op) {
+	for _, cs := range without(o.changes) {
+		ops = append(ops, &faulty{cs})
+	}
+	for i, c := range o.changes {
+		for _, simpler := range reductions(c) {
+			cs := append([]change(nil), o.changes...)
+			cs[i] = simpler.(change)
+			ops = append(ops, &faulty{cs})
+		}
+	}
+	return ops
+}

@@ -1,0 +1,112 @@
+package storetest
+
+import (
+	"fmt"
+
+	"colonnade/widecol"
+)
+
+// slots is how many views an operation can find open.
+const slots = 3
+
+// heldView is a view of the subject and the same of the model, with the answer
+// that is being read from it, if any. The zero value is no view.
+type heldView struct {
+	subject, model widecol.View
+	reading        *reading
+}
+
+// reading is an answer on its way, read in parts.
+type reading struct {
+	rows widecol.Rows
+	reader
+	want []version // the whole answer
+}
+
+// openView opens a view of both Stores. It holds none when both say that there is
+// no such table.
+func (w *world) openView(table string) (heldView, error) {
+	subject, err := w.subject.Store.View(background, table)
+	model, wantErr := w.model.View(background, table)
+	if err := sameError(err, wantErr); err != nil || wantErr != nil {
+		return heldView{}, err
+	}
+	return heldView{subject: subject, model: model}, nil
+}
+
+// close closes the view, if it is one.
+func (v *heldView) close() {
+	if v.subject == nil {
+		return
+	}
+	if v.reading != nil {
+		v.reading.rows.Close()
+	}
+	v.subject.Close()
+	v.model.Close()
+	*v = heldView{}
+}
+
+// scan asks both views the same and compares their answers, as far as chunks
+// of the subject's go. The answer that is being read is read to its end before.
+func (v *heldView) scan(q *widecol.Query, chunks int) error {
+	if v.subject == nil {
+		return nil
+	}
+	if err := v.read(all); err != nil {
+		return err
+	}
+	got, err := ask(background, v.subject, q, chunks)
+	want, wantErr := ask(background, v.model, q, all)
+	if err := sameError(err, wantErr); err != nil {
+		return err
+	}
+	if !got.whole {
+		want.versions = want.versions[:min(len(got.versions), len(want.versions))]
+	}
+	return diff(got.versions, want.versions)
+}
+
+// begin begins to read an answer, to go on with read.
+func (v *heldView) begin(q *widecol.Query) error {
+	if v.subject == nil {
+		return nil
+	}
+	if err := v.read(all); err != nil {
+		return err
+	}
+	rows, err := v.subject.Scan(background, q)
+	want, wantErr := ask(background, v.model, q, all)
+	if err := sameError(err, wantErr); err != nil || wantErr != nil {
+		return err
+	}
+	v.reading = &reading{rows: rows, reader: reader{query: q}, want: want.versions}
+	return nil
+}
+
+// read reads the next chunks of the answer that was begun, or all that is left.
+func (v *heldView) read(chunks int) error {
+	r := v.reading
+	if r == nil {
+		return nil
+	}
+	for ; chunks != 0 && r.rows.Next(); chunks-- {
+		if err := r.take(r.rows); err != nil {
+			return err
+		}
+	}
+	got, want := r.versions, r.want
+	if chunks != 0 {
+		v.reading = nil
+		defer r.rows.Close()
+		if err := r.end(r.rows); err != nil {
+			return err
+		}
+	} else if len(got) <= len(want) {
+		want = want[:len(got)]
+	}
+	if err := diff(got, want); err != nil {
+		return fmt.Errorf("an answer that was begun earlier: %w", err)
+	}
+	return nil
+}

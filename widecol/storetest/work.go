@@ -1,0 +1,37 @@
+package storetest
+
+// Work counts what runs of Random have done.
+type Work struct {
+	Runs       int64 // a list of operations under one configuration
+	Operations int64
+	Writes     int64 // and deletions, acknowledged
+	Together   int64 // of the writes, those that were under way at the same time
+	Scans      int64 // of gets and scans, each compared with the model
+	Views      int64 // opened to be read later
+	ViewReads  int64 // scans of such a view, or of parts of one
+	Flushes    int64
+	Compacts   int64
+	Reopens    int64
+	Crashes    int64 // those after a fault included
+	Unknown    int64 // changes with an unknown outcome
+	Doubts     int64 // steps after which versions that had gone could show again
+	Verified   int64 // calls of Subject.Verify
+}
+
+// Add adds the work of other runs.
+func (w *Work) Add(v Work) {
+	w.Runs += v.Runs
+	w.Operations += v.Operations
+	w.Writes += v.Writes
+	w.Together += v.Together
+	w.Scans += v.Scans
+	w.Views += v.Views
+	w.ViewReads += v.ViewReads
+	w.Flushes += v.Flushes
+	w.Compacts += v.Compacts
+	w.Reopens += v.Reopens
+	w.Crashes += v.Crashes
+	w.Unknown += v.Unknown
+	w.Doubts += v.Doubts
+	w.Verified += v.Verified
+}
