@@ -3,6 +3,7 @@ package main
 import (
 	"colonnade/reliability/branches"
 	"colonnade/reliability/kill9"
+	"colonnade/reliability/meta"
 	"colonnade/reliability/report"
 )
 
@@ -10,4 +11,5 @@ import (
 var parts = []report.Part{
 	branches.Part,
 	kill9.Part,
+	meta.Part,
 }
