@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 
-	"colonnade/sstable"
 	"colonnade/vfs"
 )
 
@@ -27,7 +26,8 @@ type CheckResult struct {
 // the log and what it refers to. An error means that the check could not be
 // made, or not to its end.
 func Check(fs vfs.FS, dir string, report func(*CorruptError)) (CheckResult, error) {
-	c := &checker{db: &DB{opt: Options{FS: fs}.withDefaults(), dir: path.Clean(dir), partitions: make(map[PartitionID]*partition)}}
+	opt := Options{FS: fs}.withDefaults()
+	c := &checker{db: &DB{opt: opt, dir: path.Clean(dir), handles: newHandles(opt.OpenFiles), partitions: make(map[PartitionID]*partition)}}
 	c.report = func(e *CorruptError) {
 		c.result.DamageCount++
 		report(e)
@@ -99,22 +99,7 @@ func (c *checker) file(p *partition, f *file) error {
 		c.result.Entries += f.cells
 		err = p.inTable(r.Verify(f.checksum))
 	}
-	if err == nil {
-		err = f.agrees(r.Info())
-	}
 	return c.damaged(err)
-}
-
-// agrees reports a file that is not the one that the manifest describes.
-func (f *file) agrees(info sstable.Info) error {
-	same := string(info.Smallest) == string(f.smallest) && string(info.Largest) == string(f.largest) &&
-		info.MinSeq == f.minSeq && info.MaxSeq == f.maxSeq &&
-		info.Cells == f.cells && info.Tombstones == f.deletes && info.RawBytes == f.rawBytes
-	if same {
-		return nil
-	}
-	return &CorruptError{Partition: f.table.p.name, File: f.table.path, Offset: -1,
-		Reason: "the manifest describes another file of this number"}
 }
 
 // log reads every segment as a recovery would, and copies nothing.

@@ -22,6 +22,8 @@ type DB struct {
 	cache *blockcache.Cache
 	trash trash // files that nobody needs any more
 
+	handles *handles // of sorted files
+
 	visible  atomic.Uint64 // every batch up to here is durable and in the memtables
 	memBytes atomic.Int64  // of all memtables, frozen ones included
 

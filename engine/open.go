@@ -21,6 +21,7 @@ import (
 func Open(dir string, opt Options) (*DB, error) {
 	opt = opt.withDefaults()
 	db := &DB{opt: opt, dir: path.Clean(dir), partitions: make(map[PartitionID]*partition), frozen: make(map[*partition]bool)}
+	db.handles = newHandles(opt.OpenFiles)
 	db.background.init(&db.mu)
 	db.log.low = db.background.signalLocked
 	db.trash.wake = func() {

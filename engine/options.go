@@ -35,6 +35,10 @@ type Options struct {
 	// FileBytes is the size at which a compaction starts a new file. A row is
 	// never split, so that a file can be larger by one row. Default 32 MiB.
 	FileBytes int64
+	// OpenFiles bounds how many sorted files are open at once, 1 at least. The
+	// store opens about ten more: those that it writes, the log, directories. Default
+	// 512.
+	OpenFiles int
 	// BlockBytes is the size of a data block before compression. Default: that
 	// of package sstable.
 	BlockBytes int
@@ -71,6 +75,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.LogBytes, max(2*o.MemtableBytes, 8*o.SegmentBytes))
 	setDefault(&o.FileBytes, 32<<20)
 	setDefault(&o.Workers, 1)
+	setDefault(&o.OpenFiles, 512)
 	setDefault(&o.StallTimeout, 10*time.Second)
 	setDefault(&o.SyncTimeout, 10*time.Second)
 	setDefault(&o.ReserveBytes, 256<<20)

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"io"
 	iofs "io/fs"
 	"sync"
 	"sync/atomic"
@@ -11,29 +12,31 @@ import (
 	"colonnade/vfs"
 )
 
-// table is the open side of a sorted file. It is opened at the first read and
-// stays open until no version holds the file any more; so the open files of a
-// store are bounded by the number of its files.
+// table is the open side of a sorted file. Its footer and properties are read at the
+// first use and kept; the file itself is open as handles allows.
 type table struct {
 	p     *partition
+	file  *file
 	path  string
 	id    sstable.ID
-	size  int64
 	fs    vfs.FS
 	cache sstable.Cache
 
-	refs     atomic.Int32 // read states that hold the file, and the compaction that reads it
+	refs     atomic.Int32 // read states that hold the file, and the work that reads it
 	obsolete atomic.Bool  // no later version holds it: goes when refs reaches 0
 
+	mu     sync.Mutex // one goroutine makes the reader
 	reader atomic.Pointer[sstable.Reader]
-	mu     sync.Mutex // guards opening and file
-	file   vfs.File
+
+	handles *handles
+	opening sync.Mutex // one goroutine opens the file
+	handle  handle
 }
 
 func (db *DB) newTable(p *partition, f *file) *table {
 	return &table{
-		p: p, path: p.tablePath(f.number),
-		id: db.tableID(f.number), size: f.size, fs: db.opt.FS, cache: db.cache,
+		p: p, file: f, path: p.tablePath(f.number),
+		id: db.tableID(f.number), fs: db.opt.FS, cache: db.cache, handles: db.handles,
 	}
 }
 
@@ -47,48 +50,87 @@ func (t *table) open() (*sstable.Reader, error) {
 	if r := t.reader.Load(); r != nil {
 		return r, nil
 	}
-	r, err := t.openFile()
-	return r, t.p.inTable(err)
+	r, err := t.newReader(t, t.cache)
+	if err != nil {
+		return nil, t.p.inTable(err)
+	}
+	t.reader.Store(r)
+	return r, nil
 }
 
-func (t *table) openFile() (*sstable.Reader, error) {
+// newReader returns a reader of the file by way of in, which is the table or
+// something before it.
+func (t *table) newReader(in io.ReaderAt, cache sstable.Cache) (*sstable.Reader, error) {
+	r, err := sstable.Open(in, t.file.size, t.id, cache)
+	if err != nil {
+		return nil, err
+	}
+	return r, t.file.agrees(r.Info())
+}
+
+// ReadAt implements io.ReaderAt. It opens the file if needed.
+func (t *table) ReadAt(p []byte, off int64) (int, error) {
+	f, err := t.enter()
+	if err != nil {
+		return 0, err
+	}
+	defer t.handles.leave(&t.handle)
+	return f.ReadAt(p, off)
+}
+
+func (t *table) enter() (vfs.File, error) {
+	if f, ok := t.handle.enter(); ok {
+		return f, nil
+	}
+	t.opening.Lock()
+	defer t.opening.Unlock()
+	if f, ok := t.handle.enter(); ok {
+		return f, nil
+	}
+	return t.handles.admit(&t.handle, t.openFile)
+}
+
+// openFile opens the file if it has the size that the manifest says.
+func (t *table) openFile() (vfs.File, error) {
 	f, err := t.fs.Open(t.path)
 	if err != nil {
 		if errors.Is(err, iofs.ErrNotExist) {
-			err = &CorruptError{Partition: t.p.name, File: t.path, Offset: -1, Reason: "file is missing"}
+			return nil, t.damage("file is missing")
+		}
+		if short := shortage(err); short != nil {
+			err = fmt.Errorf("%w: %w", short, err)
 		}
 		return nil, err
 	}
 	size, err := f.Size()
-	if err == nil && size != t.size {
-		err = &CorruptError{Partition: t.p.name, File: t.path, Offset: -1,
-			Reason: fmt.Sprintf("file has %d bytes, the manifest says %d", size, t.size)}
-	}
-	var r *sstable.Reader
-	if err == nil {
-		r, err = sstable.Open(f, size, t.id, t.cache)
+	if err == nil && size != t.file.size {
+		err = t.damage("file has %d bytes, the manifest says %d", size, t.file.size)
 	}
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	t.file = f
-	t.reader.Store(r)
-	return r, nil
+	return f, nil
+}
+
+// damage is what is wrong with the file as a whole.
+func (t *table) damage(format string, args ...any) error {
+	return &CorruptError{Partition: t.p.name, File: t.path, Offset: -1, Reason: fmt.Sprintf(format, args...)}
+}
+
+// agrees reports a file that is not the one that the manifest describes.
+func (f *file) agrees(info sstable.Info) error {
+	same := string(info.Smallest) == string(f.smallest) && string(info.Largest) == string(f.largest) &&
+		info.MinSeq == f.minSeq && info.MaxSeq == f.maxSeq &&
+		info.Cells == f.cells && info.Tombstones == f.deletes && info.RawBytes == f.rawBytes
+	if same {
+		return nil
+	}
+	return f.table.damage("the manifest describes another file of this number")
 }
 
 // close closes the file if it is open.
-func (t *table) close() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.file == nil {
-		return nil
-	}
-	f := t.file
-	t.file = nil
-	t.reader.Store(nil)
-	return f.Close()
-}
+func (t *table) close() error { return t.handles.close(&t.handle) }
 
 // unref gives up one reference; the last one of an obsolete file discards it.
 func (t *table) unref(to *trash) {

@@ -56,7 +56,11 @@ func (w *watched) String() string {
 // startServe starts a server on dir and waits until it is ready.
 func startServe(t *testing.T, dir string, args ...string) *served {
 	t.Helper()
-	cmd := program(append([]string{"serve", "--data", dir, "--listen", "127.0.0.1:0"}, args...)...)
+	return startCommand(t, program(append([]string{"serve", "--data", dir, "--listen", "127.0.0.1:0"}, args...)...))
+}
+
+func startCommand(t *testing.T, cmd *exec.Cmd) *served {
+	t.Helper()
 	s := &served{t: t, cmd: cmd, stderr: newWatched("stopping")}
 	cmd.Stderr = s.stderr
 	stdout, err := cmd.StdoutPipe()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path"
+	"syscall"
 
 	"colonnade/clock"
 	"colonnade/engine"
@@ -23,12 +24,27 @@ func openStore(f serveFlags, log *slog.Logger) (widecol.Store, error) {
 			Log:           log,
 			MemtableBytes: f.memtableMiB << 20,
 			CacheBytes:    f.cacheMiB << 20,
+			OpenFiles:     openFiles(),
 		},
 	})
 	if err != nil {
 		return nil, held(f.data, err)
 	}
 	return store, nil
+}
+
+// maxOpenFiles is how many sorted files are open at most, however many the process
+// may have.
+const maxOpenFiles = 4096
+
+// openFiles is how many sorted files the store may have open: half of what the
+// process may, so that as much is left for connections and for what is written.
+func openFiles() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return 0 // the store's own default
+	}
+	return int(min(max(limit.Cur/2, 1), maxOpenFiles))
 }
 
 // held says which process has the directory open, if that is why it could not
