@@ -89,8 +89,8 @@ func (db *DB) flushedLocked(err error) {
 // compactedLocked takes note of how a compaction ended. When it could not read its
 // input, that is the partition's trouble alone; otherwise, lack of space is the
 // usual cause, and others would fare no better.
-func (db *DB) compactedLocked(p *partition, err error) {
-	bg := &db.background
+func (db *DB) compactedLocked(c *compaction, err error) {
+	bg, p := &db.background, c.p
 	defer bg.progressLocked()
 	if err == nil || p.dropped {
 		bg.writing.length, p.reading.length = 0, 0
@@ -98,8 +98,7 @@ func (db *DB) compactedLocked(p *partition, err error) {
 	}
 	var damage *CorruptError
 	if errors.As(err, &damage) {
-		p.damage = damage
-		db.opt.Log.Error("partition is damaged and is not compacted any more", "partition", p.name, "cause", err)
+		db.leaveLocked(c, damage)
 		return
 	}
 	r := &bg.writing
@@ -107,6 +106,28 @@ func (db *DB) compactedLocked(p *partition, err error) {
 		r = &p.reading
 	}
 	db.restLocked(r, "compaction", fmt.Errorf("partition %s: %w", p.name, err))
+}
+
+// leaveLocked gives up what a compaction has found damaged: trying again would find
+// it again. A damaged input is busy for good, and with it what would have to be
+// merged with it; the rest of the partition goes on. When the inputs are sound and
+// it is the compaction that went wrong, there is no other.
+func (db *DB) leaveLocked(c *compaction, damage *CorruptError) {
+	p := c.p
+	if p.damage == nil {
+		p.damage = damage
+	}
+	if p.full != nil { // it would wait for the file
+		p.full.over = true
+		p.full = nil
+	}
+	inputs := c.choice.files()
+	if i := slices.IndexFunc(inputs, func(f *file) bool { return f.table.path == damage.File }); i >= 0 {
+		p.busy[inputs[i].number] = true
+	} else {
+		p.halted = true
+	}
+	db.opt.Log.Error("damage stops compaction", "partition", p.name, "of all", p.halted, "cause", damage)
 }
 
 // restLocked begins a rest.
@@ -194,7 +215,7 @@ func (db *DB) compactLoop() {
 		err := db.compact(job)
 		db.mu.Lock()
 		db.doneLocked(job)
-		db.compactedLocked(job.p, err)
+		db.compactedLocked(job, err)
 	}
 }
 

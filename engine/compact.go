@@ -2,6 +2,8 @@ package engine
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 
 	"colonnade/sstable"
 )
@@ -22,7 +24,7 @@ func (db *DB) nextCompactionLocked() *compaction {
 		return nil
 	}
 	for p := range db.background.compactable {
-		if p.dropped || p.damage != nil {
+		if p.dropped || p.halted {
 			delete(db.background.compactable, p)
 			continue
 		}
@@ -101,7 +103,9 @@ func (db *DB) compact(c *compaction) error {
 	if err == nil {
 		err = db.replace(c, out.files)
 	}
-	if err != nil {
+	switch {
+	case out.wrong: // evidence, until the next open
+	case err != nil:
 		out.discard()
 	}
 	return err
@@ -118,7 +122,7 @@ func (c *compaction) compression() sstable.Compression {
 	return sstable.Zstd
 }
 
-// readError is the failure to read the input of a compaction.
+// readError is the failure to read the input of a flush or compaction, or its output.
 type readError struct{ error }
 
 func (e readError) Unwrap() error { return e.error }
@@ -166,6 +170,9 @@ func (db *DB) replace(c *compaction, files []*file) error {
 		if r == nil {
 			return ErrNoPartition
 		}
+		if err := c.stands(r.version); err != nil {
+			return p.inconsistent("compaction of a version that is not there any more: %v", err)
+		}
 		v := c.choice.apply(r.version, files)
 		if err := v.check(); err != nil {
 			return p.inconsistent("compaction would break the order of levels: %v", err)
@@ -180,6 +187,28 @@ func (db *DB) replace(c *compaction, files []*file) error {
 		}
 		db.adoptLocked(p)
 	})
+}
+
+// stands reports why a compaction does not go with the version that it is to change:
+// each input has to be in its place, and no file may have come below the output where
+// the compaction took it for the bottom.
+func (c *compaction) stands(v *version) error {
+	for level, inputs := range c.choice.inputs {
+		for _, f := range inputs {
+			if !slices.Contains(v.levels[level], f) {
+				return fmt.Errorf("file %d is not in level %d", f.number, level)
+			}
+		}
+	}
+	first, last := bounds(c.choice.files())
+	for level := c.choice.output + 1; level < numLevels; level++ {
+		for _, f := range v.overlapping(level, first, last) {
+			if !slices.Contains(c.version.levels[level], f) {
+				return fmt.Errorf("file %d has come into level %d", f.number, level)
+			}
+		}
+	}
+	return nil
 }
 
 // depth answers, for rows in ascending order, whether any level below the output

@@ -62,7 +62,8 @@ type partition struct {
 	state atomic.Pointer[readState]
 
 	busy    map[uint64]bool              // files that a compaction works on
-	damage  error                        // stops compaction
+	damage  error                        // the first that a compaction has met
+	halted  bool                         // no compactions any more
 	reading rest                         // of compactions
 	seen    atomic.Pointer[CorruptError] // the last damage that a read came upon
 	full    *fullCompaction              // under way, nil for none

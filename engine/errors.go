@@ -85,17 +85,21 @@ func (e *CorruptError) Error() string {
 // inTable names the partition and file of an error from reading a sorted file, and
 // takes note of damage.
 func (p *partition) inTable(err error) error {
-	var own *CorruptError
-	if errors.As(err, &own) {
-		p.seen.Store(own)
+	err = p.named(err)
+	var damage *CorruptError
+	if errors.As(err, &damage) {
+		p.seen.Store(damage)
 	}
+	return err
+}
+
+// named names the partition and file of an error from reading a sorted file.
+func (p *partition) named(err error) error {
 	var c *sstable.CorruptError
-	if err == nil || !errors.As(err, &c) {
-		return err
+	if errors.As(err, &c) {
+		return &CorruptError{Partition: p.name, File: p.tablePath(c.File), Offset: c.Offset, Reason: c.Reason}
 	}
-	own = &CorruptError{Partition: p.name, File: p.tablePath(c.File), Offset: c.Offset, Reason: c.Reason}
-	p.seen.Store(own)
-	return own
+	return err
 }
 
 // inconsistent is what a partition's files come to be when they contradict each

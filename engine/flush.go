@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 
 	"colonnade/cell"
@@ -10,70 +11,94 @@ import (
 
 // flushing is a frozen memtable, the oldest of its partition, on its way to a file.
 type flushing struct {
-	p    *partition
-	m    *memory
-	out  *output
-	gone bool // the partition was dropped meanwhile
+	p         *partition
+	m         *memory
+	out       *output
+	written   bool // its file is complete and verified
+	chosen    bool // it is part of the edit
+	installed bool // and this is durable
 }
 
 // flush writes memtables to files of level 0 and drops them, all in one edit: a
 // manifest is written as a whole, and a thousand partitions with little in them
 // must not write it a thousand times. Versions that no reader can see any more stay
-// behind.
+// behind. The ones that fail leave the others alone.
 func (db *DB) flush(list []flushing) error {
 	err := db.writeFlushed(list)
-	if err == nil {
-		err = db.installFlushed(list)
-	}
-	for _, f := range list {
-		if f.out != nil && (err != nil || f.gone) {
+	installErr := db.installFlushed(list)
+	for i := range list {
+		if f := &list[i]; f.out != nil && !f.installed {
 			f.out.discard()
 		}
+	}
+	if err == nil || installErr != nil && !errors.Is(installErr, ErrNoPartition) {
+		return installErr
 	}
 	return err
 }
 
-func (db *DB) writeFlushed(list []flushing) error {
+// writeFlushed writes the files. When one fails for a reason that the others share,
+// such as a full disk, those behind it are not tried.
+func (db *DB) writeFlushed(list []flushing) (failure error) {
 	for i := range list {
 		f := &list[i]
 		f.out = &output{db: db, p: f.p, format: sstable.S2, limit: maxFile}
 		it := f.m.table.NewIterator(memtable.ReadOptions{})
 		err := db.write(f.out, it, f.m.table.Len(), func([]byte) bool { return false })
 		it.Close()
-		if f.gone = f.p.state.Load() == nil; err != nil && !f.gone {
-			return fmt.Errorf("flush partition %s: %w", f.p.name, err)
+		f.written = err == nil
+		if err == nil || f.p.state.Load() == nil { // dropped
+			continue
+		}
+		failure = fmt.Errorf("flush partition %s: %w", f.p.name, err)
+		if !errors.As(err, new(readError)) && !errors.As(err, new(*CorruptError)) {
+			return failure
 		}
 	}
-	return nil
+	return failure
 }
 
-// installFlushed makes the files part of their partitions. ErrNoPartition if all of
-// these are gone.
+// installFlushed makes the files part of their partitions. ErrNoPartition if none is
+// written, or all of their partitions are gone.
 func (db *DB) installFlushed(list []flushing) error {
 	flushed := make(map[*partition]*memory, len(list))
 	for _, f := range list {
-		flushed[f.p] = f.m
+		if f.written {
+			flushed[f.p] = f.m
+		}
 	}
-	return db.install(flushed, func(next *manifest) error {
+	var broken error
+	err := db.install(flushed, func(next *manifest) error {
 		err := ErrNoPartition
 		for i := range list {
 			f := &list[i]
 			r := next.parts[f.p.id]
-			if f.gone = r == nil; f.gone {
+			if !f.written || r == nil {
 				continue
 			}
+			v := r.version.flushed(f.out.files)
+			if fault := v.check(); fault != nil {
+				broken = f.p.inconsistent("flush would break the order of levels: %v", fault)
+				continue
+			}
+			f.chosen = true
+			next.parts[r.id] = &partRecord{id: r.id, name: r.name, flushed: f.m.maxSeq, version: v}
 			err = nil
-			next.parts[r.id] = &partRecord{id: r.id, name: r.name, flushed: f.m.maxSeq, version: r.version.flushed(f.out.files)}
 		}
 		return err
 	}, func() {
-		for _, f := range list {
-			if !f.gone {
+		for i := range list {
+			if f := &list[i]; f.chosen {
+				f.installed = true
 				db.unfreezeLocked(f.p, f.m)
 				db.adoptLocked(f.p)
 			}
 		}
 	})
+	if broken != nil && (err == nil || errors.Is(err, ErrNoPartition)) {
+		return broken
+	}
+	return err
 }
 
 // maxFile is a file size that no flush reaches: a memtable makes one file.

@@ -123,12 +123,12 @@ func (h *handles) closeIdle() bool {
 	return true
 }
 
-// closeUnlocked closes a file that is out of the list already. It was read only, so
-// that an error means nothing.
-func (h *handles) closeUnlocked(f vfs.File) {
+// closeUnlocked closes a file that is out of the list already, without the lock. The
+// file was only read, so that an error is no loss.
+func (h *handles) closeUnlocked(f vfs.File) error {
 	h.mu.Unlock()
-	f.Close()
-	h.mu.Lock()
+	defer h.mu.Lock()
+	return f.Close()
 }
 
 // evictLocked takes a file that nobody reads out of the list, nil if all are being
@@ -164,10 +164,10 @@ func (h *handles) close(t *handle) error {
 	if !t.state.CompareAndSwap(1, 0) {
 		return nil
 	}
-	f := h.removeLocked(t)
+	err := h.closeUnlocked(h.removeLocked(t))
 	h.slots--
 	h.free.Broadcast()
-	return f.Close()
+	return err
 }
 
 // count returns how many files are open.

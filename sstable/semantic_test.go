@@ -187,6 +187,24 @@ func TestVerifyChecksum(t *testing.T) {
 	}
 }
 
+func TestVerifyBytes(t *testing.T) {
+	file, info, _ := smallFile(t, testID, S2)
+	if err := open(t, file, testID, nil).VerifyBytes(info.Checksum); err != nil {
+		t.Error(err)
+	}
+	for at := 0; at < len(file); at += 7 {
+		damaged := bytes.Clone(file)
+		damaged[at] ^= 1 << (at % 8)
+		r, err := Open(bytes.NewReader(damaged), int64(len(damaged)), testID, nil)
+		if err == nil {
+			err = r.VerifyBytes(info.Checksum)
+		}
+		if !errors.As(err, new(*CorruptError)) {
+			t.Fatalf("flip of byte %d: %v", at, err)
+		}
+	}
+}
+
 // A search for a row that exists reads one cell block and no other.
 func TestSeekReadsOneBlock(t *testing.T) {
 	seekEach(t, benchEntries(300), 4<<10)

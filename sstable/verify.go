@@ -37,6 +37,16 @@ func (t *Reader) Verify(checksum uint64) error {
 	return t.verifyChecksum(checksum)
 }
 
+// VerifyBytes reads the whole file and checks that it has the checksum of Finish,
+// and that its index and filter are sound. It is many times faster than Verify: it
+// shows that the file is what the Writer wrote, not that this was right.
+func (t *Reader) VerifyBytes(checksum uint64) error {
+	if _, err := newVerifier(t); err != nil {
+		return err
+	}
+	return t.verifyChecksum(checksum)
+}
+
 func (t *Reader) verifyChecksum(want uint64) error {
 	var d xxhash.Digest
 	d.Reset()

@@ -1,0 +1,320 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"colonnade/clock"
+	"colonnade/vfs"
+)
+
+// lying is a disk that stores other bytes than it is given, in sorted files.
+type lying struct {
+	vfs.FS
+	lies func(name string) bool
+}
+
+type lyingFile struct {
+	vfs.File
+	name string
+	fs   *lying
+}
+
+func (l *lying) Create(name string) (vfs.File, error) {
+	f, err := l.FS.Create(name)
+	if err != nil || !strings.HasSuffix(name, tableSuffix) {
+		return f, err
+	}
+	return &lyingFile{f, name, l}, nil
+}
+
+func (f *lyingFile) Write(p []byte) (int, error) {
+	if f.fs.lies(f.name) {
+		p = slices.Clone(p)
+		p[len(p)/3] ^= 4
+	}
+	return f.File.Write(p)
+}
+
+// TestWrongFlushIsNotInstalled: the memtable stays until a file has what it has. The
+// partition that cannot be flushed does not keep others from it.
+func TestWrongFlushIsNotInstalled(t *testing.T) {
+	mem := vfs.NewMem()
+	var wrong atomic.Bool
+	wrong.Store(true)
+	opt := testOptions(&lying{mem, func(name string) bool { return wrong.Load() && strings.Contains(name, "/"+partitionName(1)+"/") }})
+	manual := clock.NewManual(1)
+	opt.Clock = manual
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	ids := mustCreate(t, db, "a", "b")
+	for _, id := range ids {
+		mustPut(t, db, id, "row", "q", "v")
+	}
+	done := make(chan error, 1)
+	go func() { done <- db.Flush(context.Background()) }()
+	eventually(db, func() bool { return db.background.writing.on })
+	db.mu.Lock()
+	a, b := db.partitions[ids[0]], db.partitions[ids[1]]
+	if len(a.version.levels[0]) != 0 || len(a.frozen) != 1 || len(b.version.levels[0]) != 1 || len(b.frozen) != 0 {
+		t.Errorf("a has %d files and %d memtables, b %d and %d; want 0 and 1, 1 and 0",
+			len(a.version.levels[0]), len(a.frozen), len(b.version.levels[0]), len(b.frozen))
+	}
+	db.mu.Unlock()
+	wrong.Store(false)
+	manual.Advance(lastRest)
+	if err := <-done; err != nil {
+		t.Errorf("Flush: %v", err)
+	}
+	for _, id := range ids {
+		if got := contents(t, db, id); fmt.Sprint(got) != "[row q=v]" {
+			t.Errorf("partition %d has %q", id, got)
+		}
+	}
+	db.removeTrash()
+	if names, _ := mem.List(a.dir); len(names) != 1 {
+		t.Errorf("files of partition a: %v, want one", names)
+	}
+}
+
+// TestWrongCompactionIsNotInstalled: the inputs stay, the wrong file stays as
+// evidence, and nothing is tried again.
+func TestWrongCompactionIsNotInstalled(t *testing.T) {
+	var wrong atomic.Bool
+	var created atomic.Int64
+	fs := &lying{vfs.NewMem(), func(string) bool {
+		created.Add(1)
+		return wrong.Load()
+	}}
+	opt := testOptions(fs)
+	opt.Clock = clock.NewManual(1)
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := mustCreate(t, db, "a", "b")
+	flushed(t, db, ids[0], 3)
+	flushed(t, db, ids[1], 3)
+	want := contents(t, db, ids[0])
+	wrong.Store(true)
+	created.Store(0)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	var damage *CorruptError
+	for range 2 {
+		if err := db.Compact(ctx, ids[0]); !errors.As(err, &damage) || damage.Partition != "a" || path.Base(damage.File) != tableName(7) {
+			t.Errorf("Compact returned %v, want a *CorruptError for the file that was written", err)
+		}
+	}
+	wrong.Store(false)
+	if n := created.Load(); n != 1 {
+		t.Errorf("%d files were written, want one and no other attempt", n)
+	}
+	if _, err := fs.Stat(damage.File); err != nil {
+		t.Errorf("the wrong file is gone: %v", err)
+	}
+	if err := db.Compact(ctx, ids[1]); err != nil {
+		t.Errorf("compaction of another partition: %v", err)
+	}
+	if got := contents(t, db, ids[0]); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if s, _ := db.Stats(ids[0]); s.Damage == nil {
+		t.Error("Stats does not tell of it")
+	}
+	mustClose(t, db)
+	db = mustOpen(t, fs)
+	defer mustClose(t, db)
+	if err := db.Compact(ctx, ids[0]); err != nil {
+		t.Errorf("Compact after a restart: %v", err)
+	}
+	if got := contents(t, db, ids[0]); !slices.Equal(got, want) {
+		t.Errorf("after a restart got %q, want %q", got, want)
+	}
+	if _, err := fs.Stat(damage.File); err == nil {
+		t.Error("the wrong file is still there after a restart")
+	}
+}
+
+// TestFirstFileIsVerifiedWhole: one file in sixteen is read cell by cell, which shows
+// in the number of reads.
+func TestFirstFileIsVerifiedWhole(t *testing.T) {
+	reads := map[string]int{}
+	db := mustOpen(t, vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
+		if op.Kind == vfs.OpRead && strings.HasSuffix(op.Name, tableSuffix) {
+			reads[path.Base(op.Name)]++
+		}
+		return vfs.Fault{}
+	}))
+	id := mustCreate(t, db, "a")[0]
+	for round := range 3 {
+		for i := range 100 {
+			mustPut(t, db, id, fmt.Sprintf("row%02d", i), "q", fmt.Sprint(round, strings.Repeat("v", 200)))
+		}
+		if err := db.Flush(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustClose(t, db)
+	if first, second := reads[tableName(1)], reads[tableName(2)]; first < second+10 || second < 4 {
+		t.Errorf("file 1 was read %d times, file 2 %d times; want each block of the one, the whole of the other", first, second)
+	}
+}
+
+// TestDamageStopsItsRangeOnly: what does not need the damaged file is compacted as
+// before, and what does is not tried for ever.
+func TestDamageStopsItsRangeOnly(t *testing.T) {
+	fs := vfs.NewMem()
+	opt := testOptions(fs)
+	opt.Clock = clock.NewManual(1)
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := mustCreate(t, db, "a")[0]
+	put := func(row string) {
+		t.Helper()
+		mustPut(t, db, id, row, "q", strings.Repeat("v", 2000))
+		if err := db.Flush(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("a")
+	mustClose(t, db)
+	flip(t, fs, "store/partitions/00000001/"+tableName(1), 20)
+	var reads atomic.Int64
+	opt.FS = vfs.Inject(fs, func(op vfs.Op) vfs.Fault {
+		if op.Kind == vfs.OpRead && path.Base(op.Name) == tableName(1) {
+			reads.Add(1)
+		}
+		return vfs.Fault{}
+	})
+	if db, err = Open("store", opt); err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	for range compactFiles { // all in one range, away from the damaged file, and some in its range
+		put("x")
+		put("a")
+	}
+	p := db.partitions[id]
+	eventually(db, func() bool {
+		return p.damage != nil && !slices.ContainsFunc(p.version.levels[0], func(f *file) bool { return string(f.smallest) == "x" })
+	})
+	before := reads.Load()
+	put("x")
+	put("a")
+	if now := reads.Load(); now != before {
+		t.Errorf("the damaged file was read %d times more", now-before)
+	}
+	if _, err := read(db, id, nil); !errors.As(err, new(*CorruptError)) {
+		t.Errorf("a read of all got %v, want a *CorruptError", err)
+	}
+	if got, err := readRow(db, id, "x"); err != nil || len(got) != compactFiles+1 {
+		t.Errorf("a read beside the damage got %d cells, %v", len(got), err)
+	}
+}
+
+// flip changes one bit of a file.
+func flip(t *testing.T, fs *vfs.Mem, name string, offset int) {
+	t.Helper()
+	data := readAll(t, fs, name)
+	data[offset] ^= 1
+	if err := fs.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	f, err := fs.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Write(data); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readRow returns the values of one row.
+func readRow(db *DB, id PartitionID, row string) (values []string, err error) {
+	snap, err := db.NewSnapshot(id)
+	if err != nil {
+		return nil, err
+	}
+	defer snap.Close()
+	scan, err := snap.Scan(id, ScanOptions{Start: []byte(row), End: append([]byte(row), 0), Now: 1})
+	if err != nil {
+		return nil, err
+	}
+	defer scan.Close()
+	for scan.NextRow() {
+		for cells := scan.Cells(); len(cells) > 0; cells = scan.Cells() {
+			for _, c := range cells {
+				values = append(values, string(c.Value))
+			}
+		}
+	}
+	return values, scan.Err()
+}
+
+// TestCompactionIsDeclined: a compaction does not change a version that has become
+// another one.
+func TestCompactionIsDeclined(t *testing.T) {
+	f := func(number uint64, first, last string) *file {
+		return &file{number: number, size: 1, cells: 1, smallest: []byte(first), largest: []byte(last)}
+	}
+	a, b, c := f(1, "a", "c"), f(2, "b", "d"), f(3, "c", "c")
+	v := &version{}
+	v.levels[1], v.levels[2] = []*file{a}, []*file{b}
+	job := &compaction{version: v, choice: choice{kind: merge, output: 2}}
+	job.choice.inputs[1], job.choice.inputs[2] = []*file{a}, []*file{b}
+	if err := job.stands(v); err != nil {
+		t.Errorf("the version itself: %v", err)
+	}
+	later := *v
+	later.levels[0] = []*file{c}
+	if err := job.stands(&later); err != nil {
+		t.Errorf("with a flushed file: %v", err)
+	}
+	later.levels[1] = nil
+	if err := job.stands(&later); err == nil {
+		t.Error("without an input: no error")
+	}
+	later = *v
+	later.levels[4] = []*file{c}
+	if err := job.stands(&later); err == nil {
+		t.Error("with a file below the bottom: no error")
+	}
+}
+
+// TestUnreadableOutputIsWrittenAgain: an error of the device while a new file is
+// verified proves nothing, and passes.
+func TestUnreadableOutputIsWrittenAgain(t *testing.T) {
+	failure := &vfs.Failure{Fault: vfs.Fault{Err: syscall.EIO}, Match: func(op vfs.Op) bool {
+		return op.Kind == vfs.OpRead && strings.HasSuffix(op.Name, tableSuffix)
+	}}
+	opt := testOptions(vfs.Inject(vfs.NewMem(), failure.Rule))
+	opt.Clock = hurried{clock.System}
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	flushed(t, db, id, 2)
+	if got := contents(t, db, id); len(got) != 4 {
+		t.Errorf("got %q, want 4 cells", got)
+	}
+	if s, _ := db.Stats(id); s.Damage != nil {
+		t.Errorf("an error of the device counts as damage: %v", s.Damage)
+	}
+}
