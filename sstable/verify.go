@@ -50,7 +50,7 @@ func (t *Reader) VerifyBytes(checksum uint64) error {
 func (t *Reader) verifyChecksum(want uint64) error {
 	var d xxhash.Digest
 	d.Reset()
-	p := make([]byte, 256<<10)
+	p := make([]byte, min(256<<10, t.info.Size))
 	for at := int64(0); at < t.info.Size; at += int64(len(p)) {
 		p = p[:min(int64(len(p)), t.info.Size-at)]
 		if err := readFull(t.r, t.id.Number, p, at); err != nil {
