@@ -190,7 +190,9 @@ func (db *DB) nextFlushLocked() []flushing {
 			list = append(list, flushing{p: p, m: m})
 		}
 	}
-	slices.SortFunc(list, func(a, b flushing) int { return cmp.Compare(a.m.minSeq, b.m.minSeq) })
+	slices.SortFunc(list, func(a, b flushing) int {
+		return cmp.Or(cmp.Compare(a.m.minSeq, b.m.minSeq), cmp.Compare(a.p.id, b.p.id))
+	})
 	size := int64(0)
 	for i := range list {
 		size += list[i].m.bytes.Load()
