@@ -2,6 +2,7 @@ package main
 
 import (
 	"colonnade/reliability/branches"
+	"colonnade/reliability/flip"
 	"colonnade/reliability/kill9"
 	"colonnade/reliability/meta"
 	"colonnade/reliability/report"
@@ -10,6 +11,7 @@ import (
 // parts are run in this order. Each is declared where its package is.
 var parts = []report.Part{
 	branches.Part,
+	flip.Part,
 	kill9.Part,
 	meta.Part,
 }

@@ -1,0 +1,63 @@
+package flip
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"colonnade/widecol"
+	"colonnade/widecol/lsmstore"
+)
+
+// read returns what a table answers, a line for each cell: of one row or of all
+// (nil), of some families or of all (nil). With an error come the lines before
+// it.
+func read(s *lsmstore.Store, table string, row []byte, families []string) (lines []string, err error) {
+	v, err := s.View(context.Background(), table)
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	q := widecol.NewQuery()
+	if row != nil {
+		q.SetKey(row)
+	}
+	if families != nil {
+		filter, err := widecol.ColumnsFilter(families...)
+		if err != nil {
+			return nil, err
+		}
+		q.Filter = filter
+	}
+	rows, err := v.Scan(context.Background(), &q)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var b []byte
+	for rows.Next() {
+		for _, c := range rows.Cells() {
+			b = append(append(b[:0], rows.Row()...), ' ')
+			b = append(append(b, c.Column...), ' ', byte(c.Type))
+			b = binary.BigEndian.AppendUint64(b, uint64(c.Time))
+			lines = append(lines, string(append(b, c.Value...)))
+		}
+	}
+	return lines, rows.Err()
+}
+
+// differ tells how an answer differs from what it should be: an answer that lacks
+// something, and has nothing else wrong, has lost it.
+func differ(got, want []string) class {
+	if slices.Equal(got, want) {
+		return harmless
+	}
+	for _, line := range got {
+		i := slices.Index(want, line)
+		if i < 0 {
+			return wrong
+		}
+		want = want[i+1:]
+	}
+	return lost
+}

@@ -1,0 +1,101 @@
+// Package flip damages a small store in every place and looks whether it notices.
+//
+// The store has two tables in five partitions, each with files in two levels, a
+// log that was synced forty times and not closed, and a manifest of many edits. A
+// case damages a copy of it, opens it and asks for everything. Either all answers
+// are right, or an error names the damaged file; other partitions answer and take
+// writes as ever; the damaged file stays as it is; and check sees it too.
+//
+// A round has one bit of every byte flipped. Eight rounds in a row reach every
+// bit; after them comes another store.
+package flip
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"colonnade/reliability/report"
+)
+
+// Part is the damage part of the harness.
+var Part = report.Part{
+	Name:    "flip",
+	About:   "damage in every byte of every file",
+	Minimum: map[string]int64{"cases": 60_000, "detected": 20_000, "refused_open": 5_000, "files": 20},
+	Limit:   5 * time.Minute,
+	Run:     run,
+}
+
+func run(ctx context.Context, env report.Env, s *report.Section) error {
+	st, err := newStore(env.Seed/8, false)
+	if err != nil {
+		return fmt.Errorf("make a store: %w", err)
+	}
+	list, err := st.round(env.Seed)
+	if err != nil {
+		return err
+	}
+	s.Largest("files", int64(len(st.files)))
+	s.Largest("store_bytes", st.size())
+	for _, c := range []class{harmless, detected, refused, lost, wrong, unnamed, spread, touched, overlooked, panicked, hung, excessive} {
+		s.Add(string(c), 0)
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(2000)) // there is next to nothing to keep
+	r := &round{store: st, list: list, section: s, env: env, longest: longest}
+	var workers sync.WaitGroup
+	for range 2 {
+		workers.Go(func() { r.work(ctx) })
+	}
+	workers.Wait()
+	return ctx.Err()
+}
+
+func (st *store) size() (n int64) {
+	for _, f := range st.files {
+		n += int64(len(f.data))
+	}
+	return n
+}
+
+// round lists the cases of a round: the few that stand for much first, then all
+// others in any order.
+func (st *store) round(seed uint64) ([]damage, error) {
+	twin, err := newStore(seed/8, true)
+	if err != nil {
+		return nil, err
+	}
+	first, err := st.swaps()
+	if err != nil {
+		return nil, err
+	}
+	first = append(first, st.foreign(twin)...)
+	first = append(first, st.stale()...)
+	first = append(first, st.exchanges()...)
+	var rest []damage
+	for i := range st.files {
+		f := &st.files[i]
+		first = append(first, f.wholes()...)
+		rest = append(rest, f.sectors()...)
+		rest = append(rest, f.flips(seed)...)
+		rest = append(rest, f.cuts(seed)...)
+	}
+	for _, f := range st.tableFiles() {
+		rest = append(rest, online(f.sectors(), seed%2 == 0)...)
+		for i := int(seed % 8); i < len(f.data); i += 8 {
+			rest = append(rest, online([]damage{f.flip(i, seed/8%8)}, i/8%2 == 0)...)
+		}
+	}
+	r := rand.New(rand.NewPCG(seed, 1))
+	for _, list := range [][]damage{first, rest} {
+		r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	}
+	list := append(first, rest...)
+	for i := range list {
+		list[i].turn = i
+	}
+	return list, nil
+}

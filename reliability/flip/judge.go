@@ -1,0 +1,296 @@
+package flip
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"runtime/debug"
+	"slices"
+
+	"colonnade/cell"
+	"colonnade/engine"
+	"colonnade/vfs"
+	"colonnade/widecol"
+	"colonnade/widecol/lsmstore"
+)
+
+// class is what became of a case. Its text is the name of a figure.
+type class string
+
+const (
+	harmless class = "harmless"     // all answers are right
+	detected class = "detected"     // by a read, which names the file
+	refused  class = "refused_open" // by Open, which names the file
+
+	lost       class = "lost"             // an answer lacks something
+	wrong      class = "wrong"            // an answer has something else
+	unnamed    class = "unnamed"          // an error does not say where the damage is
+	spread     class = "spread"           // what is not damaged suffers
+	touched    class = "evidence_touched" // what is damaged was changed
+	overlooked class = "overlooked"       // check says otherwise
+	panicked   class = "panics"
+	hung       class = "hangs"
+	excessive  class = "over_allocations"
+)
+
+// good reports whether a case may end so.
+func (c class) good() bool { return c == harmless || c == detected || c == refused }
+
+// verdict is how a case ended.
+type verdict struct {
+	class
+	why string
+}
+
+func verdictf(c class, format string, args ...any) verdict {
+	return verdict{c, fmt.Sprintf(format, args...)}
+}
+
+// judgement is a case under way.
+type judgement struct {
+	*store
+	d   *damage
+	fs  *vfs.Mem
+	met bool // with an error that names the damage
+}
+
+// judge does the damage to a copy of the store and looks what becomes of it.
+func (st *store) judge(d *damage) (v verdict) {
+	defer func() {
+		if p := recover(); p != nil {
+			v = verdictf(panicked, "%v\n%s", p, debug.Stack())
+		}
+	}()
+	j := &judgement{store: st, d: d, fs: st.fs.Clone()}
+	if d.online {
+		return j.online()
+	}
+	if err := d.apply(j.fs); err != nil {
+		return verdictf(unnamed, "the case is broken: %v", err)
+	}
+	damaged := j.fs.Clone()
+	s, err := j.open()
+	if err != nil {
+		return j.refused(damaged, err)
+	}
+	return j.opened(s)
+}
+
+func (j *judgement) open() (*lsmstore.Store, error) {
+	return lsmstore.Open(options(j.fs, new(timers), nil))
+}
+
+// online damages what an open store has at hand.
+func (j *judgement) online() verdict {
+	s, err := j.open()
+	if err != nil {
+		return verdictf(wrong, "the sound store does not open: %v", err)
+	}
+	if j.d.warm {
+		for _, t := range j.tables {
+			if _, err := read(s, t.name, nil, nil); err != nil {
+				return verdictf(wrong, "the sound store is not read: %v", err)
+			}
+		}
+	}
+	if err := j.d.apply(j.fs); err != nil {
+		return verdictf(unnamed, "the case is broken: %v", err)
+	}
+	return j.opened(s)
+}
+
+// refused judges a store that does not open: it says why, says the same again,
+// has changed nothing, and check agrees.
+func (j *judgement) refused(before *vfs.Mem, err error) verdict {
+	if !j.names(err) {
+		return verdictf(unnamed, "open: %v", err)
+	}
+	s, again := j.open()
+	if again == nil {
+		s.Close()
+		return verdictf(wrong, "open said: %v; and then nothing", err)
+	}
+	if again.Error() != err.Error() {
+		return verdictf(touched, "open said: %v; and then: %v", err, again)
+	}
+	if name := changed(before, j.fs); name != "" {
+		return verdictf(touched, "open said: %v; but it has changed %s", err, name)
+	}
+	if v := j.check(true); v.class != harmless {
+		return v
+	}
+	return verdictf(refused, "%v", err)
+}
+
+// names reports whether an error says where the damage is.
+func (j *judgement) names(err error) bool {
+	var c *engine.CorruptError
+	if !errors.As(err, &c) {
+		return false
+	}
+	switch {
+	case j.d.files == nil:
+		return true
+	case slices.Contains(j.d.files, c.File):
+		return c.Partition == j.partition[path.Dir(c.File)]
+	}
+	// The manifest has no name any more when it is removed.
+	return c.File == dir && j.d.files[0] == j.manifest().name
+}
+
+// changed names a file that is not as it was.
+func changed(before, after *vfs.Mem) string {
+	names, err := walk(before)
+	if err != nil {
+		return err.Error()
+	}
+	for _, name := range names {
+		if path.Base(name) != "LOCK" && !same(before, after, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+func same(before, after *vfs.Mem, name string) bool {
+	was, err := content(before, name)
+	is, err2 := content(after, name)
+	return err == nil && err2 == nil && bytes.Equal(was, is)
+}
+
+// opened judges a store that has opened, or was open.
+func (j *judgement) opened(s *lsmstore.Store) verdict {
+	v := j.answers(s)
+	if v.class == harmless {
+		v = j.writes(s)
+	}
+	if err := s.Close(); err != nil && v.class == harmless {
+		return verdictf(spread, "close: %v", err)
+	}
+	if v.class != harmless {
+		return v
+	}
+	inTable := len(j.d.files) > 0 && path.Ext(j.d.files[0]) == ".sst"
+	if v := j.check(inTable); v.class != harmless {
+		return v
+	}
+	if j.met {
+		return verdict{class: detected}
+	}
+	return v
+}
+
+// damages reports whether a partition has a damaged file.
+func (j *judgement) damages(partitionDir string) bool {
+	return slices.ContainsFunc(j.d.files, func(name string) bool { return path.Dir(name) == partitionDir })
+}
+
+// rowsAsked is how many rows of each table a case asks for by key: others in each
+// case.
+const rowsAsked = 6
+
+// answers asks for everything: by table, by some rows, and, where a table is damaged,
+// by partition.
+func (j *judgement) answers(s *lsmstore.Store) verdict {
+	for i := range j.tables {
+		t := &j.tables[i]
+		tainted := j.damages(t.meta)
+		for _, g := range t.groups {
+			tainted = tainted || j.damages(g.dir)
+		}
+		got, err := read(s, t.name, nil, nil)
+		if v := j.answer(got, err, t.want, tainted, t.name); v.class != harmless {
+			return v
+		}
+		for i := range rowsAsked {
+			key := t.rows[(j.d.turn+i*len(t.rows)/rowsAsked)%len(t.rows)]
+			got, err := read(s, t.name, key, nil)
+			if v := j.answer(got, err, t.row[string(key)], tainted, string(key)); v.class != harmless {
+				return v
+			}
+		}
+		if !tainted || j.damages(t.meta) {
+			continue
+		}
+		for _, g := range t.groups {
+			got, err := read(s, t.name, nil, g.families)
+			if v := j.answer(got, err, g.want, j.damages(g.dir), g.name); v.class != harmless {
+				return v
+			}
+		}
+	}
+	return verdict{class: harmless}
+}
+
+// answer judges one answer. Only one that reads what is damaged may fail, and then
+// what came before the error is right.
+func (j *judgement) answer(got []string, err error, want []string, tainted bool, what string) verdict {
+	if err == nil {
+		if c := differ(got, want); c != harmless {
+			return verdictf(c, "%s: %d cells instead of %d", what, len(got), len(want))
+		}
+		return verdict{class: harmless}
+	}
+	switch {
+	case !tainted:
+		return verdictf(spread, "%s: %v", what, err)
+	case !j.names(err):
+		return verdictf(unnamed, "%s: %v (%v)", what, err, errors.Unwrap(err))
+	case len(got) > len(want) || !slices.Equal(got, want[:len(got)]):
+		i := 0
+		for i < len(got) && i < len(want) && got[i] == want[i] {
+			i++
+		}
+		return verdictf(wrong, "%s: %q instead of %q, then %v", what, got[i:min(i+3, len(got))], want[i:min(i+3, len(want))], err)
+	}
+	j.met = true
+	return verdict{class: harmless}
+}
+
+// writes writes to everything that is not damaged, and reads it back.
+func (j *judgement) writes(s *lsmstore.Store) verdict {
+	for i := range j.tables {
+		t := &j.tables[i]
+		if j.damages(t.meta) {
+			continue
+		}
+		for _, g := range t.groups {
+			if j.damages(g.dir) {
+				continue
+			}
+			m := widecol.Mutation{Row: []byte("zz"), Family: []byte(g.families[0]), Value: []byte("after"), Type: cell.String, Time: widecol.CommitTime}
+			if _, err := s.Write(context.Background(), t.name, []widecol.Mutation{m}); err != nil {
+				return verdictf(spread, "write to %s: %v", g.name, err)
+			}
+			if got, err := read(s, t.name, m.Row, g.families[:1]); err != nil || len(got) != 1 {
+				return verdictf(spread, "read of %s after a write: %d cells, %v", g.name, len(got), err)
+			}
+		}
+	}
+	return verdict{class: harmless}
+}
+
+// check asks the checker, which must find all that is damaged and nothing else.
+func (j *judgement) check(damaged bool) verdict {
+	var found []string
+	var strange error
+	_, err := engine.Check(j.fs, dir, func(c *engine.CorruptError) {
+		found = append(found, c.File)
+		if !j.names(c) {
+			strange = c
+		}
+	})
+	switch {
+	case err != nil:
+		return verdictf(overlooked, "check: %v", err)
+	case strange != nil && damaged:
+		return verdictf(unnamed, "check: %v", strange)
+	case !damaged && len(found) > 0:
+		return verdictf(overlooked, "check finds damage in %v", found)
+	case damaged && len(found) < min(len(j.d.files), 1):
+		return verdictf(overlooked, "check finds no damage")
+	}
+	return verdict{class: harmless}
+}
