@@ -102,13 +102,24 @@ func (db *DB) checkBatchLocked(b *Batch) error {
 	if err := db.writableLocked(); err != nil {
 		return err
 	}
-	if db.slow {
-		return ErrSlowDisk
+	if err := db.pausedLocked(); err != nil {
+		return err
 	}
 	for i := range b.parts {
 		if db.partitions[b.parts[i].id] == nil {
 			return ErrNoPartition
 		}
+	}
+	return nil
+}
+
+// pausedLocked returns why no batch may enter at present, or nil.
+func (db *DB) pausedLocked() error {
+	if err := db.space.fullLocked(); err != nil {
+		return err
+	}
+	if db.slow {
+		return ErrSlowDisk
 	}
 	return nil
 }
@@ -135,6 +146,7 @@ func (db *DB) joinLocked(b *Batch, s *segment) (g *group, leading bool) {
 	g = db.group
 	g.batches = append(g.batches, pending{seq: b.seq, payload: b.buf, segment: s})
 	g.inserting.Add(1)
+	db.countLocked(len(b.buf))
 	leading = !db.leading
 	db.leading = true
 	return g, leading

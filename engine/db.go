@@ -43,6 +43,7 @@ type DB struct {
 	frozen      map[*partition]bool // those with memtables that wait for their flush
 	frozenBytes int64               // what these held when they were frozen
 	log         log
+	space       space
 	background  background
 }
 

@@ -68,6 +68,10 @@ func (db *DB) overdue(g *group) {
 
 // caughtUpLocked takes note that the log has moved on.
 func (db *DB) caughtUpLocked() {
+	if db.space.short != nil {
+		db.space.short = nil
+		db.opt.Log.Info("the log can be written again")
+	}
 	if db.slow {
 		db.slow = false
 		db.opt.Log.Info("the disk answers again")

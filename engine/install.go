@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	iofs "io/fs"
-	"syscall"
 
 	"colonnade/vfs"
 )
@@ -76,13 +75,30 @@ func writeManifest(fs vfs.FS, dir string, m *manifest) error {
 		}
 		return fmt.Errorf("write manifest: %w", err)
 	}
-	if err := fs.Rename(name+tempSuffix, name); err != nil {
+	if err := nameManifest(fs, name); err != nil {
 		return fmt.Errorf("rename manifest: %w", err)
 	}
 	if err := fs.SyncDir(dir); err != nil {
 		return fmt.Errorf("sync directory of the manifest: %w", err)
 	}
 	return nil
+}
+
+// nameManifest gives a manifest its name. Whether a rename that lacked room did
+// happen can be seen, as what becomes durable is what can be seen.
+func nameManifest(fs vfs.FS, name string) error {
+	err := fs.Rename(name+tempSuffix, name)
+	short := shortage(err)
+	if short == nil {
+		return err
+	}
+	if _, err := fs.Stat(name); err == nil {
+		return nil
+	} else if !errors.Is(err, iofs.ErrNotExist) {
+		return err
+	}
+	fs.Remove(name + tempSuffix)
+	return fmt.Errorf("%w: %w", short, err)
 }
 
 func writeTemp(fs vfs.FS, name string, data []byte) error {
@@ -108,20 +124,4 @@ func createAnew(fs vfs.FS, name string) (vfs.File, error) {
 		return nil, err
 	}
 	return fs.Create(name)
-}
-
-// shortage tells a lack that passes, of space (ErrDiskFull) or of memory, handles
-// or a moment's peace (ErrOverloaded), from a failure (nil).
-func shortage(err error) error {
-	for _, errno := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT} {
-		if errors.Is(err, errno) {
-			return ErrDiskFull
-		}
-	}
-	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EINTR, syscall.EAGAIN} {
-		if errors.Is(err, errno) {
-			return ErrOverloaded
-		}
-	}
-	return nil
 }

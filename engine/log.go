@@ -3,10 +3,11 @@ package engine
 import (
 	"errors"
 	"fmt"
+	iofs "io/fs"
 	"sync"
-	"syscall"
 	"time"
 
+	"colonnade/vfs"
 	"colonnade/wal"
 )
 
@@ -148,7 +149,7 @@ func (db *DB) fillSegment(s *segment, old *segment, copied bool) error {
 	} else if err := db.writeFill(source, s.size); err != nil {
 		return err
 	}
-	f, err := fs.Reuse(source, path)
+	f, err := reuseAnew(fs, source, path)
 	if err == nil {
 		s.w = wal.NewWriter(f, wal.Header{Store: db.store, Number: s.number, Size: s.size, Copy: copied})
 		s.room = segmentRoom(s.size)
@@ -164,12 +165,22 @@ func (db *DB) fillSegment(s *segment, old *segment, copied bool) error {
 	return err
 }
 
+// reuseAnew gives a file a name that an attempt which failed may have left.
+func reuseAnew(fs vfs.FS, old, new string) (vfs.File, error) {
+	f, err := fs.Reuse(old, new)
+	if !errors.Is(err, iofs.ErrExist) {
+		return f, err
+	}
+	if err := fs.Remove(new); err != nil {
+		return nil, err
+	}
+	return fs.Reuse(old, new)
+}
+
 func (db *DB) writeFill(name string, size int64) error {
 	fs := db.opt.FS
-	if free, err := fs.FreeSpace(db.dir); err != nil {
+	if err := db.roomFor(size); err != nil {
 		return err
-	} else if reserve := db.log.reserve; reserve > 0 && free < uint64(reserve+size) {
-		return fmt.Errorf("%d bytes are free, %d are kept in reserve: %w", free, reserve, syscall.ENOSPC)
 	}
 	f, err := createAnew(fs, name)
 	if err != nil {
@@ -218,10 +229,16 @@ func (db *DB) switchTo(s *segment) error {
 		db.mu.Lock()
 		db.log.current.w = nil
 		number := db.log.current.number + 1
-		db.log.current = db.log.segments[number-db.log.segments[0].number]
+		db.useLocked(db.log.segments[number-db.log.segments[0].number])
 		db.mu.Unlock()
 	}
 	return nil
+}
+
+// useLocked makes s the segment under writing.
+func (db *DB) useLocked(s *segment) {
+	db.log.current = s
+	s.w.Again = db.writeAgain
 }
 
 // logStartLocked returns the segment at which the log can begin once m is the

@@ -45,6 +45,9 @@ func Open(dir string, opt Options) (*DB, error) {
 		return nil, fmt.Errorf("open store %s: %w", db.dir, err)
 	}
 	db.log.reserve = opt.ReserveBytes
+	db.mu.Lock()
+	db.lookLocked()
+	db.mu.Unlock()
 	db.startBackground()
 	return db, nil
 }
@@ -127,7 +130,7 @@ func (db *DB) startLog() {
 	s := l.spares[0]
 	l.spares = l.spares[1:]
 	l.segments = append(l.segments, s)
-	l.current = s
+	db.useLocked(s)
 }
 
 // vacant makes sure that a directory without a manifest holds no store that has

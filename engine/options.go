@@ -50,9 +50,9 @@ type Options struct {
 	// SyncTimeout bounds how long a Commit waits for its batch to be durable, before
 	// it returns a *UnknownError. Close waits three times as long. Default 10 s.
 	SyncTimeout time.Duration
-	// ReserveBytes of the disk are left free: a Commit that would need a new
-	// log segment beyond that fails with ErrDiskFull. Default 256 MiB; negative
-	// for none.
+	// ReserveBytes of the disk are kept for flushes, compactions and the next open:
+	// while less is free, Commit fails with ErrDiskFull. Default: twice
+	// MemtableBytes, at least 256 MiB; negative for none.
 	ReserveBytes int64
 }
 
@@ -78,7 +78,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.OpenFiles, 512)
 	setDefault(&o.StallTimeout, 10*time.Second)
 	setDefault(&o.SyncTimeout, 10*time.Second)
-	setDefault(&o.ReserveBytes, 256<<20)
+	setDefault(&o.ReserveBytes, max(2*o.MemtableBytes, 256<<20))
 	return o
 }
 

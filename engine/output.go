@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"syscall"
 
 	"colonnade/cell"
 	"colonnade/sstable"
@@ -191,7 +190,7 @@ func (db *DB) makeDir(p *partition) error {
 // a file which another goroutine is about to install. So the DB turns read-only.
 func (db *DB) syncDir(dir string) error {
 	err := db.opt.FS.SyncDir(dir)
-	if err == nil || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+	if err == nil || noHandle(err) {
 		return err // with no handle for the directory, no sync was tried
 	}
 	err = fmt.Errorf("sync directory %s: %w", dir, err)

@@ -52,12 +52,13 @@ func (db *DB) CacheStats() (blocks int, bytes int64) {
 }
 
 // Health returns why the DB takes no writes: a *ReadOnlyError, until it was opened
-// again; ErrSlowDisk, until the disk answers; nil if it takes them.
+// again; ErrSlowDisk, until the disk answers; ErrDiskFull, until there is room; nil if
+// it takes them.
 func (db *DB) Health() error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	if db.failed == nil && db.slow {
-		return ErrSlowDisk
+	if db.failed != nil {
+		return db.failed
 	}
-	return db.failed
+	return db.pausedLocked()
 }

@@ -30,6 +30,10 @@ var errFinished = errors.New("log segment is finished")
 // last successful Sync is then unknown, and every later call returns the same
 // error without touching the file. Finish still closes it.
 type Writer struct {
+	// Again, if not nil, is asked when a write has failed, and may take its time. If
+	// it says so, what the write did not take is written again.
+	Again func(cause error) bool
+
 	f      File
 	header Header
 	pad    *pad
@@ -210,19 +214,31 @@ func (w *Writer) flush() {
 	w.buf = w.buf[:0]
 }
 
-// write writes b behind what was written before. A short write is an error, and
-// not repeated: nobody knows what the file system refused, and why.
+// write writes b behind what was written before. A write that fails is repeated
+// if Again says so: unlike a sync it tells what it has not done.
 func (w *Writer) write(b []byte) {
 	if w.err != nil || len(b) == 0 {
 		return
 	}
-	n, err := w.f.Write(b)
-	if err == nil && n < len(b) {
-		err = io.ErrShortWrite
+	n, err := w.writeOnce(b)
+	for err != nil && w.Again != nil && w.Again(err) {
+		b = b[n:]
+		n, err = w.writeOnce(b)
 	}
 	if err != nil {
 		w.fail(fmt.Errorf("write log segment %d: %w", w.header.Number, err))
 	}
+}
+
+func (w *Writer) writeOnce(b []byte) (n int, err error) {
+	n, err = w.f.Write(b)
+	if n < 0 || n > len(b) {
+		return 0, fmt.Errorf("write of %d bytes wrote %d", len(b), n)
+	}
+	if err == nil && n < len(b) {
+		err = io.ErrShortWrite
+	}
+	return n, err
 }
 
 // fail makes err the answer to every later call, unless there is one already.

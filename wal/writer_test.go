@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -209,6 +210,52 @@ func TestShortWriteFails(t *testing.T) {
 	}
 	if len(f.synced) != 0 {
 		t.Error("got a sync after a short write")
+	}
+}
+
+// TestWriteAgain: what a write did not take is written again, when Again says so,
+// and the segment is as if nothing had been amiss. A sync is never repeated.
+func TestWriteAgain(t *testing.T) {
+	want := func(f *memFile, w *Writer) []byte {
+		for seq := range uint64(3) {
+			w.Append(seq+1, bytes.Repeat([]byte("batch"), 1000))
+			w.Sync()
+		}
+		w.Finish()
+		return f.data
+	}
+	w, f := testWriter(1 << 16)
+	sound := want(f, w)
+	w, f = testWriter(1 << 16)
+	asked := 0
+	w.Again = func(cause error) bool {
+		asked++
+		f.short = asked < 3 // twice some of it, then nothing of it
+		f.onOp = func(op string) error {
+			if op == "write" && asked == 3 {
+				asked++
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+		return true
+	}
+	f.short = true
+	if got := want(f, w); !bytes.Equal(got, sound) || asked < 4 {
+		t.Errorf("asked %d times; the segment differs: %v", asked, !bytes.Equal(got, sound))
+	}
+
+	w, f = testWriter(1 << 16)
+	w.Again = func(error) bool { return true }
+	f.onOp = func(op string) error {
+		if op == "sync" {
+			return syscall.ENOSPC
+		}
+		return nil
+	}
+	w.Append(1, nil)
+	if err := w.Sync(); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("got %v from a sync that fails, want its error", err)
 	}
 }
 

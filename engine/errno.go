@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"errors"
+	"syscall"
+)
+
+// What a failed operation of the file system means depends on its error and on what
+// it was to do. The errors:
+//
+//	no room     ENOSPC EDQUOT EFBIG                  passes when there is room: ErrDiskFull
+//	no means    EMFILE ENFILE ENOMEM EINTR EAGAIN    passes by itself: ErrOverloaded
+//	a failure   EIO EROFS EACCES and all others      nobody knows: taken at its worst
+//
+// And what becomes of the operation:
+//
+//	                              no room, no means          a failure
+//	write of the log              tried again, the rest of   read-only
+//	                              it, until it succeeds
+//	sync of the log               read-only                  read-only
+//	making a log segment          the Commit fails           read-only
+//	manifest under its temporary  the edit fails             read-only
+//	name, or getting its name
+//	sync of a directory           read-only, but for EMFILE  read-only
+//	                              and ENFILE: nothing was
+//	                              tried
+//	other writes of flush and     tried again                tried again
+//	compaction
+//	reads                         the request fails          the request fails
+//
+// A sync is never tried again: the operating system may call clean what it could
+// not write. A write may: what it did not take it has said.
+
+var (
+	noRoom  = []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}
+	noMeans = []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EINTR, syscall.EAGAIN}
+)
+
+// shortage tells a lack that passes, of room (ErrDiskFull) or of means
+// (ErrOverloaded), from a failure (nil).
+func shortage(err error) error {
+	switch {
+	case errors.Is(err, ErrDiskFull), isAny(err, noRoom):
+		return ErrDiskFull
+	case isAny(err, noMeans):
+		return ErrOverloaded
+	}
+	return nil
+}
+
+// noHandle reports whether there was no handle to begin the operation with.
+func noHandle(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}
+
+func isAny(err error, list []syscall.Errno) bool {
+	for _, errno := range list {
+		if errors.Is(err, errno) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,202 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"colonnade/clock"
+	"colonnade/vfs"
+)
+
+// TestReserve: Commits are refused while there is still room, also when the log needs
+// none. Flushes and compactions go on, reads as well, and when there is room again,
+// Commits do so by themselves.
+func TestReserve(t *testing.T) {
+	const reserve = 8 << 20
+	fs := vfs.NewMem()
+	opt := testOptions(fs)
+	manual := clock.NewManual(1)
+	opt.Clock, opt.ReserveBytes = manual, reserve
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	put := func() error {
+		manual.Advance(time.Second)
+		err := tryPut(db, id)
+		eventually(db, func() bool { return !db.space.looking })
+		return err
+	}
+	for range 10 {
+		if err := put(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	segment := db.log.current.number
+	free, _ := fs.FreeSpace("store")
+	fs.SetCapacity(1<<40 - int64(free) + reserve - 1)
+	put() // finds out
+	if err := put(); !errors.Is(err, ErrDiskFull) {
+		t.Fatalf("with less than the reserve: got %v, want ErrDiskFull", err)
+	}
+	if db.log.current.number != segment {
+		t.Error("the log has moved on: it is the lack of a segment that was met")
+	}
+	if err := db.Health(); !errors.Is(err, ErrDiskFull) {
+		t.Errorf("Health is %v, want ErrDiskFull", err)
+	}
+	if err := db.Flush(context.Background()); err != nil {
+		t.Errorf("Flush: %v", err)
+	}
+	if err := db.Compact(context.Background(), id); err != nil {
+		t.Errorf("Compact: %v", err)
+	}
+	if got := contents(t, db, id); len(got) == 0 {
+		t.Error("nothing can be read")
+	}
+	fs.SetCapacity(1 << 40)
+	for db.Health() != nil { // nobody writes meanwhile
+		manual.Advance(time.Second)
+	}
+	if err := put(); err != nil {
+		t.Errorf("with room again: %v", err)
+	}
+}
+
+// TestReserveIsLeft: the disk is not used up to where a flush would fail.
+func TestReserveIsLeft(t *testing.T) {
+	const reserve = 4 << 20
+	fs := vfs.NewMem()
+	fs.SetCapacity(16 << 20)
+	opt := testOptions(fs)
+	opt.ReserveBytes = reserve
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	noise := make([]byte, 16<<10)
+	random := rand.NewChaCha8([32]byte{})
+	for i := 0; err == nil; i++ {
+		var b Batch
+		random.Read(noise)
+		r, c := set(fmt.Sprint("row", i), "q", string(noise))
+		b.Add(id, r, c)
+		_, err = db.Commit(context.Background(), &b)
+		if free, _ := fs.FreeSpace("store"); free < reserve/2 {
+			t.Fatalf("after batch %d only %d bytes are free", i, free)
+		}
+	}
+	if !errors.Is(err, ErrDiskFull) {
+		t.Errorf("got %v, want ErrDiskFull", err)
+	}
+}
+
+// TestShortageAtEveryOperation: whatever operation but a sync it is that lacks
+// something, and all after it until it is over: reads go on, writes are refused or
+// their outcome is not known, and nothing has to be restarted.
+func TestShortageAtEveryOperation(t *testing.T) {
+	step := int64(11)
+	if testing.Short() {
+		step = 41
+	}
+	for _, errno := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EMFILE, syscall.EINTR} {
+		for _, effect := range []vfs.Effect{vfs.None, vfs.Half, vfs.Full} {
+			at := int64(effect)
+			for ; lacks(t, errno, effect, at); at += step {
+			}
+			if at < 40 {
+				t.Fatalf("the workload has only %d operations", at)
+			}
+		}
+	}
+}
+
+// lacks runs a workload in which operation number at and all after it lack
+// something. It returns false when the workload ends before that.
+func lacks(t *testing.T, errno syscall.Errno, effect vfs.Effect, at int64) bool {
+	mem := vfs.NewMem()
+	failure := &vfs.Failure{At: at, Sticky: true, Fault: vfs.Fault{Err: errno, Effect: effect}, Match: func(op vfs.Op) bool {
+		switch op.Kind {
+		case vfs.OpCreate, vfs.OpReuse, vfs.OpRename, vfs.OpRemove, vfs.OpMkdir, vfs.OpWrite:
+			return op.Name != "store"
+		}
+		return false
+	}}
+	var armed atomic.Bool
+	opt := crashOptions(vfs.Inject(mem, func(op vfs.Op) vfs.Fault {
+		if !armed.Load() {
+			return vfs.Fault{}
+		}
+		return failure.Rule(op)
+	}))
+	opt.Clock, opt.SyncTimeout, opt.StallTimeout = hurried{clock.System}, time.Second, time.Second
+	fail := func(format string, args ...any) {
+		t.Helper()
+		t.Errorf("%v, effect %d, from operation %d on: %s", errno, effect, at, fmt.Sprintf(format, args...))
+	}
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &workload{ids: mustCreate(t, db, "a", "b", "c")}
+	armed.Store(true)
+	const batches = 80
+	next, refused := int64(0), 0
+	for next < batches && refused < 3 {
+		err := w.run(db, next, batches)
+		next = w.attempted.Load()
+		var unknown *UnknownError
+		switch {
+		case err == nil:
+		case errors.As(err, &unknown):
+			refused++
+		case errors.Is(err, ErrDiskFull), errors.Is(err, ErrOverloaded), errors.Is(err, ErrSlowDisk):
+			refused++
+			next-- // nothing was written
+		default:
+			fail("Commit: %v", err)
+			refused = 3
+		}
+		if len(contents(t, db, w.ids[0])) == 0 && w.acked.Load() > 0 {
+			fail("nothing can be read")
+		}
+	}
+	hits := failure.Hits()
+	failure.Heal()
+	for over := time.Now(); ; runtime.Gosched() {
+		err := w.run(db, next, batches+5)
+		if next = w.attempted.Load(); err == nil {
+			break
+		}
+		if next--; time.Since(over) > time.Minute || errors.As(err, new(*ReadOnlyError)) {
+			fail("does not go on once it is over: %v", err)
+			break
+		}
+	}
+	if err := db.Flush(context.Background()); err != nil {
+		fail("Flush: %v", err)
+	}
+	crashed := mem.Crash(vfs.DropAll, uint64(at))
+	db.Close()
+	db, err = Open("store", crashOptions(crashed))
+	if err != nil {
+		fail("open: %v", err)
+		return hits > 0
+	}
+	defer mustClose(t, db)
+	if _, err := w.holds(t, db, next, next); err != nil {
+		fail("after a crash: %v", err)
+	}
+	return hits > 0
+}
