@@ -137,19 +137,20 @@ func capture(fs *vfs.Mem, w *workload, seed uint64, most int) func() []image {
 	}
 }
 
-// TestCrashAtEveryOperation takes images of what a crash can leave before and
+// TestCrashAtEveryOperation takes some images of what a crash can leave before and
 // after every operation of a workload, opens each, checks that it holds all
 // that was acknowledged and nothing by halves, goes on writing, crashes again,
-// and checks again.
+// and checks again. It is quick, for whoever changes the engine; the part "crash"
+// of the reliability harness does the same at length.
 func TestCrashAtEveryOperation(t *testing.T) {
-	const seed, batches = 1, 160
+	const seed, batches = 1, 60
 	fs := vfs.NewMem()
 	db, err := Open("store", crashOptions(fs))
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &workload{ids: mustCreate(t, db, "a", "b", "c")}
-	stop := capture(fs, w, seed, 2500)
+	stop := capture(fs, w, seed, 300)
 	if err := w.run(db, 0, batches); err != nil {
 		t.Fatal(err)
 	}
@@ -160,11 +161,8 @@ func TestCrashAtEveryOperation(t *testing.T) {
 	}
 	mustClose(t, db)
 	images := stop()
-	if len(images) < 500 {
+	if len(images) < 200 {
 		t.Fatalf("only %d images", len(images))
-	}
-	if testing.Short() {
-		images = images[:500]
 	}
 	for i, im := range images {
 		if err := w.survive(t, im, uint64(i)); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"colonnade/reliability/branches"
+	"colonnade/reliability/crash"
 	"colonnade/reliability/flip"
 	"colonnade/reliability/kill9"
 	"colonnade/reliability/meta"
@@ -14,4 +15,5 @@ var parts = []report.Part{
 	flip.Part,
 	kill9.Part,
 	meta.Part,
+	crash.Part,
 }

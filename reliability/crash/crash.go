@@ -1,0 +1,86 @@
+// Package crash is the part of the harness that takes the power away. It runs
+// workloads on a file system in memory and stops before and after every operation
+// that changes something. There it takes every image that a loss of power at that
+// moment could leave, opens each, and judges what is found by what the store had
+// acknowledged or shown. Then it writes on, crashes again in the middle and judges
+// again; of some images it also crashes the recovery, at every operation.
+package crash
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"colonnade/clock"
+	"colonnade/reliability/report"
+	"colonnade/reliability/script"
+)
+
+// Part is this part of the harness.
+var Part = report.Part{
+	Name:    "crash",
+	About:   "loss of power at every operation, and again during and after recovery",
+	Minimum: map[string]int64{"crash_points": 4000, "images": 60_000, "nested_images": 5_000, "second_crashes": 60_000},
+	Limit:   15 * time.Minute,
+	Run:     run,
+}
+
+// workload is a script and how it is run.
+type workload struct {
+	name  string
+	level script.Level
+	mix   script.Mix
+	size  script.Size
+	steps int // of each writer in one life of the store
+	lives int // how often the store is opened, each time but the last closed
+}
+
+// small is a log of few small segments, of which each takes a handful of writes.
+var small = script.Size{Memtable: 48 << 10, Log: 32 << 10, Segment: 4 << 10, Clock: clock.System, Stall: time.Hour}
+
+// workloads have one thing in view each. Those in which most mistakes show soon come
+// first.
+var workloads = []workload{
+	{name: "groups of several writers", level: script.Engine, steps: 24, lives: 1, size: small,
+		mix: script.Mix{Writers: 4, Rows: 6, Batch: 2, Values: []int{8, 40, 200}, Deletes: 10}},
+	{name: "tables", level: script.Tables, steps: 40, lives: 1, size: small,
+		mix: script.Mix{Writers: 2, Rows: 6, Batch: 2, Values: []int{8, 40, 300}, Deletes: 25, Flushes: 5, Remakes: 25}},
+	{name: "spaces made and dropped", level: script.Engine, steps: 50, lives: 1, size: small,
+		mix: script.Mix{Writers: 2, Rows: 4, Batch: 2, Values: []int{8, 100}, Flushes: 10, Remakes: 35}},
+	{name: "large records", level: script.Engine, steps: 8, lives: 1, size: small,
+		mix: script.Mix{Writers: 2, Rows: 3, Batch: 1, Values: []int{1, 40, 1<<16 - 1, 8, 100, 1 << 16, 1, 9000, 1<<16 + 1}}},
+	{name: "flush and reuse of segments", level: script.Engine, steps: 20, lives: 1, size: small,
+		mix: script.Mix{Writers: 2, Rows: 8, Batch: 3, Values: []int{40, 300, 600}, Deletes: 5, Flushes: 10}},
+	{name: "compaction", level: script.Engine, steps: 35, lives: 1, size: small,
+		mix: script.Mix{Writers: 1, Rows: 12, Batch: 4, Values: []int{20, 300}, Deletes: 20, Flushes: 40, Compacts: 6}},
+	{name: "close and open", level: script.Engine, steps: 6, lives: 5, size: small,
+		mix: script.Mix{Writers: 2, Rows: 5, Batch: 2, Values: []int{8, 300}, Deletes: 10, Flushes: 10}},
+	{name: "close and open tables", level: script.Tables, steps: 5, lives: 4, size: small,
+		mix: script.Mix{Writers: 2, Rows: 5, Batch: 2, Values: []int{8, 300}, Deletes: 15, Flushes: 10, Remakes: 20}},
+}
+
+// turns is how often each workload is run in a round, every time with other
+// steps.
+const turns = 2
+
+func run(ctx context.Context, env report.Env, s *report.Section) error {
+	// Every image has a stack of its own, and a profile of memory keeps them all.
+	runtime.MemProfileRate = 0
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range 2 {
+		workers.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= turns*len(workloads) || ctx.Err() != nil || env.First && s.Failed() {
+					return
+				}
+				explore(ctx, &workloads[i%len(workloads)], env, uint64(i), s)
+			}
+		})
+	}
+	workers.Wait()
+	return ctx.Err()
+}

@@ -1,0 +1,186 @@
+package crash
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"colonnade/engine"
+	"colonnade/reliability/ledger"
+	"colonnade/reliability/script"
+	"colonnade/vfs"
+)
+
+const (
+	// nestedEvery is of how many first images one has its recovery crashed at
+	// every operation.
+	nestedEvery = 1200
+	// chainEvery is of how many first images one crashes until depth longest.
+	chainEvery = 16
+	longest    = 5
+	// checkEvery is of how many images one is looked at by engine.Check.
+	checkEvery = 16
+)
+
+// take makes an image and judges it, unless one like it was judged before.
+func (x *explorer) take(fs *vfs.Mem, k kind, im image) {
+	if x.over() {
+		return
+	}
+	im.fs = k.crash(fs)
+	im.killed = k.killed
+	im.from = fmt.Sprintf("%v %s", k, im.from)
+	history := im.mark
+	im.mark = im.fs.Fingerprint()
+	if !x.first(sight{content: im.mark, strength: im.debts.Strength, killed: im.killed, history: history}) {
+		return
+	}
+	x.judge(im)
+}
+
+func (x *explorer) first(s sight) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.seen[s] {
+		return false
+	}
+	x.seen[s] = true
+	return true
+}
+
+func (x *explorer) judge(im image) {
+	switch {
+	case im.nested:
+		x.nested.Add(1)
+	case im.depth == 1:
+		x.images.Add(1)
+	default:
+		x.second.Add(1)
+	}
+	for d := x.depth.Load(); int64(im.depth) > d; d = x.depth.Load() {
+		x.depth.CompareAndSwap(d, int64(im.depth))
+	}
+	if err := x.survive(im); err != nil {
+		x.fail(im.from, err)
+	}
+}
+
+// survive opens an image, judges what is there, and goes on from it.
+func (x *explorer) survive(im image) error {
+	rnd := rand.New(rand.NewPCG(x.seed, im.mark))
+	if rnd.IntN(checkEvery) == 0 {
+		if err := check(im.fs.Clone()); err != nil {
+			return fmt.Errorf("check: %w", err)
+		}
+	}
+	if im.depth == 1 {
+		if rnd.IntN(nestedEvery) == 0 {
+			im.fs.SetHook(x.interrupt(im))
+		}
+		if rnd.IntN(chainEvery) == 0 {
+			im.more = longest - 1
+		}
+	}
+	store, err := x.level(im.fs, x.size)
+	im.fs.SetHook(nil)
+	if err != nil {
+		return err
+	}
+	err = x.goOn(im, store, rnd)
+	if closeErr := store.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// goOn judges what an open store holds, writes, and crashes again.
+func (x *explorer) goOn(im image, store script.Store, rnd *rand.Rand) error {
+	found, err := x.split(store)
+	if err != nil {
+		return err
+	}
+	l, err := im.debts.Settle(found)
+	if err != nil {
+		return err
+	}
+	if im.killed {
+		// What was read must be durable, though it may have been in memory alone.
+		x.take(im.fs, kind{model: vfs.DropAll}, im.followed("reading", l, 0))
+	}
+	if im.more == 0 {
+		return nil
+	}
+	return x.writeOn(im, store, l, rnd)
+}
+
+// followed describes a crash after im, of which more follow.
+func (im image) followed(by string, l *ledger.Ledger, more int) image {
+	return image{debts: l.Debts(), from: fmt.Sprintf("%s after [%s]", by, im.from),
+		more: more, nested: im.nested, depth: im.depth + 1, mark: im.mark}
+}
+
+// writeOn does some steps, and crashes at an operation on the way, or at the end.
+func (x *explorer) writeOn(im image, store script.Store, l *ledger.Ledger, rnd *rand.Rand) error {
+	at, crashed := im.fs.Ops()+rnd.Int64N(12), false
+	crash := func() {
+		crashed = true
+		x.take(im.fs, someKind(im.fs, rnd), im.followed("writing", l, im.more-1))
+	}
+	im.fs.SetHook(func(op vfs.Op, _ bool) {
+		if !crashed && op.N >= at {
+			crash()
+		}
+	})
+	defer im.fs.SetHook(nil)
+	for i := range 2 + rnd.IntN(3) {
+		writer := 0 // comes first, as it makes the shared space
+		if i > 0 {
+			writer = rnd.IntN(x.mix.Writers)
+		}
+		if err := x.mix.Next(im.mark, l, store, writer); err != nil {
+			return err
+		}
+	}
+	im.fs.SetHook(nil)
+	if !crashed {
+		crash()
+	}
+	return nil
+}
+
+// check looks at an image with the eyes of engine.Check: a crash is no damage.
+func check(fs *vfs.Mem) error {
+	if m, err := fs.List("store"); err != nil || !slices.ContainsFunc(m, isManifest) {
+		return nil // no store was made yet
+	}
+	var damage error
+	_, err := engine.Check(fs, "store", func(e *engine.CorruptError) { damage = e })
+	if err == nil {
+		err = damage
+	}
+	return err
+}
+
+func isManifest(name string) bool {
+	return strings.HasPrefix(name, "manifest-") && !strings.HasSuffix(name, ".tmp")
+}
+
+// interrupt returns a hook that crashes a recovery at every operation. What is
+// there then must be what one recovery alone would have found.
+func (x *explorer) interrupt(im image) func(vfs.Op, bool) {
+	rnd := rand.New(rand.NewPCG(x.seed, im.mark+1))
+	return func(op vfs.Op, done bool) {
+		from := fmt.Sprintf("%s %v in the recovery after [%s]", when(done), op, im.from)
+		for _, k := range []kind{{killed: true}, {model: vfs.DropAll}, {model: vfs.KeepAll}, someKind(im.fs, rnd)} {
+			x.take(im.fs, k, image{debts: im.debts, from: from, more: rnd.IntN(2), nested: true, depth: im.depth + 1, mark: im.mark})
+		}
+	}
+}
+
+func when(done bool) string {
+	if done {
+		return "after"
+	}
+	return "before"
+}

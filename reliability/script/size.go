@@ -1,0 +1,26 @@
+package script
+
+import (
+	"time"
+
+	"colonnade/clock"
+	"colonnade/engine"
+	"colonnade/vfs"
+)
+
+// Size is how large the files of a store get: so small that a short workload
+// rotates, flushes and compacts.
+type Size struct {
+	Memtable, Log, Segment int64
+	Clock                  clock.Clock
+	Stall                  time.Duration // of a write that finds no room
+}
+
+func (s Size) options(fs vfs.FS) engine.Options {
+	return engine.Options{
+		FS: fs, Clock: s.Clock,
+		MemtableBytes: s.Memtable, LogBytes: s.Log, SegmentBytes: s.Segment,
+		CacheBytes: 16 << 10, FileBytes: 4 << 10, BlockBytes: 512,
+		StallTimeout: s.Stall, ReserveBytes: -1,
+	}
+}
