@@ -12,8 +12,8 @@ import (
 // parts are run in this order. Each is declared where its package is.
 var parts = []report.Part{
 	branches.Part,
+	crash.Part,
 	flip.Part,
 	kill9.Part,
 	meta.Part,
-	crash.Part,
 }

@@ -12,7 +12,7 @@ import (
 )
 
 var brief = workload{
-	name: "brief", level: script.Engine, steps: 5, lives: 2, size: small,
+	name: "brief", level: script.Engine, steps: 3, lives: 2, size: small,
 	mix: script.Mix{Writers: 2, Rows: 3, Batch: 2, Values: []int{8, 100}, Deletes: 10, Flushes: 20, Remakes: 10},
 }
 
