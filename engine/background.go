@@ -46,6 +46,10 @@ func (db *DB) startBackground() {
 	for range db.opt.Workers {
 		go db.compactLoop()
 	}
+	if db.opt.ScrubBytesPerSecond > 0 {
+		bg.running.Add(1)
+		go db.scrubLoop()
+	}
 }
 
 func (bg *background) init(mu *sync.Mutex) {

@@ -45,6 +45,7 @@ type DB struct {
 	log         log
 	space       space
 	background  background
+	scrub       scrubber
 }
 
 // partition is one sorted map. Its fields are guarded by DB.mu, save state.

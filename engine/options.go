@@ -44,6 +44,9 @@ type Options struct {
 	BlockBytes int
 	// Workers is how many compactions run at once. Default 1.
 	Workers int
+	// ScrubBytesPerSecond bounds what the scrubber reads, to find damage before it is
+	// needed. Default 1 MiB, which is 600 GB in a week; negative for none.
+	ScrubBytesPerSecond int64
 	// StallTimeout bounds how long a Commit waits for flush and compaction
 	// before it fails with ErrOverloaded. Default 10 s.
 	StallTimeout time.Duration
@@ -76,6 +79,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.FileBytes, 32<<20)
 	setDefault(&o.Workers, 1)
 	setDefault(&o.OpenFiles, 512)
+	setDefault(&o.ScrubBytesPerSecond, 1<<20)
 	setDefault(&o.StallTimeout, 10*time.Second)
 	setDefault(&o.SyncTimeout, 10*time.Second)
 	setDefault(&o.ReserveBytes, max(2*o.MemtableBytes, 256<<20))

@@ -193,19 +193,20 @@ func (p *picker) cost(level int, c *choice) float64 {
 	return lower / upper
 }
 
-// purge chooses a file that is mostly tombstones and brings it closer to the
-// entries that they cover, or drops them where there are none left. Otherwise
-// what was deleted would keep its space until new data pushes the tombstones down.
+// purge chooses a file that is mostly tombstones, or known to be mostly garbage, and
+// brings it closer to the entries that the tombstones cover, or writes it again
+// without where there are none left. Otherwise what was deleted, or has expired,
+// would keep its space until new data pushes the file down.
 func (p *picker) purge() choice {
 	var best choice
 	most := uint64(0)
 	for level, files := range p.v.levels {
 		for _, f := range files {
-			if !f.mostlyDeletes() || f.deletes <= most {
+			if !f.worthless() || f.garbage() <= most {
 				continue
 			}
 			if c := p.purgeFile(level, f); c.kind != nothing {
-				best, most = c, f.deletes
+				best, most = c, f.garbage()
 			}
 		}
 	}
@@ -249,6 +250,17 @@ func pays(upper, lower []*file) bool {
 // tombstones.
 func (f *file) mostlyDeletes() bool { return 2*f.deletes >= f.cells }
 
+// worthless reports whether at least half of the file's entries are not worth their
+// space, and garbage how many, about.
+func (f *file) worthless() bool { return f.stale.Load() || f.mostlyDeletes() }
+
+func (f *file) garbage() uint64 {
+	if f.stale.Load() {
+		return f.cells
+	}
+	return f.deletes
+}
+
 // anyBelow reports whether a level below has a file that f overlaps.
 func (p *picker) anyBelow(level int, f *file) bool {
 	for level++; level < numLevels; level++ {
@@ -289,7 +301,7 @@ func (p *picker) down(level int, upper []*file) choice {
 // as it is. Not so when writing it again would drop its tombstones, or when it
 // would lie above so much that its next step would be a very large one.
 func (p *picker) canMove(f *file, to int) bool {
-	if f.mostlyDeletes() && f.maxSeq <= p.o.oldest && !p.anyBelow(to, f) {
+	if f.worthless() && f.maxSeq <= p.o.oldest && !p.anyBelow(to, f) {
 		return false
 	}
 	return to+1 >= numLevels || totalSize(p.v.overlapping(to+1, f.smallest, f.largest)) <= maxBelow*p.o.fileSize

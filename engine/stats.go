@@ -23,10 +23,7 @@ func (db *DB) Stats(id PartitionID) (PartitionStats, error) {
 	if p == nil {
 		return PartitionStats{}, ErrNoPartition
 	}
-	s := PartitionStats{Damage: p.damage}
-	if seen := p.seen.Load(); s.Damage == nil && seen != nil {
-		s.Damage = seen
-	}
+	s := PartitionStats{Damage: p.knownDamage()}
 	for level, files := range p.version.levels {
 		if len(files) == 0 {
 			continue

@@ -3,13 +3,14 @@ package engine
 import (
 	"bytes"
 	"iter"
+	"sync/atomic"
 )
 
 // numLevels is the number of levels of a partition. Level 0 takes flushed
 // memtables, whose rows overlap; in every other level files are disjoint.
 const numLevels = 7
 
-// file describes one sorted file of a partition. It is immutable.
+// file describes one sorted file of a partition. It is immutable, save stale.
 type file struct {
 	number   uint64 // never reused
 	size     int64
@@ -22,7 +23,8 @@ type file struct {
 	deletes  uint64 // tombstones
 	rawBytes uint64
 
-	table *table // set once, before the file is in a published version
+	table *table      // set once, before the file is in a published version
+	stale atomic.Bool // half of it or more is known to be garbage
 }
 
 // overlaps reports whether the file can hold rows from first to last, both

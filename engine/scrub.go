@@ -1,0 +1,387 @@
+package engine
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"time"
+
+	"colonnade/sstable"
+	"colonnade/wal"
+)
+
+// The scrubber reads everything on disk again, slowly, and says what has gone bad
+// since it was written: before somebody needs it, and while a backup is still young.
+//
+// A pass goes over the manifest, the finished segments of the log, and every sorted
+// file in the order of numbers. It reads past the cache and holds one file at a
+// time. Of a damaged sorted file nothing is changed. Manifest and log are in memory
+// as well, as long as the process lives: so a damaged manifest is written anew, and
+// what a damaged segment holds is flushed to files.
+//
+// On its way it finds files that are largely garbage; see expired.
+
+const (
+	// firstScrub is when the first pass begins after the store was opened, and
+	// scrubEvery when the next one begins after a pass did, if that is over.
+	firstScrub = time.Minute
+	scrubEvery = 24 * time.Hour
+	// scrubSteps is how many pauses the scrubber makes in a second's reading.
+	scrubSteps = 4
+)
+
+// ScrubStats says what the scrubber has done since the store was opened.
+type ScrubStats struct {
+	Passes int   // over everything
+	Files  int   // sorted files and segments read
+	Bytes  int64 // read of all
+	Ended  int64 // the time of the end of the last pass, 0 for none yet
+	// Unreadable are what the last pass could not read, for errors of the device.
+	Unreadable []error
+}
+
+// scrubber is guarded by DB.mu, save owed.
+type scrubber struct {
+	stats      ScrubStats
+	unreadable []error         // of the pass under way
+	damage     []*CorruptError // of manifest and log
+	owed       int64           // bytes read since the last pause; of the scrubber's goroutine
+}
+
+// Scrub returns what the scrubber has done.
+func (db *DB) Scrub() ScrubStats {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.scrub.stats
+}
+
+func (db *DB) scrubLoop() {
+	defer db.background.running.Done()
+	for wait := firstScrub; db.sleep(wait); {
+		began := db.opt.Clock.Now()
+		db.scrubPass()
+		took := time.Duration(db.opt.Clock.Now()-began) * time.Microsecond
+		wait = max(scrubEvery-took, firstScrub)
+	}
+}
+
+// sleep waits for d, and reports whether the DB goes on.
+func (db *DB) sleep(d time.Duration) bool {
+	over := make(chan struct{})
+	cancel := db.opt.Clock.AfterFunc(d, func() { close(over) })
+	defer cancel()
+	select {
+	case <-over:
+	case <-db.background.stop:
+	}
+	return !db.stopped()
+}
+
+func (db *DB) stopped() bool {
+	select {
+	case <-db.background.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// scrubPass reads everything once, unless the DB is closed before.
+func (db *DB) scrubPass() {
+	db.scrubManifest()
+	db.scrubLog()
+	for f := db.nextScrub(0); f != nil; f = db.nextScrub(f.number) {
+		err := db.scrubFile(f)
+		f.table.unref(&db.trash)
+		if errors.Is(err, ErrClosed) {
+			return
+		}
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	s := &db.scrub
+	s.stats.Passes++
+	s.stats.Ended = db.opt.Clock.Now()
+	s.stats.Unreadable, s.unreadable = s.unreadable, nil
+}
+
+// nextScrub returns the file with the lowest number above after, with a reference on
+// it, nil if there is none.
+func (db *DB) nextScrub(after uint64) *file {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	var next *file
+	for _, p := range db.partitions {
+		for f := range p.version.files() {
+			if f.number > after && (next == nil || f.number < next.number) {
+				next = f
+			}
+		}
+	}
+	if next != nil {
+		next.table.refs.Add(1)
+	}
+	return next
+}
+
+// scrubFile reads a sorted file. It returns ErrClosed when the DB is closed.
+func (db *DB) scrubFile(f *file) error {
+	info, err := db.verifySlowly(f)
+	if err == nil {
+		db.scrubbed(f.size)
+		db.sortOut(f, info)
+		return nil
+	}
+	if f.table.obsolete.Load() {
+		return err // nobody will read it
+	}
+	db.foundBad(f.table.path, f.table.p.inTable(err))
+	return err
+}
+
+// verifySlowly reads a file by a handle of its own: one that has been open for long
+// would not tell whether the name still leads there.
+func (db *DB) verifySlowly(f *file) (info sstable.Info, err error) {
+	in, err := f.table.openFile()
+	if err != nil {
+		return info, err
+	}
+	defer in.Close()
+	r, err := f.table.newReader(paced{in, db}, nil)
+	if err != nil {
+		return info, err
+	}
+	return r.Info(), r.Verify(0)
+}
+
+// scrubbed counts what was read in full.
+func (db *DB) scrubbed(size int64) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.scrub.stats.Files++
+	db.scrub.stats.Bytes += size
+}
+
+// foundBad takes note of what is wrong with a file.
+func (db *DB) foundBad(name string, err error) {
+	var damage *CorruptError
+	switch {
+	case errors.Is(err, ErrClosed):
+		return
+	case errors.As(err, &damage):
+		db.opt.Log.Error("scrubber found damage", "file", name, "partition", damage.Partition, "cause", err)
+	default:
+		db.opt.Log.Error("scrubber cannot read a file", "file", name, "cause", err)
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if damage == nil {
+		db.scrub.unreadable = append(db.scrub.unreadable, err)
+	} else if damage.Partition == "" {
+		db.scrub.damage = append(db.scrub.damage, damage)
+	}
+}
+
+// scrubManifest reads the manifest, and writes it anew if it is not what it has to
+// be.
+func (db *DB) scrubManifest() {
+	name, err := db.readManifestAgain()
+	if err == nil {
+		return
+	}
+	db.foundBad(name, err)
+	if errors.As(err, new(*CorruptError)) {
+		err = db.install(nil, func(*manifest) error { return nil }, func() {})
+		db.opt.Log.Info("damaged manifest was replaced", "file", name, "error", err)
+	}
+}
+
+func (db *DB) readManifestAgain() (name string, err error) {
+	db.installMu.Lock()
+	defer db.installMu.Unlock()
+	db.mu.Lock()
+	m := db.manifest
+	db.mu.Unlock()
+	name = db.path(manifestName(m.edit))
+	want := m.encode()
+	db.pace(len(want))
+	data, err := readFile(db.opt.FS, name)
+	if errors.Is(err, io.ErrUnexpectedEOF) || err == nil && !bytes.Equal(data, want) {
+		err = &CorruptError{File: name, Offset: firstDifference(data, want), Reason: "the manifest is not what was written"}
+	}
+	if err == nil {
+		db.scrubbed(int64(len(data)))
+	}
+	return name, err
+}
+
+func firstDifference(a, b []byte) int64 {
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	return int64(i)
+}
+
+// scrubLog reads the segments that are finished.
+func (db *DB) scrubLog() {
+	db.mu.Lock()
+	var list []*segment
+	for _, s := range db.log.segments {
+		if s.w == nil {
+			list = append(list, s)
+		}
+	}
+	db.mu.Unlock()
+	for _, s := range list {
+		err := db.scrubSegment(s)
+		if err == nil || !db.inLog(s) {
+			continue // or its file may have gone, or have other content
+		}
+		db.foundBad(db.segmentPath(s.number), err)
+		if errors.As(err, new(*CorruptError)) {
+			db.rescue(s)
+		}
+	}
+}
+
+// inLog reports whether a segment is still needed.
+func (db *DB) inLog(s *segment) bool {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return slices.Contains(db.log.segments, s)
+}
+
+func (db *DB) scrubSegment(s *segment) error {
+	name := db.segmentPath(s.number)
+	f, err := db.opt.FS.Open(name)
+	if err != nil {
+		return &CorruptError{File: name, Offset: -1, Reason: err.Error()}
+	}
+	defer f.Close()
+	r, err := wal.NewReader(paced{f, db}, s.size, db.store, s.number)
+	for err == nil {
+		_, _, err = r.Next()
+	}
+	if err != io.EOF {
+		return inSegment(err, name)
+	}
+	if end := r.End(); end.Kind != wal.Finished {
+		return &CorruptError{File: name, Offset: end.Offset, Reason: "the segment was finished, and does not say so any more"}
+	}
+	db.scrubbed(s.size)
+	return nil
+}
+
+// rescue has what a damaged segment holds flushed, while it is in memory.
+func (db *DB) rescue(s *segment) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for _, p := range db.partitions {
+		if p.active.minSeq != 0 && p.active.minSeq <= s.maxSeq {
+			db.freezeLocked(p)
+		}
+	}
+}
+
+// paced is a file that is read no faster than the scrubber may.
+type paced struct {
+	in io.ReaderAt
+	db *DB
+}
+
+func (p paced) ReadAt(b []byte, off int64) (int, error) {
+	if !p.db.pace(len(b)) {
+		return 0, ErrClosed
+	}
+	return p.in.ReadAt(b, off)
+}
+
+// pace waits until the scrubber may read n bytes more, and reports whether the DB
+// goes on.
+func (db *DB) pace(n int) bool {
+	rate := db.opt.ScrubBytesPerSecond
+	db.scrub.owed += int64(n)
+	if db.scrub.owed < rate/scrubSteps {
+		return !db.stopped()
+	}
+	wait := time.Duration(float64(db.scrub.owed) / float64(rate) * float64(time.Second))
+	db.scrub.owed = 0
+	return db.sleep(wait)
+}
+
+// Damage returns everything that is known to be damaged or unreadable, nil in
+// health: for each partition the last damage that a read, a compaction or the
+// scrubber came upon, as a *CorruptError that names it; and what the scrubber found
+// in manifest and log. It is a matter of the process: an open begins with a clean
+// slate.
+func (db *DB) Damage() []error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	var list []error
+	for _, p := range db.partitions {
+		if err := p.knownDamage(); err != nil {
+			list = append(list, err)
+		}
+	}
+	for _, d := range db.scrub.damage {
+		list = append(list, d)
+	}
+	return append(list, db.scrub.stats.Unreadable...)
+}
+
+// knownDamage returns what stopped compaction or a read came upon, nil in health.
+// The caller holds DB.mu.
+func (p *partition) knownDamage() error {
+	if p.damage != nil {
+		return p.damage
+	}
+	if seen := p.seen.Load(); seen != nil {
+		return seen
+	}
+	return nil
+}
+
+// sortOut has a file written again without its garbage, if that is half of it or
+// more.
+func (db *DB) sortOut(f *file, info sstable.Info) {
+	p := f.table.p
+	if p.policies.Load().garbage(&info, db.opt.Clock.Now()) < 0.5 {
+		return
+	}
+	f.stale.Store(true)
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if !p.dropped {
+		db.background.compactable[p] = true
+		db.background.signalLocked()
+	}
+}
+
+// garbage estimates which part of a file's versions has gone by the age of its
+// entries, or with their families. Between the first and the last time of the file
+// it takes them to be spread evenly. When families differ, the one with the least
+// garbage decides. A file with times of 0, which do not age, is left alone.
+func (p *Policies) garbage(info *sstable.Info, now int64) float64 {
+	if len(info.Families) == 0 || info.MinTime <= 0 || !p.declared() {
+		return 0
+	}
+	least := 1.0
+	for _, name := range info.Families {
+		policy, listed := p.family([]byte(name))
+		if !listed && info.MaxSeq <= p.asOf {
+			continue // all of it
+		}
+		gc := policy.GC
+		if !listed || gc.TTLSecs <= 0 || gc.Intersection {
+			return 0
+		}
+		if gc.Expired(info.MaxTime, now) {
+			continue
+		}
+		limit := now - gc.TTLSecs*1_000_000
+		least = min(least, float64(limit-info.MinTime)/float64(info.MaxTime-info.MinTime+1))
+	}
+	return least
+}

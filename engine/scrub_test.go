@@ -1,0 +1,278 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"colonnade/cell"
+	"colonnade/clock"
+	"colonnade/sstable"
+	"colonnade/vfs"
+)
+
+// scrubbed is a store whose time is the test's.
+type scrubbed struct {
+	fs    *vfs.Mem
+	clock *clock.Manual
+	db    *DB
+	ids   []PartitionID
+}
+
+func newScrubbed(t *testing.T, rule func(vfs.Op) vfs.Fault) *scrubbed {
+	s := &scrubbed{fs: vfs.NewMem(), clock: clock.NewManual(1)}
+	opt := testOptions(vfs.Inject(s.fs, rule))
+	opt.Clock = s.clock
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.db, s.ids = db, mustCreate(t, db, "a", "b")
+	return s
+}
+
+func noFault(vfs.Op) vfs.Fault { return vfs.Fault{} }
+
+// pass lets the scrubber go over everything once.
+func (s *scrubbed) pass() ScrubStats {
+	for before := s.db.Scrub().Passes; ; runtime.Gosched() {
+		if now := s.db.Scrub(); now.Passes > before {
+			return now
+		}
+		s.clock.Advance(time.Hour)
+	}
+}
+
+func TestScrubOfASoundStore(t *testing.T) {
+	s := newScrubbed(t, noFault)
+	defer mustClose(t, s.db)
+	flushed(t, s.db, s.ids[0], 3)
+	flushed(t, s.db, s.ids[1], 2)
+	blocks, _ := s.db.CacheStats()
+	got := s.pass()
+	if got.Files < 6 || got.Bytes == 0 || got.Ended == 0 || got.Unreadable != nil {
+		t.Errorf("a pass over 5 files and the manifest: %+v", got)
+	}
+	if damage := s.db.Damage(); damage != nil {
+		t.Errorf("damage: %v", damage)
+	}
+	if now, _ := s.db.CacheStats(); now != blocks {
+		t.Errorf("the cache had %d blocks, now %d", blocks, now)
+	}
+}
+
+// TestScrubFindsDamage: in a sorted file it is reported, with the partition; in
+// manifest and log it is made good from memory.
+func TestScrubFindsDamage(t *testing.T) {
+	for _, kind := range []string{"sorted file", "manifest", "log"} {
+		s := newScrubbed(t, noFault)
+		flushed(t, s.db, s.ids[0], 2)
+		flushed(t, s.db, s.ids[1], 2)
+		for i := range 20 { // more than a segment
+			mustPut(t, s.db, s.ids[1], fmt.Sprint("more", i), "q", strings.Repeat("v", 8000))
+		}
+		want := contents(t, s.db, s.ids[1])
+		s.db.mu.Lock()
+		name, partition := s.db.partitions[s.ids[0]].version.levels[0][0].table.path, "a"
+		switch kind {
+		case "manifest":
+			name, partition = s.db.path(manifestName(s.db.manifest.edit)), ""
+		case "log":
+			name, partition = s.db.segmentPath(s.db.log.segments[0].number), ""
+		}
+		s.db.mu.Unlock()
+		flip(t, s.fs, name, 30)
+		s.pass()
+		damage := s.db.Damage()
+		var c *CorruptError
+		if len(damage) != 1 || !errors.As(damage[0], &c) || c.File != name || c.Partition != partition || c.Offset < 0 {
+			t.Errorf("%s: got %v, want damage in %s", kind, damage, name)
+		}
+		if err := s.db.Flush(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		mustClose(t, s.db)
+		db := mustOpen(t, s.fs)
+		if got := contents(t, db, s.ids[1]); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: after a restart partition b has %d cells, want %d", kind, len(got), len(want))
+		}
+		if _, err := read(db, s.ids[0], nil); (err != nil) != (kind == "sorted file") {
+			t.Errorf("%s: a read of partition a: %v", kind, err)
+		}
+		mustClose(t, db)
+	}
+}
+
+// TestScrubOverErrorsOfTheDevice: what cannot be read now is told of, until a pass
+// can read it.
+func TestScrubOverErrorsOfTheDevice(t *testing.T) {
+	var broken atomic.Bool
+	s := newScrubbed(t, func(op vfs.Op) vfs.Fault {
+		if broken.Load() && op.Kind == vfs.OpRead && path.Base(op.Name) == tableName(1) {
+			return vfs.Fault{Err: syscall.EIO}
+		}
+		return vfs.Fault{}
+	})
+	defer mustClose(t, s.db)
+	flushed(t, s.db, s.ids[0], 3)
+	broken.Store(true)
+	if got := s.pass(); len(got.Unreadable) != 1 || !errors.Is(got.Unreadable[0], syscall.EIO) || len(s.db.Damage()) != 1 {
+		t.Errorf("got %+v and damage %v, want one file that cannot be read", got, s.db.Damage())
+	}
+	if _, err := read(s.db, s.ids[0], nil); !errors.Is(err, syscall.EIO) {
+		t.Errorf("a read got %v, want EIO", err)
+	}
+	broken.Store(false)
+	if got := s.pass(); len(got.Unreadable) != 0 || len(s.db.Damage()) != 0 {
+		t.Errorf("after that got %+v and damage %v", got, s.db.Damage())
+	}
+	if got := contents(t, s.db, s.ids[0]); len(got) != 6 {
+		t.Errorf("after that a read got %d cells, want 6", len(got))
+	}
+}
+
+// TestScrubEndsWithClose, although it would sleep for days.
+func TestScrubEndsWithClose(t *testing.T) {
+	fs := vfs.NewMem()
+	opt := testOptions(fs)
+	manual := clock.NewManual(1)
+	opt.Clock, opt.ScrubBytesPerSecond = manual, 1
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := mustCreate(t, db, "a")[0]
+	flushed(t, db, id, 1)
+	manual.Advance(firstScrub)
+	mustClose(t, db)
+}
+
+// instant is a clock whose timers are due at once. It adds up the pauses of the
+// scrubber within a pass.
+type instant struct {
+	clock.Clock
+	paused atomic.Int64
+}
+
+func (c *instant) AfterFunc(d time.Duration, f func()) func() bool {
+	if d > 100*time.Millisecond && d < firstScrub {
+		c.paused.Add(int64(d))
+	}
+	return c.Clock.AfterFunc(0, f)
+}
+
+func TestScrubIsPaced(t *testing.T) {
+	const rate = 1000
+	c := &instant{Clock: clock.System}
+	db := &DB{opt: Options{Clock: c, ScrubBytesPerSecond: rate}}
+	db.background.init(&db.mu)
+	read := 0
+	for i := range 1000 {
+		n := i%300 + 1
+		read += n
+		if !db.pace(n) {
+			t.Fatal("stopped")
+		}
+	}
+	want := float64(read) / rate
+	if got := time.Duration(c.paused.Load()).Seconds(); got > want || got < want-1.0/scrubSteps-1 {
+		t.Errorf("%d bytes at %d a second took %v s, want %v", read, rate, got, want)
+	}
+	close(db.background.stop)
+	if db.pace(1) || db.pace(rate) {
+		t.Error("goes on after the end")
+	}
+}
+
+// TestExpiredCellsGiveTheirSpaceBack without a write to the partition, and so do
+// those of a family that was dropped.
+func TestExpiredCellsGiveTheirSpaceBack(t *testing.T) {
+	s := newScrubbed(t, noFault)
+	defer mustClose(t, s.db)
+	s.clock.Advance(time.Hour)
+	for i := range 100 {
+		for _, id := range s.ids {
+			mustPut(t, s.db, id, fmt.Sprintf("row%02d", i), "q", strings.Repeat("v", 100))
+		}
+	}
+	setPolicies := func(i int, families map[string]Policy) {
+		if err := s.db.SetPolicies(s.ids[i], NewPolicies(s.db.LastSeq(), families)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	setPolicies(0, map[string]Policy{"f": {GC: cell.GC{TTLSecs: 1e6 * 3600}}})
+	setPolicies(1, map[string]Policy{"f": {}})
+	for _, id := range s.ids {
+		if err := s.db.Compact(context.Background(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	size := func(i int) int64 {
+		stats, err := s.db.Stats(s.ids[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stats.DiskBytes
+	}
+	s.pass()
+	if size(0) == 0 || size(1) == 0 {
+		t.Fatal("cells are gone before their time")
+	}
+	s.clock.Advance(1e6 * time.Hour)
+	s.pass()
+	eventually(s.db, func() bool { return s.db.partitions[s.ids[0]].version.size(numLevels-1) == 0 })
+	if size(0) != 0 || size(1) == 0 {
+		t.Errorf("the partitions take %d and %d bytes, want none for the first only", size(0), size(1))
+	}
+	setPolicies(1, map[string]Policy{"g": {}})
+	s.pass()
+	eventually(s.db, func() bool { return s.db.partitions[s.ids[1]].version.size(numLevels-1) == 0 })
+}
+
+func TestGarbage(t *testing.T) {
+	const second = 1_000_000
+	ttl := cell.GC{TTLSecs: 100}
+	info := func(from, to int64, families ...string) *sstable.Info {
+		return &sstable.Info{MinTime: from * second, MaxTime: to * second, MaxSeq: 5, Families: families}
+	}
+	p := NewPolicies(5, map[string]Policy{"ttl": {GC: ttl}, "all": {}, "both": {GC: cell.GC{TTLSecs: 100, VersionLimit: 1, Intersection: true}}})
+	for _, test := range []struct {
+		name string
+		info *sstable.Info
+		now  int64 // in seconds
+		want float64
+	}{
+		{"fresh", info(1000, 1100, "ttl"), 1050, 0},
+		{"half", info(1000, 1100, "ttl"), 1150, 0.5},
+		{"all expired", info(1000, 1100, "ttl"), 1200, 1},
+		{"of the future", info(1000, 9000, "ttl"), 1050, 0},
+		{"kept for ever", info(1000, 1100, "all"), 9000, 0},
+		{"one of two kept", info(1000, 1100, "all", "ttl"), 9000, 0},
+		{"intersection", info(1000, 1100, "both"), 9000, 0},
+		{"dropped family", info(1000, 1100, "old"), 1050, 1},
+		{"dropped and expired", info(1000, 1100, "old", "ttl"), 9000, 1},
+		{"dropped and half", info(1000, 1100, "old", "ttl"), 1150, 0.5},
+		{"no age", info(0, 1100, "ttl"), 9000, 0},
+		{"tombstones of rows", info(0, 0), 9000, 0},
+	} {
+		got := max(p.garbage(test.info, test.now*second), 0)
+		if got < test.want-0.01 || got > test.want+0.01 {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+	later := info(1000, 1100, "new")
+	later.MaxSeq = 6
+	if got := p.garbage(later, 1050*second); got != 0 {
+		t.Errorf("family newer than the list: %v, want 0", got)
+	}
+	if got := noPolicies.garbage(info(1000, 1100, "ttl"), 9000*second); got != 0 {
+		t.Errorf("no list: %v, want 0", got)
+	}
+}
