@@ -19,6 +19,7 @@ type fakeStore struct {
 	onScan  func(ctx context.Context) *fakeRows
 	onTable func(*widecol.Table)
 	health  error
+	damage  []error
 
 	open   atomic.Int64
 	closed chan struct{} // gets a value when the last one was closed
@@ -30,6 +31,9 @@ func newFakeStore() *fakeStore {
 
 // Health says that the store is read-only when health is set.
 func (s *fakeStore) Health() error { return s.health }
+
+// Damage says what is damaged.
+func (s *fakeStore) Damage() []error { return s.damage }
 
 func (s *fakeStore) close() {
 	if s.open.Add(-1) == 0 {

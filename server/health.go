@@ -1,7 +1,9 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
+	"strings"
 
 	"colonnade/widecol"
 )
@@ -35,7 +37,32 @@ func (s *Server) ready(x *exchange) error {
 			return x.reply(http.StatusOK, "The server takes reads, but no writes "+until(err))
 		}
 	}
+	if d, ok := s.store.(damaged); ok {
+		if list := d.Damage(); len(list) > 0 {
+			return x.reply(http.StatusOK, "The server takes requests, but its files are damaged: "+summary(list))
+		}
+	}
 	return x.reply(http.StatusOK, "The server takes requests")
+}
+
+// damaged is what a Store can offer beside the contract: Damage returns what of its
+// files is known to be damaged, nil in health.
+type damaged interface{ Damage() []error }
+
+// summary names the first damages, and how many more there are.
+func summary(list []error) string {
+	const most = 5
+	var text strings.Builder
+	for i, err := range list[:min(len(list), most)] {
+		if i > 0 {
+			text.WriteString("; ")
+		}
+		text.WriteString(err.Error())
+	}
+	if n := len(list) - most; n > 0 {
+		fmt.Fprintf(&text, "; and %d more", n)
+	}
+	return text.String()
 }
 
 // until says when a store that takes no writes takes them again.

@@ -29,3 +29,17 @@ func TestReadyWithoutWrites(t *testing.T) {
 		}
 	}
 }
+
+// TestReadyWithDamage: the server goes on, and whoever asks is told where the damage
+// is.
+func TestReadyWithDamage(t *testing.T) {
+	store := newFakeStore()
+	c := clientOf(t, store, Options{})
+	for range 7 {
+		store.damage = append(store.damage, errors.New("partition _dat_t is damaged"))
+	}
+	e := c.call("GET", "/readyz", "")
+	if e.Status != 200 || strings.Count(e.Message, "_dat_t") != 5 || !strings.Contains(e.Message, "and 2 more") {
+		t.Errorf("got %d %q, want five damages and the number of the others", e.Status, e.Message)
+	}
+}

@@ -2,6 +2,7 @@ package lsmstore_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -108,6 +109,9 @@ func TestDamageStaysInItsTable(t *testing.T) {
 		if widecol.KindOf(err) != widecol.Corrupt || !strings.Contains(err.Error(), bad.partition) {
 			t.Errorf("scan of %s: got %v, want damage in %s", bad.table, err, bad.partition)
 		}
+	}
+	if list := fmt.Sprint(s.Damage()); !strings.Contains(list, "_dat_data") || !strings.Contains(list, "_man_meta") || strings.Contains(list, "sound") {
+		t.Errorf("Damage returned %s, want the two partitions", list)
 	}
 	write(t, s, "sound")
 	if n, err := scan(s, "sound"); n != 4 || err != nil {

@@ -12,6 +12,7 @@ package lsmstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -67,6 +68,27 @@ func Open(opt Options) (*Store, error) {
 
 // Health returns why the store takes no writes at present, a *widecol.Error, or nil.
 func (s *Store) Health() error { return failure(s.db.Health()) }
+
+// Damage returns what is known to be damaged or unreadable on disk since the store
+// was opened, nil in health. Everything else is served.
+func (s *Store) Damage() []error {
+	var list []error
+	for _, err := range s.db.Damage() {
+		list = append(list, describeDamage(err))
+	}
+	return list
+}
+
+func describeDamage(err error) error {
+	var corrupt *engine.CorruptError
+	switch {
+	case !errors.As(err, &corrupt):
+		return widecol.Errorf(widecol.Internal, "internal", "a file cannot be read")
+	case corrupt.Partition == "":
+		return widecol.Errorf(widecol.Corrupt, "corruption", "the log or the manifest was damaged, and has been written anew from memory")
+	}
+	return describeFailure(corrupt)
+}
 
 // Engine returns the engine below, for its maintenance calls.
 func (s *Store) Engine() *engine.DB { return s.db }
