@@ -177,7 +177,6 @@ func TestFirstFileIsVerifiedWhole(t *testing.T) {
 func TestDamageStopsItsRangeOnly(t *testing.T) {
 	fs := vfs.NewMem()
 	opt := testOptions(fs)
-	opt.Clock = clock.NewManual(1)
 	db, err := Open("store", opt)
 	if err != nil {
 		t.Fatal(err)
