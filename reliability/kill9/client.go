@@ -63,7 +63,7 @@ func (c *client) write(ctx context.Context, a *attempt) (over bool, err error) {
 		return true, err
 	}
 	r.section.Add("attempts", 1)
-	err = r.api.send(ctx, tableOf(c.number), a)
+	err = a.send(ctx, r.tables.of(c.number))
 	switch remote.OutcomeOf(err) {
 	case remote.Done:
 		r.log.note("acked %d", a.version)
@@ -89,9 +89,9 @@ func (c *client) read(ctx context.Context) (over bool, err error) {
 	key := rowKey(whose, c.rnd.IntN(rowsPerClient))
 	var got map[string]int64
 	if c.rnd.IntN(2) == 0 {
-		got, err = c.riot.api.scan(ctx, tableOf(whose), clientPrefix(whose))
+		got, err = c.riot.tables.of(whose).Scan(ctx, clientPrefix(whose))
 	} else {
-		got, err = c.riot.api.get(ctx, tableOf(whose), key)
+		got, err = c.riot.tables.of(whose).Get(ctx, key)
 	}
 	switch remote.OutcomeOf(err) {
 	case remote.Refused:

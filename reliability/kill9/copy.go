@@ -54,9 +54,10 @@ func (t *riot) checkCopy(ctx context.Context, dir string, taken *census) error {
 		t.section.Add("copies_refused", 1)
 		return refusal(dir, err.Error())
 	}
-	a := api{remote.NewClient(url, 1)}
-	defer a.Close()
-	present, err := a.scanAll(ctx)
+	c := remote.NewClient(url, 1)
+	defer c.Close()
+	copied := tablesOf(c)
+	present, err := copied.scan(ctx)
 	p.Kill() // what it has said is complete then
 	if err != nil && strings.Contains(p.Output(), "corruption in file "+dir) {
 		t.section.Add("copies_refused", 1)

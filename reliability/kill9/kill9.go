@@ -141,20 +141,21 @@ func (r *run) life(ctx context.Context, number int) error {
 	}
 	r.section.Largest("max_recovery_ms", time.Since(begin).Milliseconds())
 	clients := minClients + r.rnd.IntN(maxClients-minClients+1)
-	a := api{remote.NewClient(url, clients)}
-	defer a.Close()
+	c := remote.NewClient(url, clients)
+	defer c.Close()
+	t := tablesOf(c)
 	if number == 0 {
-		if err := a.create(ctx); err != nil {
+		if err := t.create(ctx); err != nil {
 			return fmt.Errorf("create the tables: %w", err)
 		}
 	}
-	if err := r.verify(ctx, a, number); err != nil {
+	if err := r.verify(ctx, &t, number); err != nil {
 		return fmt.Errorf("%w\n%s", err, p.Output())
 	}
 	if number == r.Lives {
 		err = p.Terminate(0)
 	} else {
-		err = r.riot(ctx, number, p, a, clients)
+		err = r.riot(ctx, number, p, &t, clients)
 	}
 	if err == nil && sealed {
 		err = checkSealed(p)
@@ -174,8 +175,8 @@ func (r *run) serve(data string) *exec.Cmd {
 func (r *run) logPath() string { return filepath.Join(r.Dir, "clients.log") }
 
 // verify reads everything, and makes it what is settled.
-func (r *run) verify(ctx context.Context, a api, number int) error {
-	present, err := a.scanAll(ctx)
+func (r *run) verify(ctx context.Context, t *tables, number int) error {
+	present, err := t.scan(ctx)
 	if err != nil {
 		return err
 	}
@@ -191,18 +192,18 @@ func (r *run) verify(ctx context.Context, a api, number int) error {
 		r.section.Add("rows_verified", acked)
 	}
 	r.settled = present
-	return r.pointReads(ctx, a)
+	return r.pointReads(ctx, t)
 }
 
 // pointReads compares some rows by key with the scan.
-func (r *run) pointReads(ctx context.Context, a api) error {
+func (r *run) pointReads(ctx context.Context, t *tables) error {
 	for range 4 {
 		client := r.rnd.IntN(maxClients)
 		var keys []string
 		for _, i := range r.rnd.Perm(rowsPerClient)[:8] {
 			keys = append(keys, rowKey(client, i))
 		}
-		got, err := a.get(ctx, tableOf(client), keys...)
+		got, err := t.of(client).Get(ctx, keys...)
 		if err != nil {
 			return err
 		}

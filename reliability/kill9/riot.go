@@ -16,7 +16,7 @@ import (
 type riot struct {
 	*run
 	process *remote.Process
-	api     api
+	tables  *tables
 	clients int
 	history *history
 	log     *clientLog
@@ -25,12 +25,12 @@ type riot struct {
 
 // riot runs the clients until the server has ended, and does now and then what
 // must not disturb them.
-func (r *run) riot(ctx context.Context, number int, p *remote.Process, a api, clients int) error {
+func (r *run) riot(ctx context.Context, number int, p *remote.Process, tables *tables, clients int) error {
 	log, err := createLog(r.logPath())
 	if err != nil {
 		return err
 	}
-	t := &riot{run: r, process: p, api: a, clients: clients, history: newHistory(r.settled), log: log, over: make(chan struct{})}
+	t := &riot{run: r, process: p, tables: tables, clients: clients, history: newHistory(r.settled), log: log, over: make(chan struct{})}
 	wait := t.start(ctx)
 	t.wait()
 	copied := filepath.Join(r.Dir, "copy")
