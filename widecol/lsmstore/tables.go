@@ -37,15 +37,32 @@ func (s *Store) CreateTable(ctx context.Context, name string, spec widecol.Table
 	return nil
 }
 
-// reserve takes the name of a table.
+// reserve takes the name of a table. A table that another call is making or
+// dropping is there once that call is done, or is not: before, a crash could
+// still decide otherwise.
 func (s *Store) reserve(t *table) error {
+	for {
+		other := s.claim(t)
+		if other == nil {
+			return nil
+		}
+		other.mu.RLock()
+		dropped := other.dropped
+		other.mu.RUnlock()
+		if !dropped {
+			return widecol.TableExists(t.name)
+		}
+	}
+}
+
+// claim takes the name of a table unless another one has it, which it returns.
+func (s *Store) claim(t *table) (other *table) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.tables[t.name] != nil {
-		return widecol.TableExists(t.name)
+	if other = s.tables[t.name]; other == nil {
+		s.tables[t.name] = t
 	}
-	s.tables[t.name] = t
-	return nil
+	return other
 }
 
 // forget gives the name of a table back. t.mu is held.

@@ -1,0 +1,57 @@
+package lsmstore_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"colonnade/vfs"
+	"colonnade/widecol"
+)
+
+// TestTwoCreates: nobody is told that a table exists which a crash could still
+// undo. The second of two creates waits for what becomes of the first.
+func TestTwoCreates(t *testing.T) {
+	for _, fails := range []bool{false, true} {
+		var armed atomic.Bool
+		held, release := make(chan struct{}), make(chan struct{})
+		fs := vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
+			if op.Kind != vfs.OpCreate || !strings.HasPrefix(op.Name, "data/manifest") || !armed.CompareAndSwap(true, false) {
+				return vfs.Fault{}
+			}
+			held <- struct{}{}
+			f := vfs.Fault{Hold: release}
+			if fails {
+				f.Err = errors.New("injected")
+			}
+			return f
+		})
+		s := openAt(t, fs)
+		defer s.Close()
+		create := func() <-chan error {
+			done := make(chan error, 1)
+			go func() { done <- s.CreateTable(context.Background(), "t", widecol.TableSpec{}) }()
+			return done
+		}
+		armed.Store(true)
+		first := create()
+		<-held
+		second := create()
+		select {
+		case err := <-second:
+			close(release)
+			t.Fatalf("the second is done before the first, with %v", err)
+		case <-time.After(20 * time.Millisecond): // an answer that does not wait is there long before
+		}
+		close(release)
+		if err := <-first; (err != nil) != fails {
+			t.Errorf("the first: error %v, want one: %v", err, fails)
+		}
+		if err := <-second; widecol.KindOf(err) == widecol.Exists == fails {
+			t.Errorf("the second, when the first fails: %v: error %v", fails, err)
+		}
+	}
+}
