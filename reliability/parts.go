@@ -5,6 +5,7 @@ import (
 	"colonnade/reliability/crash"
 	"colonnade/reliability/flip"
 	"colonnade/reliability/kill9"
+	"colonnade/reliability/lin"
 	"colonnade/reliability/meta"
 	"colonnade/reliability/report"
 )
@@ -16,4 +17,5 @@ var parts = []report.Part{
 	flip.Part,
 	kill9.Part,
 	meta.Part,
+	lin.Part,
 }

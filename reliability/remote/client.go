@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -63,6 +64,12 @@ type StatusError struct {
 }
 
 func (e *StatusError) Error() string { return fmt.Sprintf("status %d: %s", e.Status, e.Text) }
+
+// Says reports whether err is an answer with an error of that code.
+func Says(err error, code string) bool {
+	var status *StatusError
+	return errors.As(err, &status) && strings.Contains(status.Text, fmt.Sprintf(`"code":%q`, code))
+}
 
 // LostError is a request without an answer, or with part of one.
 type LostError struct{ Cause error }

@@ -10,6 +10,9 @@ import (
 // groups are the families of a table, each in a locality group of its own.
 var groups = []string{"ga", "gb", "gc"}
 
+// RowCells is how many cells a row has.
+const RowCells = 3
+
 // value returns what the cell of a row in a group holds at a version. Some are
 // long, so that memtables and blocks fill.
 func value(key string, version int64, group string) string {
