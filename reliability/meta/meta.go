@@ -56,30 +56,48 @@ type round struct {
 	env     report.Env
 	section *report.Section
 	next    atomic.Uint64
+
+	mu       sync.Mutex
+	failures []*storetest.Failure
 }
 
-// run tries seeds that no round with another Env.Seed tries.
+// run tries seeds that no round with another Env.Seed tries, then looks for short
+// lists of operations that lead to the failures.
 func (r *round) run(ctx context.Context, count uint64) {
 	var working sync.WaitGroup
 	for range workers {
 		working.Go(func() {
-			for ctx.Err() == nil && !(r.env.First && r.section.Failed()) {
-				n := r.next.Add(1) - 1
-				if n >= count {
-					return
-				}
+			for n := r.next.Add(1) - 1; n < count && ctx.Err() == nil && !(r.env.First && r.failed()); n = r.next.Add(1) - 1 {
 				r.try(uint64(uint32(r.env.Seed*count + n)))
 			}
 		})
 	}
 	working.Wait()
+	for i, f := range r.failures {
+		text := f.Error()
+		if i < shrunk && ctx.Err() == nil {
+			text = f.Shrunk()
+		}
+		r.section.Fail(fmt.Sprintf("-part meta -seed %d -first", r.env.Seed), "%s", text)
+	}
+}
+
+// shrunk is how many failures are shrunk, the first ones.
+const shrunk = 2
+
+func (r *round) failed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.failures) > 0
 }
 
 // try runs the operations of one seed.
 func (r *round) try(seed uint64) {
-	work, err := storetest.Try(r.open, seed, length)
-	if err != nil {
-		r.section.Fail(fmt.Sprintf("-part meta -seed %d -first", r.env.Seed), "%v", err)
+	work, f := storetest.Try(r.open, seed, length)
+	if f != nil {
+		r.mu.Lock()
+		r.failures = append(r.failures, f)
+		r.mu.Unlock()
 	}
 	for name, n := range map[string]int64{
 		"seeds": 1, "configurations": work.Runs, "operations": work.Operations,

@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -416,6 +417,68 @@ var bugs = []struct {
 			return time, err
 		}
 	}},
+	{"a write is read before it is durable, and lost", false, true, func(b *broken) {
+		var durable *memstore.Store
+		b.subject.Fault = func() { durable = b.Store.Clone() }
+		b.subject.Crash = func() (widecol.Store, error) {
+			if durable != nil {
+				b.Store, durable = durable, nil
+			}
+			return b, nil
+		}
+		b.write = func(table string, ms []widecol.Mutation) (int64, error) {
+			time, err := b.Store.Write(background, table, ms)
+			if durable != nil && err == nil {
+				return time, widecol.Errorf(widecol.Unknown, "unknown_outcome", "the sync failed")
+			}
+			return time, err
+		}
+	}},
+	{"a write is read before it is acknowledged", false, true, func(b *broken) {
+		var g gate
+		b.subject.Hold = g.hold
+		b.write = func(table string, ms []widecol.Mutation) (int64, error) {
+			defer g.pass()
+			return b.Store.Write(background, table, ms)
+		}
+	}},
+	{"of writes at once, a crash keeps a part", false, true, func(b *broken) {
+		var g gate
+		b.subject.Hold = g.hold
+		crashed := false
+		b.subject.Crash = func() (widecol.Store, error) {
+			crashed = true
+			g.release()
+			return b, nil
+		}
+		b.write = func(table string, ms []widecol.Mutation) (int64, error) {
+			crashed = false
+			g.pass()
+			if crashed && len(ms) > 1 {
+				ms = ms[:1]
+			}
+			return b.Store.Write(background, table, ms)
+		}
+	}},
+	{"an answer that is read in parts ends at a write", false, true, func(b *broken) {
+		writes := 0
+		b.write = func(table string, ms []widecol.Mutation) (int64, error) {
+			writes++
+			return b.Store.Write(background, table, ms)
+		}
+		b.rows = func(r widecol.Rows) widecol.Rows {
+			begun := writes
+			return &cutRows{r, func() bool { return writes != begun }}
+		}
+	}},
+	{"the store finds damage itself", false, true, func(b *broken) {
+		b.subject.Verify = func() error {
+			if b.stored("t") > 0 {
+				return errors.New("a cell is damaged")
+			}
+			return nil
+		}
+	}},
 	{"a query panics", false, true, func(b *broken) {
 		b.query = func(q *widecol.Query) {
 			if q.Sample == 0.29 {
@@ -433,6 +496,14 @@ var bugs = []struct {
 		}
 	}},
 }
+
+// cutRows is an answer that ends early.
+type cutRows struct {
+	widecol.Rows
+	cut func() bool
+}
+
+func (r *cutRows) Next() bool { return !r.cut() && r.Rows.Next() }
 
 // earlyOffset applies the offset to the rows that there are without a filter.
 type earlyOffset struct{ widecol.View }
@@ -552,18 +623,19 @@ func openBroken(plant func(b *broken)) Open {
 }
 
 func TestRandomFindsBugs(t *testing.T) {
-	const seeds, ops, most = 20, 1000, 9
+	const seeds, ops, most = 20, 1000, 11
 	for _, bug := range bugs {
 		if !bug.random {
 			continue
 		}
 		t.Run(bug.name, func(t *testing.T) {
 			for seed := range uint64(seeds) {
-				_, report := Try(openBroken(bug.plant), seed, ops)
-				if report == nil {
+				_, f := Try(openBroken(bug.plant), seed, ops)
+				if f == nil {
 					continue
 				}
-				_, shrunk, _ := strings.Cut(report.Error(), "shrunk from ")
+				report := f.Shrunk()
+				_, shrunk, _ := strings.Cut(report, "shrunk from ")
 				n := 0
 				if _, err := fmt.Sscanf(shrunk, "%d to %d", new(int), &n); err != nil || n > most {
 					t.Errorf("%d operations are left after shrinking (%v), want at most %d", n, err, most)

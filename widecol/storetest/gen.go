@@ -53,7 +53,7 @@ var kinds = []struct {
 }{
 	{weight: 250, make: func(g *generator) op { return g.write(1, 5) }},
 	{weight: 90, make: func(g *generator) op { return g.write(5, 3) }},
-	{weight: 30, make: (*generator).together},
+	{weight: 22, make: func(g *generator) op { return g.together(false) }},
 	{weight: 100, make: func(g *generator) op { return g.deleteRow() }},
 	{weight: 145, make: func(g *generator) op { return g.scan(true) }},
 	{weight: 135, make: func(g *generator) op { return g.scan(false) }},
@@ -62,7 +62,7 @@ var kinds = []struct {
 	{weight: 15, make: (*generator).beginScan},
 	{weight: 20, make: func(g *generator) op { return &readOn{g.IntN(slots), g.IntN(4) - 1} }},
 	{weight: 3, make: func(g *generator) op { return &closeView{g.IntN(slots)} }},
-	{weight: 20, make: func(g *generator) op { return g.schema() }},
+	{weight: 24, make: func(g *generator) op { return g.schema() }},
 	{weight: 20, make: (*generator).setGC},
 	{weight: 25, make: func(g *generator) op { return tick{pick(g, ticks)} }},
 	{weight: 30, make: func(*generator) op { return flush }},
@@ -71,6 +71,7 @@ var kinds = []struct {
 	{weight: 20, restart: true, make: func(*generator) op { return reopen }},
 	{weight: 18, restart: true, make: func(*generator) op { return crash }},
 	{weight: 15, restart: true, make: (*generator).faulty},
+	{weight: 10, restart: true, make: func(g *generator) op { return g.together(true) }},
 }
 
 // calm says that one seed in so many has no restarts, so that views grow old and
@@ -202,15 +203,15 @@ func (g *generator) schema() change {
 	}
 	missing := len(familyNames) - len(g.live[table])
 	switch die := g.IntN(10); {
-	case die == 0:
+	case die < 2:
 		delete(g.live, table)
 		if !g.one(4) {
 			g.mend = g.createTable(table)
 		}
 		return &dropTable{table: table}
-	case die == 1:
+	case die == 2:
 		return g.createTable(table)
-	case missing > 1 || missing == 1 && die < 6 || die == 2:
+	case missing > 1 || missing == 1 && die < 6 || die == 3:
 		return g.createFamilies(table)
 	default:
 		family := g.liveFamily(table)
@@ -292,9 +293,10 @@ func (g *generator) faulty() op {
 	return &faulty{changes}
 }
 
-// together returns writes at the same time, with reads meanwhile.
-func (g *generator) together() op {
-	o := &together{flush: g.one(2)}
+// together returns writes at the same time, with reads meanwhile, and perhaps a
+// crash in the end.
+func (g *generator) together(crash bool) op {
+	o := &together{flush: g.one(2), crash: crash}
 	for range 1 + g.IntN(4) {
 		o.writes = append(o.writes, g.write(2, 3))
 	}

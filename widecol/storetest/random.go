@@ -30,22 +30,23 @@ const Configurations = 4
 // A failure tells the seed and a short list of operations that leads to it.
 func Random(t testing.TB, open Open, seed uint64, n int) {
 	t.Helper()
-	if _, err := Try(open, seed, n); err != nil {
-		t.Fatal(err)
+	if _, f := Try(open, seed, n); f != nil {
+		t.Fatal(f.Shrunk())
 	}
 }
 
-// Try is Random without a test: it returns what was done, and what would fail the
-// test as an error.
-func Try(open Open, seed uint64, n int) (Work, error) {
+// Try is Random without a test: it returns what was done, and the first
+// difference, nil for none.
+func Try(open Open, seed uint64, n int) (Work, *Failure) {
 	var work Work
 	ops := generate(seed, n)
 	for i := range Configurations {
 		r := &runner{open: open, seed: seed + uint64(i)<<32, plain: i == 0, grouping: groupingOf(seed, i)}
-		report := r.check(ops)
+		f := r.try(ops)
 		work.Add(r.work)
-		if report != "" {
-			return work, fmt.Errorf("storetest with seed %d, %d operations, grouping %v:\n%s", seed, n, r.grouping, report)
+		if f != nil {
+			f.title = fmt.Sprintf("storetest with seed %d, %d operations, grouping %v", seed, n, r.grouping)
+			return work, f
 		}
 	}
 	return work, nil
@@ -77,25 +78,41 @@ type runner struct {
 	work     Work // of the first run
 }
 
-// check runs the operations and returns a report if they fail.
-func (r *runner) check(ops []op) string {
-	at, err := r.run(ops, &r.work)
+// Failure is a difference between a Store and the model.
+type Failure struct {
+	runner *runner
+	title  string
+	ops    []op // up to the one that failed
+	last   string
+	err    error
+}
+
+// Error tells what should have been, and after which operation.
+func (f *Failure) Error() string {
+	return fmt.Sprintf("%s:\noperation %d: %s\n%v", f.title, len(f.ops)-1, f.last, f.err)
+}
+
+// Shrunk is Error with a short list of operations that leads to the same. It runs
+// them many times and takes a while.
+func (f *Failure) Shrunk() string {
+	short := shrink(f.ops, func(ops []op) bool { _, err := f.runner.run(ops, new(Work)); return err != nil })
+	_, err := f.runner.run(short, new(Work))
 	if err == nil {
-		return ""
+		return f.Error() + "\nIt did not happen again with the same operations."
 	}
-	last := "when all was done"
-	if at < len(ops) {
-		last = ops[at].String()
-		ops = ops[:at+1]
+	return fmt.Sprintf("%v\nshrunk from %d to %d operations:\n%s\n%v", f, len(f.ops), len(short), list(short), err)
+}
+
+// try runs the operations and returns how they fail, nil if they do not.
+func (r *runner) try(ops []op) *Failure {
+	at, err := r.run(ops, &r.work)
+	switch {
+	case err == nil:
+		return nil
+	case at < len(ops):
+		return &Failure{runner: r, ops: ops[:at+1], last: ops[at].String(), err: err}
 	}
-	report := fmt.Sprintf("operation %d: %s\n%v\n", at, last, err)
-	short := shrink(ops, func(ops []op) bool { _, err := r.run(ops, new(Work)); return err != nil })
-	if _, again := r.run(short, new(Work)); again == nil {
-		return report + "It did not happen again with the same operations."
-	} else {
-		err = again
-	}
-	return report + fmt.Sprintf("shrunk from %d to %d operations:\n%s\n%v", len(ops), len(short), list(short), err)
+	return &Failure{runner: r, ops: ops, last: "when all was done", err: err}
 }
 
 // list shows operations, one per line.

@@ -85,7 +85,9 @@ type Subject struct {
 	Fault func()
 
 	// Hold makes the next writes wait before they are durable, until release is
-	// called. The channel is closed when one of them waits.
+	// called. The channel is closed when one of them waits. A Crash may come before
+	// the release; it lets the writes go, with any outcome, but what they do then
+	// is lost.
 	Hold func() (waiting <-chan struct{}, release func())
 }
 

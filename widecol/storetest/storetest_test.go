@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"sync"
 	"testing"
 
 	"colonnade/widecol"
@@ -18,10 +19,13 @@ func openHooked(env *Env) (*Subject, error) {
 	f := &flaky{Store: memstore.New(memstore.Options{Now: env.Now, MaxValue: env.MaxValue})}
 	nothing := func() error { return nil }
 	again := func() (widecol.Store, error) {
-		f = &flaky{Store: f.Clone(), count: f.count}
+		old := f
+		f = &flaky{Store: old.Clone(), count: old.count}
+		old.gate.release()
 		return f, nil
 	}
-	return &Subject{Store: f, Flush: nothing, Compact: nothing, Reopen: again, Crash: again, Fault: func() { f.fault = true }}, nil
+	hold := func() (<-chan struct{}, func()) { return f.gate.hold() }
+	return &Subject{Store: f, Flush: nothing, Compact: nothing, Reopen: again, Crash: again, Fault: func() { f.fault = true }, Hold: hold}, nil
 }
 
 func TestRunPassesMemstore(t *testing.T) {
@@ -31,8 +35,8 @@ func TestRunPassesMemstore(t *testing.T) {
 
 func TestRandomPassesMemstore(t *testing.T) {
 	for seed := range uint64(10) {
-		Random(t, openMem, seed, 1000)
-		Random(t, openHooked, seed, 1000)
+		Random(t, openMem, seed, 600)
+		Random(t, openHooked, seed, 600)
 	}
 }
 
@@ -52,7 +56,7 @@ func TestRandomPassesReclaiming(t *testing.T) {
 		return s, err
 	}
 	for seed := range uint64(10) {
-		Random(t, open, seed, 1000)
+		Random(t, open, seed, 600)
 	}
 }
 
@@ -91,8 +95,48 @@ func BenchmarkRandom(b *testing.B) {
 // that they may.
 type flaky struct {
 	*memstore.Store
+	gate  gate
 	fault bool
 	count int
+}
+
+// gate is what writes wait at, while they are held.
+type gate struct {
+	mu       sync.Mutex
+	waiting  chan struct{}
+	released chan struct{}
+}
+
+// hold closes the gate. It is a Subject.Hold.
+func (g *gate) hold() (waiting <-chan struct{}, release func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting, g.released = make(chan struct{}, 1), make(chan struct{})
+	return g.waiting, g.release
+}
+
+func (g *gate) release() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.released != nil {
+		close(g.released)
+		g.released = nil
+	}
+}
+
+// pass waits until the gate is open.
+func (g *gate) pass() {
+	g.mu.Lock()
+	waiting, released := g.waiting, g.released
+	g.mu.Unlock()
+	if released == nil {
+		return
+	}
+	select {
+	case waiting <- struct{}{}:
+	default:
+	}
+	<-released
 }
 
 // change makes a change, or does not, and may say something else about it.
@@ -134,6 +178,7 @@ func (f *flaky) DropFamily(ctx context.Context, table, family string) error {
 }
 
 func (f *flaky) Write(ctx context.Context, table string, ms []widecol.Mutation) (time int64, err error) {
+	f.gate.pass()
 	err = f.change(func() (err error) { time, err = f.Store.Write(ctx, table, ms); return err })
 	return time, err
 }

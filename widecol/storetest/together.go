@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ type together struct {
 	writes    []*write
 	flush     bool // a flush is asked for meanwhile as well
 	meanwhile []op
+	crash     bool // the writes come to their end in a crash
 }
 
 // outcome is what the subject says about a write.
@@ -39,21 +41,28 @@ func (o *together) run(w *world) error {
 	done := make(chan struct{})
 	var outcomes []outcome
 	var flushErr error
-	go func() {
+	go func(store widecol.Store) {
 		defer close(done)
-		outcomes, flushErr = o.begin(w)
-	}()
+		outcomes, flushErr = o.begin(w, store)
+	}(w.subject.Store) // which a crash replaces
 	select {
 	case <-waiting:
 	case <-done:
 	}
 	err := runAll(w, o.meanwhile)
+	crash := o.crash && err == nil && w.subject.Crash != nil
+	if crash {
+		w.work.Crashes++
+		err = w.restart("crash", w.subject.Crash)
+	}
 	release()
 	<-done
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if flushErr != nil {
+	case crash:
+		return w.recovered(outcomes)
+	case flushErr != nil:
 		return flushErr
 	}
 	return w.settle(outcomes)
@@ -69,12 +78,12 @@ func runAll(w *world, ops []op) error {
 }
 
 // begin makes all the writes at the same time and returns when they are done.
-func (o *together) begin(w *world) ([]outcome, error) {
+func (o *together) begin(w *world, store widecol.Store) ([]outcome, error) {
 	var writing sync.WaitGroup
 	outcomes := make([]outcome, len(o.writes))
 	for i, c := range o.writes {
 		writing.Go(func() {
-			got, err := c.apply(w.subject.Store, w.grouping, widecol.CommitTime)
+			got, err := c.apply(store, w.grouping, widecol.CommitTime)
 			outcomes[i] = outcome{c, got, err}
 		})
 	}
@@ -99,6 +108,25 @@ func (w *world) settle(outcomes []outcome) error {
 	return nil
 }
 
+// recovered compares what a crash has left of writes that were not acknowledged
+// then: each of them is there or not. Their outcomes came later, and tell no more
+// than the commit times.
+func (w *world) recovered(outcomes []outcome) error {
+	slices.SortFunc(outcomes, func(a, b outcome) int { return cmp.Compare(a.time, b.time) })
+	worlds := possible{{model: w.model, last: w.last}}
+	for i, got := range outcomes {
+		if got.time > 0 {
+			worlds = worlds.unknown(pending{got.write, got.time, uint(i)})
+		}
+	}
+	kept := worlds.found(w)
+	if len(kept) == 0 {
+		return fmt.Errorf("after the crash there is something else than what was acknowledged, "+
+			"with each of the writes under way whole or absent: %w", w.check())
+	}
+	return kept.adopt(w)
+}
+
 func (o *together) String() string {
 	lines := []string{"at the same time:"}
 	for _, c := range o.writes {
@@ -110,6 +138,9 @@ func (o *together) String() string {
 	for _, r := range o.meanwhile {
 		lines = append(lines, "meanwhile: "+r.String())
 	}
+	if o.crash {
+		lines = append(lines, "crash before they are durable")
+	}
 	for i, line := range lines {
 		lines[i] = strings.ReplaceAll(line, "\n", "\n  ")
 	}
@@ -117,20 +148,29 @@ func (o *together) String() string {
 }
 
 func (o *together) reduced() (ops []op) {
+	add := func(change func(r *together)) {
+		r := *o
+		change(&r)
+		ops = append(ops, &r)
+	}
 	for _, writes := range without(o.writes) {
-		ops = append(ops, &together{writes, o.flush, o.meanwhile})
+		add(func(r *together) { r.writes = writes })
 	}
 	for i := range o.meanwhile {
-		ops = append(ops, &together{o.writes, o.flush, slices.Delete(slices.Clone(o.meanwhile), i, i+1)})
+		add(func(r *together) { r.meanwhile = slices.Delete(slices.Clone(o.meanwhile), i, i+1) })
 	}
 	if o.flush {
-		ops = append(ops, &together{o.writes, false, o.meanwhile})
+		add(func(r *together) { r.flush = false })
+	}
+	if o.crash {
+		add(func(r *together) { r.crash = false })
 	}
 	for i, c := range o.writes {
 		for _, simpler := range c.reduced() {
-			writes := slices.Clone(o.writes)
-			writes[i] = simpler.(*write)
-			ops = append(ops, &together{writes, o.flush, o.meanwhile})
+			add(func(r *together) {
+				r.writes = slices.Clone(o.writes)
+				r.writes[i] = simpler.(*write)
+			})
 		}
 	}
 	return ops

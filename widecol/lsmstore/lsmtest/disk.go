@@ -64,8 +64,12 @@ func after(t time.Duration) <-chan struct{} {
 func (d *disk) hold() (waiting <-chan struct{}, release func()) {
 	h := &held{waiting: make(chan struct{}), released: make(chan struct{})}
 	d.held.Store(h)
-	return h.waiting, func() {
-		d.held.Store(nil)
+	return h.waiting, d.release
+}
+
+// release lets go what waits.
+func (d *disk) release() {
+	if h := d.held.Swap(nil); h != nil {
 		close(h.released)
 	}
 }
@@ -86,5 +90,8 @@ func (d *disk) fail(rnd *rand.Rand) {
 // failing reports whether something may fail.
 func (d *disk) failing() bool { return d.failure.Load() != nil }
 
-// heal ends the failure.
-func (d *disk) heal() { d.failure.Store(nil) }
+// heal ends all that fails or waits.
+func (d *disk) heal() {
+	d.failure.Store(nil)
+	d.release()
+}

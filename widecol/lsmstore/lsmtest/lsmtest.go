@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
+	"time"
 
 	"colonnade/engine"
 	"colonnade/vfs"
@@ -23,7 +25,7 @@ type subject struct {
 	ids  *rand.ChaCha8 // for identities
 	fs   *vfs.Mem      // what the store lives on, without faults
 	disk *disk         // faults and delays
-	at   *lsmstore.Store
+	at   atomic.Pointer[lsmstore.Store]
 }
 
 // dir is the data directory.
@@ -54,15 +56,22 @@ func (s *subject) open() (widecol.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.at = store
+	s.at.Store(store)
 	return store, nil
 }
 
-func (s *subject) flush() error { return s.at.Engine().Flush(context.Background()) }
+// patience is how long a flush or compaction may take before it counts as stuck.
+const patience = time.Minute
+
+func (s *subject) flush() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return s.at.Load().Engine().Flush(ctx)
+}
 
 // compact rewrites all partitions, sometimes while the caller goes on.
 func (s *subject) compact() error {
-	db := s.at.Engine()
+	db := s.at.Load().Engine()
 	if s.rnd.IntN(2) > 0 {
 		return compactAll(db)
 	}
@@ -71,8 +80,10 @@ func (s *subject) compact() error {
 }
 
 func compactAll(db *engine.DB) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
 	for _, p := range db.Partitions() {
-		if err := db.Compact(context.Background(), p.ID); err != nil {
+		if err := db.Compact(ctx, p.ID); err != nil {
 			return err
 		}
 	}
@@ -84,10 +95,10 @@ func compactAll(db *engine.DB) error {
 func (s *subject) verify() error {
 	var damage error
 	_, err := engine.Check(s.fs.Crash(vfs.KeepAll, 0), dir, func(e *engine.CorruptError) { damage = errors.Join(damage, e) })
-	if err := errors.Join(damage, err, s.at.Health()); err != nil {
+	if err := errors.Join(damage, err, s.at.Load().Health()); err != nil {
 		return err
 	}
-	db := s.at.Engine()
+	db := s.at.Load().Engine()
 	for _, p := range db.Partitions() {
 		if stats, err := db.Stats(p.ID); err == nil && stats.Damage != nil {
 			return fmt.Errorf("partition %s: %w", p.Name, stats.Damage)
@@ -97,7 +108,7 @@ func (s *subject) verify() error {
 }
 
 func (s *subject) reopen() (widecol.Store, error) {
-	if err := s.at.Close(); err != nil {
+	if err := s.at.Load().Close(); err != nil {
 		return nil, err
 	}
 	return s.open()
@@ -109,8 +120,8 @@ func (s *subject) crash() (widecol.Store, error) {
 	for {
 		model := s.model()
 		image := s.fs.Crash(model, s.rnd.Uint64())
-		s.at.Close() // on the file system that is no more
 		s.disk.heal()
+		s.at.Load().Close() // on the file system that is no more
 		s.fs = image
 		store, err := s.open()
 		if err != nil {
