@@ -13,6 +13,7 @@ import (
 type flushing struct {
 	p         *partition
 	m         *memory
+	entries   int // of m when it was written
 	out       *output
 	written   bool // its file is complete and verified
 	chosen    bool // it is part of the edit
@@ -43,8 +44,9 @@ func (db *DB) writeFlushed(list []flushing) (failure error) {
 	for i := range list {
 		f := &list[i]
 		f.out = &output{db: db, p: f.p, format: sstable.S2, limit: maxFile}
+		f.entries = f.m.table.Len()
 		it := f.m.table.NewIterator(memtable.ReadOptions{})
-		err := db.write(f.out, it, f.m.table.Len(), func([]byte) bool { return false })
+		err := db.write(f.out, it, f.entries, func([]byte) bool { return false })
 		it.Close()
 		f.written = err == nil
 		if err == nil || f.p.state.Load() == nil { // dropped
@@ -77,8 +79,13 @@ func (db *DB) installFlushed(list []flushing) error {
 				continue
 			}
 			v := r.version.flushed(f.out.files)
-			if fault := v.check(); fault != nil {
-				broken = f.p.inconsistent("flush would break the order of levels: %v", fault)
+			fault := f.check()
+			if e := v.check(); fault == nil && e != nil {
+				fault = f.p.inconsistent("flush would break the order of levels: %v", e)
+			}
+			if fault != nil {
+				broken = fault
+				delete(flushed, f.p) // so the log keeps its batches
 				continue
 			}
 			f.chosen = true

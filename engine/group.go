@@ -116,7 +116,18 @@ func (db *DB) settleLocked(g *group, refused error) {
 	case db.failed != nil: // the write, an insert, or an edit meanwhile
 		g.err = &UnknownError{Cause: errors.Unwrap(db.failed)}
 	default:
-		db.visible.Store(g.batches[len(g.batches)-1].seq)
+		db.publishGroupLocked(g)
 	}
 	close(g.done)
+}
+
+// publishGroupLocked makes the batches of a group visible.
+func (db *DB) publishGroupLocked(g *group) {
+	last := g.batches[len(g.batches)-1].seq
+	if err := db.checkDurableLocked(last); err != nil {
+		db.failLocked(err)
+		g.err = &UnknownError{Cause: err}
+		return
+	}
+	db.visible.Store(last)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	iofs "io/fs"
@@ -62,6 +63,10 @@ func (db *DB) nextManifestLocked(flushed map[*partition]*memory, change func(*ma
 	}
 	next.nextFile = db.nextFile
 	next.logStart = db.logStartLocked(next, flushed)
+	if err := next.follows(db.manifest); err != nil {
+		db.failLocked(err)
+		return nil, db.failed
+	}
 	return next, nil
 }
 
@@ -101,6 +106,8 @@ func nameManifest(fs vfs.FS, name string) error {
 	return fmt.Errorf("%w: %w", short, err)
 }
 
+// writeTemp writes a file and reads it again: what is wrong with it must come out
+// while the manifest before is still there.
 func writeTemp(fs vfs.FS, name string, data []byte) error {
 	f, err := createAnew(fs, name)
 	if err != nil {
@@ -110,7 +117,14 @@ func writeTemp(fs vfs.FS, name string, data []byte) error {
 	if err == nil {
 		err = f.Sync()
 	}
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	got, err := readFile(fs, name)
+	if err == nil && !bytes.Equal(got, data) {
+		err = fmt.Errorf("%s reads differently from what was written", name)
+	}
+	return err
 }
 
 // createAnew creates a file under a temporary name, which an attempt that failed may

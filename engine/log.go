@@ -40,6 +40,8 @@ type log struct {
 	recycled []*segment
 	next     uint64   // number of the next spare
 	current  *segment // under writing: the leader's, changed with DB.mu held
+	written  uint64   // last batch in the log, durable or not: the leader's
+	durable  uint64   // last batch that is known to be durable: the leader's
 
 	// prepareMu is held while a spare is made, without DB.mu.
 	prepareMu sync.Mutex
@@ -214,9 +216,14 @@ func (db *DB) writeGroup(g *group) error {
 		if err := db.switchTo(b.segment); err != nil {
 			return err
 		}
+		if err := db.log.checkOrder(b.seq); err != nil {
+			return err
+		}
 		db.log.current.w.Append(b.seq, b.payload)
 	}
-	return db.log.current.w.Sync()
+	err := db.log.current.w.Sync()
+	db.log.durable = max(db.log.durable, db.log.current.w.Durable())
+	return err
 }
 
 // switchTo makes s the segment under writing: those before it are finished, so
@@ -226,12 +233,25 @@ func (db *DB) switchTo(s *segment) error {
 		if err := db.log.current.w.Finish(); err != nil {
 			return err
 		}
-		db.mu.Lock()
-		db.log.current.w = nil
-		number := db.log.current.number + 1
-		db.useLocked(db.log.segments[number-db.log.segments[0].number])
-		db.mu.Unlock()
+		if err := db.nextSegment(); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// nextSegment goes on from the segment under writing, which is finished.
+func (db *DB) nextSegment() error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	l := &db.log
+	l.current.w = nil
+	number := l.current.number + 1
+	i := number - l.segments[0].number
+	if i >= uint64(len(l.segments)) || l.segments[i].number != number {
+		return fmt.Errorf("segment %d of the log does not follow segment %d", number, l.current.number)
+	}
+	db.useLocked(l.segments[i])
 	return nil
 }
 
@@ -291,6 +311,10 @@ func (db *DB) retireSegmentsLocked() {
 	l := &db.log
 	for len(l.segments) > 0 && l.segments[0].number < db.manifest.logStart {
 		s := l.segments[0]
+		if err := db.checkRetiredLocked(s); err != nil {
+			db.failLocked(err)
+			return
+		}
 		l.segments = l.segments[1:]
 		if s.size == db.opt.SegmentBytes && len(l.recycled) < maxRecycled {
 			l.recycled = append(l.recycled, s)

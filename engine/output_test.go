@@ -16,7 +16,7 @@ import (
 	"colonnade/vfs"
 )
 
-// lying is a disk that stores other bytes than it is given, in sorted files.
+// lying is a disk that stores other bytes than it is given in some files.
 type lying struct {
 	vfs.FS
 	lies func(name string) bool
@@ -30,8 +30,8 @@ type lyingFile struct {
 
 func (l *lying) Create(name string) (vfs.File, error) {
 	f, err := l.FS.Create(name)
-	if err != nil || !strings.HasSuffix(name, tableSuffix) {
-		return f, err
+	if err != nil {
+		return nil, err
 	}
 	return &lyingFile{f, name, l}, nil
 }
@@ -93,7 +93,10 @@ func TestWrongFlushIsNotInstalled(t *testing.T) {
 func TestWrongCompactionIsNotInstalled(t *testing.T) {
 	var wrong atomic.Bool
 	var created atomic.Int64
-	fs := &lying{vfs.NewMem(), func(string) bool {
+	fs := &lying{vfs.NewMem(), func(name string) bool {
+		if !strings.HasSuffix(name, tableSuffix) {
+			return false
+		}
 		created.Add(1)
 		return wrong.Load()
 	}}

@@ -41,6 +41,7 @@ type Writer struct {
 	size   int64  // of all records, written or not
 	synced int64  // known to be durable
 	seq    uint64 // of the last batch
+	sure   uint64 // of the last batch that is known to be durable
 	sealed bool   // nothing was appended since the last seal
 	closed bool
 	err    error
@@ -66,6 +67,10 @@ func (w *Writer) Size() int64 { return w.size }
 func (w *Writer) Room() int64 {
 	return min(w.header.Size-w.size-sealSpace-bareSize, math.MaxUint32)
 }
+
+// Durable returns the sequence number of the last batch that is known to be
+// durable, 0 for none.
+func (w *Writer) Durable() uint64 { return w.sure }
 
 // Append adds a batch to those that the next Sync makes durable. Its sequence
 // number must be above that of the batch before it, and the payload no longer
@@ -99,7 +104,7 @@ func (w *Writer) Sync() error {
 		w.fail(fmt.Errorf("sync log segment %d: %w", w.header.Number, err))
 		return w.err
 	}
-	w.synced = w.size
+	w.synced, w.sure = w.size, w.seq
 	return nil
 }
 

@@ -1,0 +1,75 @@
+package engine
+
+import "fmt"
+
+// What must hold whatever happens, checked while the store runs. Each check is cheap
+// beside the I/O that it stands next to. One of the log or the manifest that does not
+// hold makes the store read-only, with everything left as it is; one of a partition's
+// data fails the flush or compaction, whose inputs stay. Others are checked where they
+// belong: see Invariants in docs/architecture.md.
+
+// checkOrder makes sure that batches get into the log in their order.
+func (l *log) checkOrder(seq uint64) error {
+	if seq <= l.written {
+		return fmt.Errorf("batch %d comes after batch %d in the log", seq, l.written)
+	}
+	l.written = seq
+	return nil
+}
+
+// checkDurableLocked makes sure that nothing is acknowledged or visible that the log
+// does not say to be durable.
+func (db *DB) checkDurableLocked(last uint64) error {
+	if visible := db.visible.Load(); last > db.log.durable || last <= visible {
+		return fmt.Errorf("batch %d was to become visible, when %d are visible and %d durable", last, visible, db.log.durable)
+	}
+	return nil
+}
+
+// checkRetiredLocked makes sure that no memtable needs segment s of the log. It is
+// asked right before the segment goes, and does not rely on how the edit came about
+// that lets it go.
+func (db *DB) checkRetiredLocked(s *segment) error {
+	if s.w != nil || s == db.log.current {
+		return fmt.Errorf("segment %d of the log was to go while it is written", s.number)
+	}
+	for _, p := range db.partitions {
+		if seq := p.oldestSeq(nil); seq != 0 && seq <= s.maxSeq {
+			return fmt.Errorf("segment %d of the log, up to batch %d, was to go while partition %s needs batch %d", s.number, s.maxSeq, p.name, seq)
+		}
+	}
+	return nil
+}
+
+// follows makes sure that m is the next edit after old: nothing that only grows has
+// shrunk.
+func (m *manifest) follows(old *manifest) error {
+	switch {
+	case m.edit != old.edit+1:
+		return fmt.Errorf("edit %d of the manifest follows edit %d", m.edit, old.edit)
+	case m.store != old.store,
+		m.nextFile < old.nextFile, m.nextPart < old.nextPart, m.logStart < old.logStart,
+		m.copied < old.copied, m.lastSeq < old.lastSeq, m.lastTime < old.lastTime:
+		return fmt.Errorf("edit %d of the manifest takes back what edit %d gave out", m.edit, old.edit)
+	}
+	for id, r := range m.parts {
+		if before := old.parts[id]; before != nil && r.flushed < before.flushed || before == nil && id < old.nextPart {
+			return fmt.Errorf("edit %d of the manifest sets partition %s back", m.edit, r.name)
+		}
+	}
+	return nil
+}
+
+// check makes sure that the file is of its memtable alone, and this still as it was
+// when it was written.
+func (f *flushing) check() error {
+	if n := f.m.table.Len(); n != f.entries {
+		return f.p.inconsistent("a frozen memtable grew from %d to %d entries", f.entries, n)
+	}
+	for _, out := range f.out.files {
+		if out.minSeq < f.m.minSeq || out.maxSeq > f.m.maxSeq {
+			return f.p.inconsistent("a memtable of the batches %d to %d has entries of %d to %d", f.m.minSeq, f.m.maxSeq, out.minSeq, out.maxSeq)
+		}
+	}
+	return nil
+}

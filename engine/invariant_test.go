@@ -1,0 +1,172 @@
+package engine
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"colonnade/clock"
+	"colonnade/vfs"
+)
+
+// TestBrokenInvariantOfTheLog: a fault of our own ends in no writes, not in a panic,
+// a false acknowledgement or a lost segment.
+func TestBrokenInvariantOfTheLog(t *testing.T) {
+	for name, breakIt := range map[string]func(db *DB){
+		"order":    func(db *DB) { db.log.written = 1 << 40 },
+		"durable":  func(db *DB) { db.lastSeq, db.log.written = 0, 0; db.visible.Store(1 << 40) },
+		"segments": func(db *DB) { db.log.segments[0].room, db.log.spares[0].number = 0, 99 },
+	} {
+		opt := testOptions(vfs.NewMem())
+		opt.Clock = clock.NewManual(1)
+		db, err := Open("store", opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := mustCreate(t, db, "a")[0]
+		eventually(db, func() bool { return len(db.log.spares) > 0 })
+		db.mu.Lock()
+		breakIt(db)
+		db.mu.Unlock()
+		if err := tryPut(db, id); !errors.As(err, new(*UnknownError)) {
+			t.Errorf("%s: Commit returned %v, want a *UnknownError", name, err)
+		}
+		if err := db.Health(); !errors.As(err, new(*ReadOnlyError)) {
+			t.Errorf("%s: Health is %v, want a *ReadOnlyError", name, err)
+		}
+		db.Close()
+	}
+}
+
+// TestSegmentThatIsNeededStays whatever the manifest says.
+func TestSegmentThatIsNeededStays(t *testing.T) {
+	fs := vfs.NewMem()
+	db := mustOpen(t, fs)
+	ids := mustCreate(t, db, "a", "b")
+	mustPut(t, db, ids[0], "row", "q", "v")
+	first := db.log.current.number
+	for db.log.current.number == first {
+		mustPut(t, db, ids[1], "row", "q", strings.Repeat("v", 10<<10))
+	}
+	db.mu.Lock()
+	wrong := *db.manifest
+	wrong.logStart = first + 1
+	db.manifest = &wrong
+	db.retireSegmentsLocked()
+	db.mu.Unlock()
+	if err := db.Health(); !errors.As(err, new(*ReadOnlyError)) {
+		t.Errorf("Health is %v, want a *ReadOnlyError", err)
+	}
+	db.Close()
+	if _, err := fs.Stat("store/wal/" + segmentName(first)); err != nil {
+		t.Errorf("the segment has gone: %v", err)
+	}
+}
+
+func TestManifestFollows(t *testing.T) {
+	old := &manifest{edit: 7, nextFile: 5, nextPart: 3, logStart: 4, copied: 2, lastSeq: 9, lastTime: 9,
+		parts: map[PartitionID]*partRecord{1: {id: 1, flushed: 5}}}
+	for name, c := range map[string]struct {
+		edit func(m *manifest)
+		ok   bool
+	}{
+		"next":              {func(m *manifest) {}, true},
+		"flush":             {func(m *manifest) { m.parts[1] = &partRecord{id: 1, flushed: 6} }, true},
+		"create":            {func(m *manifest) { m.nextPart, m.parts[3] = 4, &partRecord{id: 3} }, true},
+		"drop":              {func(m *manifest) { delete(m.parts, 1) }, true},
+		"edit twice":        {func(m *manifest) { m.edit = 7 }, false},
+		"edit left out":     {func(m *manifest) { m.edit = 9 }, false},
+		"other store":       {func(m *manifest) { m.store[3] = 1 }, false},
+		"file number":       {func(m *manifest) { m.nextFile-- }, false},
+		"partition number":  {func(m *manifest) { m.nextPart-- }, false},
+		"log":               {func(m *manifest) { m.logStart-- }, false},
+		"copies":            {func(m *manifest) { m.copied-- }, false},
+		"sequence":          {func(m *manifest) { m.lastSeq-- }, false},
+		"time":              {func(m *manifest) { m.lastTime-- }, false},
+		"flushed":           {func(m *manifest) { m.parts[1] = &partRecord{id: 1, flushed: 4} }, false},
+		"partition is back": {func(m *manifest) { m.parts[2] = &partRecord{id: 2} }, false},
+	} {
+		next := old.clone()
+		c.edit(next)
+		if err := next.follows(old); (err == nil) != c.ok {
+			t.Errorf("%s: got %v, want ok %v", name, err, c.ok)
+		}
+	}
+}
+
+// TestManifestIsReadAgain before it takes the place of the one before.
+func TestManifestIsReadAgain(t *testing.T) {
+	forging := false
+	fs := &lying{vfs.NewMem(), func(name string) bool { return forging && strings.HasSuffix(name, tempSuffix) }}
+	db := mustOpen(t, fs)
+	id := mustCreate(t, db, "a")[0]
+	mustPut(t, db, id, "row", "q", "v")
+	before := readAll(t, fs, "store/"+manifestName(db.manifest.edit))
+	forging = true
+	if _, err := db.CreatePartitions("b"); !errors.As(err, new(*UnknownError)) {
+		t.Errorf("CreatePartitions returned %v, want a *UnknownError", err)
+	}
+	if err := db.Health(); !errors.As(err, new(*ReadOnlyError)) {
+		t.Errorf("Health is %v, want a *ReadOnlyError", err)
+	}
+	if now := readAll(t, fs, "store/"+manifestName(db.manifest.edit)); !bytes.Equal(now, before) {
+		t.Error("the manifest before is gone")
+	}
+	db.Close()
+	forging = false
+	db = mustOpen(t, fs)
+	defer mustClose(t, db)
+	if got := contents(t, db, id); len(got) != 1 {
+		t.Errorf("got %v, want one row", got)
+	}
+}
+
+// TestFlushOfAnotherMemtable: a memtable that changes after it was frozen, or whose
+// file holds batches of others, is not flushed, and the log keeps what it has.
+func TestFlushOfAnotherMemtable(t *testing.T) {
+	for name, breakIt := range map[string]func(m *memory){
+		"grows after it was written": func(m *memory) {},
+		"batches of others":          func(m *memory) { m.minSeq++; m.maxSeq++ },
+	} {
+		fs := vfs.NewMem()
+		opt := testOptions(fs)
+		opt.Clock = clock.NewManual(1)
+		db, err := Open("store", opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := mustCreate(t, db, "a")[0]
+		mustPut(t, db, id, "row", "q", "v")
+		mustPut(t, db, mustCreate(t, db, "b")[0], "row", "q", "v")
+		db.mu.Lock()
+		p := db.partitions[id]
+		m := p.active
+		list := []flushing{{p: p, m: m}}
+		p.frozen, p.active = append(p.frozen, m), newMemory()
+		db.mu.Unlock()
+		if err := db.writeFlushed(list); err != nil {
+			t.Fatal(err)
+		}
+		breakIt(m)
+		if name == "grows after it was written" {
+			list[0].entries--
+		}
+		start := db.manifest.logStart
+		if err := db.installFlushed(list); !errors.As(err, new(*CorruptError)) {
+			t.Errorf("%s: got %v, want a *CorruptError", name, err)
+		}
+		if err := db.install(nil, func(*manifest) error { return nil }, func() {}); err != nil {
+			t.Error(err)
+		}
+		if db.manifest.logStart != start || len(p.version.levels[0]) > 0 {
+			t.Errorf("%s: the log begins with segment %d, level 0 has %d files", name, db.manifest.logStart, len(p.version.levels[0]))
+		}
+		crashed := mustOpen(t, fs.Crash(vfs.DropAll, 1))
+		if got := contents(t, crashed, id); len(got) != 1 {
+			t.Errorf("%s: after a crash got %v, want one row", name, got)
+		}
+		mustClose(t, crashed)
+		db.Close()
+	}
+}
