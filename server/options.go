@@ -22,7 +22,7 @@ type Options struct {
 	// client may address a server that listens on a loopback address.
 	Hosts []string
 	// MaxBody is how many bytes the body of a write or of a read of rows may
-	// have, before and after inflating. 0 is 64 MiB.
+	// have, before and after inflating. 0 is MaxBody.
 	MaxBody int64
 	// MaxInflight is how many bytes all bodies under way may have together.
 	// Requests over it are answered 503. 0 is 256 MiB.
@@ -43,7 +43,7 @@ func (o Options) withDefaults() Options {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.MaxBody == 0 {
-		o.MaxBody = 64 << 20
+		o.MaxBody = MaxBody
 	}
 	if o.MaxInflight == 0 {
 		o.MaxInflight = 256 << 20
@@ -53,6 +53,9 @@ func (o Options) withDefaults() Options {
 	}
 	return o
 }
+
+// MaxBody is how many bytes a body may have if the options do not say.
+const MaxBody = 64 << 20
 
 // maxSmallBody is how many bytes the bodies of other requests may have. What
 // they are decoded into may be many times as large.

@@ -26,7 +26,7 @@ const (
 	// shares with all others that wait.
 	writesPerCore = 32
 	readsPerCore  = 8
-	scansPerCore  = 4
+	scansPerCore  = 2
 	// maxScans is how many scans may be open. Each holds a snapshot, which holds
 	// memory and files.
 	maxScans = 256

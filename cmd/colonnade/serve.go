@@ -126,7 +126,7 @@ func serve(cmd *cobra.Command, f serveFlags) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
-	limitMemory(f)
+	memory := limitMemory(f)
 
 	// Before the directory: an address that is taken must not leave a new one.
 	listener, err := net.Listen("tcp", f.listen)
@@ -138,17 +138,26 @@ func serve(cmd *cobra.Command, f serveFlags) error {
 	if store == nil {
 		return err
 	}
-	s := server.New(store, server.Options{Now: time.Now, Clock: clock.System, Seed: rand.Uint64(), Log: log, Hosts: f.hosts})
+	s := server.New(store, server.Options{Now: time.Now, Clock: clock.System, Seed: rand.Uint64(), Log: log, Hosts: f.hosts, MaxInflight: maxInflight(memory)})
 	err = serveUntil(signals, cmd, s, listener, log)
 	return errors.Join(err, store.Close())
 }
 
 // limitMemory tells the runtime what the flags add up to, so that garbage does
-// not double it. An operator who has set GOMEMLIMIT knows better.
-func limitMemory(f serveFlags) {
+// not double it. An operator who has set GOMEMLIMIT knows better. It returns the
+// limit.
+func limitMemory(f serveFlags) int64 {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit((f.memtableMiB+f.cacheMiB)<<20 + otherMemory)
 	}
+	return debug.SetMemoryLimit(-1)
+}
+
+// maxInflight returns how much of the memory the bodies of requests may take: a
+// quarter, as what is made of a body takes as much again, and the budgets have
+// the rest; but one body of any size that is allowed.
+func maxInflight(memory int64) int64 {
+	return min(max(memory/4, server.MaxBody+1), 256<<20)
 }
 
 // openOrStop opens the store. A signal that comes before it is open returns

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +16,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"colonnade/server"
 )
 
 // served is a serve in a process of its own.
@@ -242,5 +245,17 @@ func TestInsecureListensAnywhere(t *testing.T) {
 	}
 	if code := s.stop(syscall.SIGTERM); code != 0 {
 		t.Errorf("code %d, want 0", code)
+	}
+}
+
+// TestMaxInflight: the bodies under way leave room for the rest of the process, and
+// one body of any size that is allowed always fits.
+func TestMaxInflight(t *testing.T) {
+	for _, e := range []struct{ memory, want int64 }{
+		{math.MaxInt64, 256 << 20}, {4 << 30, 256 << 20}, {484 << 20, 121 << 20}, {256 << 20, server.MaxBody + 1}, {1, server.MaxBody + 1},
+	} {
+		if got := maxInflight(e.memory); got != e.want {
+			t.Errorf("of %d bytes of memory: got %d, want %d", e.memory, got, e.want)
+		}
 	}
 }
