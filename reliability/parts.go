@@ -7,6 +7,7 @@ import (
 	"colonnade/reliability/kill9"
 	"colonnade/reliability/lin"
 	"colonnade/reliability/meta"
+	"colonnade/reliability/overload"
 	"colonnade/reliability/report"
 )
 
@@ -18,4 +19,5 @@ var parts = []report.Part{
 	kill9.Part,
 	meta.Part,
 	lin.Part,
+	overload.Part,
 }

@@ -1,0 +1,48 @@
+package overload
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+const (
+	drainClients = 16
+	// mostDrain is how long a server under load may take to end: 10 s for what is
+	// under way, and some to close its files.
+	mostDrain = 20 * time.Second
+)
+
+// drain asks a server under load to end. It has to end well, and what it has
+// acknowledged has to be there afterwards.
+func drain(ctx context.Context, r *run) error {
+	n, err := r.start(ctx, "drain", drainClients, nil)
+	if err != nil {
+		return err
+	}
+	defer n.end()
+	done := make(chan *acked, 1)
+	ctxLoad, stop := context.WithTimeout(ctx, mostDrain)
+	defer stop()
+	go func() { done <- write(ctxLoad, n.Client, drainClients) }()
+	time.Sleep(500*time.Millisecond + time.Duration(r.Seed%8)*50*time.Millisecond) // lets them write
+	begin := time.Now()
+	err = n.Terminate(0)
+	took := time.Since(begin)
+	stop()
+	got := <-done
+	r.Add("drained_acked_rows", got.rows())
+	r.Largest("drain_ms", took.Milliseconds())
+	if err != nil {
+		return err
+	}
+	if took > mostDrain {
+		return fmt.Errorf("the server has taken %v to end, want at most %v", took, mostDrain)
+	}
+	again, err := r.start(ctx, "drain", drainClients, nil)
+	if err != nil {
+		return err
+	}
+	defer again.end()
+	return got.check(ctx, again.Client)
+}

@@ -1,0 +1,126 @@
+package overload
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// load is clients that send one request after the other.
+type load struct {
+	url     string // of the endpoint
+	bodies  [][]byte
+	clients int
+	long    time.Duration
+	pause   time.Duration // of a client that was refused
+}
+
+// outcome is what became of a load.
+type outcome struct {
+	took     time.Duration
+	answered []time.Duration // how long each answer took, sorted
+	refused  []time.Duration // the same of those who shall come back later
+	wrong    []error         // anything else
+}
+
+// transport keeps a connection for each of some clients.
+func transport(clients int) *http.Transport {
+	return &http.Transport{MaxIdleConns: clients, MaxIdleConnsPerHost: clients, DisableCompression: true}
+}
+
+// run applies the load.
+func (l load) run(ctx context.Context, t *http.Transport) *outcome {
+	var all outcome
+	var mu sync.Mutex
+	var clients sync.WaitGroup
+	begin := time.Now()
+	ctx, cancel := context.WithCancel(ctx)
+	stop := time.AfterFunc(l.long, cancel)
+	defer stop.Stop()
+	for i := range l.clients {
+		clients.Go(func() {
+			own := l.client(ctx, &http.Client{Transport: t, Timeout: 30 * time.Second}, i)
+			mu.Lock()
+			defer mu.Unlock()
+			all.answered = append(all.answered, own.answered...)
+			all.refused = append(all.refused, own.refused...)
+			all.wrong = append(all.wrong, own.wrong...)
+		})
+	}
+	clients.Wait()
+	all.took = time.Since(begin)
+	slices.Sort(all.answered)
+	slices.Sort(all.refused)
+	return &all
+}
+
+// client sends requests until ctx is done. What it has sent by then it waits for.
+func (l load) client(ctx context.Context, c *http.Client, first int) (o outcome) {
+	for n := first; ctx.Err() == nil; n += l.clients {
+		begin := time.Now()
+		err := post(c, l.url, l.bodies[n%len(l.bodies)])
+		switch took := time.Since(begin); {
+		case err == nil:
+			o.answered = append(o.answered, took)
+		case errors.Is(err, errRefused):
+			o.refused = append(o.refused, took)
+			time.Sleep(l.pause)
+		default:
+			o.wrong = append(o.wrong, err)
+			time.Sleep(l.pause)
+		}
+	}
+	return o
+}
+
+// errRefused is an answer that says when to come back.
+var errRefused = errors.New("refused")
+
+func post(c *http.Client, url string, body []byte) error {
+	resp, err := c.Post(url, "application/json", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	switch resp.StatusCode {
+	case http.StatusOK:
+		return nil
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		after, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+		if err != nil || after < 1 || after > 5 {
+			return fmt.Errorf("status %d with Retry-After %q, want 1 to 5 s", resp.StatusCode, resp.Header.Get("Retry-After"))
+		}
+		return errRefused
+	}
+	return fmt.Errorf("status %d: %.200s", resp.StatusCode, text)
+}
+
+// rate is how many requests were answered in a second.
+func (o *outcome) rate() float64 { return float64(len(o.answered)) / o.took.Seconds() }
+
+// quantile returns the duration that a part of a sorted list stays below.
+func quantile(sorted []time.Duration, part float64) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[int(part*float64(len(sorted)-1))]
+}
+
+// percent returns a as a percentage of b.
+func percent(a, b float64) int64 {
+	if b == 0 {
+		return 0
+	}
+	return int64(100 * a / b)
+}

@@ -1,0 +1,77 @@
+// Package overload asks more of a server than it can do, and looks at what
+// becomes of those who ask for little:
+//
+//   - load at four times the capacity: what is admitted is answered about as fast
+//     and as often as at the capacity, and the rest is refused soon;
+//   - clients that send a byte a second, keep connections for nothing, or do not
+//     read what they asked for: the others do not notice;
+//   - more data than the memory limit, and everything read by a hundred clients:
+//     the memory of the process stays bounded;
+//   - few file handles, a full disk, a disk that does not answer: reads go on,
+//     nothing that was acknowledged is lost, and writes go on by themselves;
+//   - a signal to stop, under load.
+//
+// Times are compared with times of the same run, and the bounds are wide: the
+// machine may have other things to do. The figures say what it was.
+package overload
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"colonnade/reliability/report"
+)
+
+// Part runs all trials.
+var Part = report.Part{
+	Name:  "overload",
+	About: "more is asked of the server than it can do, by good clients and bad ones",
+	Minimum: map[string]int64{
+		"trials": int64(len(trials)), "peak_writes": 500, "refused": 100, "slow_heads": 4_000, "idle_connections": 4_000,
+		"large_batches_mib": 1_900, "scan_clients": 100, "disk_full_writes_refused": 1, "hung_writes_unknown": 1, "drained_acked_rows": 100,
+	},
+	Limit: 5 * time.Minute,
+	Run:   round,
+}
+
+// trial is one kind of trouble. The error says what the server did wrong.
+type trial struct {
+	name string
+	run  func(ctx context.Context, r *run) error
+}
+
+// The quick ones come first.
+var trials = []trial{
+	{"a disk that does not answer", slowDisk},
+	{"a full disk", fullDisk},
+	{"a signal under load", drain},
+	{"few file handles", fewHandles},
+	{"bad connections", badConnections},
+	{"scans of everything", scans},
+	{"four times the capacity", saturation},
+	{"more data than memory", memory},
+}
+
+// run is what all trials of a round share.
+type run struct {
+	report.Env
+	*report.Section
+}
+
+func round(ctx context.Context, env report.Env, s *report.Section) error {
+	r := &run{env, s}
+	for _, t := range trials {
+		if err := t.run(ctx, r); err != nil {
+			s.Fail(fmt.Sprintf("-part overload -seed %d", env.Seed), "%s: %v", t.name, err)
+			if env.First {
+				return nil
+			}
+		}
+		s.Add("trials", 1)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package overload
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"colonnade/reliability/remote"
+	"colonnade/reliability/report"
+)
+
+// times returns n durations.
+func times(n int, each time.Duration) []time.Duration {
+	list := make([]time.Duration, n)
+	for i := range list {
+		list[i] = each
+	}
+	return list
+}
+
+// TestJudge: a server that falls over, gets slow, or lets everybody in is found out.
+func TestJudge(t *testing.T) {
+	peak := func() *outcome { return &outcome{took: time.Second, answered: times(1000, 10*time.Millisecond)} }
+	for _, e := range []struct {
+		name string
+		over outcome
+		want string
+	}{
+		{"a good one", outcome{answered: times(900, 20*time.Millisecond), refused: times(3000, time.Millisecond)}, ""},
+		{"that falls over", outcome{answered: times(100, 20*time.Millisecond), refused: times(3000, time.Millisecond)}, "of the peak was answered"},
+		{"that gets slow", outcome{answered: times(900, 90*time.Millisecond), refused: times(3000, time.Millisecond)}, "the slowest answers"},
+		{"that refuses late", outcome{answered: times(900, 20*time.Millisecond), refused: times(3000, time.Second)}, "longer than answers"},
+		{"that refuses nobody", outcome{answered: times(900, 20*time.Millisecond)}, "nobody was refused"},
+		{"that fails", outcome{answered: times(900, 20*time.Millisecond), refused: times(3000, time.Millisecond), wrong: []error{errors.New("status 500")}}, "status 500"},
+	} {
+		e.over.took = time.Second
+		said(t, e.name, judge([]comparison{{peak(), &e.over}, {peak(), &e.over}}), e.want)
+	}
+}
+
+// TestSuffered: so is one whose good clients notice the bad ones.
+func TestSuffered(t *testing.T) {
+	before := &outcome{answered: times(100, 5*time.Millisecond)}
+	said(t, "not slower", suffered(before, &outcome{answered: times(100, 9*time.Millisecond)}), "")
+	said(t, "much slower", suffered(before, &outcome{answered: times(100, time.Second)}), "the slowest reads")
+	said(t, "refused", suffered(before, &outcome{answered: times(100, time.Millisecond), refused: times(1, 0)}), "1 were refused")
+	said(t, "failing", suffered(before, &outcome{answered: times(100, time.Millisecond), wrong: []error{errors.New("lost")}}), "lost")
+	said(t, "stuck", suffered(before, &outcome{}), "nobody was answered")
+}
+
+func said(t *testing.T, name string, err error, want string) {
+	t.Helper()
+	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		t.Errorf("%s: got %v, want %q", name, err, want)
+	}
+}
+
+// lying acknowledges every write and keeps only some rows of it.
+func lying(t *testing.T, rows string) *remote.Client {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/count") {
+			_, _ = w.Write([]byte(`{"result":{"row_count":` + rows + `}}`))
+			return
+		}
+		_, _ = w.Write([]byte(`{"result":null}`))
+	}))
+	t.Cleanup(s.Close)
+	return remote.NewClient(s.URL, 2)
+}
+
+// TestLostRows: acknowledged rows that are not there are missed, and so are some.
+func TestLostRows(t *testing.T) {
+	for rows, want := range map[string]string{"10": "", "0": "was acknowledged, and has 0 of its 10 rows", "9": "was acknowledged, and has 9 of its 10 rows"} {
+		c := lying(t, rows)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		a := write(ctx, c, 2)
+		cancel()
+		if a.rows() == 0 {
+			t.Fatal("nothing was acknowledged")
+		}
+		said(t, rows+" rows", a.check(t.Context(), c), want)
+	}
+}
+
+// TestStrangeAnswers: a refusal has to say when to come back, and any other error is
+// none that a server in need may give.
+func TestStrangeAnswers(t *testing.T) {
+	var status atomic.Int64
+	var after atomic.Value
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", after.Load().(string))
+		w.WriteHeader(int(status.Load()))
+	}))
+	defer s.Close()
+	for _, e := range []struct {
+		status int64
+		after  string
+		want   string
+	}{{200, "", ""}, {503, "3", "refused"}, {429, "1", "refused"}, {503, "", "want 1 to 5"}, {503, "60", "want 1 to 5"}, {500, "1", "status 500"}} {
+		status.Store(e.status)
+		after.Store(e.after)
+		said(t, e.after, post(http.DefaultClient, s.URL, nil), e.want)
+	}
+}
+
+// TestDisk runs the trials that have their server in this process.
+func TestDisk(t *testing.T) {
+	var s report.Section
+	if err := slowDisk(t.Context(), &run{report.Env{Seed: 1}, &s}); err != nil {
+		t.Error(err)
+	}
+	if s.Figures()["hung_writes_unknown"].Value != 1 {
+		t.Errorf("got the figures %v, want a write whose outcome was unknown", s.Figures())
+	}
+}
