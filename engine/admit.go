@@ -82,6 +82,9 @@ func (db *DB) obstacleLocked(b *Batch, a *admission) obstacle {
 	files := 0
 	for i := range b.parts {
 		p := db.partitions[b.parts[i].id]
+		if damage := p.quarantined.Load(); damage != nil {
+			return refuse(damage)
+		}
 		n := len(p.version.levels[0])
 		if n >= stopFiles && p.damage != nil {
 			return refuse(p.damage) // no compaction will help

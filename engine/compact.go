@@ -24,7 +24,7 @@ func (db *DB) nextCompactionLocked() *compaction {
 		return nil
 	}
 	for p := range db.background.compactable {
-		if p.dropped || p.halted {
+		if p.dropped || p.halted || p.quarantined.Load() != nil {
 			delete(db.background.compactable, p)
 			continue
 		}

@@ -68,9 +68,11 @@ type partition struct {
 	halted  bool                         // no compactions any more
 	reading rest                         // of compactions
 	seen    atomic.Pointer[CorruptError] // the last damage that a read came upon
-	full    *fullCompaction              // under way, nil for none
-	dropped bool
-	made    atomic.Bool // its directory is there
+	// quarantined is why neither reads nor writes are served, nil if they are.
+	quarantined atomic.Pointer[CorruptError]
+	full        *fullCompaction // under way, nil for none
+	dropped     bool
+	made        atomic.Bool // its directory is there
 }
 
 // memory is a memtable with its place in the order of batches. A batch that got

@@ -95,6 +95,10 @@ func (p *partition) inTable(err error) error {
 
 // named names the partition and file of an error from reading a sorted file.
 func (p *partition) named(err error) error {
+	var own *CorruptError
+	if errors.As(err, &own) {
+		return own
+	}
 	var c *sstable.CorruptError
 	if errors.As(err, &c) {
 		return &CorruptError{Partition: p.name, File: p.tablePath(c.File), Offset: c.Offset, Reason: c.Reason}
@@ -102,9 +106,19 @@ func (p *partition) named(err error) error {
 	return err
 }
 
+// quarantine is for files of a partition that contradict each other: what a read of
+// them would answer cannot be trusted. Until the store is opened again, or the
+// partition dropped, its reads and writes fail with what is returned, and its files
+// stay as they are.
+func (p *partition) quarantine(format string, args ...any) error {
+	err := p.inconsistent(format, args...)
+	p.quarantined.Store(err)
+	return err
+}
+
 // inconsistent is what a partition's files come to be when they contradict each
 // other, though each of them is sound.
-func (p *partition) inconsistent(format string, args ...any) error {
+func (p *partition) inconsistent(format string, args ...any) *CorruptError {
 	return &CorruptError{Partition: p.name, File: p.dir, Offset: -1, Reason: fmt.Sprintf(format, args...)}
 }
 

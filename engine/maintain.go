@@ -71,6 +71,8 @@ func (db *DB) Compact(ctx context.Context, id PartitionID) error {
 			return false, ErrNoPartition
 		case p.damage != nil:
 			return false, p.damage
+		case p.quarantined.Load() != nil:
+			return false, p.quarantined.Load()
 		case full.over:
 			return true, nil
 		case p.full == nil: // after that of another caller, if there was one

@@ -58,6 +58,9 @@ func (s *Snapshot) Scan(id PartitionID, opt ScanOptions) (*Scan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if damage := pin.p.quarantined.Load(); damage != nil {
+		return nil, damage
+	}
 	c := scans.Get().(*Scan)
 	c.p, c.state, c.opt = pin.p, pin.state, opt
 	err = c.open()

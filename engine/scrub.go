@@ -186,8 +186,10 @@ func (db *DB) foundBad(name string, err error) {
 // scrubManifest reads the manifest, and writes it anew if it is not what it has to
 // be.
 func (db *DB) scrubManifest() {
-	name, err := db.readManifestAgain()
+	name, size, err := db.readManifestAgain()
+	db.pace(size)
 	if err == nil {
+		db.scrubbed(int64(size))
 		return
 	}
 	db.foundBad(name, err)
@@ -197,7 +199,8 @@ func (db *DB) scrubManifest() {
 	}
 }
 
-func (db *DB) readManifestAgain() (name string, err error) {
+// readManifestAgain compares the manifest on disk with the one in memory.
+func (db *DB) readManifestAgain() (name string, size int, err error) {
 	db.installMu.Lock()
 	defer db.installMu.Unlock()
 	db.mu.Lock()
@@ -205,15 +208,11 @@ func (db *DB) readManifestAgain() (name string, err error) {
 	db.mu.Unlock()
 	name = db.path(manifestName(m.edit))
 	want := m.encode()
-	db.pace(len(want))
 	data, err := readFile(db.opt.FS, name)
 	if errors.Is(err, io.ErrUnexpectedEOF) || err == nil && !bytes.Equal(data, want) {
 		err = &CorruptError{File: name, Offset: firstDifference(data, want), Reason: "the manifest is not what was written"}
 	}
-	if err == nil {
-		db.scrubbed(int64(len(data)))
-	}
-	return name, err
+	return name, len(want), err
 }
 
 func firstDifference(a, b []byte) int64 {
@@ -334,6 +333,9 @@ func (db *DB) Damage() []error {
 // knownDamage returns what stopped compaction or a read came upon, nil in health.
 // The caller holds DB.mu.
 func (p *partition) knownDamage() error {
+	if damage := p.quarantined.Load(); damage != nil {
+		return damage
+	}
 	if p.damage != nil {
 		return p.damage
 	}

@@ -23,9 +23,28 @@ func (r *recovery) survey() error {
 	if err != nil {
 		return err
 	}
-	return r.eachTable(func(_ *partition, _ string, number uint64) {
+	there := make(map[string]bool)
+	err = r.eachTable(func(_ *partition, path string, number uint64) {
 		db.nextFile = max(db.nextFile, number+1)
+		there[path] = true
 	})
+	if err == nil {
+		r.missTables(there)
+	}
+	return err
+}
+
+// missTables tells of the sorted files that should be there and are not. They keep
+// nothing from opening: reads that need one fail.
+func (r *recovery) missTables(there map[string]bool) {
+	for _, p := range r.db.partitions {
+		for f := range p.version.files() {
+			if !there[f.table.path] {
+				err := p.inTable(f.table.damage("file is missing"))
+				r.db.opt.Log.Error("a sorted file is gone, reads that need it will fail", "file", f.table.path, "partition", p.name, "cause", err)
+			}
+		}
+	}
 }
 
 // eachTable calls f for every sorted file in the directory of a partition. The

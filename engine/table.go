@@ -34,10 +34,14 @@ type table struct {
 }
 
 func (db *DB) newTable(p *partition, f *file) *table {
-	return &table{
+	t := &table{
 		p: p, file: f, path: p.tablePath(f.number),
-		id: db.tableID(f.number), fs: db.opt.FS, cache: db.cache, handles: db.handles,
+		id: db.tableID(f.number), fs: db.opt.FS, handles: db.handles,
 	}
+	if db.cache != nil {
+		t.cache = db.cache
+	}
+	return t
 }
 
 // open returns the reader of the file. Damage is reported as a *CorruptError.

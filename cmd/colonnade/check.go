@@ -17,8 +17,9 @@ func newCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Look for damage in a directory that is not being served",
-		Long: `Check reads every file of a directory: checksums, order, counts, and that
-each file is the one that the manifest means. It changes nothing. Each piece of
+		Long: `Check reads every file of a directory: checksums, order, counts, that each
+file is the one that the manifest means, and that files go together: newer
+entries of a row lie above older ones. It changes nothing. Each piece of
 damage is printed with its file, offset and partition, then the counts. The code
 is 1 when there is damage.`,
 		Example: "  colonnade check --data /var/lib/colonnade",

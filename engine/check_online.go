@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+)
+
+// Check is the function of that name for a store that is open: it reads the manifest
+// and every sorted file, past the cache and as fast as it can, and calls report for
+// each damage. Reads and writes go on. The log is left out: what it holds is in
+// memory, and the scrubber looks at it.
+//
+// Each partition is checked as of one moment. One whose files contradict each other
+// is quarantined.
+func (db *DB) Check(ctx context.Context, report func(*CorruptError)) (CheckResult, error) {
+	c := &checker{db: db}
+	c.report = func(e *CorruptError) {
+		c.result.DamageCount++
+		report(e)
+	}
+	if _, _, err := db.readManifestAgain(); c.damaged(err) != nil {
+		return c.result, err
+	}
+	for _, p := range db.list() {
+		state := p.acquire()
+		if state == nil {
+			continue // dropped
+		}
+		err := c.partition(p, state.version)
+		state.unref()
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return c.result, err
+		}
+	}
+	return c.result, nil
+}
+
+// list returns the partitions in the order in which they were created.
+func (db *DB) list() []*partition {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	var list []*partition
+	for _, p := range db.partitions {
+		list = append(list, p)
+	}
+	slices.SortFunc(list, func(p, q *partition) int { return cmp.Compare(p.id, q.id) })
+	return list
+}
