@@ -28,6 +28,7 @@ type DB struct {
 	memBytes atomic.Int64  // of all memtables, frozen ones included
 
 	installMu sync.Mutex // one manifest edit at a time
+	namesMu   sync.Mutex // one sync of a directory of sorted files at a time
 
 	mu          sync.Mutex
 	partitions  map[PartitionID]*partition

@@ -32,6 +32,8 @@
 // # Locks, in the order in which they are taken
 //
 //	DB.installMu   one manifest edit at a time; held during its I/O
+//	DB.namesMu     one directory of sorted files is synced at a time; held during
+//	               that
 //	log.prepareMu  one log segment is made at a time; held during its I/O
 //	DB.mu          everything that changes: sequence numbers, groups, memtables,
 //	               versions, background work. Not held during I/O, but for lines

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -40,6 +41,58 @@ func TestFailedDirectorySync(t *testing.T) {
 			}
 			mustClose(t, db)
 		}
+	}
+}
+
+// unreturned is a file system in which the first sync of a directory of that name
+// fails, and takes its time to say so.
+type unreturned struct {
+	vfs.FS
+	dir         string
+	failed, say chan struct{}
+	first       sync.Once
+}
+
+func (u *unreturned) SyncDir(dir string) error {
+	if dir != u.dir {
+		return u.FS.SyncDir(dir)
+	}
+	err := error(nil)
+	u.first.Do(func() {
+		close(u.failed)
+		<-u.say
+		err = syscall.EIO
+	})
+	return err
+}
+
+// TestDirectorySyncBesideOneThatFails: a sync of a directory that begins when one
+// has failed, but before that is known, succeeds and makes nothing durable. It must
+// not count.
+func TestDirectorySyncBesideOneThatFails(t *testing.T) {
+	const dir = "store/partitions/00000001"
+	u := &unreturned{FS: vfs.NewMem(), dir: dir, failed: make(chan struct{}), say: make(chan struct{})}
+	db := mustOpen(t, u)
+	defer db.Close()
+	var failing sync.WaitGroup
+	failing.Go(func() {
+		if err := db.syncDir(dir); !errors.Is(err, syscall.EIO) {
+			t.Errorf("the sync that fails returned %v", err)
+		}
+	})
+	<-u.failed
+	beside := make(chan error, 1)
+	go func() { beside <- db.syncDir(dir) }()
+	select {
+	case err := <-beside:
+		t.Errorf("the sync beside it did not wait, and returned %v", err)
+	case <-time.After(50 * time.Millisecond): // it waits
+	}
+	close(u.say)
+	failing.Wait()
+	var readOnly *ReadOnlyError
+	if err := <-beside; !errors.As(err, &readOnly) {
+		t.Errorf("the sync beside it returned %v, want a *ReadOnlyError", err)
 	}
 }
 

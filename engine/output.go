@@ -187,8 +187,17 @@ func (db *DB) makeDir(p *partition) error {
 
 // syncDir makes the names in a directory of sorted files durable. After a failure
 // nobody knows which of them are, and no later sync would say; one can be that of
-// a file which another goroutine is about to install. So the DB turns read-only.
+// a file which another goroutine is about to install. So the DB turns read-only, and
+// that before anybody else can sync: it would succeed, and prove nothing.
 func (db *DB) syncDir(dir string) error {
+	db.namesMu.Lock()
+	defer db.namesMu.Unlock()
+	db.mu.Lock()
+	failed := db.failed
+	db.mu.Unlock()
+	if failed != nil {
+		return failed
+	}
 	err := db.opt.FS.SyncDir(dir)
 	if err == nil || noHandle(err) {
 		return err // with no handle for the directory, no sync was tried
