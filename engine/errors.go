@@ -82,6 +82,17 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("corruption in %s: %s", where, e.Reason)
 }
 
+// VersionError says that a store has a format that this program does not know.
+// Nothing of it was changed.
+type VersionError struct {
+	File    string
+	Version uint32
+}
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("file %s has format version %d, and this program reads version %d: use the program that wrote it", e.File, e.Version, manifestVersion)
+}
+
 // inTable names the partition and file of an error from reading a sorted file, and
 // takes note of damage.
 func (p *partition) inTable(err error) error {

@@ -139,7 +139,9 @@ func appendBytes(buf, b []byte) []byte {
 	return append(buf, b...)
 }
 
-// decodeManifest decodes and verifies the content of a manifest file.
+// decodeManifest decodes and verifies the content of a manifest file. It fails with a
+// *VersionError when the content is sound but of another version: whatever changes,
+// the first twelve bytes and the checksum do not.
 func decodeManifest(data []byte) (*manifest, error) {
 	if len(data) < manifestHead+8 {
 		return nil, fmt.Errorf("%d bytes are too few", len(data))
@@ -152,7 +154,7 @@ func decodeManifest(data []byte) (*manifest, error) {
 		return nil, errors.New("not a manifest")
 	}
 	if v := binary.LittleEndian.Uint32(data[8:]); v != manifestVersion {
-		return nil, fmt.Errorf("format version %d, this program reads %d", v, manifestVersion)
+		return nil, &VersionError{Version: v}
 	}
 	if n := binary.LittleEndian.Uint64(data[12:]); n != uint64(len(data)-manifestHead-8) {
 		return nil, fmt.Errorf("length is %d, the file says %d", len(data)-manifestHead-8, n)
@@ -300,7 +302,12 @@ func readManifest(fs vfs.FS, dir string) (m *manifest, name string, err error) {
 	if err == nil && m.edit != highest {
 		err = fmt.Errorf("edit %d does not go with the name", m.edit)
 	}
-	if err != nil {
+	var version *VersionError
+	switch {
+	case errors.As(err, &version):
+		version.File = name
+		return nil, "", err
+	case err != nil:
 		return nil, "", &CorruptError{File: name, Offset: -1, Reason: err.Error()}
 	}
 	return m, name, nil

@@ -1,6 +1,10 @@
 package engine
 
 import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
 	"testing"
 
 	"colonnade/vfs"
@@ -27,5 +31,99 @@ func TestNewDirectoriesAreDurable(t *testing.T) {
 			t.Errorf("%s: after a crash got %q, %v, want the row", dir, got, err)
 		}
 		mustClose(t, db)
+	}
+}
+
+// TestUnsuitableFileSystems are refused with an error that says what they lack, when a
+// store is made and when one is opened, and nothing is lost by that.
+func TestUnsuitableFileSystems(t *testing.T) {
+	for name, c := range map[string]struct {
+		match func(vfs.Op) bool
+		errno syscall.Errno
+	}{
+		"read-only":                   {func(op vfs.Op) bool { return op.Kind.Changes() }, syscall.EROFS},
+		"not allowed":                 {func(op vfs.Op) bool { return op.Kind.Changes() }, syscall.EACCES},
+		"cannot sync directories":     {func(op vfs.Op) bool { return op.Kind == vfs.OpSyncDir }, syscall.EINVAL},
+		"does not sync directories":   {func(op vfs.Op) bool { return op.Kind == vfs.OpSyncDir }, syscall.ENOTSUP},
+		"has no locks, like some NFS": {func(op vfs.Op) bool { return op.Kind == vfs.OpLock }, syscall.ENOLCK},
+	} {
+		mem := vfs.NewMem()
+		unsuitable := vfs.Inject(mem, func(op vfs.Op) vfs.Fault {
+			if c.match(op) {
+				return vfs.Fault{Err: c.errno}
+			}
+			return vfs.Fault{}
+		})
+		if _, err := Open("store", testOptions(unsuitable)); !errors.Is(err, c.errno) || !strings.Contains(err.Error(), "store") {
+			t.Errorf("%s: a new store: got %v, want %v and where", name, err, c.errno)
+		}
+		db := mustOpen(t, mem)
+		id := mustCreate(t, db, "a")[0]
+		mustPut(t, db, id, "row", "q", "1")
+		mustClose(t, db)
+		if _, err := Open("store", testOptions(unsuitable)); !errors.Is(err, c.errno) || !strings.Contains(err.Error(), "store") {
+			t.Errorf("%s: an old store: got %v, want %v and where", name, err, c.errno)
+		}
+		db = mustOpen(t, mem)
+		if got := contents(t, db, id); len(got) != 1 {
+			t.Errorf("%s: then got %v, want one row", name, got)
+		}
+		mustClose(t, db)
+	}
+}
+
+// TestLostParts: a directory that lacks something that a store always has is damaged,
+// never a new and empty store.
+func TestLostParts(t *testing.T) {
+	for name, lose := range map[string]func(fs *vfs.Mem, db *DB) string{
+		"manifest":       func(fs *vfs.Mem, db *DB) string { return "store/" + manifestName(db.manifest.edit) },
+		"first segment":  func(fs *vfs.Mem, db *DB) string { return db.segmentPath(db.log.segments[0].number) },
+		"middle segment": func(fs *vfs.Mem, db *DB) string { return db.segmentPath(db.log.segments[1].number) },
+		"last segment":   func(fs *vfs.Mem, db *DB) string { return db.segmentPath(db.log.current.number) },
+	} {
+		fs := vfs.NewMem()
+		db := mustOpen(t, fs)
+		id := mustCreate(t, db, "a")[0]
+		for i := range 12 {
+			mustPut(t, db, id, fmt.Sprint("row", i), "q", strings.Repeat("v", 20<<10))
+		}
+		mustClose(t, db)
+		if len(db.log.segments) < 3 {
+			t.Fatalf("the log has only %d segments", len(db.log.segments))
+		}
+		file := lose(fs, db)
+		for what, change := range map[string]func(fs *vfs.Mem){
+			"missing": func(fs *vfs.Mem) {},
+			"empty":   func(fs *vfs.Mem) { write(t, fs, file, nil) },
+			"zeros":   func(fs *vfs.Mem) { write(t, fs, file, make([]byte, db.opt.SegmentBytes)) },
+		} {
+			image := fs.Clone()
+			if err := image.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+			change(image)
+			before, _ := image.List("store/wal")
+			var corrupt *CorruptError
+			if _, err := Open("store", testOptions(image)); !errors.As(err, &corrupt) {
+				t.Errorf("%s %s: got %v, want a *CorruptError", name, what, err)
+			}
+			for _, n := range before {
+				if _, err := image.Stat("store/wal/" + n); err != nil {
+					t.Errorf("%s %s: the refused open removed %s", name, what, n)
+				}
+			}
+		}
+	}
+}
+
+func write(t *testing.T, fs vfs.FS, name string, data []byte) {
+	t.Helper()
+	f, err := fs.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Write(data); err != nil {
+		t.Fatal(err)
 	}
 }

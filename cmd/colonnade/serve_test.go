@@ -137,6 +137,23 @@ func TestServeKeepsDataOverARestart(t *testing.T) {
 	}
 }
 
+// TestExposedDirectory: others can read what is in it, and the log says so.
+func TestExposedDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	for _, exposed := range []bool{false, true, false} { // made by serve, opened up, closed again
+		if err := os.Chmod(dir, 0o700); err == nil && exposed {
+			if err := os.Chmod(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := startServe(t, dir)
+		s.stop(syscall.SIGTERM)
+		if got := strings.Contains(s.stderr.String(), "chmod 700"); got != exposed {
+			t.Errorf("exposed %v: the log says\n%s", exposed, s.stderr.String())
+		}
+	}
+}
+
 func TestServeTakesItsOptionsFromTheEnvironment(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path"
 	"syscall"
 
@@ -16,6 +17,7 @@ import (
 
 // openStore opens the directory that the flags name.
 func openStore(f serveFlags, log *slog.Logger) (widecol.Store, error) {
+	warnExposed(f.data, log)
 	store, err := lsmstore.Open(lsmstore.Options{
 		Dir: path.Clean(f.data),
 		Engine: engine.Options{
@@ -31,6 +33,15 @@ func openStore(f serveFlags, log *slog.Logger) (widecol.Store, error) {
 		return nil, held(f.data, err)
 	}
 	return store, nil
+}
+
+// warnExposed warns when a directory can be read or changed by others than its owner.
+// One that serve makes cannot; whoever made this one may have had reasons.
+func warnExposed(dir string, log *slog.Logger) {
+	info, err := os.Stat(dir)
+	if err == nil && info.Mode().Perm()&0o077 != 0 {
+		log.Warn("the directory is open to other users of this machine: chmod 700 closes it", "directory", dir, "mode", info.Mode().Perm())
+	}
 }
 
 // maxOpenFiles is how many sorted files are open at most, however many the process

@@ -1,0 +1,192 @@
+package engine
+
+import (
+	"context"
+	"embed"
+	"encoding/binary"
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cespare/xxhash/v2"
+
+	"colonnade/cell"
+	"colonnade/clock"
+	"colonnade/vfs"
+)
+
+// A directory of each format that was ever released lies in testdata, and is never
+// written again: what is read from it must stay what it was. A new format gets a new
+// directory, with
+//
+//	go test ./engine -run TestGoldenDirectory -golden
+var writeGolden = flag.Bool("golden", false, "write the golden directory of the present format")
+
+//go:embed all:testdata
+var testdata embed.FS
+
+const goldenDir = "testdata/format1"
+
+// goldenContents is what the partitions hold: rows in level 6 and level 0, some of
+// them deleted, and a batch over both in the log alone.
+var goldenContents = map[PartitionID][]string{
+	1: {"row1 q=new", "row1 q=old", "row2 q=old", "row4 q=log"},
+	3: {"row1 q=1", "row4 q=log"},
+}
+
+// makeGolden makes a store with something of everything.
+func makeGolden(t *testing.T) *vfs.Mem {
+	mem := vfs.NewMem()
+	opt := testOptions(mem)
+	opt.Clock, opt.SegmentBytes = clock.NewManual(1_700_000_000_000_000), 4<<10
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	a := mustCreate(t, db, "a")[0]
+	gone := mustCreate(t, db, "gone")[0]
+	b := mustCreate(t, db, "b")[0]
+	mustPut(t, db, a, "row1", "q", "old")
+	mustPut(t, db, a, "row2", "q", "old")
+	mustPut(t, db, a, "row3", "q", "old")
+	mustPut(t, db, gone, "row1", "q", "gone")
+	if err := db.Compact(ctx, a); err != nil {
+		t.Fatal(err)
+	}
+	mustPut(t, db, a, "row1", "q", "new")
+	mustPut(t, db, b, "row1", "q", "1")
+	var batch Batch
+	batch.Add(a, []byte("row3"), &cell.Cell{Kind: cell.DeleteRow, Time: cell.TombstoneTime})
+	if _, err := db.Commit(ctx, &batch); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.DropPartitions(gone); err != nil {
+		t.Fatal(err)
+	}
+	batch.Reset()
+	for _, id := range []PartitionID{a, b} {
+		r, c := set("row4", "q", "log")
+		batch.Add(id, r, c)
+	}
+	if _, err := db.Commit(ctx, &batch); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, db)
+	return mem
+}
+
+// saveGolden copies a file system to the disk, but for the lock.
+func saveGolden(t *testing.T, mem *vfs.Mem, dir string) {
+	names, err := mem.List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		from := path.Join(dir, name)
+		to := filepath.Join(goldenDir, strings.TrimPrefix(from, "store"))
+		if _, err := mem.Stat(from); err != nil {
+			saveGolden(t, mem, from)
+		} else if name != lockName {
+			data := readAll(t, mem, from)
+			if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(to, data, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// loadGolden returns a copy of the golden directory, changed by edit if not nil.
+func loadGolden(t *testing.T, edit func(name string, data []byte) []byte) *vfs.Mem {
+	mem := vfs.NewMem()
+	err := fs.WalkDir(testdata, goldenDir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := testdata.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		to := "store" + strings.TrimPrefix(name, goldenDir)
+		if edit != nil {
+			data = edit(to, data)
+		}
+		if err := mem.MkdirAll(path.Dir(to)); err != nil {
+			return err
+		}
+		f, err := mem.Create(to)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		_, err = f.Write(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mem
+}
+
+func TestGoldenDirectory(t *testing.T) {
+	if *writeGolden {
+		saveGolden(t, makeGolden(t), "store")
+		t.Skip("written; build again to test it")
+	}
+	mem := loadGolden(t, nil)
+	result, err := Check(mem, "store", func(e *CorruptError) { t.Error(e) })
+	if err != nil || result.Files < 3 || result.Batches == 0 {
+		t.Errorf("Check: %+v, %v, want 3 sorted files and a batch in the log at least", result, err)
+	}
+	for range 2 { // as it was written, and as this program writes it
+		db := mustOpen(t, mem)
+		for id, want := range goldenContents {
+			if got := contents(t, db, id); !slices.Equal(got, want) {
+				t.Errorf("partition %d: got %v, want %v", id, got, want)
+			}
+		}
+		mustClose(t, db)
+	}
+}
+
+// TestNewerFormatIsRefused and nothing is written: the program that knows it must
+// find all as it was.
+func TestNewerFormatIsRefused(t *testing.T) {
+	newer := func(name string, data []byte) []byte {
+		if !strings.HasPrefix(path.Base(name), manifestPrefix) {
+			return data
+		}
+		data = slices.Clone(data[:len(data)-8])
+		binary.LittleEndian.PutUint32(data[len(manifestMagic):], manifestVersion+1)
+		return binary.LittleEndian.AppendUint64(data, xxhash.Sum64(data))
+	}
+	mem := loadGolden(t, newer)
+	if lock, err := mem.Lock("store/" + lockName); err != nil {
+		t.Fatal(err)
+	} else {
+		lock.Close()
+	}
+	before := mem.Fingerprint()
+	var version *VersionError
+	if _, err := Open("store", testOptions(mem)); !errors.As(err, &version) || version.Version != manifestVersion+1 {
+		t.Errorf("Open returned %v, want a *VersionError", err)
+	}
+	if _, err := Check(mem, "store", func(*CorruptError) {}); !errors.As(err, &version) {
+		t.Errorf("Check returned %v, want a *VersionError", err)
+	}
+	if mem.Fingerprint() != before {
+		t.Error("something was written")
+	}
+}
