@@ -20,6 +20,7 @@ type framing struct {
 	chunks bool   // the head so far says that the body comes in chunks
 	v11    bool   // the request is HTTP/1.1
 	begun  []byte // the beginning of a line, from earlier reads
+	heads  uint64 // that have come to their end
 }
 
 // lineKind says what a line is.
@@ -125,6 +126,7 @@ func (f *framing) endLines() error {
 		f.next = requestLine
 		return nil
 	}
+	f.heads++
 	switch {
 	case f.chunks && f.length >= 0:
 		return errTwoLengths

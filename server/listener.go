@@ -1,24 +1,27 @@
 package server
 
 import (
+	"container/list"
 	"io"
 	"net"
 	"sync"
-	"sync/atomic"
 )
 
-// limitListener closes connections over a limit as soon as it has accepted
-// them. Leaving them in the queue of the operating system would make their
-// clients wait for nothing.
+// limitListener keeps so many connections. For one more it closes the oldest of
+// those that have not sent a request yet: whoever means it has done so long
+// since, and to open connections and say nothing must not keep others out. Where
+// all have, the new one is closed at once; leaving it in the queue of the
+// operating system would make its client wait for nothing.
 type limitListener struct {
 	net.Listener
-	free atomic.Int64
+
+	mu     sync.Mutex
+	free   int
+	silent list.List // of *limitConn without a request so far, in the order of their arrival
 }
 
 func newLimitListener(l net.Listener, limit int) *limitListener {
-	ll := &limitListener{Listener: l}
-	ll.free.Store(int64(limit))
-	return ll
+	return &limitListener{Listener: l, free: limit}
 }
 
 // Accept returns the next connection within the limit.
@@ -28,17 +31,61 @@ func (l *limitListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l.free.Add(-1) >= 0 {
-			return &limitConn{Conn: c, release: sync.OnceFunc(func() { l.free.Add(1) })}, nil
+		if lc := l.admit(c); lc != nil {
+			return lc, nil
 		}
-		l.free.Add(1)
 		_ = c.Close() // nothing was promised to it
+	}
+}
+
+// admit finds room for a connection, or returns nil.
+func (l *limitListener) admit(c net.Conn) *limitConn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.free == 0 {
+		oldest := l.silent.Front()
+		if oldest == nil {
+			return nil
+		}
+		victim := oldest.Value.(*limitConn)
+		l.releaseLocked(victim)
+		_ = victim.Conn.Close() // whoever reads from it sees it end
+	}
+	l.free--
+	lc := &limitConn{Conn: c, from: l}
+	lc.silent = l.silent.PushBack(lc)
+	return lc
+}
+
+// heard notes that a connection has sent a request.
+func (l *limitListener) heard(c *limitConn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.silent != nil {
+		l.silent.Remove(c.silent)
+		c.silent = nil
+	}
+}
+
+// releaseLocked gives the place of a connection back, once.
+func (l *limitListener) releaseLocked(c *limitConn) {
+	if c.released {
+		return
+	}
+	c.released = true
+	l.free++
+	if c.silent != nil {
+		l.silent.Remove(c.silent)
+		c.silent = nil
 	}
 }
 
 type limitConn struct {
 	net.Conn
-	release func()
+	from     *limitListener
+	silent   *list.Element // in from.silent; guarded by from.mu
+	released bool          // guarded by from.mu
+
 	framing framing
 	refused bool   // by framing; of what the client sends nothing more is read
 	instead []byte // what comes in place of that
@@ -61,7 +108,11 @@ func (c *limitConn) Read(p []byte) (int, error) {
 		return n, nil
 	}
 	n, err := c.Conn.Read(p)
+	heads := c.framing.heads
 	good, bad := c.framing.follow(p[:n])
+	if heads == 0 && c.framing.heads > 0 {
+		c.from.heard(c)
+	}
 	if bad == nil {
 		return n, err
 	}
@@ -82,6 +133,8 @@ func (c *limitConn) CloseWrite() error {
 }
 
 func (c *limitConn) Close() error {
-	c.release()
+	c.from.mu.Lock()
+	c.from.releaseLocked(c)
+	c.from.mu.Unlock()
 	return c.Conn.Close()
 }

@@ -377,6 +377,34 @@ func TestConnectionLimit(t *testing.T) {
 	})
 }
 
+// TestSilentConnections: one connection too many takes the place of the oldest
+// that has said nothing so far, and of no other (H11).
+func TestSilentConnections(t *testing.T) {
+	s := serverWith(t, Options{MaxConns: 3})
+	address := listen(t, s.Server)
+	const request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	old := dial(t, address)
+	old.send(request)
+	old.answer()
+	first, second := dial(t, address), dial(t, address)
+	second.send(request[:30]) // half a head says nothing yet
+	w := dial(t, address)
+	w.send(request)
+	if r, body := w.answer(); r.StatusCode != 200 {
+		t.Errorf("a new connection: got %d %s", r.StatusCode, body)
+	}
+	first.closed()
+	second.send(request[30:])
+	if r, body := second.answer(); r.StatusCode != 200 {
+		t.Errorf("the younger of the silent ones: got %d %s", r.StatusCode, body)
+	}
+	dial(t, address).closed() // now all have spoken
+	old.send(request)
+	if r, body := old.answer(); r.StatusCode != 200 {
+		t.Errorf("the oldest of all: got %d %s", r.StatusCode, body)
+	}
+}
+
 // TestMemoryLimit: bodies that are not there yet count, and the request over
 // the limit is refused before its body is read.
 func TestMemoryLimit(t *testing.T) {

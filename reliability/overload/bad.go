@@ -48,11 +48,27 @@ func badConnections(ctx context.Context, r *run) error {
 	address := strings.TrimPrefix(n.url, "http://")
 	slow := make(chan error, 1)
 	go func() { slow <- r.slowHeads(ctx, address) }()
+	arrived := make(chan *outcome, 1)
+	go func() {
+		newcomers := reads
+		newcomers.clients, newcomers.long, newcomers.pause = 2, 4*time.Second, 10*time.Millisecond
+		arrived <- newcomers.run(ctx, &http.Transport{DisableKeepAlives: true})
+	}()
 	reads.long = 4 * time.Second
 	among := reads.run(ctx, t)
-	err = <-slow
+	err = errors.Join(<-slow, r.arrived(<-arrived))
 	r.Largest("slow_heads_p99_percent", percent(float64(quantile(among.answered, 0.99)), float64(quantile(before.answered, 0.99))))
 	return errors.Join(err, suffered(before, among), r.idle(n, address), n.alive(ctx))
+}
+
+// arrived says whether those who came among slow heads, each with a connection of
+// its own, were let in.
+func (r *run) arrived(o *outcome) error {
+	r.Add("newcomers", int64(len(o.answered)))
+	if len(o.answered) < 9*(len(o.wrong)+len(o.refused)) || len(o.answered) == 0 {
+		return fmt.Errorf("of those who came among bad clients only %d were answered, and %d not: %w", len(o.answered), len(o.wrong)+len(o.refused), errors.Join(o.wrong[:min(1, len(o.wrong))]...))
+	}
+	return nil
 }
 
 // suffered says whether good clients have noticed the bad ones.
