@@ -26,7 +26,7 @@ var Part = report.Part{
 	Name:    "flip",
 	About:   "damage in every byte of every file",
 	Minimum: map[string]int64{"cases": 60_000, "detected": 20_000, "refused_open": 5_000, "files": 20},
-	Limit:   5 * time.Minute,
+	Limit:   15 * time.Minute,
 	Run:     run,
 }
 
