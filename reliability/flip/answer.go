@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"slices"
+	"strings"
 
 	"colonnade/widecol"
 	"colonnade/widecol/lsmstore"
@@ -44,6 +45,28 @@ func read(s *lsmstore.Store, table string, row []byte, families []string) (lines
 		}
 	}
 	return lines, rows.Err()
+}
+
+// ofRow returns the lines of a row.
+func ofRow(lines []string, row string) (list []string) {
+	for _, line := range lines {
+		if strings.HasPrefix(line, row+" ") {
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
+// ofFamilies returns the lines of some families.
+func ofFamilies(lines []string, families []string) (list []string) {
+	for _, line := range lines {
+		_, column, _ := strings.Cut(line, " ")
+		family, _, _ := strings.Cut(column, "\x00")
+		if slices.Contains(families, family) {
+			list = append(list, line)
+		}
+	}
+	return list
 }
 
 // differ tells how an answer differs from what it should be: an answer that lacks

@@ -227,12 +227,28 @@ func (st *store) stale() (list []damage) {
 			list = append(list, f.to(func([]byte) []byte { return old.data }, "%s in the place", old.name))
 		}
 	}
+	return append(list, st.staleManifests()...)
+}
+
+// staleManifests puts each older manifest in the place of the last one, and beside
+// a damaged one, where a crash may have left it.
+func (st *store) staleManifests() (list []damage) {
 	m := st.manifest()
-	for _, old := range st.manifests {
+	for i, old := range st.manifests {
 		list = append(list, m.to(func([]byte) []byte { return old.data }, "%s in the place", old.name), damage{
 			what: fmt.Sprintf("%s instead of %s", old.name, m.name),
 			change: func(put func(string, []byte)) {
 				put(m.name, nil)
+				put(old.name, old.data)
+			},
+		})
+		at := len(m.data) * i / len(st.manifests)
+		list = append(list, damage{
+			what: fmt.Sprintf("flip of byte %d of %s, with %s beside it,", at, m.name, old.name), files: []string{m.name},
+			change: func(put func(string, []byte)) {
+				bad := bytes.Clone(m.data)
+				bad[at] ^= 1 << (i % 8)
+				put(m.name, bad)
 				put(old.name, old.data)
 			},
 		})

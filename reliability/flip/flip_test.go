@@ -49,6 +49,12 @@ func TestStore(t *testing.T) {
 	}
 	if last, batches := st.log(); len(st.manifests) < 6 || last < 1 || batches < 40 {
 		t.Errorf("%d manifests before the last, %d batches up to segment %d", len(st.manifests), batches, last)
+	} else {
+		// Far from the end, so that later records tell damage from a torn tail.
+		lost := st.segments()[last].to(func(b []byte) []byte { clear(b[sector : 3*sector]); return b }, "two sectors")
+		if v := st.judge(&lost); v.class != refused {
+			t.Errorf("%s: %v, want it refused", lost.what, v)
+		}
 	}
 }
 
