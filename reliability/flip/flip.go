@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -61,8 +62,8 @@ func (st *store) size() (n int64) {
 	return n
 }
 
-// round lists the cases of a round: the few that stand for much first, then all
-// others in any order.
+// round lists the cases of a round: few that stand for much come first, then those
+// that go byte by byte.
 func (st *store) round(seed uint64) ([]damage, error) {
 	twin, err := newStore(seed/8, true)
 	if err != nil {
@@ -75,25 +76,25 @@ func (st *store) round(seed uint64) ([]damage, error) {
 	first = append(first, st.foreign(twin)...)
 	first = append(first, st.stale()...)
 	first = append(first, st.exchanges()...)
-	var rest []damage
+	var sectors, bytes []damage
 	for i := range st.files {
 		f := &st.files[i]
 		first = append(first, f.wholes()...)
-		rest = append(rest, f.sectors()...)
-		rest = append(rest, f.flips(seed)...)
-		rest = append(rest, f.cuts(seed)...)
+		sectors = append(sectors, f.sectors()...)
+		bytes = append(bytes, f.flips(seed)...)
+		bytes = append(bytes, f.cuts(seed)...)
 	}
 	for _, f := range st.tableFiles() {
-		rest = append(rest, online(f.sectors(), seed%2 == 0)...)
+		sectors = append(sectors, online(f.sectors(), seed%2 == 0)...)
 		for i := int(seed % 8); i < len(f.data); i += 8 {
-			rest = append(rest, online([]damage{f.flip(i, seed/8%8)}, i/8%2 == 0)...)
+			bytes = append(bytes, online([]damage{f.flip(i, seed/8%8)}, i/8%2 == 0)...)
 		}
 	}
 	r := rand.New(rand.NewPCG(seed, 1))
-	for _, list := range [][]damage{first, rest} {
+	for _, list := range [][]damage{first, sectors, bytes} {
 		r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	}
-	list := append(first, rest...)
+	list := slices.Concat(first, sectors, bytes)
 	for i := range list {
 		list[i].turn = i
 	}
