@@ -47,6 +47,7 @@ type DB struct {
 	space       space
 	background  background
 	scrub       scrubber
+	snapshots   snapshots
 }
 
 // partition is one sorted map. Its fields are guarded by DB.mu, save state.

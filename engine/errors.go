@@ -22,6 +22,9 @@ var (
 	// ErrSlowDisk is returned by a Commit while the log waits for the disk, longer
 	// than Options.SyncTimeout by now. Nothing was written; it can be tried again.
 	ErrSlowDisk = errors.New("the disk does not answer")
+	// ErrSnapshots is returned by NewSnapshot when Options.Snapshots are open. It
+	// can be tried again when one was closed.
+	ErrSnapshots = errors.New("too many snapshots are open")
 	// ErrTooLarge is returned by a Commit of a batch over MaxBatch bytes.
 	ErrTooLarge = errors.New("batch is too large")
 )

@@ -44,6 +44,9 @@ type Options struct {
 	BlockBytes int
 	// Workers is how many compactions run at once. Default 1.
 	Workers int
+	// Snapshots bounds how many are open at once: each keeps the memtables and files
+	// that there were when it was opened. Default 10,000.
+	Snapshots int
 	// ScrubBytesPerSecond bounds what the scrubber reads, to find damage before it is
 	// needed. Default 1 MiB, which is 600 GB in a week; negative for none.
 	ScrubBytesPerSecond int64
@@ -79,6 +82,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.FileBytes, 32<<20)
 	setDefault(&o.Workers, 1)
 	setDefault(&o.OpenFiles, 512)
+	setDefault(&o.Snapshots, 10_000)
 	setDefault(&o.ScrubBytesPerSecond, 1<<20)
 	setDefault(&o.StallTimeout, 10*time.Second)
 	setDefault(&o.SyncTimeout, 10*time.Second)

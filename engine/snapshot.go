@@ -9,8 +9,13 @@ import "fmt"
 //
 // It is safe for concurrent use, save Close.
 type Snapshot struct {
+	db     *DB
 	seq    uint64
 	pinned []pin
+
+	// Guarded by DB.mu: the snapshot among the open ones.
+	opened       int64 // when
+	older, newer *Snapshot
 }
 
 type pin struct {
@@ -20,10 +25,11 @@ type pin struct {
 
 // NewSnapshot returns a snapshot of partitions that sees every batch whose
 // Commit has returned. The caller closes it. ErrNoPartition if one of them is
-// not there.
+// not there, ErrSnapshots if Options.Snapshots are open.
 func (db *DB) NewSnapshot(ids ...PartitionID) (*Snapshot, error) {
-	s := &Snapshot{pinned: make([]pin, 0, len(ids))}
-	if err := db.findPartitions(s, ids); err != nil {
+	s := &Snapshot{db: db, pinned: make([]pin, 0, len(ids))}
+	now := db.opt.Clock.Now()
+	if err := db.findPartitions(s, ids, now); err != nil {
 		return nil, err
 	}
 	for {
@@ -36,18 +42,23 @@ func (db *DB) NewSnapshot(ids ...PartitionID) (*Snapshot, error) {
 		if ok && s.current() {
 			return s, nil
 		}
-		s.Close()
+		s.release()
 		if !ok {
+			s.Close()
 			return nil, ErrNoPartition
 		}
 	}
 }
 
-func (db *DB) findPartitions(s *Snapshot, ids []PartitionID) error {
+// findPartitions enters a snapshot among the open ones and finds what it is to hold.
+func (db *DB) findPartitions(s *Snapshot, ids []PartitionID, now int64) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if db.closed {
 		return ErrClosed
+	}
+	if db.snapshots.open >= db.opt.Snapshots {
+		return ErrSnapshots
 	}
 	for _, id := range ids {
 		p := db.partitions[id]
@@ -56,6 +67,8 @@ func (db *DB) findPartitions(s *Snapshot, ids []PartitionID) error {
 		}
 		s.pinned = append(s.pinned, pin{p: p})
 	}
+	s.opened = now
+	db.snapshots.addLocked(s)
 	return nil
 }
 
@@ -86,6 +99,13 @@ func (s *Snapshot) Seq() uint64 { return s.seq }
 
 // Close lets go of what the snapshot holds. Its scans must be closed before.
 func (s *Snapshot) Close() {
+	s.release()
+	s.db.mu.Lock()
+	defer s.db.mu.Unlock()
+	s.db.snapshots.removeLocked(s)
+}
+
+func (s *Snapshot) release() {
 	for i := range s.pinned {
 		if state := s.pinned[i].state; state != nil {
 			state.unref()
@@ -102,4 +122,40 @@ func (s *Snapshot) pin(id PartitionID) (pin, error) {
 		}
 	}
 	return pin{}, fmt.Errorf("partition %d is not in the snapshot", id)
+}
+
+// snapshots is the open ones, in the order in which they were opened. Guarded by
+// DB.mu.
+type snapshots struct {
+	open           int
+	oldest, newest *Snapshot
+}
+
+func (l *snapshots) addLocked(s *Snapshot) {
+	l.open++
+	if s.older = l.newest; s.older == nil {
+		l.oldest = s
+	} else {
+		s.older.newer = s
+	}
+	l.newest = s
+}
+
+// removeLocked takes a snapshot out, unless it is out already.
+func (l *snapshots) removeLocked(s *Snapshot) {
+	if s.older == nil && l.oldest != s {
+		return
+	}
+	l.open--
+	if s.older == nil {
+		l.oldest = s.newer
+	} else {
+		s.older.newer = s.newer
+	}
+	if s.newer == nil {
+		l.newest = s.older
+	} else {
+		s.newer.older = s.older
+	}
+	s.older, s.newer = nil, nil
 }

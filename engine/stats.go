@@ -43,6 +43,23 @@ func (db *DB) Stats(id PartitionID) (PartitionStats, error) {
 	return s, nil
 }
 
+// SnapshotStats describes the open snapshots.
+type SnapshotStats struct {
+	Open   int
+	Oldest int64 // when the oldest of them was opened, in microseconds since the Unix epoch; 0 without any
+}
+
+// Snapshots returns how many snapshots are open, and since when.
+func (db *DB) Snapshots() SnapshotStats {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	s := SnapshotStats{Open: db.snapshots.open}
+	if oldest := db.snapshots.oldest; oldest != nil {
+		s.Oldest = oldest.opened
+	}
+	return s
+}
+
 // CacheStats returns what the block cache holds.
 func (db *DB) CacheStats() (blocks int, bytes int64) {
 	return db.cache.Count(), db.cache.Bytes()

@@ -43,6 +43,8 @@ func describeFailure(err error) *widecol.Error {
 		return widecol.Errorf(widecol.DiskFull, "disk_full", "there is not enough free space on the disk")
 	case errors.Is(err, engine.ErrOverloaded):
 		return widecol.Errorf(widecol.Overloaded, "overloaded", "the store cannot keep up with writes, try again later")
+	case errors.Is(err, engine.ErrSnapshots):
+		return widecol.Errorf(widecol.Overloaded, "overloaded", "too many reads are under way, try again later")
 	case errors.Is(err, engine.ErrSlowDisk):
 		return widecol.Errorf(widecol.Overloaded, "slow_disk", "the disk does not answer, try again later")
 	case errors.Is(err, engine.ErrTooLarge):

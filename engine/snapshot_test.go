@@ -1,0 +1,172 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"colonnade/cell"
+	"colonnade/clock"
+	"colonnade/vfs"
+)
+
+// TestSnapshotsAreCounted: their number is bounded, and the oldest is known whatever
+// the order in which they are closed.
+func TestSnapshotsAreCounted(t *testing.T) {
+	opt := testOptions(vfs.NewMem())
+	manual := clock.NewManual(0)
+	opt.Clock, opt.Snapshots = manual, 5
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	var open []*Snapshot
+	for i := range 5 {
+		manual.Advance(time.Second)
+		s, err := db.NewSnapshot(id)
+		if err != nil {
+			t.Fatalf("snapshot %d: %v", i, err)
+		}
+		open = append(open, s)
+	}
+	if _, err := db.NewSnapshot(id); !errors.Is(err, ErrSnapshots) {
+		t.Errorf("one more got %v, want ErrSnapshots", err)
+	}
+	if _, err := db.NewSnapshot(id + 1); err == nil {
+		t.Error("a snapshot of no partition")
+	}
+	for _, next := range []struct {
+		close  int
+		oldest int64 // seconds, when it is closed
+	}{{2, 1}, {0, 2}, {1, 4}, {4, 4}, {3, 0}} {
+		open[next.close].Close()
+		open[next.close].Close() // the second does nothing
+		if s := db.Snapshots(); s.Oldest != next.oldest*1_000_000 {
+			t.Errorf("after %d is closed the oldest is from %d, want %d s", next.close, s.Oldest, next.oldest)
+		}
+	}
+	if s := db.Snapshots(); s.Open != 0 {
+		t.Errorf("%d are open", s.Open)
+	}
+	s, err := db.NewSnapshot(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+}
+
+// TestSnapshotsAnswerUnchanged: a thousand snapshots, each of another moment, over
+// flushes and compactions that give up what they alone still see. What they hold
+// goes with them.
+func TestSnapshotsAnswerUnchanged(t *testing.T) {
+	fs := vfs.NewMem()
+	db := mustOpen(t, fs)
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	type view struct {
+		snap *Snapshot
+		want []string
+	}
+	var views []view
+	see := func(s *Snapshot) []string {
+		lines, err := readAt(s, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lines
+	}
+	for i := range 1000 {
+		mustPut(t, db, id, fmt.Sprint("row", i%10), "q", fmt.Sprint(i, strings.Repeat("v", 20)))
+		if i%50 == 49 {
+			if err := db.Flush(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := db.NewSnapshot(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := view{snap: s}
+		if i%100 == 0 {
+			v.want = see(s)
+		}
+		views = append(views, v)
+	}
+	if err := db.SetPolicies(id, NewPolicies(db.LastSeq(), map[string]Policy{"f": {GC: cell.GC{VersionLimit: 1}}})); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Compact(context.Background(), id); err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range views {
+		if v.want != nil {
+			if got := see(v.snap); !slices.Equal(got, v.want) {
+				t.Errorf("snapshot %d answers otherwise: %d cells, want %d", i, len(got), len(v.want))
+			}
+		}
+		v.snap.Close()
+	}
+	dir := db.partitions[id].dir
+	for names, _ := fs.List(dir); len(names) != 1; names, _ = fs.List(dir) {
+		runtime.Gosched() // until the files that nobody holds are gone
+	}
+}
+
+// TestOldMemtablesGoWithTheirReader: a snapshot keeps the memtables that it saw, and
+// a hundred that came after are not kept with them.
+func TestOldMemtablesGoWithTheirReader(t *testing.T) {
+	db := mustOpen(t, vfs.NewMem())
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	mustPut(t, db, id, "row", "q", "first")
+	snap, err := db.NewSnapshot(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := make(chan int, 200)
+	watch := func(i int) {
+		db.mu.Lock()
+		defer db.mu.Unlock()
+		runtime.AddCleanup(db.partitions[id].active.table, func(i int) { gone <- i }, i)
+	}
+	watch(0)
+	for i := range 100 {
+		if err := db.Flush(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		watch(i + 1)
+		mustPut(t, db, id, "row", "q", fmt.Sprint(i))
+	}
+	await := func(n int) (list []int) {
+		for len(list) < n {
+			runtime.GC()
+			select {
+			case i := <-gone:
+				list = append(list, i)
+			default:
+				runtime.Gosched()
+			}
+		}
+		return list
+	}
+	if list := await(90); slices.Contains(list, 0) {
+		t.Error("the memtable of the snapshot is gone")
+	}
+	if got, err := readAt(snap, id); err != nil || fmt.Sprint(got) != "[row q=first]" {
+		t.Errorf("the snapshot sees %q, %v", got, err)
+	}
+	snap.Close()
+	snap = nil
+	for !slices.Contains(await(1), 0) {
+	}
+	if n := db.memBytes.Load(); n > 1<<18 {
+		t.Errorf("memtables count %d bytes after the last flush", n)
+	}
+}
