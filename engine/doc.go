@@ -25,6 +25,7 @@
 //	LOCK                             held by the process, names its pid
 //	manifest-00000007                the whole state as of edit 7; see manifest.go
 //	wal/00000012.log                 log segments; see package wal
+//	wal/00000007.torn                one that a crash has torn; see torn.go
 //	partitions/00000003/00000045.sst sorted files; see package sstable
 //
 // Numbers of files, partitions and segments are never used twice.

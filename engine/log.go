@@ -19,6 +19,7 @@ import (
 //	segments   [12 13 14 15]   14 is being written, 15 has batches assigned
 //	spares     [16]            filled, named, headed, durable, not in use
 //	recycled   [9 10]          flushed; their files become the next spares
+//	torn       [7]             kept to be looked at; see torn.go
 //
 // The header of a segment is durable before the segment before it is finished.
 // So the log has come to its end only in a segment that is not finished: a
@@ -31,6 +32,7 @@ type segment struct {
 	room   int64       // for records that are not assigned yet
 	maxSeq uint64      // of the batches assigned to it
 	w      *wal.Writer // nil once the segment is finished
+	torn   bool        // a crash has torn its last record: of one that recovery reads
 }
 
 // log is guarded by DB.mu, save what is marked.
@@ -38,6 +40,7 @@ type log struct {
 	segments []*segment // oldest first; batches are assigned to the last
 	spares   []*segment
 	recycled []*segment
+	torn     []string // files of segments that a crash has torn, oldest first
 	next     uint64   // number of the next spare
 	current  *segment // under writing: the leader's, changed with DB.mu held
 	written  uint64   // last batch in the log, durable or not: the leader's
@@ -322,4 +325,5 @@ func (db *DB) retireSegmentsLocked() {
 			db.trash.addFile(db.segmentPath(s.number))
 		}
 	}
+	db.releaseTornLocked()
 }

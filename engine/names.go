@@ -16,6 +16,7 @@ const (
 
 	manifestPrefix = "manifest-"
 	segmentSuffix  = ".log"
+	tornSuffix     = ".torn" // a segment in which a crash has torn something
 	fillSuffix     = ".fill" // a segment that is not filled yet
 	tableSuffix    = ".sst"
 	tempSuffix     = ".tmp"
@@ -27,6 +28,7 @@ func (db *DB) path(elem ...string) string {
 
 func manifestName(n uint64) string  { return fmt.Sprintf("%s%08d", manifestPrefix, n) }
 func segmentName(n uint64) string   { return fmt.Sprintf("%08d%s", n, segmentSuffix) }
+func tornName(n uint64) string      { return fmt.Sprintf("%08d%s", n, tornSuffix) }
 func fillName(n uint64) string      { return fmt.Sprintf("%08d%s", n, fillSuffix) }
 func tableName(n uint64) string     { return fmt.Sprintf("%08d%s", n, tableSuffix) }
 func partitionName(n uint64) string { return fmt.Sprintf("%08d", n) }

@@ -76,7 +76,13 @@ func (r *recovery) eachTable(f func(p *partition, path string, number uint64)) e
 // sweep removes what nothing refers to.
 func (r *recovery) sweep() error {
 	db := r.db
+	if err := r.findTorn(); err != nil {
+		return err
+	}
 	for _, s := range r.old {
+		if s.torn && r.keepTorn(s) {
+			continue
+		}
 		if s.size == db.opt.SegmentBytes && len(db.log.recycled) < maxRecycled {
 			db.log.recycled = append(db.log.recycled, s)
 		} else {
@@ -90,6 +96,9 @@ func (r *recovery) sweep() error {
 	if err != nil {
 		return err
 	}
+	db.mu.Lock()
+	db.releaseTornLocked()
+	db.mu.Unlock()
 	return r.sweepTables()
 }
 

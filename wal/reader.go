@@ -57,6 +57,8 @@ type Reader struct {
 	seq    uint64 // of the last batch
 	end    End
 	err    error
+
+	remains bool
 }
 
 // NewReader returns a Reader of the segment with the given number of a store,
@@ -87,6 +89,10 @@ func (r *Reader) Header() Header { return r.header }
 
 // End returns where and how the log ends. It has a meaning after io.EOF.
 func (r *Reader) End() End { return r.end }
+
+// Remains reports whether behind the end there lies what may be a record of this
+// segment that is not whole: what a crash has torn. It has a meaning after io.EOF.
+func (r *Reader) Remains() bool { return r.remains }
 
 // Next returns the next batch. The payload is valid until the next call.
 func (r *Reader) Next() (seq uint64, payload []byte, err error) {
@@ -196,7 +202,9 @@ func (r *Reader) record() (h head, payload []byte, err error) {
 // ended returns what it means that there is no good record at r.off.
 func (r *Reader) ended() error {
 	t := tail{src: r.src, off: r.off}
-	return t.judge()
+	err := t.judge()
+	r.remains = t.remains
+	return err
 }
 
 // window returns the n bytes at r.off, which the file must hold. They are valid

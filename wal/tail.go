@@ -13,8 +13,9 @@ import (
 // judged. The cost is bounded by a small multiple of the file's size, whatever
 // the file holds.
 type tail struct {
-	src source
-	off int64
+	src     source
+	off     int64
+	remains bool // it holds what may be a record of the segment, not whole
 }
 
 // judge returns io.EOF if the log ends at t.off, and otherwise why not.
@@ -57,6 +58,7 @@ func (t *tail) proof() (int64, error) {
 				break
 			}
 			i += skip
+			t.remains = true
 			h := decodeHead(b[i:])
 			if !t.proves(&h, base+int64(i)) {
 				continue
@@ -92,6 +94,7 @@ func (t *tail) rotten() (flip, error) {
 	wrong := h.number ^ t.src.number
 	switch bits.OnesCount64(wrong) {
 	case 0:
+		t.remains = true
 		f, err := t.rottenLength(&h)
 		if err != nil || f != noFlip {
 			return f, err

@@ -1,0 +1,50 @@
+package engine
+
+// A segment in whose end a crash has torn something, or so it looked, is kept as
+// evidence when recovery has copied what was whole of it: as a .torn file, which
+// nothing reads. It goes when all that was copied is in sorted files, or when there
+// are newer ones.
+
+// maxTorn bounds the torn segments that are kept.
+const maxTorn = 2
+
+// findTorn finds those that earlier recoveries have kept.
+func (r *recovery) findTorn() error {
+	db := r.db
+	names, err := db.opt.FS.List(db.path(logDir))
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if _, ok := parseName(name, "", tornSuffix); ok {
+			db.log.torn = append(db.log.torn, db.path(logDir, name))
+		}
+	}
+	return nil
+}
+
+// keepTorn keeps a segment that was torn, if it can be given its name.
+func (r *recovery) keepTorn(s *segment) bool {
+	db := r.db
+	from, to := db.segmentPath(s.number), db.path(logDir, tornName(s.number))
+	if err := db.opt.FS.Rename(from, to); err != nil {
+		db.opt.Log.Warn("torn log segment not kept", "file", from, "cause", err)
+		return false
+	}
+	db.opt.Log.Warn("the end of the log was torn by a crash: what was not whole was never acknowledged; the segment is kept for a while", "file", to)
+	db.log.torn = append(db.log.torn, to)
+	return true
+}
+
+// releaseTornLocked lets go of the torn segments that are not kept any longer.
+func (db *DB) releaseTornLocked() {
+	l := &db.log
+	keep := maxTorn
+	if db.manifest.logStart > db.manifest.copied { // all that recovery has copied is in files
+		keep = 0
+	}
+	for len(l.torn) > keep {
+		db.trash.addFile(l.torn[0])
+		l.torn = l.torn[1:]
+	}
+}

@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"colonnade/clock"
+	"colonnade/vfs"
+)
+
+// tornImage writes a row to a store and returns what a power failure leaves that
+// takes a sector out of its record, and the content of that segment.
+func tornImage(t *testing.T, fs *vfs.Mem, id PartitionID, row string) (image *vfs.Mem, segment string, data []byte) {
+	t.Helper()
+	opt := testOptions(fs)
+	opt.Clock = clock.NewManual(1)
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id == 0 {
+		id = mustCreate(t, db, "a")[0]
+	}
+	mustPut(t, db, id, "whole "+row, "q", "v")
+	segment = db.segmentPath(db.log.current.number)
+	var once sync.Once
+	fs.SetHook(func(op vfs.Op, done bool) {
+		if !done && op.Kind == vfs.OpSync && op.Name == segment {
+			once.Do(func() { image = fs.Clone() })
+		}
+	})
+	mustPut(t, db, id, row, "q", strings.Repeat("v", 4000))
+	fs.SetHook(nil)
+	db.Close()
+	data = readAll(t, image, segment)
+	end := len(bytes.TrimRight(data, "\x00"))
+	clear(data[end-2000 : end-1000])
+	if err := image.Remove(segment); err != nil {
+		t.Fatal(err)
+	}
+	write(t, image, segment, data)
+	return image, segment, data
+}
+
+func tornFiles(t *testing.T, fs *vfs.Mem) (names []string) {
+	all, err := fs.List("store/wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range all {
+		if strings.HasSuffix(name, tornSuffix) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// TestTornSegmentIsKept as it was found, until all that recovery took over from it is
+// in sorted files.
+func TestTornSegmentIsKept(t *testing.T) {
+	image, segment, data := tornImage(t, vfs.NewMem(), 0, "torn")
+	db := mustOpen(t, image)
+	kept := strings.TrimSuffix(segment, segmentSuffix) + tornSuffix
+	if got := readAll(t, image, kept); !bytes.Equal(got, data) {
+		t.Error("the segment was changed")
+	}
+	if _, err := image.Stat(segment); err == nil {
+		t.Error("the segment is there under its old name as well")
+	}
+	mustClose(t, db)
+	if got := tornFiles(t, image); len(got) != 1 {
+		t.Errorf("after a close %v are kept", got)
+	}
+	db = mustOpen(t, image)
+	if got := contents(t, db, 1); !slices.Equal(got, []string{"whole torn q=v"}) {
+		t.Errorf("got %v, want the row that was whole", got)
+	}
+	if err := db.Flush(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, db)
+	if got := tornFiles(t, image); len(got) > 0 {
+		t.Errorf("with all in sorted files %v are kept", got)
+	}
+}
+
+// TestTornSegmentsAreBounded: who crashes again and again does not fill the disk.
+func TestTornSegmentsAreBounded(t *testing.T) {
+	image, _, _ := tornImage(t, vfs.NewMem(), 0, "first")
+	var last string
+	for range 4 {
+		image, last, _ = tornImage(t, image, 1, "next")
+	}
+	mustClose(t, mustOpen(t, image))
+	got := tornFiles(t, image)
+	if len(got) != maxTorn || !strings.HasPrefix(last, "store/wal/"+strings.TrimSuffix(got[maxTorn-1], tornSuffix)) {
+		t.Errorf("kept are %v, want %d, the last of them %s", got, maxTorn, last)
+	}
+}
+
+// TestWholeLogLeavesNothingTorn: a process that ends in the middle of nothing.
+func TestWholeLogLeavesNothingTorn(t *testing.T) {
+	fs := vfs.NewMem()
+	db := mustOpen(t, fs)
+	mustPut(t, db, mustCreate(t, db, "a")[0], "row", "q", "v")
+	for _, model := range []vfs.Model{vfs.KeepAll, vfs.DropAll} {
+		image := fs.Crash(model, 1)
+		mustClose(t, mustOpen(t, image))
+		if got := tornFiles(t, image); len(got) > 0 {
+			t.Errorf("%v: %v are kept", model, got)
+		}
+	}
+	mustClose(t, db)
+}
