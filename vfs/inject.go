@@ -1,10 +1,12 @@
 package vfs
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"path"
 	"sync/atomic"
+	"syscall"
 )
 
 // Effect is how much of an operation happens although it returns an error.
@@ -246,9 +248,18 @@ func (i *Injected) syncDir(dir string, most Effect) error {
 // makes it fail, or less, because this one does.
 func (i *Injected) sync(op Op, most Effect, run func(Effect) error) error {
 	effect, fault := i.meet(op)
+	if op.Kind == OpSyncDir && noHandle(fault) {
+		return fault
+	}
 	err := run(min(most, effect))
 	if fault != nil {
 		return fault
 	}
 	return err
+}
+
+// noHandle reports whether an operation has failed for want of a handle. To sync a
+// directory takes one, so that nothing is synced then, and nothing lost.
+func noHandle(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }

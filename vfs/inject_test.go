@@ -303,3 +303,20 @@ func TestInjectSyncOnOS(t *testing.T) {
 		wantContent(t, fsys, dir+"/a", "abc")
 	}
 }
+
+// A sync of a directory that gets no handle has done no harm: the next one makes
+// everything durable.
+func TestSyncDirWithoutHandle(t *testing.T) {
+	m := NewMem()
+	failure := &Failure{Fault: Fault{Err: syscall.EMFILE}, Match: func(op Op) bool { return op.Kind == OpSyncDir }}
+	fsys := Inject(m, failure.Rule)
+	must(t, create(t, fsys, "/a", "").Close())
+	wantIs(t, "SyncDir", fsys.SyncDir("/"), syscall.EMFILE)
+	if got := dump(t, m.Crash(DropAll, 0)); got != "" {
+		t.Errorf("durable after the failure: %q", got)
+	}
+	must(t, fsys.SyncDir("/"))
+	if got := dump(t, m.Crash(DropAll, 0)); got != "a=" {
+		t.Errorf("durable after the next sync: %q, want a", got)
+	}
+}
