@@ -256,7 +256,7 @@ func (db *DB) logWorkLocked() func() error {
 	size := db.logBytesLocked()
 	pinned := size > db.opt.LogBytes/2 && db.freezeOldestLocked()
 	switch {
-	case db.failed != nil || db.background.filling.on:
+	case db.failed != nil || db.closed || db.background.filling.on:
 		return nil
 	case size > db.opt.LogBytes/2 && !pinned && db.retirableLocked():
 		return db.trimLog

@@ -133,7 +133,7 @@ func (c *checker) file(p *partition, f *file) error {
 func (c *checker) log() error {
 	db := c.db
 	if _, err := db.opt.FS.List(db.path(logDir)); err != nil {
-		return c.damaged(&CorruptError{File: db.path(logDir), Offset: -1, Reason: err.Error()})
+		return c.damaged(db.noLog(err))
 	}
 	r := newRecovery(db)
 	r.take = func(seq uint64, payload []byte) error {

@@ -143,3 +143,48 @@ type hurried struct{ clock.Clock }
 func (c hurried) AfterFunc(d time.Duration, f func()) func() bool {
 	return c.Clock.AfterFunc(d/100, f)
 }
+
+// TestDirectoryWhoseNameIsLost makes the sync fail that a partition's directory waits
+// for. After a restart the directory is there, for readers; a file in it must not
+// depend on a name that no later sync makes durable.
+func TestDirectoryWhoseNameIsLost(t *testing.T) {
+	mem := vfs.NewMem()
+	failure := &vfs.Failure{Fault: vfs.Fault{Err: syscall.EIO}, Match: func(op vfs.Op) bool {
+		return op.Kind == vfs.OpSyncDir && op.Name == "store/partitions"
+	}}
+	db := mustOpen(t, vfs.Inject(mem, failure.Rule))
+	id := mustCreate(t, db, "p")[0]
+	mustPut(t, db, id, "row", "q", "1")
+	var readOnly *ReadOnlyError
+	if err := db.Flush(context.Background()); !errors.As(err, &readOnly) {
+		t.Fatalf("flush: %v, want a store that is read-only", err)
+	}
+	db.Close()
+
+	db = mustOpen(t, mem) // in a new process, with all that the system still shows
+	if err := db.Flush(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	after := mem.Crash(vfs.DropAll, 0)
+	mustClose(t, db)
+	db = mustOpen(t, after)
+	defer mustClose(t, db)
+	if got := contents(t, db, id); len(got) != 1 {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestFailureIsNoDamage: that a directory cannot be listed says nothing about what
+// is in it.
+func TestFailureIsNoDamage(t *testing.T) {
+	mem := vfs.NewMem()
+	mustClose(t, mustOpen(t, mem))
+	failure := &vfs.Failure{Fault: vfs.Fault{Err: syscall.EIO}, Match: func(op vfs.Op) bool {
+		return op.Kind == vfs.OpList && op.Name == "store/wal"
+	}}
+	_, err := Open("store", testOptions(vfs.Inject(mem, failure.Rule)))
+	var damage *CorruptError
+	if !errors.Is(err, syscall.EIO) || errors.As(err, &damage) {
+		t.Errorf("got %v, want the error of the disk", err)
+	}
+}

@@ -86,6 +86,12 @@ func (db *DB) create() error {
 		return err
 	}
 	for _, sub := range []string{logDir, partitionsDir} {
+		// One that is there, empty, is of an attempt that failed, perhaps when its
+		// name was synced: then no later sync makes the name durable, but a new one.
+		err := db.opt.FS.Remove(db.path(sub))
+		if err != nil && !errors.Is(err, iofs.ErrNotExist) {
+			return err
+		}
 		if err := db.opt.FS.MkdirAll(db.path(sub)); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	iofs "io/fs"
 
 	"colonnade/cell"
 	"colonnade/sstable"
@@ -170,12 +171,23 @@ func (o *output) discard() {
 	}
 }
 
-// makeDir makes the partition's directory, durably, before its first file.
+// makeDir makes the partition's directory, durably, before its first file. One that
+// is there already may be there for readers alone: a sync of its name has failed,
+// and no later one would make up for that. So as long as no file lies in it, it is
+// made again.
 func (db *DB) makeDir(p *partition) error {
 	if p.made.Load() {
 		return nil
 	}
-	if err := db.opt.FS.MkdirAll(p.dir); err != nil {
+	fs := db.opt.FS
+	names, err := fs.List(p.dir)
+	if err == nil && len(names) == 0 {
+		err = fs.Remove(p.dir)
+	}
+	if err != nil && !errors.Is(err, iofs.ErrNotExist) {
+		return err
+	}
+	if err := fs.MkdirAll(p.dir); err != nil {
 		return err
 	}
 	if err := db.syncDir(db.path(partitionsDir)); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	iofs "io/fs"
 	"slices"
 
 	"colonnade/wal"
@@ -17,7 +18,7 @@ func (r *recovery) list() error {
 	db := r.db
 	names, err := db.opt.FS.List(db.path(logDir))
 	if err != nil {
-		return &CorruptError{File: db.path(logDir), Offset: -1, Reason: err.Error()}
+		return db.noLog(err)
 	}
 	start := db.manifest.logStart
 	db.log.next = start
@@ -50,6 +51,15 @@ func (r *recovery) live() []*segment {
 		return nil
 	}
 	return r.old[i:]
+}
+
+// noLog returns the error of a log whose directory cannot be listed: that it is
+// missing is damage, other failures are of the disk.
+func (db *DB) noLog(err error) error {
+	if !errors.Is(err, iofs.ErrNotExist) {
+		return err
+	}
+	return &CorruptError{File: db.path(logDir), Offset: -1, Reason: "directory is missing"}
 }
 
 func (r *recovery) missing(number uint64) error {
