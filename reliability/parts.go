@@ -3,6 +3,7 @@ package main
 import (
 	"colonnade/reliability/branches"
 	"colonnade/reliability/crash"
+	"colonnade/reliability/faults"
 	"colonnade/reliability/flip"
 	"colonnade/reliability/kill9"
 	"colonnade/reliability/lin"
@@ -15,6 +16,7 @@ import (
 var parts = []report.Part{
 	branches.Part,
 	crash.Part,
+	faults.Part,
 	flip.Part,
 	kill9.Part,
 	meta.Part,

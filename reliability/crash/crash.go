@@ -38,7 +38,7 @@ type workload struct {
 }
 
 // small is a log of few small segments, of which each takes a handful of writes.
-var small = script.Size{Memtable: 48 << 10, Log: 32 << 10, Segment: 4 << 10, Clock: clock.System, Stall: time.Hour}
+var small = script.Size{Memtable: 48 << 10, Log: 32 << 10, Segment: 4 << 10, Clock: clock.System, Patience: time.Hour}
 
 // workloads have one thing in view each. Those in which most mistakes show soon come
 // first.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"strings"
 
 	"colonnade/cell"
@@ -189,3 +190,11 @@ func readPart(snap *engine.Snapshot, id engine.PartitionID, space string, part i
 
 func (s *partitions) Health() error { return s.db.Health() }
 func (s *partitions) Close() error  { return s.db.Close() }
+
+// AwaitWrites returns when so many writes have entered the order of a Store of Engine,
+// whether or not they are durable.
+func AwaitWrites(store Store, n uint64) {
+	for store.(*partitions).db.LastSeq() < n {
+		runtime.Gosched()
+	}
+}

@@ -13,7 +13,7 @@ import (
 type Size struct {
 	Memtable, Log, Segment int64
 	Clock                  clock.Clock
-	Stall                  time.Duration // of a write that finds no room
+	Patience               time.Duration // of a call that waits for room or for the disk
 }
 
 func (s Size) options(fs vfs.FS) engine.Options {
@@ -21,6 +21,6 @@ func (s Size) options(fs vfs.FS) engine.Options {
 		FS: fs, Clock: s.Clock,
 		MemtableBytes: s.Memtable, LogBytes: s.Log, SegmentBytes: s.Segment,
 		CacheBytes: 16 << 10, FileBytes: 4 << 10, BlockBytes: 512,
-		StallTimeout: s.Stall, ReserveBytes: -1,
+		StallTimeout: s.Patience, SyncTimeout: s.Patience, ReserveBytes: -1,
 	}
 }

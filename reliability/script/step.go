@@ -70,8 +70,11 @@ func (s Step) After(cells ledger.Cells) ledger.Cells {
 	return after
 }
 
-// Writes reports whether the call changes what a reader sees.
-func (s Step) Writes() bool { return s.verb <= drop }
+// Remakes reports whether the call makes or drops a space.
+func (s Step) Remakes() bool { return s.verb == create || s.verb == drop }
+
+// Maintains reports whether the call is one of the engine's, for maintenance.
+func (s Step) Maintains() bool { return s.verb >= flush }
 
 func (s Step) String() string {
 	names := [...]string{"write", "delete", "create", "drop", "flush", "compact"}
@@ -158,12 +161,18 @@ func (m *Mix) value(r *rand.Rand, writer, number int) string {
 // Next does the next step of a writer, and keeps account of it. The error is
 // that of the call: the step is under way then.
 func (m *Mix) Next(seed uint64, l *ledger.Ledger, store Store, writer int) error {
-	cells, number := l.Now(writer)
-	s := m.Step(seed, writer, number, cells)
-	l.Begin(writer, s.After(cells))
+	s := m.Begin(seed, l, writer)
 	if err := s.Do(store); err != nil {
 		return fmt.Errorf("%v: %w", s, err)
 	}
 	l.Acked(writer)
 	return nil
+}
+
+// Begin notes the next step of a writer as under way.
+func (m *Mix) Begin(seed uint64, l *ledger.Ledger, writer int) Step {
+	cells, number := l.Now(writer)
+	s := m.Step(seed, writer, number, cells)
+	l.Begin(writer, s.After(cells))
+	return s
 }

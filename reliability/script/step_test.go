@@ -14,7 +14,7 @@ import (
 // step comes up.
 func TestStepsAreAsTold(t *testing.T) {
 	mix := Mix{Writers: 2, Rows: 4, Batch: 3, Values: []int{1, 50}, Deletes: 20, Flushes: 5, Compacts: 5, Remakes: 20}
-	size := Size{Memtable: 1 << 20, Log: 1 << 20, Segment: 64 << 10, Clock: clock.System, Stall: time.Minute}
+	size := Size{Memtable: 1 << 20, Log: 1 << 20, Segment: 64 << 10, Clock: clock.System, Patience: time.Minute}
 	for name, level := range map[string]Level{"engine": Engine, "tables": Tables} {
 		t.Run(name, func(t *testing.T) {
 			store, err := level(vfs.NewMem(), size)

@@ -1,0 +1,108 @@
+// Package faults is the part of the harness that makes the disk fail. It runs a
+// workload once for every operation of the file system, which fails: once, or for as
+// long as nobody heals it, with some, all or nothing of its effect. Errors must be
+// those that are documented, nothing may be acknowledged that is not durable (which
+// a loss of power after every later acknowledgement shows), reads go on, and
+// service resumes.
+package faults
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"colonnade/clock"
+	"colonnade/reliability/report"
+	"colonnade/reliability/script"
+	"colonnade/vfs"
+)
+
+// Part is this part of the harness.
+var Part = report.Part{
+	Name:    "faults",
+	About:   "an error of the disk at every operation, then a loss of power",
+	Minimum: map[string]int64{"injections": 2500, "second_fault_images": 20_000, "groups_failed": 9},
+	Limit:   15 * time.Minute,
+	Run:     run,
+}
+
+// workload is a script of one writer.
+type workload struct {
+	name   string
+	level  script.Level
+	tables bool // errors are those of the data model
+	mix    script.Mix
+	size   script.Size
+	steps  int
+	life   int // steps between two openings
+}
+
+// fast is a clock whose timers come early, so that what rests after a failure does
+// not rest for long.
+type fast struct{ clock.Clock }
+
+const faster = 50
+
+func (f fast) AfterFunc(d time.Duration, do func()) func() bool {
+	return f.Clock.AfterFunc(d/faster, do)
+}
+
+var small = script.Size{Memtable: 48 << 10, Log: 24 << 10, Segment: 4 << 10, Clock: fast{clock.System}, Patience: 25 * time.Second}
+
+var workloads = []workload{
+	{name: "engine", level: script.Engine, steps: 14, life: 9, size: small,
+		mix: script.Mix{Writers: 1, Rows: 6, Batch: 2, Values: []int{8, 300, 600}, Deletes: 8, Flushes: 20, Compacts: 8, Remakes: 16}},
+	{name: "tables", level: script.Tables, tables: true, steps: 9, life: 6, size: small,
+		mix: script.Mix{Writers: 1, Rows: 6, Batch: 2, Values: []int{8, 300}, Deletes: 15, Flushes: 20, Compacts: 10, Remakes: 20}},
+}
+
+func run(ctx context.Context, env report.Env, s *report.Section) error {
+	runtime.MemProfileRate = 0
+	failGroups(env, s)
+	for i := range workloads {
+		sweep(ctx, &workloads[i], env, s)
+	}
+	return ctx.Err()
+}
+
+// sweep runs a workload with a failure at operation 0, 1, 2 and so on, until it
+// ends before the failure comes.
+func sweep(ctx context.Context, w *workload, env report.Env, s *report.Section) {
+	var next atomic.Int64
+	var passed atomic.Bool // the end of the workload
+	var workers sync.WaitGroup
+	for range 2 {
+		workers.Go(func() {
+			for !passed.Load() && ctx.Err() == nil && !(env.First && s.Failed()) {
+				if !everyWay(w, next.Add(1)-1, env, s) {
+					passed.Store(true)
+				}
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// everyWay makes one operation fail in every way. It reports whether there was one.
+func everyWay(w *workload, at int64, env report.Env, s *report.Section) bool {
+	hit := false
+	for way := range uint64(6) {
+		effect := []vfs.Effect{vfs.None, vfs.Half, vfs.Full}[way%3]
+		f := newFault(at, effect, way >= 3, env.Seed+uint64(at)+way)
+		t := &trial{workload: w, seed: env.Seed, fault: f, disk: vfs.NewMem()}
+		if err := t.run(); err != nil {
+			s.Fail(fmt.Sprintf("-part faults -seed %d", env.Seed), "%s, operation %d: %v: %v", w.name, at, f, err)
+		}
+		if e := f.happened(); e != nil {
+			hit = true
+			s.Add("injections", 1)
+			s.Add("errors_returned", f.hits)
+			s.Add(fmt.Sprintf("injections_%v", f.op.Kind), 1)
+		}
+		s.Add("second_fault_images", int64(t.images))
+	}
+	return hit
+}
