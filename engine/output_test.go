@@ -305,7 +305,7 @@ func TestUnreadableOutputIsWrittenAgain(t *testing.T) {
 		return op.Kind == vfs.OpRead && strings.HasSuffix(op.Name, tableSuffix)
 	}}
 	opt := testOptions(vfs.Inject(vfs.NewMem(), failure.Rule))
-	opt.Clock = hurried{clock.System}
+	opt.Clock, opt.SyncTimeout = hurried{clock.System}, time.Hour
 	db, err := Open("store", opt)
 	if err != nil {
 		t.Fatal(err)

@@ -115,7 +115,7 @@ func TestShortageAtEveryOperation(t *testing.T) {
 			at := int64(effect)
 			for ; lacks(t, errno, effect, at); at += step {
 			}
-			if at < 40 {
+			if at < 20 {
 				t.Fatalf("the workload has only %d operations", at)
 			}
 		}
