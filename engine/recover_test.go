@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"colonnade/vfs"
@@ -185,5 +187,41 @@ func TestDroppedPartitionsLeaveNoDirectories(t *testing.T) {
 	mustClose(t, mustOpen(t, fs))
 	if names, _ := fs.List("store/partitions"); len(names) > 0 {
 		t.Errorf("after an open there are the directories %v", names)
+	}
+}
+
+// TestReadErrorInRecovery is never the end of the log: the open fails, and removes
+// nothing; the next one has it all.
+func TestReadErrorInRecovery(t *testing.T) {
+	fs := vfs.NewMem()
+	db := mustOpen(t, fs)
+	id := mustCreate(t, db, "a")[0]
+	for i := range 12 {
+		mustPut(t, db, id, fmt.Sprint("row", i), "q", strings.Repeat("v", 20<<10))
+	}
+	mustClose(t, db)
+	for _, effect := range []vfs.Effect{vfs.None, vfs.Half} {
+		for n := int64(0); ; n++ {
+			image := fs.Clone()
+			failure := &vfs.Failure{At: n, Fault: vfs.Fault{Err: syscall.EIO, Effect: effect}, Match: func(op vfs.Op) bool {
+				return op.Kind == vfs.OpRead && strings.HasPrefix(op.Name, "store/wal/")
+			}}
+			db, err := Open("store", testOptions(vfs.Inject(image, failure.Rule)))
+			if failure.Hits() == 0 {
+				mustClose(t, db)
+				if n < 5 {
+					t.Errorf("only %d reads", n)
+				}
+				break
+			}
+			if !errors.Is(err, syscall.EIO) || errors.As(err, new(*CorruptError)) {
+				t.Fatalf("read %d, effect %d: got %v, want the error of the device", n, effect, err)
+			}
+			db = mustOpen(t, image)
+			if got := contents(t, db, id); len(got) != 12 {
+				t.Errorf("read %d, effect %d: then %d rows of 12 are there", n, effect, len(got))
+			}
+			mustClose(t, db)
+		}
 	}
 }

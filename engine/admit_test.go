@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"colonnade/vfs"
+)
+
+// TestStuckFlush: when memtables are full and no flush gets done, writers are refused
+// within their time and reads go on; when the flush is over, so is that.
+func TestStuckFlush(t *testing.T) {
+	d := newSlowDisk(t, func(op vfs.Op) bool { return op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, tableSuffix) })
+	defer mustClose(t, d.db)
+	d.armed.Store(true)
+	n := 0
+	put := func() error {
+		var b Batch
+		r, c := set(fmt.Sprintf("row%03d", n), "q", strings.Repeat("v", 30<<10))
+		b.Add(d.id, r, c)
+		done := make(chan error, 1)
+		go func() {
+			_, err := d.db.Commit(context.Background(), &b)
+			done <- err
+		}()
+		for {
+			select {
+			case err := <-done:
+				return err
+			default:
+				d.pass(d.db.opt.StallTimeout / 4) // far less than a Commit has for its sync
+			}
+		}
+	}
+	for d.db.memBytes.Load() < d.db.opt.MemtableBytes {
+		if err := put(); err != nil && !errors.Is(err, ErrOverloaded) {
+			t.Fatal(err)
+		} else if err == nil {
+			n++
+		}
+	}
+	for range 3 {
+		if err := put(); !errors.Is(err, ErrOverloaded) {
+			t.Errorf("with full memtables: got %v, want ErrOverloaded", err)
+		}
+	}
+	if over := d.db.memBytes.Load() - d.db.opt.MemtableBytes; over > 64<<10 {
+		t.Errorf("memtables hold %d bytes more than they may", over)
+	}
+	if got := contents(t, d.db, d.id); len(got) != n {
+		t.Errorf("got %d rows, want the %d that were written", len(got), n)
+	}
+	d.armed.Store(false)
+	close(d.release)
+	if err := d.db.Flush(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if err := put(); err != nil {
+		t.Errorf("after the flush: %v", err)
+	}
+}
+
+// TestMemtableBoundaries: a batch that fills a memtable to its bound, to the byte, or
+// goes beyond it, and even beyond the bound of all, is kept as any other.
+func TestMemtableBoundaries(t *testing.T) {
+	const budget = 64 << 10
+	for _, size := range []int{budget / 2, budget, 3 * budget} {
+		for delta := -200; delta <= 200; delta += 25 {
+			fs := vfs.NewMem()
+			opt := testOptions(fs)
+			opt.MemtableBytes = budget
+			db, err := Open("store", opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := mustCreate(t, db, "a")[0]
+			for i := range 3 {
+				mustPut(t, db, id, fmt.Sprint("row", i), "q", strings.Repeat("v", size+delta))
+			}
+			opt.FS = fs.Crash(vfs.DropAll, 1)
+			mustClose(t, db)
+			if db, err = Open("store", opt); err != nil {
+				t.Fatal(err)
+			}
+			if got := contents(t, db, id); len(got) != 3 || len(got[2]) < size+delta {
+				t.Errorf("values of %d bytes: %d rows of 3 are there", size+delta, len(got))
+			}
+			mustClose(t, db)
+		}
+	}
+}
+
+// TestIdlePartitionDoesNotKeepTheLog: a partition with one old write is flushed when
+// its segment would keep the log from being bounded.
+func TestIdlePartitionDoesNotKeepTheLog(t *testing.T) {
+	opt := testOptions(vfs.NewMem())
+	opt.MemtableBytes, opt.SegmentBytes, opt.LogBytes = 64<<20, 64<<10, 512<<10
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	ids := mustCreate(t, db, "idle", "busy")
+	mustPut(t, db, ids[0], "row", "q", "v")
+	for i := range 100 {
+		mustPut(t, db, ids[1], fmt.Sprint("row", i%7), "q", strings.Repeat("v", 40<<10))
+		db.mu.Lock()
+		size := db.logBytesLocked()
+		db.mu.Unlock()
+		if size > opt.LogBytes+opt.SegmentBytes {
+			t.Fatalf("after batch %d the log has %d bytes, allowed are %d", i, size, opt.LogBytes)
+		}
+	}
+	if db.partitions[ids[0]].oldestSeq(nil) != 0 {
+		t.Error("the idle partition has not been flushed")
+	}
+}
