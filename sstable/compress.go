@@ -75,10 +75,46 @@ func compress(c Compression, dst, raw []byte) ([]byte, Compression) {
 	return dst, c
 }
 
+// quietFrame is the length from which a Zstandard frame has to tell it; part of the
+// format.
+const quietFrame = 256
+
 var errRawLength = errors.New("decompressed length differs from the trailer's")
 
+// checkLength compares the length that a trailer claims with the one that the stored
+// bytes speak of, before there is memory for it: so it takes a whole block that was
+// made to lie, and not a number in it, to ask for much. A Zstandard frame may leave
+// out a length below quietFrame.
+func checkLength(c Compression, stored []byte, rawLength uint32) error {
+	claimed := uint64(rawLength)
+	switch c {
+	case None:
+		claimed = uint64(len(stored))
+	case S2:
+		n, err := s2.DecodedLen(stored)
+		if err != nil {
+			return err
+		}
+		claimed = uint64(n)
+	case Zstd:
+		var h zstd.Header
+		if err := h.Decode(stored); err != nil {
+			return err
+		}
+		if h.HasFCS {
+			claimed = h.FrameContentSize
+		} else if rawLength >= quietFrame {
+			return errRawLength
+		}
+	}
+	if claimed != uint64(rawLength) {
+		return errRawLength
+	}
+	return nil
+}
+
 // decompress fills raw from the stored bytes. The length of raw is the one that
-// the trailer claims, and a decompressor never gets more room than its capacity.
+// the trailer claims, and was checked; a decompressor never gets more room than its capacity.
 // A decompressor that panics has met damage that it did not foresee.
 func decompress(c Compression, raw, stored []byte) (err error) {
 	defer func() {
@@ -88,17 +124,9 @@ func decompress(c Compression, raw, stored []byte) (err error) {
 	}()
 	switch c {
 	case None:
-		if len(stored) != len(raw) {
-			return errRawLength
-		}
 		copy(raw, stored)
 		return nil
 	case S2:
-		if n, err := s2.DecodedLen(stored); err != nil {
-			return err
-		} else if n != len(raw) {
-			return errRawLength
-		}
 		_, err := s2.Decode(raw, stored)
 		return err
 	case Zstd:

@@ -14,7 +14,7 @@ func TestDecompress(t *testing.T) {
 			t.Fatalf("%v: stored as %v", c, used)
 		}
 		for _, n := range []int{0, 1, len(raw) - 1, len(raw) + 1, 2 * len(raw)} {
-			if err := decompress(c, sized(nil, n), stored); err == nil {
+			if err := checkLength(c, stored, uint32(n)); err == nil {
 				t.Errorf("%v: %d bytes decompressed to %d", c, len(raw), n)
 			}
 		}

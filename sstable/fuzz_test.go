@@ -26,7 +26,7 @@ func FuzzSSTOpen(f *testing.F) {
 			broken[at] = edits[2]
 		}
 		seal(broken, testID, blocks)
-		readAll(broken, testID, testCache{}, list)
+		bounded(t, func() { readAll(broken, testID, testCache{}, list) })
 	})
 }
 
@@ -37,7 +37,7 @@ func FuzzOpenAny(f *testing.F) {
 		f.Add(file)
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		readAll(file, testID, nil, nil)
+		bounded(t, func() { readAll(file, testID, nil, nil) })
 	})
 }
 

@@ -97,6 +97,9 @@ func (t *Reader) readStored(h handle, limit uint32, w *window) (stored []byte, c
 	case c.rawLength > limit:
 		return nil, c, t.corrupt(h.offset, fmt.Errorf("a block of %d bytes claims %d, more than %d", h.length, c.rawLength, limit))
 	}
+	if err := checkLength(c.compression, stored, c.rawLength); err != nil {
+		return nil, c, t.corrupt(h.offset, err)
+	}
 	return stored, c, nil
 }
 
@@ -107,7 +110,7 @@ func (t *Reader) readBlock(h handle, limit uint32, w *window, raw *[]byte) ([]by
 	if err != nil {
 		return nil, err
 	}
-	if c.compression == None && len(stored) == int(c.rawLength) {
+	if c.compression == None {
 		return stored, nil // the trailer and more stand behind it
 	}
 	*raw = sized(*raw, int(c.rawLength))
