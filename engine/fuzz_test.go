@@ -149,9 +149,9 @@ func FuzzOpenDir(f *testing.F) {
 	})
 	f.Add([]byte{}, false)
 	for i, name := range names {
-		for at := 0; at < size[name]; at += 1 + size[name]/5 {
-			f.Add([]byte{byte(i), byte(at >> 8), byte(at), 1, 0}, false)
-			f.Add([]byte{byte(i), byte(at >> 8), byte(at), 0, 1}, true)
+		for at := 0; at < min(size[name], 1024); at += 11 {
+			f.Add([]byte{byte(i), byte(at >> 8), byte(at), 1 << (at % 8), 0}, false)
+			f.Add([]byte{byte(i), byte(at >> 8), byte(at), 0, 1}, at%2 == 0)
 		}
 	}
 	f.Add([]byte{0, 0, 38, 0xff, 0, 0, 0, 39, 0xff, 0, 3, 0, 5, 0, 1}, true)
