@@ -69,6 +69,10 @@ func (s *Server) serve(x *exchange) (err error) {
 	if x.r.URL.RawQuery != "" {
 		return refuse(http.StatusBadRequest, "unknown_parameter", atQuery, "no endpoint takes parameters in the query of the URL")
 	}
+	if x.kind == writes && x.r.Header["Idempotency-Key"] != nil {
+		return refuse(http.StatusBadRequest, "unsupported_header", atHeader,
+			"Idempotency-Key has no effect yet, so a repeated request would count twice: give every cell a time, then writing it again is safe")
+	}
 	if !x.health {
 		if !s.enter() {
 			return shuttingDown()

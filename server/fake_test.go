@@ -78,7 +78,7 @@ func (v *fakeView) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, er
 		return rows, err
 	}
 	rows.Close()
-	fake := v.store.onScan(ctx)
+	fake := v.store.onScan(ctx) // may panic
 	fake.ctx, fake.store = ctx, v.store
 	v.store.open.Add(1)
 	return fake, nil

@@ -123,10 +123,16 @@ func (x *exchange) open(q *widecol.Query, f *columnFilter) (widecol.View, wideco
 	if err != nil {
 		return nil, nil, err
 	}
+	opened := false
+	defer func() {
+		if !opened { // also when Scan panics
+			view.Close()
+		}
+	}()
 	rows, err := view.Scan(x.ctx(), q)
 	if err != nil {
-		view.Close()
 		return nil, nil, placed(err, func(_ string, i int) string { return f.at("column", i) })
 	}
+	opened = true
 	return view, rows, nil
 }

@@ -317,3 +317,37 @@ func TestErrorsOfQuietEndpoints(t *testing.T) {
 		t.Errorf("%d views and answers are still open", open)
 	}
 }
+
+// TestLogIsLines: whatever a failure has in it, the log has one line for it without
+// control characters, and no values (Z8).
+func TestLogIsLines(t *testing.T) {
+	c, store, log := streaming(t, fakeRows{})
+	const hostile = "a\r\nlevel=INFO msg=forged\x1b[31m\u2028\x00"
+	store.onWrite = func(context.Context) error {
+		err := widecol.Errorf(widecol.Internal, "internal", "key %s", hostile)
+		err.Cause = errors.New(hostile)
+		return err
+	}
+	c.call("POST", "/v1/table/t/write", cellOf("string", `"a secret value"`))
+	text := log.String()
+	if strings.Count(text, "\n") != 1 || !strings.HasSuffix(text, "\n") || strings.ContainsAny(strings.TrimSuffix(text, "\n"), "\r\n\x1b\x00\u2028") || !strings.Contains(text, "forged") {
+		t.Errorf("got the log %q, want one line with everything quoted", text)
+	}
+	if strings.Contains(text, "secret") {
+		t.Errorf("got a value in the log: %s", text)
+	}
+}
+
+// TestPanicInScan: a view is closed when the scan of it panics before it begins (H15).
+func TestPanicInScan(t *testing.T) {
+	c, store, _ := streaming(t, fakeRows{})
+	store.onScan = func(context.Context) *fakeRows { panic("the store has a bug") }
+	for endpoint, body := range map[string]string{"scan": "{}", "count": "{}", "rows": `{"items":[{"row":{"key":"a"}}]}`} {
+		if e := c.call("POST", "/v1/table/t/"+endpoint, body); e.Status != 500 {
+			t.Errorf("%s: got %d, want 500", endpoint, e.Status)
+		}
+		if open := store.open.Load(); open != 0 {
+			t.Errorf("%s: %d views are still open", endpoint, open)
+		}
+	}
+}

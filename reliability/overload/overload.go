@@ -9,7 +9,7 @@
 //     the memory of the process stays bounded;
 //   - few file handles, a full disk, a disk that does not answer: reads go on,
 //     nothing that was acknowledged is lost, and writes go on by themselves;
-//   - a signal to stop, under load.
+//   - a bug in the server, or a signal to stop under load.
 //
 // Times are compared with times of the same run, and the bounds are wide: the
 // machine may have other things to do. The figures say what it was.
@@ -29,7 +29,7 @@ var Part = report.Part{
 	About: "more is asked of the server than it can do, by good clients and bad ones",
 	Minimum: map[string]int64{
 		"trials": int64(len(trials)), "peak_writes": 500, "refused": 100, "slow_heads": 4_000, "newcomers": 20, "idle_connections": 4_000,
-		"large_batches_mib": 1_900, "scan_clients": 100, "disk_full_writes_refused": 1, "hung_writes_unknown": 1, "drained_acked_rows": 100,
+		"large_batches_mib": 1_900, "scan_clients": 100, "disk_full_writes_refused": 1, "hung_writes_unknown": 1, "drained_acked_rows": 100, "panics": 4,
 	},
 	Limit: 5 * time.Minute,
 	Run:   round,
@@ -43,6 +43,7 @@ type trial struct {
 
 // The quick ones come first.
 var trials = []trial{
+	{"a bug", bug},
 	{"a disk that does not answer", slowDisk},
 	{"a full disk", fullDisk},
 	{"a signal under load", drain},

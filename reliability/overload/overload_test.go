@@ -108,13 +108,15 @@ func TestStrangeAnswers(t *testing.T) {
 	}
 }
 
-// TestDisk runs the trials that have their server in this process.
-func TestDisk(t *testing.T) {
+// TestTrialsInProcess runs the quick trials that have their server in this process.
+func TestTrialsInProcess(t *testing.T) {
 	var s report.Section
-	if err := slowDisk(t.Context(), &run{report.Env{Seed: 1}, &s}); err != nil {
-		t.Error(err)
+	for _, try := range []func(context.Context, *run) error{bug, slowDisk} {
+		if err := try(t.Context(), &run{report.Env{Seed: 1}, &s}); err != nil {
+			t.Error(err)
+		}
 	}
-	if s.Figures()["hung_writes_unknown"].Value != 1 {
-		t.Errorf("got the figures %v, want a write whose outcome was unknown", s.Figures())
+	if f := s.Figures(); f["hung_writes_unknown"].Value != 1 || f["panics"].Value != 4 {
+		t.Errorf("got the figures %v, want a write whose outcome was unknown, and four panics", f)
 	}
 }
