@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -29,6 +30,8 @@ const (
 	scrubEvery = 24 * time.Hour
 	// scrubSteps is how many pauses the scrubber makes in a second's reading.
 	scrubSteps = 4
+	// scrubOpen is what opening a file counts for, in bytes.
+	scrubOpen = 4 << 10
 )
 
 // ScrubStats says what the scrubber has done since the store was opened.
@@ -91,7 +94,10 @@ func (db *DB) stopped() bool {
 func (db *DB) scrubPass() {
 	db.scrubManifest()
 	db.scrubLog()
-	for f := db.nextScrub(0); f != nil; f = db.nextScrub(f.number) {
+	for _, f := range db.filesByNumber() {
+		if !db.hold(f) {
+			continue
+		}
 		err := db.scrubFile(f)
 		f.table.unref(&db.trash)
 		if errors.Is(err, ErrClosed) {
@@ -106,23 +112,29 @@ func (db *DB) scrubPass() {
 	s.stats.Unreadable, s.unreadable = s.unreadable, nil
 }
 
-// nextScrub returns the file with the lowest number above after, with a reference on
-// it, nil if there is none.
-func (db *DB) nextScrub(after uint64) *file {
+// filesByNumber lists every file that there is now.
+func (db *DB) filesByNumber() []*file {
 	db.mu.Lock()
-	defer db.mu.Unlock()
-	var next *file
+	var list []*file
 	for _, p := range db.partitions {
 		for f := range p.version.files() {
-			if f.number > after && (next == nil || f.number < next.number) {
-				next = f
-			}
+			list = append(list, f)
 		}
 	}
-	if next != nil {
-		next.table.refs.Add(1)
+	db.mu.Unlock()
+	slices.SortFunc(list, func(f, g *file) int { return cmp.Compare(f.number, g.number) })
+	return list
+}
+
+// hold takes a reference on a file, unless it has gone from its partition.
+func (db *DB) hold(f *file) bool {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if f.table.obsolete.Load() {
+		return false
 	}
-	return next
+	f.table.refs.Add(1)
+	return true
 }
 
 // scrubFile reads a sorted file. It returns ErrClosed when the DB is closed.
@@ -143,6 +155,9 @@ func (db *DB) scrubFile(f *file) error {
 // verifySlowly reads a file by a handle of its own: one that has been open for long
 // would not tell whether the name still leads there.
 func (db *DB) verifySlowly(f *file) (info sstable.Info, err error) {
+	if !db.pace(scrubOpen) {
+		return info, ErrClosed
+	}
 	in, err := f.table.openFile()
 	if err != nil {
 		return info, err

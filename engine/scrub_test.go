@@ -276,3 +276,26 @@ func TestGarbage(t *testing.T) {
 		t.Errorf("no list: %v, want 0", got)
 	}
 }
+
+// TestScrubLeavesOutWhatHasGone: a file is held only while it belongs to its
+// partition, however long ago the pass began.
+func TestScrubLeavesOutWhatHasGone(t *testing.T) {
+	s := newScrubbed(t, noFault)
+	defer mustClose(t, s.db)
+	flushed(t, s.db, s.ids[0], 2)
+	flushed(t, s.db, s.ids[1], 1)
+	list := s.db.filesByNumber()
+	if len(list) != 3 || list[0].number != 1 || list[2].number != 3 {
+		t.Fatalf("files %v", list)
+	}
+	if err := s.db.Compact(context.Background(), s.ids[0]); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []bool{false, false, true} {
+		if got := s.db.hold(list[i]); got != want {
+			t.Errorf("file %d is held: %v, want %v", list[i].number, got, want)
+		} else if got {
+			list[i].table.unref(&s.db.trash)
+		}
+	}
+}
