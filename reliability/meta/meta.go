@@ -40,7 +40,7 @@ var Part = report.Part{
 		"crashes": 2_000, "reopens": 1_000, "snapshots_read": 10_000, "scans": 50_000,
 		"flushes": 5_000, "compactions": 2_000, "unknown_outcomes": 300, "writes_at_once": 5_000,
 	},
-	Limit: 10 * time.Minute,
+	Limit: 20 * time.Minute,
 	Run:   run,
 }
 

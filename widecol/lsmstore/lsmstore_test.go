@@ -1,6 +1,7 @@
 package lsmstore_test
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"colonnade/widecol/lsmstore/lsmtest"
@@ -13,4 +14,18 @@ func TestRandom(t *testing.T) {
 	for seed := range uint64(10) {
 		storetest.Random(t, lsmtest.Open, seed, 300)
 	}
+}
+
+// FuzzOpsVsModel lets the fuzzer choose the operations, crashes among them.
+func FuzzOpsVsModel(f *testing.F) {
+	for seed := range byte(16) {
+		data := make([]byte, 400)
+		rand.NewChaCha8([32]byte{seed}).Read(data)
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := storetest.Replay(lsmtest.Open, data); err != nil {
+			t.Fatal(err)
+		}
+	})
 }

@@ -26,6 +26,7 @@ func (o *faulty) run(w *world) error {
 		}
 		worlds = next
 	}
+	worlds = worlds.late()
 	shown := worlds.found(w)
 	if len(shown) == 0 {
 		return fmt.Errorf("after the fault: %w", w.check())
@@ -54,8 +55,8 @@ type possible []state
 type state struct {
 	model   *memstore.Store
 	applied uint
-	last    int64 // commit time
-	pending []pending
+	last    int64     // commit time
+	pending []pending // in order
 }
 
 // pending is a change with an unknown outcome that has not happened yet. It can
@@ -70,6 +71,7 @@ type pending struct {
 // possible then.
 func (p possible) after(w *world, c change, i uint) (possible, error) {
 	got, err := c.apply(w.subject.Store, w.grouping, widecol.CommitTime)
+	p = p.late()
 	switch {
 	case err == nil:
 		return p.acknowledged(w, c, got)
@@ -115,7 +117,8 @@ func (p possible) unknown(c pending) (next possible) {
 	return next
 }
 
-// with returns the state with a change.
+// with returns the state with a change. Those that were pending before it have not
+// happened then, and never will.
 func (s state) with(c pending) state {
 	s.model = s.model.Clone()
 	_, err := c.apply(s.model, nil, c.commit)
@@ -123,20 +126,20 @@ func (s state) with(c pending) state {
 		s.last = max(s.last, c.commit)
 	}
 	s.applied |= 1 << c.number
+	s.pending = slices.DeleteFunc(slices.Clone(s.pending), func(d pending) bool { return d.number <= c.number })
 	return s
 }
 
-// late returns the states with each of the changes that had not happened yet, and
-// without.
+// late returns the states, and what becomes of each when changes happen that had
+// not happened yet.
 func (p possible) late() (all possible) {
 	for _, s := range p {
-		some := possible{s}
+		all = append(all, s)
+		var later possible
 		for _, c := range s.pending {
-			for _, without := range some {
-				some = append(some, without.with(c))
-			}
+			later = append(later, s.with(c))
 		}
-		all = append(all, some...)
+		all = append(all, later.late()...)
 	}
 	return all
 }

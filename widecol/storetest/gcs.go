@@ -126,4 +126,29 @@ var gcCases = []testCase{
 		f.write("t", "r a:x@+15s=new", "r a:x@-5s=again")
 		f.want("t", everything(), "r a:x@+15s=new")
 	}},
+	{"ttl: what is newer than a clock that has stepped back has no age", func(f *fixture) {
+		f.createGC("t", "a", widecol.GC{TTLSecs: 5})
+		f.write("t", "r a:x@-1s=v", "r a:x@+0s=v", "s a:x@-4s=v")
+		f.tick(-20 * time.Second)
+		f.want("t", everything(), "r a:x@+0s=v", "r a:x@-1s=v", "s a:x@-4s=v")
+		f.write("t", "r a:y@-30s=gone", "r a:y@-20s=v")
+		f.want("t", everything(), "r a:x@+0s=v", "r a:x@-1s=v", "r a:y@-20s=v", "s a:x@-4s=v")
+		f.tick(21 * time.Second)
+		f.want("t", everything(), "r a:x@+0s=v", "r a:x@-1s=v")
+		f.tick(4 * time.Second)
+		f.want("t", everything())
+	}},
+	{"a version that has gone can be written again, in its place", func(f *fixture) {
+		f.createGC("t", "a", widecol.GC{TTLSecs: 10, VersionLimit: 1})
+		f.write("t", "r a:x@-5s=old", "s a:x@-5s=old")
+		f.write("t", "r a:x@-4s=newer")
+		f.want("t", everything(), "r a:x@-4s=newer", "s a:x@-5s=old")
+		f.tick(5 * time.Second)
+		f.want("t", everything(), "r a:x@-4s=newer")
+		f.write("t", "r a:x@-5s=again", "s a:x@-5s=again")
+		f.want("t", everything(), "r a:x@-4s=newer")
+		f.ok(f.store().SetGC(background, "t", "a", widecol.GC{}))
+		f.write("t", "r a:x@-5s=new", "s a:x@-5s=new")
+		f.want("t", everything(), "r a:x@-4s=newer", "r a:x@-5s=new", "s a:x@-5s=new")
+	}},
 }

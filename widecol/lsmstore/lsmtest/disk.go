@@ -37,6 +37,9 @@ func (d *disk) rule(op vfs.Op) vfs.Fault {
 		return vfs.Fault{Hold: h.released}
 	}
 	if f := d.failure.Load(); f != nil {
+		if f.Hits() == failures {
+			f.Heal()
+		}
 		return f.Rule(op)
 	}
 	if slow := d.slow.Load(); slow > 0 {
@@ -74,7 +77,11 @@ func (d *disk) release() {
 	}
 }
 
-// fail makes one of the next operations that change something fail, or all from
+// failures are how many operations fail at most: a change of tables waits for
+// space, however long it takes, so at last there has to be some.
+const failures = 5
+
+// fail makes one of the next operations that change something fail, or some from
 // there on, until heal.
 func (d *disk) fail(rnd *rand.Rand) {
 	errnos := []error{syscall.EIO, syscall.ENOSPC}

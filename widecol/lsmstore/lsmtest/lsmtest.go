@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
-	"time"
 
 	"colonnade/engine"
 	"colonnade/vfs"
@@ -59,9 +58,6 @@ func (s *subject) open() (widecol.Store, error) {
 	s.at.Store(store)
 	return store, nil
 }
-
-// patience is how long a flush or compaction may take before it counts as stuck.
-const patience = time.Minute
 
 func (s *subject) flush() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -143,6 +139,6 @@ func (s *subject) model() vfs.Model {
 	return models[s.rnd.IntN(len(models))]
 }
 
-// fault makes one of the next operations that change something fail, or all
+// fault makes one of the next operations that change something fail, or some
 // from there on.
 func (s *subject) fault() { s.disk.fail(s.rnd) }

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// stall is longer than any wait of a run that is not stuck.
-	stall = 20 * time.Second
-	// failingStall takes its place while the disk fails: a write then waits for a
-	// flush that cannot be.
-	failingStall = 100 * time.Millisecond
+	// patience is how long a call may take before it counts as stuck.
+	patience = time.Minute
+	// failingPatience takes its place while the disk fails: a write then waits for
+	// what cannot be.
+	failingPatience = 50 * time.Millisecond
 )
 
 // options are those of the next open: in a plain environment the ones that the
@@ -23,7 +23,7 @@ const (
 func (s *subject) options() engine.Options {
 	o := engine.Options{
 		FS: vfs.Inject(s.fs, s.disk.rule), Clock: testClock{s.env.Now, s.disk}, Rand: s.ids,
-		SegmentBytes: 64 << 10, StallTimeout: stall, ReserveBytes: -1,
+		SegmentBytes: 64 << 10, StallTimeout: patience, SyncTimeout: patience, ReserveBytes: -1,
 	}
 	if s.env.Plain {
 		return o
@@ -48,8 +48,8 @@ type testClock struct {
 func (c testClock) Now() int64 { return c.now() }
 
 func (c testClock) AfterFunc(d time.Duration, f func()) func() bool {
-	if d == stall && c.disk.failing() {
-		d = failingStall
+	if d == patience && c.disk.failing() {
+		d = failingPatience
 	}
 	return clock.System.AfterFunc(d, f)
 }

@@ -1,0 +1,50 @@
+package storetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+)
+
+// replayed bounds the operations of Replay: an input need not be long to be new.
+const replayed = 24
+
+// Replay is Random under one configuration, with operations that follow from the
+// bytes of data instead of a seed: each byte is one decision, and the operations end
+// with the bytes. So a fuzzer can find its way to new ones. The first byte decides
+// on the locality groups.
+func Replay(open Open, data []byte) error {
+	if len(data) == 0 {
+		return nil
+	}
+	in := &decisions{data: data[1:]}
+	g := newGenerator(rand.New(in))
+	for len(in.data) > 0 && len(g.ops) < replayed {
+		g.step(true)
+	}
+	r := &runner{open: open, seed: uint64(data[0]), grouping: groupingOf(uint64(data[0]), 3)}
+	if f := r.try(g.ops); f != nil {
+		return fmt.Errorf("%w, after\n%s", f, list(f.ops))
+	}
+	return nil
+}
+
+// decisions is a source of numbers that are bytes, spread so that a choice among a
+// few depends on the byte alone. After the last one they come from elsewhere: the
+// operation that is being made may need more, and some choices are made again until
+// they fit.
+type decisions struct {
+	data []byte
+	rest *rand.PCG
+}
+
+func (d *decisions) Uint64() uint64 {
+	if len(d.data) > 0 {
+		b := d.data[0]
+		d.data = d.data[1:]
+		return uint64(b) * 0x0101010101010101
+	}
+	if d.rest == nil {
+		d.rest = rand.NewPCG(0, 0)
+	}
+	return d.rest.Uint64()
+}
