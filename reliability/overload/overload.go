@@ -5,8 +5,8 @@
 //     and as often as at the capacity, and the rest is refused soon;
 //   - clients that send a byte a second, keep connections for nothing, or do not
 //     read what they asked for: the others do not notice;
-//   - more data than the memory limit, and everything read by a hundred clients:
-//     the memory of the process stays bounded;
+//   - requests with a million cells, more data than the memory limit, and everything
+//     read by a hundred clients: the memory of the process stays bounded;
 //   - few file handles, a full disk, a disk that does not answer: reads go on,
 //     nothing that was acknowledged is lost, and writes go on by themselves;
 //   - a bug in the server, or a signal to stop under load.
@@ -29,7 +29,7 @@ var Part = report.Part{
 	About: "more is asked of the server than it can do, by good clients and bad ones",
 	Minimum: map[string]int64{
 		"trials": int64(len(trials)), "peak_writes": 500, "refused": 100, "slow_heads": 4_000, "newcomers": 20, "idle_connections": 4_000,
-		"large_batches_mib": 1_900, "scan_clients": 100, "disk_full_writes_refused": 1, "hung_writes_unknown": 1, "drained_acked_rows": 100, "panics": 4,
+		"large_batches_mib": 1_900, "scan_clients": 100, "disk_full_writes_refused": 1, "hung_writes_unknown": 1, "drained_acked_rows": 100, "panics": 4, "large_requests": 2,
 	},
 	Limit: 5 * time.Minute,
 	Run:   round,
@@ -48,6 +48,7 @@ var trials = []trial{
 	{"a full disk", fullDisk},
 	{"a signal under load", drain},
 	{"few file handles", fewHandles},
+	{"large requests", large},
 	{"bad connections", badConnections},
 	{"scans of everything", scans},
 	{"four times the capacity", saturation},
