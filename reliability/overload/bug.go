@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"colonnade/vfs"
 )
@@ -57,7 +58,10 @@ func (r *run) plant(ctx context.Context, l *local, armed *atomic.Bool) error {
 			return fmt.Errorf("%s %s in which the server has a bug: got %v, want status 500", hit.method, hit.path, err)
 		}
 		r.Add("panics", 1)
-		if err := l.Do(ctx, hit.method, table+hit.path, []byte(hit.body), nil); err != nil {
+		soon, cancel := context.WithTimeout(ctx, 5*time.Second) // unless it waits for something that nobody gives back
+		err = l.Do(soon, hit.method, table+hit.path, []byte(hit.body), nil)
+		cancel()
+		if err != nil {
 			return fmt.Errorf("%s %s after a panic: %w", hit.method, hit.path, err)
 		}
 	}

@@ -56,9 +56,21 @@ func serve(ctx context.Context, fs vfs.FS) (*local, error) {
 	return l, nil
 }
 
+// mostClose is how long server and store may take to end: 10 s for requests under
+// way, and some.
+const mostClose = 20 * time.Second
+
+// close ends the server and its store. Both have to end, whatever has happened.
 func (l *local) close(ctx context.Context) error {
 	l.Client.Close()
-	return errors.Join(l.server.Shutdown(ctx), <-l.served, l.store.Close())
+	done := make(chan error, 1)
+	go func() { done <- errors.Join(l.server.Shutdown(ctx), <-l.served, l.store.Close()) }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(mostClose):
+		return fmt.Errorf("the server and its store have not ended after %v", mostClose)
+	}
 }
 
 // begin creates the table and a row that must stay readable.
