@@ -174,7 +174,7 @@ func (r *recovery) refers(seq uint64, payload []byte) error {
 		return err
 	}
 	for in.next() {
-		if in.partition >= r.db.manifest.nextPart {
+		if in.partition >= r.manifest.nextPart {
 			return fmt.Errorf("partition %d was never created", in.partition)
 		}
 	}

@@ -56,27 +56,60 @@ func (r *recovery) finishCopies() error {
 	return nil
 }
 
-// relieve flushes memtables while they hold too much. What is flushed is
-// durable whether or not this recovery gets to its end.
+// relieve flushes memtables while they hold too much: beside the reading of the log,
+// until they hold all that they may. What is flushed is durable whether or not this
+// recovery gets to its end.
 func (r *recovery) relieve() error {
 	db := r.db
-	db.visible.Store(db.lastSeq)
-	for {
-		db.mu.Lock()
-		db.freezeLargestLocked()
-		list := db.nextFlushLocked()
-		db.mu.Unlock()
-		if len(list) == 0 {
-			return nil
+	db.mu.Lock()
+	db.freezeLargestLocked()
+	waiting := len(db.frozen) > 0
+	db.mu.Unlock()
+	if r.flush != nil {
+		if waiting && db.memBytes.Load() < db.opt.MemtableBytes && len(r.flush) == 0 {
+			return nil // under way, and there is room
 		}
-		r.flushed = true
-		if err := r.writer.Sync(); err != nil {
-			return fmt.Errorf("copy log: %w", err)
-		}
-		if err := db.flush(list); err != nil {
+		if err := r.awaitFlush(); err != nil {
 			return err
 		}
 	}
+	if !waiting {
+		return nil
+	}
+	return r.startFlush()
+}
+
+// startFlush begins to flush what is frozen. The copies are durable before.
+func (r *recovery) startFlush() error {
+	db := r.db
+	if err := r.inserts.wait(); err != nil {
+		return err
+	}
+	db.mu.Lock()
+	db.visible.Store(db.lastSeq)
+	list := db.nextFlushLocked()
+	db.mu.Unlock()
+	if len(list) == 0 {
+		return nil
+	}
+	r.flushed = true
+	if err := r.writer.Sync(); err != nil {
+		return fmt.Errorf("copy log: %w", err)
+	}
+	done := make(chan error, 1)
+	r.flush = done
+	go func() { done <- db.flush(list) }()
+	return nil
+}
+
+// awaitFlush waits for the flush under way.
+func (r *recovery) awaitFlush() error {
+	if r.flush == nil {
+		return nil
+	}
+	err := <-r.flush
+	r.flush = nil
+	return err
 }
 
 // discard removes the copies of a recovery that has failed: an open that is

@@ -6,8 +6,8 @@ import "colonnade/wal"
 //
 //  0. Remove files that never got their name, and find the highest file number.
 //  1. Read the segments of the log from the manifest's logStart on, in order,
-//     and put the batches that are not in files into the memtables. When they
-//     grow too large they are flushed, as ever.
+//     and put the batches that are not in files into the memtables, several at
+//     once. When they grow too large they are flushed, beside the reading.
 //  2. Copy those batches, with their sequence numbers, to new segments, and
 //     sync them. What was read may have come from a page cache that the disk
 //     never saw, for example after a sync that failed; the copy is durable.
@@ -29,22 +29,25 @@ import "colonnade/wal"
 // So a record that was torn is decided on once: what step 2 copies is there for
 // good, what it does not copy never comes back.
 type recovery struct {
-	db      *DB
-	old     []*segment // in the directory, in order
-	batch   Batch      // memory for inserts
-	lastSeq uint64     // of the last record read
+	db       *DB
+	manifest *manifest  // that was found; flushes on the way install others
+	old      []*segment // in the directory, in order
+	reading  uint64     // the segment that is read
+	lastSeq  uint64     // of the last record read
+	inserts  *insertion // of what was read
 	// take is called with every batch of the log. An error is damage, unless
 	// it is a writeError.
 	take func(seq uint64, payload []byte) error
 
 	copies  []*segment
 	writer  *wal.Writer
-	copied  int64 // bytes since the last sync of the writer
-	flushed bool  // something of the log is in files: the copies must stay
+	copied  int64      // bytes since the last sync of the writer
+	flushed bool       // something of the log is in files: the copies must stay
+	flush   chan error // gets the outcome of the flush under way, nil for none
 }
 
 func newRecovery(db *DB) *recovery {
-	r := &recovery{db: db}
+	r := &recovery{db: db, manifest: db.manifest}
 	r.take = r.takeOver
 	return r
 }
@@ -56,11 +59,19 @@ func (r *recovery) run() error {
 	if err := r.list(); err != nil {
 		return err
 	}
-	if err := r.replay(); err != nil {
+	db := r.db
+	r.inserts = newInsertion(db)
+	err := r.replay()
+	if e := r.inserts.end(); err == nil {
+		err = e
+	}
+	if e := r.awaitFlush(); err == nil {
+		err = e
+	}
+	if err != nil {
 		r.discard()
 		return err
 	}
-	db := r.db
 	db.visible.Store(db.lastSeq)
 	if err := r.finishCopies(); err != nil {
 		return err

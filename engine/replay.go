@@ -20,7 +20,7 @@ func (r *recovery) list() error {
 	if err != nil {
 		return db.noLog(err)
 	}
-	start := db.manifest.logStart
+	start := r.manifest.logStart
 	db.log.next = start
 	for _, name := range names {
 		n, ok := parseName(name, "", segmentSuffix)
@@ -42,11 +42,11 @@ func (r *recovery) list() error {
 }
 
 // written reports whether the log can ever have had a batch.
-func (r *recovery) written() bool { return r.db.manifest.nextPart > 1 }
+func (r *recovery) written() bool { return r.manifest.nextPart > 1 }
 
 // live returns the segments that the manifest knows of.
 func (r *recovery) live() []*segment {
-	i := slices.IndexFunc(r.old, func(s *segment) bool { return s.number >= r.db.manifest.logStart })
+	i := slices.IndexFunc(r.old, func(s *segment) bool { return s.number >= r.manifest.logStart })
 	if i < 0 {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (r *recovery) missing(number uint64) error {
 // copies of recoveries that were interrupted.
 func (r *recovery) replay() error {
 	var last *segment // in which the log ends
-	next := r.db.manifest.logStart
+	next := r.manifest.logStart
 	for _, s := range r.live() {
 		if last == nil && s.number != next && r.written() {
 			return r.missing(next)
@@ -110,6 +110,7 @@ type segmentContent struct {
 func (r *recovery) replaySegment(s *segment, ended bool) (c segmentContent, err error) {
 	db := r.db
 	name := db.segmentPath(s.number)
+	r.reading = s.number
 	f, err := db.opt.FS.Open(name)
 	if err != nil {
 		return c, err
@@ -119,7 +120,7 @@ func (r *recovery) replaySegment(s *segment, ended bool) (c segmentContent, err 
 	if err != nil {
 		return c, inSegment(err, name)
 	}
-	c.copied = in.Header().Copy && s.number > db.manifest.copied
+	c.copied = in.Header().Copy && s.number > r.manifest.copied
 	if c.copied && !ended {
 		return c, r.corrupt(s, "a copy stands where the log should go on")
 	}
@@ -182,20 +183,33 @@ func (r *recovery) takeOver(seq uint64, payload []byte) error {
 	return nil
 }
 
-// insert puts the entries of a batch that are in no file yet into the
-// memtables, and reports whether there were any.
+// insert has the entries of a batch that are in no file yet put into the memtables,
+// and reports whether there are any. They are in after r.inserts.wait.
 func (r *recovery) insert(seq uint64, payload []byte) (live bool, err error) {
 	if err := r.refers(seq, payload); err != nil {
 		return false, err
 	}
-	db, b := r.db, &r.batch
-	db.mu.Lock()
-	defer db.mu.Unlock()
+	b := <-r.inserts.idle
+	b.file, b.batch.seq = r.db.segmentPath(r.reading), seq
+	if live, err = r.assign(&b.batch, payload); err != nil || !live {
+		r.inserts.idle <- b
+		return false, err
+	}
+	r.inserts.start(b, payload)
+	return true, nil
+}
+
+// assign finds the memtables for a batch, and reports whether there are any.
+func (r *recovery) assign(b *Batch, payload []byte) (live bool, err error) {
+	db, seq := r.db, b.seq
 	b.Reset()
+	b.seq = seq
 	var in batchReader
 	if err := in.init(payload); err != nil {
 		return false, err
 	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
 	db.lastSeq = max(db.lastSeq, seq)
 	db.lastTime = max(db.lastTime, in.time)
 	for in.next() {
@@ -204,17 +218,11 @@ func (r *recovery) insert(seq uint64, payload []byte) (live bool, err error) {
 			continue // dropped, or in a file
 		}
 		b.touch(p.id)
-		part := b.part(p.id)
-		part.mem = p.active
+		b.part(p.id).mem = p.active
 		if p.active.minSeq == 0 {
 			p.active.minSeq = seq
 		}
 		p.active.maxSeq = seq
-		in.cell.Seq = seq
-		part.ins.Add(p.active.table, in.row, &in.cell)
-	}
-	for i := range b.parts {
-		db.account(b.parts[i].mem)
 	}
 	return len(b.parts) > 0, in.err
 }
