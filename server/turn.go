@@ -46,7 +46,7 @@ func newGates(c clock.Clock) gates {
 // scan has collected flushSize bytes, so it is worth waiting for; but not without
 // end, since one that finds nothing collects nothing.
 const (
-	shortWait = 10 * time.Millisecond
+	shortWait = 5 * time.Millisecond
 	longWait  = time.Second
 )
 

@@ -27,6 +27,7 @@ type outcome struct {
 	took     time.Duration
 	answered []time.Duration // how long each answer took, sorted
 	refused  []time.Duration // the same of those who shall come back later
+	within   []time.Duration // how long the server says that it took to refuse them, sorted
 	wrong    []error         // anything else
 }
 
@@ -51,6 +52,7 @@ func (l load) run(ctx context.Context, t *http.Transport) *outcome {
 			defer mu.Unlock()
 			all.answered = append(all.answered, own.answered...)
 			all.refused = append(all.refused, own.refused...)
+			all.within = append(all.within, own.within...)
 			all.wrong = append(all.wrong, own.wrong...)
 		})
 	}
@@ -58,6 +60,7 @@ func (l load) run(ctx context.Context, t *http.Transport) *outcome {
 	all.took = time.Since(begin)
 	slices.Sort(all.answered)
 	slices.Sort(all.refused)
+	slices.Sort(all.within)
 	return &all
 }
 
@@ -66,11 +69,13 @@ func (l load) client(ctx context.Context, c *http.Client, first int) (o outcome)
 	for n := first; ctx.Err() == nil; n += l.clients {
 		begin := time.Now()
 		err := post(c, l.url, l.bodies[n%len(l.bodies)])
+		var refused *refusal
 		switch took := time.Since(begin); {
 		case err == nil:
 			o.answered = append(o.answered, took)
-		case errors.Is(err, errRefused):
+		case errors.As(err, &refused):
 			o.refused = append(o.refused, took)
+			o.within = append(o.within, refused.within)
 			time.Sleep(l.pause)
 		default:
 			o.wrong = append(o.wrong, err)
@@ -80,8 +85,10 @@ func (l load) client(ctx context.Context, c *http.Client, first int) (o outcome)
 	return o
 }
 
-// errRefused is an answer that says when to come back.
-var errRefused = errors.New("refused")
+// refusal is an answer that says when to come back.
+type refusal struct{ within time.Duration }
+
+func (r *refusal) Error() string { return "refused" }
 
 func post(c *http.Client, url string, body []byte) error {
 	resp, err := c.Post(url, "application/json", bytes.NewReader(body))
@@ -101,7 +108,11 @@ func post(c *http.Client, url string, body []byte) error {
 		if err != nil || after < 1 || after > 5 {
 			return fmt.Errorf("status %d with Retry-After %q, want 1 to 5 s", resp.StatusCode, resp.Header.Get("Retry-After"))
 		}
-		return errRefused
+		ms, err := strconv.Atoi(resp.Header.Get("X-Took-Ms"))
+		if err != nil {
+			return fmt.Errorf("status %d with X-Took-Ms %q", resp.StatusCode, resp.Header.Get("X-Took-Ms"))
+		}
+		return &refusal{time.Duration(ms) * time.Millisecond}
 	}
 	return fmt.Errorf("status %d: %.200s", resp.StatusCode, text)
 }

@@ -94,6 +94,7 @@ func TestStrangeAnswers(t *testing.T) {
 	var after atomic.Value
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", after.Load().(string))
+		w.Header().Set("X-Took-Ms", "7")
 		w.WriteHeader(int(status.Load()))
 	}))
 	defer s.Close()

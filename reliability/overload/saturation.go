@@ -57,6 +57,8 @@ func (r *run) note(all []comparison) {
 		r.Add("refused", int64(len(c.over.refused)))
 		r.Largest("refusal_p50_us", quantile(c.over.refused, 0.5).Microseconds())
 		r.Largest("refusal_p99_us", quantile(c.over.refused, 0.99).Microseconds())
+		r.Largest("refusal_in_server_p50_ms", quantile(c.over.within, 0.5).Milliseconds())
+		r.Largest("refusal_in_server_p99_ms", quantile(c.over.within, 0.99).Milliseconds())
 	}
 	r.Largest("goodput_percent", best(all, comparison.goodput))
 	r.Largest("delay_p99_percent", -best(all, func(c comparison) int64 { return -c.delay() }))
