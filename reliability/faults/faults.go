@@ -68,22 +68,28 @@ func run(ctx context.Context, env report.Env, s *report.Section) error {
 	return ctx.Err()
 }
 
-// sweep runs a workload with a failure at operation 0, 1, 2 and so on, until it
-// ends before the failure comes.
+// stride is how many operations lie between two that fail in a row: so every part of
+// a workload is tried soon, and all of it in the end.
+const stride = 11
+
+// sweep runs a workload with a failure at every operation, until it ends before
+// the failure comes.
 func sweep(ctx context.Context, w *workload, env report.Env, s *report.Section) {
-	var next atomic.Int64
-	var passed atomic.Bool // the end of the workload
-	var workers sync.WaitGroup
-	for range 2 {
-		workers.Go(func() {
-			for !passed.Load() && ctx.Err() == nil && !(env.First && s.Failed()) {
-				if !everyWay(w, next.Add(1)-1, env, s) {
-					passed.Store(true)
+	for first := range int64(stride) {
+		var next atomic.Int64
+		var passed atomic.Bool // the end of the workload
+		var workers sync.WaitGroup
+		for range 2 {
+			workers.Go(func() {
+				for !passed.Load() && ctx.Err() == nil && !(env.First && s.Failed()) {
+					if !everyWay(w, first+stride*(next.Add(1)-1), env, s) {
+						passed.Store(true)
+					}
 				}
-			}
-		})
+			})
+		}
+		workers.Wait()
 	}
-	workers.Wait()
 }
 
 // everyWay makes one operation fail in every way. It reports whether there was one.
