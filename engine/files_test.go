@@ -71,6 +71,36 @@ func TestFileStaysForItsReader(t *testing.T) {
 	}
 }
 
+// TestDropDuringScan: the scan ends as if nothing had happened, and then nothing is
+// left.
+func TestDropDuringScan(t *testing.T) {
+	fs := vfs.NewMem()
+	db := mustOpen(t, fs)
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	flushed(t, db, id, 3)
+	mustPut(t, db, id, "zz", "q", "in memory")
+	want := contents(t, db, id)
+	snap, err := db.NewSnapshot(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.DropPartitions(id); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := readAt(snap, id); err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+	snap.Close()
+	db.removeTrash()
+	if names, err := fs.List("store/partitions/" + partitionName(1)); err == nil {
+		t.Errorf("%v are left", names)
+	}
+	if _, err := db.NewSnapshot(id); !errors.Is(err, ErrNoPartition) {
+		t.Errorf("a new snapshot got %v, want ErrNoPartition", err)
+	}
+}
+
 // TestErrorOfTheDeviceIsForgotten: one read that fails is one request that fails;
 // a file that cannot be read at all concerns the rows in its range.
 func TestErrorOfTheDeviceIsForgotten(t *testing.T) {
