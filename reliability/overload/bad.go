@@ -21,7 +21,7 @@ const (
 	// percent of the time without. Twice is meant; but the bad clients run on the
 	// same cores. What is faster than tolerable is good whatever it was before.
 	mostSuffering = 1000
-	tolerable     = 250 * time.Millisecond
+	tolerable     = 500 * time.Millisecond
 	// mostIdleMiB is what a server may need that nobody asks for anything.
 	mostIdleMiB = 200
 	// headLimit is how long a server may wait for the head of a request: 5 s, and as
