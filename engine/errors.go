@@ -117,6 +117,10 @@ func (p *partition) named(err error) error {
 	if errors.As(err, &c) {
 		return &CorruptError{Partition: p.name, File: p.tablePath(c.File), Offset: c.Offset, Reason: c.Reason}
 	}
+	var v *sstable.VersionError
+	if errors.As(err, &v) {
+		return fmt.Errorf("read file %s, partition %s: %w", p.tablePath(v.File), p.name, err)
+	}
 	return err
 }
 
