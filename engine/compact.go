@@ -191,7 +191,8 @@ func (db *DB) replace(c *compaction, files []*file) error {
 
 // stands reports why a compaction does not go with the version that it is to change:
 // each input has to be in its place, and no file may have come below the output where
-// the compaction took it for the bottom.
+// the compaction took it for the bottom. What was there may have been rewritten or
+// moved to another level meanwhile: so it is rows that count, not files.
 func (c *compaction) stands(v *version) error {
 	for level, inputs := range c.choice.inputs {
 		for _, f := range inputs {
@@ -203,12 +204,40 @@ func (c *compaction) stands(v *version) error {
 	first, last := bounds(c.choice.files())
 	for level := c.choice.output + 1; level < numLevels; level++ {
 		for _, f := range v.overlapping(level, first, last) {
-			if !slices.Contains(c.version.levels[level], f) {
+			if !slices.Contains(c.version.levels[level], f) && !c.version.coveredBelow(c.choice.output, f, first, last) {
 				return fmt.Errorf("file %d has come into level %d", f.number, level)
 			}
 		}
 	}
 	return nil
+}
+
+// coveredBelow reports whether every row that f can hold, of those from first to last,
+// lies in the range of some file below a level.
+func (v *version) coveredBelow(level int, f *file, first, last []byte) bool {
+	if bytes.Compare(f.smallest, first) > 0 {
+		first = f.smallest
+	}
+	if bytes.Compare(f.largest, last) < 0 {
+		last = f.largest
+	}
+	var below []*file
+	for level++; level < numLevels; level++ {
+		below = append(below, v.overlapping(level, first, last)...)
+	}
+	slices.SortFunc(below, func(f, g *file) int { return bytes.Compare(f.smallest, g.smallest) })
+	for _, g := range below {
+		if bytes.Compare(g.smallest, first) > 0 {
+			return false
+		}
+		if bytes.Compare(g.largest, last) >= 0 {
+			return true
+		}
+		if bytes.Compare(g.largest, first) > 0 {
+			first = g.largest
+		}
+	}
+	return false
 }
 
 // depth answers, for rows in ascending order, whether any level below the output

@@ -320,3 +320,29 @@ func TestUnreadableOutputIsWrittenAgain(t *testing.T) {
 		t.Errorf("an error of the device counts as damage: %v", s.Damage)
 	}
 }
+
+// TestCompactionStandsBesideOthers: what another compaction does below to rows that
+// were there already is no reason to decline; rows where there were none are.
+func TestCompactionStandsBesideOthers(t *testing.T) {
+	begun := drawVersion("1: 1[a-c]", "2: 2[b-f]", "3: 3[c-e] 5[k-l]", "4: 4[d-m]")
+	job := &compaction{version: begun, choice: choice{kind: merge, output: 2}}
+	job.choice.inputs[1], job.choice.inputs[2] = begun.levels[1], begun.levels[2]
+	for _, c := range []struct {
+		below  []string
+		stands bool
+	}{
+		{[]string{"3: 5[k-l]", "4: 9[c-m]"}, true},         // merged with what lay below
+		{[]string{"3: 5[k-l]", "4: 9[c-d] 10[e-m]"}, true}, // to several files
+		{[]string{"3: 9[c-e]", "4: 4[d-m]"}, true},         // rewritten
+		{[]string{"5: 3[c-e]", "6: 4[d-m]"}, true},         // moved
+		{[]string{"4: 9[b-m]"}, false},
+		{[]string{"3: 9[a-a]", "4: 4[d-m]"}, false},
+		{[]string{"6: 9[a-z]"}, false},
+	} {
+		later := drawVersion(c.below...)
+		later.levels[1], later.levels[2] = begun.levels[1], begun.levels[2]
+		if err := job.stands(later); (err == nil) != c.stands {
+			t.Errorf("with %v below: %v, want it to stand: %t", c.below, err, c.stands)
+		}
+	}
+}
