@@ -1,0 +1,89 @@
+package lsmstore_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"colonnade/cell"
+	"colonnade/clock"
+	"colonnade/engine"
+	"colonnade/vfs"
+	"colonnade/widecol"
+	"colonnade/widecol/lsmstore"
+)
+
+const (
+	longRows  = 100_000
+	longBatch = 1_000
+)
+
+// TestLongScan: a scan of many rows is of one moment, though all of them are
+// overwritten while it is read, and memtables, files and the log come and go.
+func TestLongScan(t *testing.T) {
+	s, err := lsmstore.Open(lsmstore.Options{Dir: "data", Engine: engine.Options{
+		FS: vfs.NewMem(), Clock: clock.System, ReserveBytes: -1, Workers: 2,
+		MemtableBytes: 10 << 20, SegmentBytes: 1 << 20, FileBytes: 256 << 10, CacheBytes: 1 << 20,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ctx := context.Background()
+	spec := widecol.TableSpec{Families: []widecol.Family{{Name: "a"}, {Name: "b"}}, Groups: [][]string{{"b"}}}
+	if err := s.CreateTable(ctx, "t", spec); err != nil {
+		t.Fatal(err)
+	}
+	for first := 0; first < longRows; first += longBatch {
+		overwrite(t, s, first, "old")
+	}
+	view, err := s.View(ctx, "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Close()
+	q := widecol.NewQuery()
+	rows, err := view.Scan(ctx, &q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	n, cells := 0, 0
+	for rows.Next() {
+		if rows.First() {
+			if want := longRow(n); string(rows.Row()) != want {
+				t.Fatalf("row %d is %q, want %q", n, rows.Row(), want)
+			}
+			if n%longBatch == 0 { // from the end, which the scan has yet to reach
+				overwrite(t, s, longRows-longBatch-n, "new")
+			}
+			n++
+		}
+		for _, c := range rows.Cells() {
+			if cells++; string(c.Value) != "old" {
+				t.Fatalf("row %q, column %q is %q, written after the scan began", rows.Row(), c.Column, c.Value)
+			}
+		}
+	}
+	if err := rows.Err(); err != nil || n != longRows || cells != 2*longRows {
+		t.Errorf("%d rows with %d cells (%v), want %d with %d", n, cells, err, longRows, 2*longRows)
+	}
+}
+
+func longRow(i int) string { return fmt.Sprintf("row%06d", i) }
+
+// overwrite writes one value to a batch of rows, in two locality groups.
+func overwrite(t *testing.T, s *lsmstore.Store, first int, value string) {
+	t.Helper()
+	var ms []widecol.Mutation
+	for i := first; i < first+longBatch; i++ {
+		for _, family := range []string{"a", "b"} {
+			ms = append(ms, widecol.Mutation{
+				Row: []byte(longRow(i)), Family: []byte(family), Time: 1, Value: []byte(value), Type: cell.String,
+			})
+		}
+	}
+	if _, err := s.Write(context.Background(), "t", ms); err != nil {
+		t.Fatal(err)
+	}
+}
