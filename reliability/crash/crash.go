@@ -22,7 +22,7 @@ import (
 var Part = report.Part{
 	Name:    "crash",
 	About:   "loss of power at every operation, and again during and after recovery",
-	Minimum: map[string]int64{"crash_points": 4000, "images": 60_000, "nested_images": 5_000, "second_crashes": 60_000},
+	Minimum: map[string]int64{"crash_points": 12_000, "images": 60_000, "nested_images": 5_000, "second_crashes": 60_000},
 	Limit:   15 * time.Minute,
 	Run:     run,
 }
@@ -43,19 +43,19 @@ var small = script.Size{Memtable: 48 << 10, Log: 32 << 10, Segment: 4 << 10, Clo
 // workloads have one thing in view each. Those in which most mistakes show soon come
 // first.
 var workloads = []workload{
-	{name: "groups of several writers", level: script.Engine, steps: 24, lives: 1, size: small,
+	{name: "groups of several writers", level: script.Engine, steps: 20, lives: 1, size: small,
 		mix: script.Mix{Writers: 4, Rows: 6, Batch: 2, Values: []int{8, 40, 200}, Deletes: 10}},
 	{name: "tables", level: script.Tables, steps: 40, lives: 1, size: small,
 		mix: script.Mix{Writers: 2, Rows: 6, Batch: 2, Values: []int{8, 40, 300}, Deletes: 25, Flushes: 5, Remakes: 25}},
 	{name: "spaces made and dropped", level: script.Engine, steps: 50, lives: 1, size: small,
 		mix: script.Mix{Writers: 2, Rows: 4, Batch: 2, Values: []int{8, 100}, Flushes: 10, Remakes: 35}},
-	{name: "large records", level: script.Engine, steps: 8, lives: 1, size: small,
+	{name: "large records", level: script.Engine, steps: 6, lives: 1, size: small,
 		mix: script.Mix{Writers: 2, Rows: 3, Batch: 1, Values: []int{1, 40, 1<<16 - 1, 8, 100, 1 << 16, 1, 9000, 1<<16 + 1}}},
-	{name: "flush and reuse of segments", level: script.Engine, steps: 20, lives: 1, size: small,
+	{name: "flush and reuse of segments", level: script.Engine, steps: 16, lives: 1, size: small,
 		mix: script.Mix{Writers: 2, Rows: 8, Batch: 3, Values: []int{40, 300, 600}, Deletes: 5, Flushes: 10}},
-	{name: "compaction", level: script.Engine, steps: 35, lives: 1, size: small,
+	{name: "compaction", level: script.Engine, steps: 28, lives: 1, size: small,
 		mix: script.Mix{Writers: 1, Rows: 12, Batch: 4, Values: []int{20, 300}, Deletes: 20, Flushes: 40, Compacts: 6}},
-	{name: "close and open", level: script.Engine, steps: 6, lives: 5, size: small,
+	{name: "close and open", level: script.Engine, steps: 6, lives: 4, size: small,
 		mix: script.Mix{Writers: 2, Rows: 5, Batch: 2, Values: []int{8, 300}, Deletes: 10, Flushes: 10}},
 	{name: "close and open tables", level: script.Tables, steps: 5, lives: 4, size: small,
 		mix: script.Mix{Writers: 2, Rows: 5, Batch: 2, Values: []int{8, 300}, Deletes: 15, Flushes: 10, Remakes: 20}},

@@ -24,7 +24,7 @@ import (
 var Part = report.Part{
 	Name:    "faults",
 	About:   "an error of the disk at every operation, then a loss of power",
-	Minimum: map[string]int64{"injections": 2500, "second_fault_images": 20_000, "groups_failed": 9},
+	Minimum: map[string]int64{"injections": 3500, "second_fault_images": 50_000, "groups_failed": 9},
 	Limit:   15 * time.Minute,
 	Run:     run,
 }
