@@ -84,3 +84,11 @@ func differ(got, want []string) class {
 	}
 	return lost
 }
+
+// common is how many lines are the same from the first on.
+func common(got, want []string) (n int) {
+	for n < min(len(got), len(want)) && got[n] == want[n] {
+		n++
+	}
+	return n
+}

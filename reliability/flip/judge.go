@@ -238,12 +238,9 @@ func (j *judgement) answer(got []string, err error, want []string, tainted bool,
 		return verdictf(spread, "%s: %v", what, err)
 	case !j.names(err):
 		return verdictf(unnamed, "%s: %v (%v)", what, err, errors.Unwrap(err))
-	case len(got) > len(want) || !slices.Equal(got, want[:len(got)]):
-		i := 0
-		for i < len(got) && i < len(want) && got[i] == want[i] {
-			i++
-		}
-		return verdictf(wrong, "%s: %q instead of %q, then %v", what, got[i:min(i+3, len(got))], want[i:min(i+3, len(want))], err)
+	}
+	if i := common(got, want); i < len(got) {
+		return verdictf(wrong, "%s: cell %d is %.40q instead of %.40q, then %v", what, i, got[i:i+1], want[i:min(i+1, len(want))], err)
 	}
 	j.met = true
 	return verdict{class: harmless}
