@@ -8,18 +8,21 @@ import (
 	"colonnade/reliability/kill9"
 	"colonnade/reliability/lin"
 	"colonnade/reliability/meta"
+	"colonnade/reliability/mutants"
 	"colonnade/reliability/overload"
 	"colonnade/reliability/report"
 )
 
-// parts are run in this order. Each is declared where its package is.
+// parts are run in this order: what is found sooner comes first, and branches
+// counts what those before it have run. Each is declared where its package is.
 var parts = []report.Part{
-	branches.Part,
 	crash.Part,
 	faults.Part,
 	flip.Part,
-	kill9.Part,
 	meta.Part,
 	lin.Part,
+	kill9.Part,
 	overload.Part,
+	mutants.Part,
+	branches.Part,
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // programs are what a mutant was built into.
@@ -31,21 +32,17 @@ func (m mutant) build(ctx context.Context, root, dir string) (programs, error) {
 
 // overlay writes the changed files, and the file that tells the compiler of them.
 func (m mutant) overlay(root, dir string) (string, error) {
+	files, err := m.changed(root)
+	if err != nil {
+		return "", err
+	}
 	replace := map[string]string{}
-	for i, e := range m.edits {
-		original := filepath.Join(root, e.file)
-		if _, ok := replace[original]; ok {
-			return "", fmt.Errorf("mutant %d changes %s twice: make it one edit", m.number, e.file)
-		}
-		data, err := e.edited(root)
-		if err != nil {
-			return "", fmt.Errorf("mutant %d (%s): %w", m.number, m.bug, err)
-		}
-		changed := filepath.Join(dir, fmt.Sprintf("%d.go", i))
-		if err := os.WriteFile(changed, data, 0o600); err != nil {
+	for name, text := range files {
+		path := filepath.Join(dir, strings.ReplaceAll(name, "/", "-"))
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			return "", err
 		}
-		replace[original] = changed
+		replace[filepath.Join(root, name)] = path
 	}
 	data, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {

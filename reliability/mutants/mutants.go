@@ -29,16 +29,32 @@ type edit struct {
 	old, new string
 }
 
-// edited returns the content of the file with the bug in it. It is an error if
-// the text is not there exactly once: the code has moved on without its mutant.
-func (e edit) edited(root string) ([]byte, error) {
-	data, err := os.ReadFile(filepath.Join(root, e.file))
-	if err != nil {
-		return nil, err
-	}
-	text := string(data)
+// in returns the text with the bug in it. It is an error if the old text is not
+// there exactly once: the code has moved on without its mutant.
+func (e edit) in(text string) (string, error) {
 	if n := strings.Count(text, e.old); n != 1 {
-		return nil, fmt.Errorf("%s has the text to change %d times, not once:\n%s", e.file, n, e.old)
+		return "", fmt.Errorf("%s has the text to change %d times, not once:\n%s", e.file, n, e.old)
 	}
-	return []byte(strings.Replace(text, e.old, e.new, 1)), nil
+	return strings.Replace(text, e.old, e.new, 1), nil
+}
+
+// changed returns the changed files of the mutant, by their names below root.
+func (m mutant) changed(root string) (map[string]string, error) {
+	files := map[string]string{}
+	for _, e := range m.edits {
+		text, ok := files[e.file]
+		if !ok {
+			data, err := os.ReadFile(filepath.Join(root, e.file))
+			if err != nil {
+				return nil, err
+			}
+			text = string(data)
+		}
+		text, err := e.in(text)
+		if err != nil {
+			return nil, fmt.Errorf("mutant %d (%s): %w", m.number, m.bug, err)
+		}
+		files[e.file] = text
+	}
+	return files, nil
 }

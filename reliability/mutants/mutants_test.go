@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -28,12 +29,24 @@ func TestPlantedBugsFitTheSource(t *testing.T) {
 // TestEditThatDoesNotFit: text that is not there, or there twice, is an error.
 func TestEditThatDoesNotFit(t *testing.T) {
 	for _, e := range []edit{
-		{file: "mutants.go", old: "no such text"},
-		{file: "mutants.go", old: "import"[:2]},
+		{file: "mutants.go", old: "no such text"[:7]},
+		{file: "mutants.go", old: "edit"},
 		{file: "no-such-file.go", old: "x"},
 	} {
-		if _, err := e.edited("."); err == nil {
+		if _, err := (mutant{edits: []edit{e}}).changed("."); err == nil {
 			t.Errorf("%+v was applied", e)
 		}
+	}
+}
+
+// TestEditsOfOneFile: each edit sees what those before it have left.
+func TestEditsOfOneFile(t *testing.T) {
+	m := mutant{edits: []edit{
+		{file: "mutants.go", old: "package mutants\n", new: "package other\n"},
+		{file: "mutants.go", old: "package other\n", new: "package third\n"},
+	}}
+	files, err := m.changed(".")
+	if err != nil || !strings.Contains(files["mutants.go"], "package third\n") {
+		t.Errorf("%v, %d files", err, len(files))
 	}
 }

@@ -1,15 +1,241 @@
 package mutants
 
-// planted are the bugs, most of which some store has shipped once.
+// planted are bugs that have been made in earnest, most of them in some store that
+// people trusted. Parts are named that catch them soon; others may as well.
 var planted = []mutant{
-	{number: 2, bug: "the manifest is renamed before it is durable", part: "crash", edits: []edit{{
-		file: "engine/install.go",
-		old: `	_, err = f.Write(data)
+	{number: 1, bug: "the directory of the manifest is not synced", part: "crash", edits: []edit{
+		{
+			file: "engine/install.go",
+			old: `	if err := fs.SyncDir(dir); err != nil {
+		return fmt.Errorf("sync directory of the manifest: %w", err)
+	}
+	return nil
+}`,
+			new: `	return nil
+}`,
+		},
+	}},
+	{number: 2, bug: "the manifest is renamed before it is durable", part: "crash", edits: []edit{
+		{
+			file: "engine/install.go",
+			old: `	_, err = f.Write(data)
 	if err == nil {
 		err = f.Sync()
 	}
-	return errors.Join(err, f.Close())`,
-		new: `	_, err = f.Write(data)
-	return errors.Join(err, f.Close())`,
-	}}},
+	if err`,
+			new: `	_, err = f.Write(data)
+	if err`,
+		},
+	}},
+	{number: 3, bug: "the checksum of a log record is not compared", part: "crash", edits: []edit{
+		{
+			file: "wal/reader.go",
+			old:  `		if crc32.Checksum(body, castagnoli) == h.sum {`,
+			new:  `		if crc32.Checksum(body, castagnoli) == h.sum || true {`,
+		},
+	}},
+	{number: 4, bug: "one log record for each partition of a batch", part: "crash", edits: []edit{
+		{
+			file: "engine/commit.go",
+			old: `	if b.err != nil {
+		return Commit{}, fmt.Errorf("batch cannot be committed: %w", b.err)
+	}
+`,
+			new: `	if b.err != nil {
+		return Commit{}, fmt.Errorf("batch cannot be committed: %w", b.err)
+	}
+	if len(b.parts) > 1 {
+		var c Commit
+		for _, part := range b.parts {
+			var one Batch
+			var r batchReader
+			if err := r.init(b.buf); err != nil {
+				return c, err
+			}
+			for r.next() {
+				if r.partition == part.id {
+					one.Add(part.id, r.row, &r.cell)
+				}
+			}
+			var err error
+			if c, err = db.Commit(ctx, &one); err != nil {
+				return c, err
+			}
+		}
+		return c, nil
+	}
+`,
+		},
+	}},
+	{number: 5, bug: "acknowledged before the sync", part: "crash", edits: []edit{
+		{
+			file: "wal/writer.go",
+			old: `	if err := w.f.Sync(); err != nil {
+		w.fail(fmt.Errorf("sync log segment %d: %w", w.header.Number, err))
+		return w.err
+	}
+	w.synced, w.sure = w.size, w.seq
+	return nil
+}`,
+			new: `	w.synced, w.sure = w.size, w.seq
+	return nil
+}`,
+		},
+	}},
+	{number: 6, bug: "a failed sync of the log is tried again", part: "faults", edits: []edit{
+		{
+			file: "wal/writer.go",
+			old: `	if err := w.f.Sync(); err != nil {
+		w.fail(`,
+			new: `	if err := w.f.Sync(); err != nil && w.f.Sync() != nil {
+		w.fail(`,
+		},
+	}},
+	{number: 7, bug: "part flip, 3.5 s", part: "flip", edits: []edit{}},
+	{number: 8, bug: "an old log segment is removed before the edit that lets it go is durable", part: "crash", edits: []edit{
+		{
+			file: "engine/install.go",
+			old: `	db.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if err := writeManifest(`,
+			new: `	if err == nil {
+		for _, s := range db.log.segments {
+			if s.number < next.logStart {
+				db.opt.FS.Remove(db.segmentPath(s.number))
+			}
+		}
+	}
+	db.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if err := writeManifest(`,
+		},
+	}},
+	{number: 9, bug: "the log begins after the newest batch in a file, not before the oldest in none", part: "crash", edits: []edit{
+		{
+			file: "engine/log.go",
+			old:  `			oldest = min(oldest, seq)`,
+			new:  `			oldest = max(seq, db.visible.Load())`,
+		},
+	}},
+	{number: 10, bug: "the level right below the output does not count for \"bottom\"", part: "meta", edits: []edit{
+		{
+			file: "engine/compact.go",
+			old:  "v.levels[output+1:]",
+			new:  "v.levels[min(output+2, numLevels):]",
+		},
+	}},
+	{number: 11, bug: "a row that is the first of a lower file counts as being at the bottom", part: "meta", edits: []edit{
+		{
+			file: "engine/compact.go",
+			old:  "bytes.Compare(files[0].smallest, row) <= 0 {",
+			new:  "bytes.Compare(files[0].smallest, row) < 0 {",
+		},
+	}},
+	{number: 12, bug: "a snapshot sees the batch under way", part: "meta", edits: []edit{
+		{
+			file: "engine/snapshot.go",
+			old:  "s.seq = db.visible.Load()",
+			new:  "s.seq = db.visible.Load() + 1",
+		},
+	}},
+	{number: 13, bug: "a filter misses a bit of every row", part: "meta", edits: []edit{
+		{
+			file: "sstable/filter.go",
+			old: `	for _, bit := range l[:f.probes] {
+		set`,
+			new: `	for _, bit := range l[:f.probes-1] {
+		set`,
+		},
+	}},
+	{number: 14, bug: "a read error in the log is its end", part: "faults", edits: []edit{
+		{
+			file: "wal/source.go",
+			old:  `	return fmt.Errorf("read log segment %d at offset %d: %w", s.number, off+int64(n), err)`,
+			new:  `	return io.EOF`,
+		},
+	}},
+	{number: 15, bug: "the error of closing a log segment is ignored", part: "faults", edits: []edit{
+		{
+			file: "wal/writer.go",
+			old: `	if err := w.f.Close(); err != nil {
+		w.fail(fmt.Errorf("close log segment %d: %w", w.header.Number, err))
+	}`,
+			new: `	w.f.Close()`,
+		},
+	}},
+	{number: 16, bug: "a batch is visible before it is durable", part: "crash", edits: []edit{
+		{
+			file: "engine/group.go",
+			old: `		if refused == nil {
+			err = db.writeGroup(g)
+		}`,
+			new: `		if refused == nil {
+			db.visible.Store(g.batches[len(g.batches)-1].seq)
+			err = db.writeGroup(g)
+		}`,
+		},
+	}},
+	{number: 17, bug: "the number of a file that was never part of the store is given again", part: "crash", edits: []edit{
+		{
+			file: "engine/sweep.go",
+			old: `		db.nextFile = max(db.nextFile, number+1)
+`,
+			new: "",
+		},
+	}},
+	{number: 18, bug: "drop table is not logged", part: "meta", edits: []edit{
+		{
+			file: "widecol/lsmstore/tables.go",
+			old: `		if err := s.db.DropPartitions(t.partitions()...); err != nil {
+			return failure(err)
+		}
+		s.forget(t)`,
+			new: `		s.forget(t)`,
+		},
+	}},
+	{number: 19, bug: "part flip, 0.5 s", part: "flip", edits: []edit{}},
+	{number: 20, bug: "part flip, 0.4 s", part: "flip", edits: []edit{}},
+	{number: 21, bug: "part flip, 0.4 s", part: "flip", edits: []edit{}},
+	{number: 22, bug: "recovery trusts what it reads of the log to be durable", part: "crash", edits: []edit{
+		{
+			file: "engine/logcopy.go",
+			old: `	r.writer.Append(seq, payload)
+`,
+			new: "",
+		},
+	}},
+	{number: 23, bug: "a stall never ends", part: "overload", edits: []edit{
+		{
+			file: "engine/background.go",
+			old: `		r.on = false
+		db.background.signalLocked()
+	})`,
+			new: `		db.background.signalLocked()
+	})`,
+		},
+	}},
+	{number: 24, bug: "a row delete misses one locality group", part: "lin", edits: []edit{
+		{
+			file: "widecol/lsmstore/write.go",
+			old:  "range t.stores() {",
+			new:  "range t.stores()[:len(t.stores())-1] {",
+		},
+	}},
+	{number: 25, bug: "a panic leaves a lock held", part: "overload", edits: []edit{
+		{
+			file: "widecol/lsmstore/write.go",
+			old: `	defer lock.Unlock()
+	w := writers.Get().(*writer)
+	defer w.release()
+	deleted, err := s.bury(ctx, t, row, filter, w)`,
+			new: `	w := writers.Get().(*writer)
+	defer w.release()
+	deleted, err := s.bury(ctx, t, row, filter, w)
+	defer lock.Unlock()`,
+		},
+	}},
 }
