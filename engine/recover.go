@@ -34,6 +34,7 @@ type recovery struct {
 	old      []*segment // in the directory, in order
 	reading  uint64     // the segment that is read
 	lastSeq  uint64     // of the last record read
+	grown    bool       // the log has batches that no recovery has copied
 	inserts  *insertion // of what was read
 	// take is called with every batch of the log. An error is damage, unless
 	// it is a writeError.

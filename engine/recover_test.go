@@ -225,3 +225,57 @@ func TestReadErrorInRecovery(t *testing.T) {
 		}
 	}
 }
+
+// TestLogOfAnEarlierMoment: files of a later moment than the log, as in a copy of a
+// directory that is written meanwhile, are refused. Of some batches they would
+// show the entries of one partition only.
+func TestLogOfAnEarlierMoment(t *testing.T) {
+	fs := vfs.NewMem()
+	db := mustOpen(t, fs)
+	ids := mustCreate(t, db, "a", "b")
+	both := func(row string) {
+		var b Batch
+		for _, id := range ids {
+			r, c := set(row, "q", "v")
+			b.Add(id, r, c)
+		}
+		if _, err := db.Commit(context.Background(), &b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	both("early")
+	log := db.segmentPath(db.log.current.number)
+	early := readAll(t, fs, log)
+	both("late")
+	d := &damagedStore{fs: fs.Clone()}
+	if err := openAndClose(d.with(t, log, early)); err != nil {
+		t.Errorf("an earlier log, and no files: %v", err)
+	}
+	db.mu.Lock()
+	p := db.partitions[ids[0]]
+	for db.freezeLocked(p); len(p.frozen) > 0; {
+		db.background.work.Wait()
+	}
+	db.mu.Unlock()
+	d = &damagedStore{fs: fs.Clone()}
+	mustClose(t, db)
+	if err := openAndClose(d.fs.Clone()); err != nil {
+		t.Errorf("log and files of one moment: %v", err)
+	}
+	var damage *CorruptError
+	if err := openAndClose(d.with(t, log, early)); !errors.As(err, &damage) || damage.File != log || !strings.Contains(damage.Reason, "partition a has entries of batch 2") {
+		t.Errorf("an earlier log: %v, want that %s is wrong", err, log)
+	}
+	found := 0
+	if _, err := Check(d.with(t, log, early), "store", func(*CorruptError) { found++ }); err != nil || found != 1 {
+		t.Errorf("Check found %d places, %v, want 1", found, err)
+	}
+}
+
+func openAndClose(fs vfs.FS) error {
+	db, err := Open("store", testOptions(fs))
+	if err != nil {
+		return err
+	}
+	return db.Close()
+}
