@@ -24,6 +24,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -47,6 +48,7 @@ const (
 )
 
 func round(ctx context.Context, env report.Env, s *report.Section) error {
+	count(s, nil)
 	repeat := fmt.Sprintf("-part kill9 -seed %d", env.Seed)
 	for i := range directories {
 		dir := filepath.Join(env.Dir, fmt.Sprint(i))
@@ -61,6 +63,7 @@ func round(ctx context.Context, env report.Env, s *report.Section) error {
 		}
 		if err := Run(ctx, c, s); err != nil {
 			s.Fail(repeat, "%v", err)
+			count(s, err)
 		}
 		if env.First && s.Failed() {
 			break
@@ -70,6 +73,16 @@ func round(ctx context.Context, env report.Env, s *report.Section) error {
 		}
 	}
 	return nil
+}
+
+// count counts what was broken.
+func count(s *report.Section, err error) {
+	for _, figure := range []string{"lost", "torn"} {
+		s.Add(figure, 0)
+		if err != nil && strings.Contains(err.Error(), figure+": ") {
+			s.Add(figure, 1)
+		}
+	}
 }
 
 // Config says what to do to whom.

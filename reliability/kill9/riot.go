@@ -40,7 +40,7 @@ func (r *run) riot(ctx context.Context, number int, p *remote.Process, tables *t
 		err = t.intrude()
 	case 9, 24:
 		taken = t.history.census()
-		err = copyInAnyOrder(r.data, copied, r.rnd)
+		err = copyTree(r.data, copied, r.rnd)
 	}
 	err = errors.Join(err, r.end(number, p))
 	close(t.over)
