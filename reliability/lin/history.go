@@ -53,7 +53,7 @@ func (h *history) unanswered(client int, in input, call int64) {
 // room reports whether another operation on a set may stay without an answer:
 // many of them at once make the check slow.
 func (h *history) room(set string) bool {
-	const most = 4
+	const most = 2
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.waiting[set] < most
