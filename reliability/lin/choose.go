@@ -9,7 +9,7 @@ import (
 const (
 	singles = 16 // sets of one row
 	octets  = 3  // sets of eight
-	named   = 2  // tables
+	named   = 4  // tables
 )
 
 func single(i int) string { return fmt.Sprintf("single%02d", i) }

@@ -72,6 +72,13 @@ func (s state) with(rows uint8, version int64) state {
 	return s
 }
 
+func (s state) hash() (h uint64) {
+	for _, version := range s {
+		h = (h + uint64(version)) * 0x9e3779b97f4a7c15
+	}
+	return h
+}
+
 // answer returns what an operation on s answers, and the state behind it.
 func (s state) answer(in input) (out output, next state) {
 	exists := s[tableExists] == 1
@@ -123,6 +130,7 @@ func step(before, in, out any) []any {
 var model = (&porcupine.NondeterministicModel{
 	Init:              func() []any { return []any{state{}} },
 	Step:              step,
+	Hash:              func(s any) uint64 { return s.(state).hash() },
 	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%v: %v", in, out) },
 }).ToModel()
 
