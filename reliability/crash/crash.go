@@ -22,7 +22,7 @@ import (
 var Part = report.Part{
 	Name:    "crash",
 	About:   "loss of power at every operation, and again during and after recovery",
-	Minimum: map[string]int64{"crash_points": 12_000, "images": 60_000, "nested_images": 5_000, "second_crashes": 60_000},
+	Minimum: map[string]int64{"crash_points": 12_000, "images": 60_000, "nested_images": 3_000, "second_crashes": 60_000},
 	Limit:   15 * time.Minute,
 	Run:     run,
 }
@@ -43,9 +43,9 @@ var small = script.Size{Memtable: 48 << 10, Log: 32 << 10, Segment: 4 << 10, Clo
 // workloads have one thing in view each. Those in which most mistakes show soon come
 // first.
 var workloads = []workload{
-	{name: "groups of several writers", level: script.Engine, steps: 20, lives: 1, size: small,
+	{name: "groups of several writers", level: script.Engine, steps: 24, lives: 1, size: small,
 		mix: script.Mix{Writers: 4, Rows: 6, Batch: 2, Values: []int{8, 40, 200}, Deletes: 10}},
-	{name: "tables", level: script.Tables, steps: 40, lives: 1, size: small,
+	{name: "tables", level: script.Tables, steps: 46, lives: 1, size: small,
 		mix: script.Mix{Writers: 2, Rows: 6, Batch: 2, Values: []int{8, 40, 300}, Deletes: 25, Flushes: 5, Remakes: 25}},
 	{name: "spaces made and dropped", level: script.Engine, steps: 50, lives: 1, size: small,
 		mix: script.Mix{Writers: 2, Rows: 4, Batch: 2, Values: []int{8, 100}, Flushes: 10, Remakes: 35}},
