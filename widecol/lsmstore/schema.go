@@ -18,22 +18,37 @@ type table struct {
 	data     engine.PartitionID
 	damage   error // of the metadata, found at the open: the table cannot be used
 
-	// mu is held for reading while a write is checked against the schema and
-	// committed, and for writing while the schema changes: so no write is under
-	// way then.
+	// changing is held for reading while a write is checked against the schema and
+	// committed, and for writing while the table is made, changed or dropped: so no
+	// write is under way then. It is held while waiting for the disk.
+	changing sync.RWMutex
+
+	// mu guards dropped and schema, and is not held while waiting for a disk: reads
+	// go on with the old schema until the new one is durable. Who holds changing
+	// may read them without it.
 	mu      sync.RWMutex
 	dropped bool
-	schema  *schema
+	schema  *schema // nil until the table is there
 
 	rows rowLocks
 }
 
-// partitions lists the partitions of the table, the manifest first. mu is held.
+// exists reports an error if the table was dropped or is not there yet. mu or changing
+// is held.
+func (t *table) exists() error {
+	if t.dropped || t.schema == nil {
+		return widecol.UnknownTable(t.name)
+	}
+	return nil
+}
+
+// partitions lists the partitions of the table, the manifest first. mu or changing is
+// held.
 func (t *table) partitions() []engine.PartitionID {
 	return append([]engine.PartitionID{t.manifest}, t.stores()...)
 }
 
-// stores lists the partitions that hold the table's data. mu is held.
+// stores lists the partitions that hold the table's data. mu or changing is held.
 func (t *table) stores() []engine.PartitionID { return t.schema.stores }
 
 // schema is the families of a table and where they are stored. It is immutable.

@@ -195,8 +195,8 @@ func (s *Store) partitions() map[engine.PartitionID]engine.PartitionInfo {
 func (s *Store) describe(t *table, infos map[engine.PartitionID]engine.PartitionInfo) (widecol.Table, error) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	if t.dropped {
-		return widecol.Table{}, widecol.UnknownTable(t.name)
+	if err := t.exists(); err != nil {
+		return widecol.Table{}, err
 	}
 	d := widecol.Table{Name: t.name}
 	for _, f := range t.schema.sorted {
@@ -211,6 +211,9 @@ func (s *Store) describe(t *table, infos map[engine.PartitionID]engine.Partition
 			info = s.partitions()[id]
 		}
 		stats, err := s.db.Stats(id)
+		if errors.Is(err, engine.ErrNoPartition) { // a drop is durable, and about to be known
+			return widecol.Table{}, widecol.UnknownTable(t.name)
+		}
 		if err != nil {
 			return widecol.Table{}, failure(err)
 		}

@@ -9,24 +9,46 @@ import (
 	"slices"
 	"strings"
 
+	"colonnade/engine"
 	"colonnade/widecol"
 )
 
 // CreateTable implements widecol.Store.
 func (s *Store) CreateTable(ctx context.Context, name string, spec widecol.TableSpec) error {
-	if err := s.begin(); err != nil {
-		return err
-	}
-	defer s.calls.Done()
 	if err := widecol.CheckTableName(name); err != nil {
 		return err
 	}
 	if err := spec.Check(); err != nil {
 		return err
 	}
+	return s.seeThrough(ctx, func() error { return s.create(ctx, name, spec) })
+}
+
+// seeThrough runs a change of a table, which cannot be called off once it has reached
+// the disk. When the context ends first, the outcome is unknown to the caller, and
+// the change goes on by itself: what tables look like in memory has to follow what is
+// on disk, whenever that answers.
+func (s *Store) seeThrough(ctx context.Context, change func() error) error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() {
+		defer s.calls.Done()
+		done <- change()
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return failure(&engine.UnknownError{Cause: ctx.Err()})
+	}
+}
+
+func (s *Store) create(ctx context.Context, name string, spec widecol.TableSpec) error {
 	t := &table{name: name}
-	t.mu.Lock() // nobody gets to use it before it is complete
-	defer t.mu.Unlock()
+	t.changing.Lock()
+	defer t.changing.Unlock()
 	if err := s.reserve(t); err != nil {
 		return err
 	}
@@ -46,9 +68,9 @@ func (s *Store) reserve(t *table) error {
 		if other == nil {
 			return nil
 		}
-		other.mu.RLock()
+		other.changing.RLock()
 		dropped := other.dropped
-		other.mu.RUnlock()
+		other.changing.RUnlock()
 		if !dropped {
 			return widecol.TableExists(t.name)
 		}
@@ -65,9 +87,11 @@ func (s *Store) claim(t *table) (other *table) {
 	return other
 }
 
-// forget gives the name of a table back. t.mu is held.
+// forget gives the name of a table back. t.changing is held.
 func (s *Store) forget(t *table) {
+	t.mu.Lock()
 	t.dropped = true
+	t.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tables[t.name] == t {
@@ -117,8 +141,7 @@ func (s *Store) build(ctx context.Context, t *table, spec widecol.TableSpec) err
 		}
 		return err
 	}
-	t.schema = newSchema(s.db.LastSeq(), t.data, families, groups)
-	return s.apply(t, t.schema)
+	return s.adopt(t, families, groups)
 }
 
 // newGroupID makes an identifier that is not used twice: 80 random bits.
@@ -136,7 +159,7 @@ func (s *Store) newGroupID() (string, error) {
 
 // DropTable implements widecol.Store.
 func (s *Store) DropTable(ctx context.Context, name string) error {
-	return s.change(name, func(t *table) error {
+	return s.change(ctx, name, func(t *table) error {
 		if err := s.db.DropPartitions(t.partitions()...); err != nil {
 			return failure(err)
 		}
@@ -145,27 +168,28 @@ func (s *Store) DropTable(ctx context.Context, name string) error {
 	})
 }
 
-// change runs f while nothing else happens to a table.
-func (s *Store) change(name string, f func(t *table) error) error {
-	if err := s.begin(); err != nil {
-		return err
-	}
-	defer s.calls.Done()
-	t, err := s.table(name)
-	if err != nil {
-		return err
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.dropped {
-		return widecol.UnknownTable(name)
-	}
-	return f(t)
+// change runs f while no write of a table and no other change of it is under way.
+func (s *Store) change(ctx context.Context, name string, f func(t *table) error) error {
+	return s.seeThrough(ctx, func() error {
+		t, err := s.table(name)
+		if err != nil {
+			return err
+		}
+		t.changing.Lock()
+		defer t.changing.Unlock()
+		if err := ctx.Err(); err != nil {
+			return err // nothing was begun
+		}
+		if err := t.exists(); err != nil {
+			return err
+		}
+		return f(t)
+	})
 }
 
 // CreateFamilies implements widecol.Store.
 func (s *Store) CreateFamilies(ctx context.Context, name string, families []widecol.Family, grouped bool) error {
-	return s.change(name, func(t *table) error {
+	return s.change(ctx, name, func(t *table) error {
 		if len(families) == 0 {
 			return widecol.Errorf(widecol.Invalid, "empty_column_families", "column_families must list at least one column family")
 		}
@@ -241,8 +265,11 @@ func listed(families []widecol.Family, name string) bool {
 	return false
 }
 
-// adopt makes a new schema the table's. No write is under way.
+// adopt makes a new schema the table's, and the engine's: no view is opened in
+// between. t.changing is held.
 func (s *Store) adopt(t *table, families []*family, groups []group) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.schema = newSchema(s.db.LastSeq(), t.data, families, groups)
 	return s.apply(t, t.schema)
 }
@@ -266,7 +293,7 @@ func (s *Store) DropFamily(ctx context.Context, name, familyName string) error {
 
 // alter changes one family of a table.
 func (s *Store) alter(ctx context.Context, name, familyName string, edit func(*family) error) error {
-	return s.change(name, func(t *table) error {
+	return s.change(ctx, name, func(t *table) error {
 		old := t.schema.family([]byte(familyName))
 		if old == nil {
 			return widecol.UnknownFamily(name, familyName)

@@ -2,6 +2,7 @@ package lsmstore
 
 import (
 	"context"
+	"errors"
 
 	"colonnade/cell"
 	"colonnade/engine"
@@ -39,15 +40,18 @@ func (s *Store) viewOf(name string) (*view, error) {
 	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	if t.dropped {
-		return nil, widecol.UnknownTable(name)
+	if err := t.exists(); err != nil {
+		return nil, err
 	}
 	return s.newView(t)
 }
 
-// newView opens a view. t.mu is held.
+// newView opens a view. t.mu or t.changing is held.
 func (s *Store) newView(t *table) (*view, error) {
 	snap, err := s.db.NewSnapshot(t.stores()...)
+	if errors.Is(err, engine.ErrNoPartition) { // a drop is durable, and about to be known
+		return nil, widecol.UnknownTable(t.name)
+	}
 	if err != nil {
 		return nil, failure(err)
 	}

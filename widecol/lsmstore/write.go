@@ -43,10 +43,10 @@ func (s *Store) Write(ctx context.Context, name string, mutations []widecol.Muta
 	if err != nil {
 		return 0, err
 	}
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	if t.dropped {
-		return 0, widecol.UnknownTable(name)
+	t.changing.RLock()
+	defer t.changing.RUnlock()
+	if err := t.exists(); err != nil {
+		return 0, err
 	}
 	w := writers.Get().(*writer)
 	defer w.release()
@@ -112,10 +112,10 @@ func (s *Store) DeleteRow(ctx context.Context, name string, row []byte, filter w
 	if err != nil {
 		return 0, err
 	}
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	if t.dropped {
-		return 0, widecol.UnknownTable(name)
+	t.changing.RLock()
+	defer t.changing.RUnlock()
+	if err := t.exists(); err != nil {
+		return 0, err
 	}
 	if len(row) == 0 || len(row) > widecol.MaxRowKey {
 		return 0, widecol.Errorf(widecol.Invalid, "invalid_row_key", "row key has %d bytes, allowed are 1 to %d", len(row), widecol.MaxRowKey)
