@@ -70,9 +70,6 @@ func (s Step) After(cells ledger.Cells) ledger.Cells {
 	return after
 }
 
-// Remakes reports whether the call makes or drops a space.
-func (s Step) Remakes() bool { return s.verb == create || s.verb == drop }
-
 // Maintains reports whether the call is one of the engine's, for maintenance.
 func (s Step) Maintains() bool { return s.verb >= flush }
 
