@@ -31,11 +31,12 @@ func (db *DB) sealIdle() {
 		return
 	}
 	last := l.segments[len(l.segments)-1]
-	if last != l.current || last.room < wal.SealSize {
+	if last != l.current {
 		db.mu.Unlock()
 		return // the next batch finishes it
 	}
-	last.room -= wal.SealSize
+	// The writer keeps room for one idle seal, and nothing comes after it then.
+	last.room = max(0, last.room-wal.SealSize)
 	db.leading = true
 	db.mu.Unlock()
 
