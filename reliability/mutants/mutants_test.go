@@ -19,6 +19,9 @@ func TestPlantedBugsFitTheSource(t *testing.T) {
 		if _, err := m.overlay(root, t.TempDir()); err != nil {
 			t.Error(err)
 		}
+		if len(m.edits) == 0 || m.bug == "" {
+			t.Errorf("mutant %d is no bug: %+v", m.number, m)
+		}
 	}
 	slices.Sort(numbers)
 	if len(slices.Compact(numbers)) != len(planted) {

@@ -91,7 +91,18 @@ var planted = []mutant{
 		w.fail(`,
 		},
 	}},
-	{number: 7, bug: "part flip, 3.5 s", part: "flip", edits: []edit{}},
+	{number: 7, bug: "a bad record is the end of the log", part: "flip", edits: []edit{
+		{
+			file: "wal/tail.go",
+			old: `func (t *tail) judge() error {
+`,
+			new: `func (t *tail) judge() error {
+	if t.off > 0 {
+		return io.EOF
+	}
+`,
+		},
+	}},
 	{number: 8, bug: "an old log segment is removed before the edit that lets it go is durable", part: "crash", edits: []edit{
 		{
 			file: "engine/install.go",
@@ -197,9 +208,59 @@ var planted = []mutant{
 			new: `		s.forget(t)`,
 		},
 	}},
-	{number: 19, bug: "part flip, 0.5 s", part: "flip", edits: []edit{}},
-	{number: 20, bug: "part flip, 0.4 s", part: "flip", edits: []edit{}},
-	{number: 21, bug: "part flip, 0.4 s", part: "flip", edits: []edit{}},
+	{number: 19, bug: "head of log records outside the checksum", part: "flip", edits: []edit{
+		{
+			file: "wal/reader.go",
+			old:  "body := b[atLength : n-footSize]",
+			new:  "body := b[headSize : n-footSize]",
+		},
+		{
+			file: "wal/source.go",
+			old:  "for at := off + atLength; at < end; {",
+			new:  "for at := off + headSize; at < end; {",
+		},
+		{
+			file: "wal/tail.go",
+			old:  "sums.crc(0, base+int64(i)+atLength, end)",
+			new:  "sums.crc(0, base+int64(i)+headSize, end)",
+		},
+		{
+			file: "wal/tail.go",
+			old:  "body := int64(n - footSize - atLength)",
+			new:  "body := int64(n - footSize - headSize)",
+		},
+		{
+			file: "wal/tail.go",
+			old:  "at := atLength + body - back",
+			new:  "at := headSize + body - back",
+		},
+		{
+			file: "wal/writer.go",
+			old:  "sums{}.update(w.buf[start+atLength:])",
+			new:  "sums{}.update(w.buf[start+headSize:])",
+		},
+	}},
+	{number: 20, bug: "block checksum not keyed by offset", part: "flip", edits: []edit{
+		{
+			file: "sstable/trailer.go",
+			old:  `	for range 8 {`,
+			new:  `	for range 0 {`,
+		},
+	}},
+	{number: 21, bug: "the manifest is read up to a bad field", part: "flip", edits: []edit{
+		{
+			file: "engine/manifest.go",
+			old:  "if xxhash.Sum64(body) != binary.LittleEndian.Uint64(sum) {",
+			new:  "if len(sum) != 8 {",
+		},
+		{
+			file: "engine/manifest.go",
+			old: `	if d.err != nil {
+		return nil, d.err`,
+			new: `	if d.err != nil {
+		return m, nil`,
+		},
+	}},
 	{number: 22, bug: "recovery trusts what it reads of the log to be durable", part: "crash", edits: []edit{
 		{
 			file: "engine/logcopy.go",
