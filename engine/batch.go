@@ -206,9 +206,7 @@ func (b *Batch) insert() (err error) {
 		}
 	}()
 	var r batchReader
-	if err := r.init(b.buf); err != nil {
-		return err
-	}
+	r.init(b.buf)
 	p := &b.parts[0]
 	for r.next() {
 		if r.partition != p.id {
@@ -232,17 +230,18 @@ type batchReader struct {
 	err       error
 }
 
-func (r *batchReader) init(payload []byte) error {
+// init begins with a batch. One without a good header has no entries, and an error.
+func (r *batchReader) init(payload []byte) {
 	*r = batchReader{}
-	if len(payload) < batchHeader {
-		return fmt.Errorf("batch of %d bytes has no header", len(payload))
+	switch {
+	case len(payload) < batchHeader:
+		r.err = fmt.Errorf("batch of %d bytes has no header", len(payload))
+	case payload[0] != batchVersion:
+		r.err = fmt.Errorf("batch has version %d, this program reads %d", payload[0], batchVersion)
+	default:
+		r.time = int64(binary.LittleEndian.Uint64(payload[1:]))
+		r.rest = payload[batchHeader:]
 	}
-	if payload[0] != batchVersion {
-		return fmt.Errorf("batch has version %d, this program reads %d", payload[0], batchVersion)
-	}
-	r.time = int64(binary.LittleEndian.Uint64(payload[1:]))
-	r.rest = payload[batchHeader:]
-	return nil
 }
 
 // next moves to the next entry. It returns false at the end and on an error.
@@ -319,9 +318,7 @@ func (r *batchReader) fail(what string) {
 // taken as they come.
 func checkBatch(payload []byte) error {
 	var r batchReader
-	if err := r.init(payload); err != nil {
-		return err
-	}
+	r.init(payload)
 	for r.next() {
 		if len(r.row) == 0 {
 			return errors.New("batch has an entry without a row key")

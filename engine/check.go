@@ -170,9 +170,7 @@ func (r *recovery) refers(seq uint64, payload []byte) error {
 		return err
 	}
 	var in batchReader
-	if err := in.init(payload); err != nil {
-		return err
-	}
+	in.init(payload)
 	for in.next() {
 		if in.partition >= r.manifest.nextPart {
 			return fmt.Errorf("partition %d was never created", in.partition)

@@ -32,8 +32,51 @@ func TestNothingChangesAfterClose(t *testing.T) {
 	if err := db.Compact(context.Background(), ids[0]); !errors.Is(err, ErrClosed) {
 		t.Errorf("Compact: got %v, want ErrClosed", err)
 	}
+	if err := db.SetPolicies(ids[0], noPolicies); !errors.Is(err, ErrClosed) {
+		t.Errorf("SetPolicies: got %v, want ErrClosed", err)
+	}
+	if _, err := db.NewSnapshot(ids...); !errors.Is(err, ErrClosed) {
+		t.Errorf("NewSnapshot: got %v, want ErrClosed", err)
+	}
+	if err := db.Close(); !errors.Is(err, ErrClosed) {
+		t.Errorf("Close: got %v, want ErrClosed", err)
+	}
 	if n := fs.Ops() - before; n > 0 {
 		t.Errorf("%d operations after Close", n)
+	}
+}
+
+// TestNoSuchPartition: one that was dropped, and one that never was. Nothing of a
+// batch or an edit that has one of them among others is done.
+func TestNoSuchPartition(t *testing.T) {
+	db := mustOpen(t, vfs.NewMem())
+	defer mustClose(t, db)
+	ids := mustCreate(t, db, "a", "b")
+	if err := db.DropPartitions(ids[1]); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []PartitionID{ids[1], 99} {
+		var b Batch
+		for _, id := range []PartitionID{ids[0], id} {
+			r, c := set("row", "q", "v")
+			b.Add(id, r, c)
+		}
+		_, commit := db.Commit(context.Background(), &b)
+		_, snapshot := db.NewSnapshot(ids[0], id)
+		for what, err := range map[string]error{
+			"Commit":         commit,
+			"NewSnapshot":    snapshot,
+			"DropPartitions": db.DropPartitions(ids[0], id),
+			"SetPolicies":    db.SetPolicies(id, noPolicies),
+			"Compact":        db.Compact(context.Background(), id),
+		} {
+			if !errors.Is(err, ErrNoPartition) {
+				t.Errorf("%s of partition %d: got %v, want ErrNoPartition", what, id, err)
+			}
+		}
+	}
+	if got := contents(t, db, ids[0]); len(got) > 0 {
+		t.Errorf("got %q, want nothing", got)
 	}
 }
 

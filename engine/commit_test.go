@@ -78,6 +78,9 @@ func TestBadEntriesAreRefused(t *testing.T) {
 			t.Errorf("%s: committed", name)
 		}
 	}
+	if _, err := db.Commit(context.Background(), new(Batch)); err == nil || err.Error() != "batch is empty" {
+		t.Errorf("a batch without entries: got %v", err)
+	}
 	mustPut(t, db, id, "row", "q", "1")
 	if err := db.Flush(context.Background()); err != nil {
 		t.Error(err)

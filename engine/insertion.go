@@ -107,9 +107,7 @@ func (b *Batch) insertLive(payload []byte) (err error) {
 		}
 	}()
 	var in batchReader
-	if err := in.init(payload); err != nil {
-		return err
-	}
+	in.init(payload)
 	for in.next() {
 		if part := b.part(in.partition); part != nil {
 			in.cell.Seq = b.seq

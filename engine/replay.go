@@ -226,9 +226,7 @@ func (r *recovery) assign(b *Batch, payload []byte) (live bool, err error) {
 	b.Reset()
 	b.seq = seq
 	var in batchReader
-	if err := in.init(payload); err != nil {
-		return false, err
-	}
+	in.init(payload)
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	db.lastSeq = max(db.lastSeq, seq)

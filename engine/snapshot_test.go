@@ -62,6 +62,26 @@ func TestSnapshotsAreCounted(t *testing.T) {
 	s.Close()
 }
 
+// TestSnapshotOfWhatIsDroppedMeanwhile: a partition that is dropped after the snapshot
+// has found it, and before it has a reference, is one that is not there. The snapshot
+// does not count among the open ones.
+func TestSnapshotOfWhatIsDroppedMeanwhile(t *testing.T) {
+	db := mustOpen(t, vfs.NewMem())
+	defer mustClose(t, db)
+	ids := mustCreate(t, db, "a", "b")
+	state := db.partitions[ids[1]].state.Swap(nil) // what a drop leaves
+	if _, err := db.NewSnapshot(ids...); !errors.Is(err, ErrNoPartition) {
+		t.Errorf("got %v, want ErrNoPartition", err)
+	}
+	if s := db.Snapshots(); s.Open != 0 {
+		t.Errorf("%d are open", s.Open)
+	}
+	if n := db.partitions[ids[0]].state.Load().refs.Load(); n != 1 {
+		t.Errorf("the other partition has %d references, want its own", n)
+	}
+	db.partitions[ids[1]].state.Store(state)
+}
+
 // TestSnapshotsAnswerUnchanged: a thousand snapshots, each of another moment, over
 // flushes and compactions that give up what they alone still see. What they hold
 // goes with them.
