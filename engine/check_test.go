@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	iofs "io/fs"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
+	"colonnade/clock"
 	"colonnade/vfs"
 )
 
@@ -59,7 +63,10 @@ func disordered(t *testing.T) (fs *vfs.Mem, db *DB, ids []PartitionID) {
 		r.version.levels[1], r.version.levels[2] = []*file{older}, []*file{newer}
 		next.parts[p.id] = &r
 		return nil
-	}, func() { db.adoptLocked(p) })
+	}, func() {
+		db.adoptLocked(p)
+		p.halted = true // no compaction
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,5 +207,162 @@ func TestForeignFileIsNotUsed(t *testing.T) {
 	defer mustClose(t, db)
 	if got, err := read(db, id, nil); !errors.As(err, new(*CorruptError)) {
 		t.Errorf("got %q, %v, want a *CorruptError", got, err)
+	}
+}
+
+// TestCheckOfNoStore: there is nothing to check, which is no damage.
+func TestCheckOfNoStore(t *testing.T) {
+	fs := vfs.NewMem()
+	defer mustClose(t, mustOpen(t, fs))
+	if err := fs.MkdirAll("empty"); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]func(error) bool{
+		"nowhere": func(err error) bool { return errors.Is(err, iofs.ErrNotExist) },
+		"empty":   func(err error) bool { return err != nil && strings.Contains(err.Error(), "empty holds no store") },
+		"store":   func(err error) bool { return errors.As(err, new(*vfs.LockedError)) },
+	} {
+		result, err := Check(fs, dir, func(e *CorruptError) { t.Errorf("%s: damage: %v", dir, e) })
+		if !want(err) || result != (CheckResult{}) {
+			t.Errorf("%s: got %+v, %v", dir, result, err)
+		}
+	}
+}
+
+// TestCheckOverErrorsOfTheDevice makes every operation fail that a check asks for, one
+// in each run: that is neither damage nor a sound store.
+func TestCheckOverErrorsOfTheDevice(t *testing.T) {
+	d := newDamagedStore(t)
+	for at := int64(0); ; at++ {
+		failure := failing(at)
+		_, err := Check(vfs.Inject(d.fs, failure.Rule), "store", func(e *CorruptError) {
+			t.Errorf("operation %d: damage: %v", at, e)
+		})
+		if failure.Hits() == 0 {
+			if err != nil || at < 50 {
+				t.Errorf("a check of %d operations that all succeed: %v", at, err)
+			}
+			return
+		}
+		if !errors.Is(err, syscall.EIO) {
+			t.Errorf("operation %d: got %v, want EIO", at, err)
+		}
+	}
+}
+
+// failing fails one operation, of those that change nothing but the lock.
+func failing(at int64) *vfs.Failure {
+	return &vfs.Failure{At: at, Fault: vfs.Fault{Err: syscall.EIO}, Match: func(op vfs.Op) bool {
+		return !op.Kind.Changes() && op.Kind != vfs.OpClose
+	}}
+}
+
+// TestCheckWhileOpenOverErrorsOfTheDevice is the same for a store that is open. The
+// next check finds it sound.
+func TestCheckWhileOpenOverErrorsOfTheDevice(t *testing.T) {
+	var failure atomic.Pointer[vfs.Failure]
+	failure.Store(&vfs.Failure{At: 1 << 40})
+	opt := testOptions(vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault { return failure.Load().Rule(op) }))
+	opt.Clock = clock.NewManual(1)
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	ids := mustCreate(t, db, "a", "b")
+	for _, id := range ids {
+		flushed(t, db, id, 2)
+	}
+	eventually(db, func() bool { return len(db.background.compactable) == 0 })
+	for at := int64(0); ; at++ {
+		f := failing(at)
+		failure.Store(f)
+		_, err := db.Check(context.Background(), func(e *CorruptError) { t.Errorf("operation %d: damage: %v", at, e) })
+		if f.Hits() == 0 {
+			if err != nil || at < 20 || db.Damage() != nil {
+				t.Errorf("a check of %d operations that all succeed: %v, damage %v", at, err, db.Damage())
+			}
+			return
+		}
+		if !errors.Is(err, syscall.EIO) {
+			t.Errorf("operation %d: got %v, want EIO", at, err)
+		}
+	}
+}
+
+// TestCheckIsCancelled between partitions.
+func TestCheckIsCancelled(t *testing.T) {
+	db := mustOpen(t, vfs.NewMem())
+	defer mustClose(t, db)
+	mustCreate(t, db, "a", "b")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	result, err := db.Check(ctx, func(e *CorruptError) { t.Errorf("damage: %v", e) })
+	if !errors.Is(err, context.Canceled) || result.Partitions != 1 {
+		t.Errorf("got %+v, %v, want one of two partitions", result, err)
+	}
+}
+
+// TestOverlapInALevelQuarantines: a level in memory whose files are each sound, and
+// share a row.
+func TestOverlapInALevelQuarantines(t *testing.T) {
+	db := mustOpen(t, vfs.NewMem())
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	flushed(t, db, id, 2)
+	db.mu.Lock()
+	p := db.partitions[id]
+	wrong := &version{}
+	wrong.levels[1] = p.version.levels[0]
+	p.version, p.halted = wrong, true // no compaction
+	db.publishLocked(p)
+	db.mu.Unlock()
+	if _, damage := checked(t, db); len(damage) != 1 || damage[0].File != p.dir || !strings.Contains(damage[0].Reason, "level 1") {
+		t.Fatalf("got %v, want damage of level 1", damage)
+	}
+	var c *CorruptError
+	if _, err := read(db, id, nil); !errors.As(err, &c) || c.File != p.dir {
+		t.Errorf("a read got %v, want the same damage", err)
+	}
+}
+
+// TestBatchThatCannotBe: a record of the log that is whole, but whose batch this store
+// cannot have written. Check reports it, and Open refuses the store.
+func TestBatchThatCannotBe(t *testing.T) {
+	unknown := func() []byte {
+		var b Batch
+		r, c := set("row", "q", "v")
+		b.Add(7, r, c)
+		return b.buf
+	}
+	for reason, payload := range map[string][]byte{
+		"no header":                     {batchVersion, 0, 0},
+		"has version 9":                 {9, 0, 0, 0, 0, 0, 0, 0, 0},
+		"bad length":                    {batchVersion, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 99},
+		"without a row key":             {batchVersion, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 'c', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		"partition 7 was never created": unknown(),
+	} {
+		fs := vfs.NewMem()
+		opt := testOptions(fs)
+		opt.Clock = clock.NewManual(1)
+		db, err := Open("store", opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustPut(t, db, mustCreate(t, db, "a")[0], "row", "q", "v")
+		segment := db.segmentPath(db.log.current.number)
+		db.log.current.w.Append(db.lastSeq+1, payload)
+		mustClose(t, db)
+		is := func(c *CorruptError) bool {
+			return c.File == segment && c.Partition == "" && strings.Contains(c.Reason, reason)
+		}
+		var list []*CorruptError
+		if _, err := Check(fs, "store", func(e *CorruptError) { list = append(list, e) }); err != nil || len(list) != 1 || !is(list[0]) {
+			t.Errorf("%s: Check reported %v, %v", reason, list, err)
+		}
+		var c *CorruptError
+		if _, err := Open("store", opt); !errors.As(err, &c) || !is(c) {
+			t.Errorf("%s: Open returned %v", reason, err)
+		}
 	}
 }
