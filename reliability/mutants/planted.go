@@ -267,7 +267,7 @@ var planted = []mutant{
 			new: "",
 		},
 	}},
-	{number: 23, bug: "a stall never ends", part: "overload", edits: []edit{
+	{number: 23, bug: "a stall never ends", part: "faults", edits: []edit{
 		{
 			file: "engine/background.go",
 			old: `		r.on = false
