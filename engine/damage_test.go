@@ -2,14 +2,17 @@ package engine
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"path"
 	"slices"
 	"strings"
 	"testing"
 
+	"colonnade/sstable"
 	"colonnade/vfs"
 	"colonnade/wal"
 )
@@ -143,6 +146,39 @@ func tryPut(db *DB, id PartitionID) error {
 	b.Add(id, r, c)
 	_, err := db.Commit(context.Background(), &b)
 	return err
+}
+
+// TestNewerSortedFile: a file of a later version is no damage. The error of a read says
+// which file it is and of which partition.
+func TestNewerSortedFile(t *testing.T) {
+	fs := vfs.NewMem()
+	db := mustOpen(t, fs)
+	id := mustCreate(t, db, "a")[0]
+	flushed(t, db, id, 1)
+	mustClose(t, db)
+	name := db.partitions[id].tablePath(1)
+	data := readAll(t, fs, name)
+	length := binary.LittleEndian.Uint32(data[len(data)-20:]) // of the footer; see package sstable
+	footer := data[len(data)-int(length):]
+	tail := footer[len(footer)-16:]
+	binary.LittleEndian.PutUint32(tail[4:], 2)
+	clear(tail[:4])
+	binary.LittleEndian.PutUint32(tail, crc32.Checksum(footer, crc32.MakeTable(crc32.Castagnoli)))
+	if err := fs.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	write(t, fs, name, data)
+
+	db = mustOpen(t, fs)
+	defer mustClose(t, db)
+	_, err := read(db, id, nil)
+	var newer *sstable.VersionError
+	if !errors.As(err, &newer) || newer.Version != 2 || errors.As(err, new(*CorruptError)) {
+		t.Errorf("got %v, want a *sstable.VersionError", err)
+	}
+	if err == nil || !strings.Contains(err.Error(), name+", partition a") {
+		t.Errorf("got %v, want one that names %s and the partition", err, name)
+	}
 }
 
 func readAll(t *testing.T, fs vfs.FS, name string) []byte {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 
 	"colonnade/vfs"
 )
@@ -112,6 +113,45 @@ func TestLostParts(t *testing.T) {
 					t.Errorf("%s %s: the refused open removed %s", name, what, n)
 				}
 			}
+		}
+	}
+}
+
+// TestCreateFails: a store is made only in a directory that is known to hold nothing,
+// and with an id of its own.
+func TestCreateFails(t *testing.T) {
+	device := errors.New("device error")
+	for name, c := range map[string]struct {
+		prepare func(opt *Options)
+		is      error
+		says    string
+	}{
+		"no randomness": {func(opt *Options) { opt.Rand = iotest.ErrReader(device) }, device, "store id"},
+		"log that cannot be listed": {func(opt *Options) {
+			failure := &vfs.Failure{
+				Fault: vfs.Fault{Err: syscall.EIO},
+				Match: func(op vfs.Op) bool { return op.Kind == vfs.OpList && op.Name == "store/wal" },
+			}
+			if err := opt.FS.MkdirAll("store/wal"); err != nil {
+				t.Fatal(err)
+			}
+			opt.FS = vfs.Inject(opt.FS, failure.Rule)
+		}, syscall.EIO, "store/wal"},
+		"files of others": {func(opt *Options) {
+			if err := opt.FS.MkdirAll("store/photos"); err != nil {
+				t.Fatal(err)
+			}
+		}, nil, `"photos"`},
+	} {
+		mem := vfs.NewMem()
+		opt := testOptions(mem)
+		c.prepare(&opt)
+		_, err := Open("store", opt)
+		if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: got %v, want %v that names %s", name, err, c.is, c.says)
+		}
+		if _, found, err := readManifest(mem, "store"); found != "" || err != nil {
+			t.Errorf("%s: a manifest was left, %q, %v", name, found, err)
 		}
 	}
 }

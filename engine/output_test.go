@@ -12,7 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"colonnade/cell"
 	"colonnade/clock"
+	"colonnade/sstable"
 	"colonnade/vfs"
 )
 
@@ -147,6 +149,34 @@ func TestWrongCompactionIsNotInstalled(t *testing.T) {
 	}
 	if _, err := fs.Stat(damage.File); err == nil {
 		t.Error("the wrong file is still there after a restart")
+	}
+}
+
+// TestWriteFailsAmidARow: a row longer than what is written at a time, on a disk that
+// takes nothing more, ends the output with the error that names the file.
+func TestWriteFailsAmidARow(t *testing.T) {
+	failure := &vfs.Failure{
+		Fault: vfs.Fault{Err: syscall.EIO},
+		Match: func(op vfs.Op) bool { return op.Kind == vfs.OpWrite && strings.HasSuffix(op.Name, tableSuffix) },
+	}
+	mem := vfs.NewMem()
+	db := mustOpen(t, vfs.Inject(mem, failure.Rule))
+	defer mustClose(t, db)
+	p := db.partitions[mustCreate(t, db, "a")[0]]
+	var cells []cell.Cell
+	for i := range 20 {
+		_, c := set("row", fmt.Sprintf("%02d", i), strings.Repeat("v", 20<<10))
+		c.Time, c.Seq = 5, 1
+		cells = append(cells, *c)
+	}
+	out := &output{db: db, p: p, format: sstable.None, limit: maxFile}
+	if err := out.add([]byte("row"), true, cells); !errors.Is(err, syscall.EIO) || !strings.Contains(err.Error(), p.tablePath(out.number)) {
+		t.Errorf("got %v, want an I/O error that names the file", err)
+	}
+	out.discard()
+	db.removeTrash()
+	if names, err := mem.List(p.dir); err != nil || len(names) > 0 {
+		t.Errorf("the directory has %v, %v, want nothing", names, err)
 	}
 }
 
