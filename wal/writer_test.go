@@ -3,6 +3,7 @@ package wal
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -257,6 +258,35 @@ func TestWriteAgain(t *testing.T) {
 	if err := w.Sync(); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("got %v from a sync that fails, want its error", err)
 	}
+}
+
+// TestImpossibleWriteFails: a file that claims to have taken less than nothing, or more
+// than it was given, is not believed, and what is left to write again is all of it.
+func TestImpossibleWriteFails(t *testing.T) {
+	for _, claim := range []int{-1, 1 << 20} {
+		broken := &boastful{claim: claim}
+		w := NewWriter(broken, Header{Store: testStore, Number: 7, Size: 4096})
+		w.Again = func(error) bool { return broken.writes < 3 }
+		w.Append(1, []byte("a"))
+		err := w.Sync()
+		if want := fmt.Sprintf("write of %d bytes wrote %d", w.Size(), claim); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+		if broken.writes != 3 || w.Durable() != 0 {
+			t.Errorf("got %d writes, batch %d durable, want 3 and none", broken.writes, w.Durable())
+		}
+	}
+}
+
+// boastful is a file whose writes claim to have taken a number of bytes.
+type boastful struct {
+	nopFile
+	claim, writes int
+}
+
+func (f *boastful) Write([]byte) (int, error) {
+	f.writes++
+	return f.claim, nil
 }
 
 func TestErrorsNameTheSegment(t *testing.T) {
