@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"colonnade/clock"
 	"colonnade/vfs"
 )
 
@@ -120,5 +121,47 @@ func TestIdlePartitionDoesNotKeepTheLog(t *testing.T) {
 	}
 	if db.partitions[ids[0]].oldestSeq(nil) != 0 {
 		t.Error("the idle partition has not been flushed")
+	}
+}
+
+// signalled is a clock that tells of timers no longer than slowest: those of a Commit
+// that is slowed down.
+type signalled struct {
+	clock.Clock
+	slowed func()
+}
+
+func (s signalled) AfterFunc(d time.Duration, f func()) func() bool {
+	if d <= slowest {
+		s.slowed()
+	}
+	return s.Clock.AfterFunc(d, f)
+}
+
+// TestContextEndsTheDelay of a Commit that is slowed down since there are many files.
+// Nothing of it is written.
+func TestContextEndsTheDelay(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	opt := testOptions(vfs.NewMem())
+	opt.Clock = signalled{clock.NewManual(1), cancel}
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	db.mu.Lock()
+	db.partitions[id].halted = true // no compaction
+	db.mu.Unlock()
+	flushed(t, db, id, slowFiles)
+	before, last := contents(t, db, id), db.LastSeq()
+	var b Batch
+	r, c := set("late", "q", "v")
+	b.Add(id, r, c)
+	if _, err := db.Commit(ctx, &b); !errors.Is(err, context.Canceled) || errors.As(err, new(*UnknownError)) {
+		t.Errorf("got %v, want the error of the context alone", err)
+	}
+	if got := contents(t, db, id); db.LastSeq() != last || len(got) != len(before) {
+		t.Errorf("got %d cells after batch %d, want the %d after batch %d", len(got), db.LastSeq(), len(before), last)
 	}
 }

@@ -136,6 +136,52 @@ func TestFullDiskThatRemovesNothing(t *testing.T) {
 	}
 }
 
+// TestSegmentThatCannotBeRemoved: the file that is to become a segment gets its name,
+// and the attempt fails all the same. While the name cannot be removed there is no
+// room; once it can, the log goes on under that name.
+func TestSegmentThatCannotBeRemoved(t *testing.T) {
+	var full atomic.Bool
+	mem := vfs.NewMem()
+	reuse := &vfs.Failure{
+		Fault: vfs.Fault{Err: syscall.ENOSPC, Effect: vfs.Full},
+		Match: func(op vfs.Op) bool { return full.Load() && op.Kind == vfs.OpReuse },
+	}
+	removals := &vfs.Failure{
+		Sticky: true,
+		Fault:  vfs.Fault{Err: syscall.ENOSPC},
+		Match: func(op vfs.Op) bool {
+			return full.Load() && op.Kind == vfs.OpRemove && strings.HasPrefix(op.Name, "store/wal/")
+		},
+	}
+	fs := vfs.Inject(vfs.Inject(mem, reuse.Rule), removals.Rule)
+	opt := testOptions(fs)
+	opt.Clock = clock.NewManual(1)
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := mustCreate(t, db, "a")[0]
+	eventually(db, func() bool { return len(db.log.spares) > 0 })
+	full.Store(true)
+	for i := range 2 {
+		if err := db.prepareSegment(int(2*opt.SegmentBytes), false); !errors.Is(err, ErrDiskFull) || !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("attempt %d: got %v, want ErrDiskFull", i, err)
+		}
+	}
+	if _, err := mem.Stat(db.segmentPath(db.log.next)); err != nil || removals.Hits() < 3 {
+		t.Errorf("the name is not in the way: %v, after %d removals", err, removals.Hits())
+	}
+	full.Store(false)
+	value := strings.Repeat("v", 2*int(opt.SegmentBytes))
+	mustPut(t, db, id, "row", "q", value)
+	crashed := mustOpen(t, mem.Crash(vfs.DropAll, 1))
+	if got := contents(t, crashed, id); len(got) != 1 || got[0] != "row q="+value {
+		t.Errorf("after a crash got %d rows", len(got))
+	}
+	mustClose(t, crashed)
+	mustClose(t, db)
+}
+
 // hurried is a clock whose timers run a hundred times as fast, so that waits for a
 // retry cost a test little.
 type hurried struct{ clock.Clock }

@@ -235,6 +235,56 @@ func TestHangingSegment(t *testing.T) {
 	close(d.release)
 }
 
+// TestContextEndsTheWaitForRoom of a Commit that needs a new segment. Nothing of it is
+// written.
+func TestContextEndsTheWaitForRoom(t *testing.T) {
+	d := newSlowDisk(t, func(op vfs.Op) bool { return strings.HasSuffix(op.Name, fillSuffix) && op.Kind == vfs.OpSync })
+	defer mustClose(t, d.db)
+	d.armed.Store(true)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		var b Batch
+		r, c := set("row", "q", strings.Repeat("v", 2*int(d.db.opt.SegmentBytes)))
+		b.Add(d.id, r, c)
+		_, err := d.db.Commit(ctx, &b)
+		done <- err
+	}()
+	<-d.held
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) || errors.As(err, new(*UnknownError)) {
+		t.Errorf("got %v, want the error of the context alone", err)
+	}
+	d.armed.Store(false)
+	close(d.release)
+	d.has(d.db)
+}
+
+// TestContextEndsTheWaitForAFlush and not the flush.
+func TestContextEndsTheWaitForAFlush(t *testing.T) {
+	d := newSlowDisk(t, func(op vfs.Op) bool { return op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, tableSuffix) })
+	defer mustClose(t, d.db)
+	mustPut(t, d.db, d.id, "row", "q", "v")
+	for name, wait := range map[string]func(context.Context) error{
+		"Flush":   d.db.Flush,
+		"Compact": func(ctx context.Context) error { return d.db.Compact(ctx, d.id) },
+	} {
+		d.armed.Store(true)
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() { done <- wait(ctx) }()
+		eventually(d.db, func() bool { return len(d.db.frozen) > 0 })
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("%s returned %v, want the error of the context", name, err)
+		}
+	}
+	d.armed.Store(false)
+	close(d.release)
+	eventually(d.db, func() bool { return len(d.db.partitions[d.id].version.levels[0]) > 0 })
+	d.has(d.db, "row q=v")
+}
+
 // TestCloseOfAHangingDisk ends, but the directory stays locked until the disk is
 // done with it.
 func TestCloseOfAHangingDisk(t *testing.T) {
