@@ -226,6 +226,60 @@ func TestReadErrorInRecovery(t *testing.T) {
 	}
 }
 
+// TestWriteErrorInRecovery, of the copies of the log or of the files that it flushes
+// on its way: the open fails with it, which is not damage, and the next one has all.
+func TestWriteErrorInRecovery(t *testing.T) {
+	mem := vfs.NewMem()
+	opt := testOptions(mem)
+	opt.MemtableBytes, opt.SegmentBytes, opt.LogBytes = 64<<20, 8<<20, 64<<20
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := mustCreate(t, db, "a")[0]
+	const rows = 20
+	value := strings.Repeat("v", copySync/rows*5/4)
+	for i := range rows {
+		mustPut(t, db, id, fmt.Sprintf("row%02d", i), "q", value)
+	}
+	image := mem.Crash(vfs.DropAll, 1)
+	mustClose(t, db)
+	for _, c := range []struct {
+		name      string
+		memtables int64 // small ones are flushed on the way
+		suffix    string
+		least     int64 // syncs
+	}{
+		{"copies", 64 << 20, segmentSuffix, 2},
+		{"copies before a flush", 1 << 20, segmentSuffix, 4},
+		{"files", 1 << 20, tableSuffix, 2},
+	} {
+		for n := int64(0); ; n++ {
+			fs := image.Clone()
+			failure := &vfs.Failure{At: n, Fault: vfs.Fault{Err: syscall.EIO}, Match: func(op vfs.Op) bool {
+				return op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, c.suffix)
+			}}
+			opt.FS, opt.MemtableBytes = vfs.Inject(fs, failure.Rule), c.memtables
+			db, err := Open("store", opt)
+			if err == nil { // the failure came later, if at all
+				db.Close()
+				if n < c.least {
+					t.Errorf("%s: only %d syncs", c.name, n)
+				}
+				break
+			}
+			if !errors.Is(err, syscall.EIO) || errors.As(err, new(*CorruptError)) {
+				t.Fatalf("%s: sync %d: got %v, want the error of the device", c.name, n, err)
+			}
+			db = mustOpen(t, fs.Crash(vfs.DropAll, 1))
+			if got := contents(t, db, id); len(got) != rows || got[rows-1] != fmt.Sprintf("row%02d q=%s", rows-1, value) {
+				t.Errorf("%s: sync %d: then %d rows of %d are there", c.name, n, len(got), rows)
+			}
+			mustClose(t, db)
+		}
+	}
+}
+
 // TestLogOfAnEarlierMoment: files of a later moment than the log, as in a copy of a
 // directory that is written meanwhile, are refused. Of some batches they would
 // show the entries of one partition only.
