@@ -2,11 +2,14 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"colonnade/memtable"
+	"colonnade/sstable"
 	"colonnade/vfs"
 )
 
@@ -78,5 +81,39 @@ func TestDropDuringFlush(t *testing.T) {
 		if got := contents(t, db, id); len(got) != 1 {
 			t.Errorf("partition %d has %q, want one cell", id, got)
 		}
+	}
+}
+
+// TestWriteCountsEntries: of the entries that a flush or compaction is to read, each is
+// written or left out for a reason. Where one is missing in its input, the partition is
+// not to be trusted any more; where one is lost on the way, the input is as good as
+// before.
+func TestWriteCountsEntries(t *testing.T) {
+	for reason, c := range map[string]struct {
+		entries     int    // that are expected
+		written     uint64 // that are said to be written, beyond those that are
+		quarantined bool
+	}{
+		"2 entries expected, 1 read":            {2, 0, true},
+		"1 entries read, 2 written, 0 left out": {1, 1, false},
+		"1 entries read, 0 written, 0 left out": {1, ^uint64(0), false},
+	} {
+		db := mustOpen(t, vfs.NewMem())
+		id := mustCreate(t, db, "a")[0]
+		mustPut(t, db, id, "row", "q", "v")
+		p := db.partitions[id]
+		out := &output{db: db, p: p, format: sstable.S2, limit: maxFile, cells: c.written}
+		it := p.active.table.NewIterator(memtable.ReadOptions{})
+		err := db.write(out, it, c.entries, func([]byte) bool { return false })
+		it.Close()
+		var damage *CorruptError
+		if !errors.As(err, &damage) || damage.Partition != "a" || damage.Reason != reason {
+			t.Errorf("got %v, want %s", err, reason)
+		}
+		if _, err := read(db, id, nil); errors.As(err, &damage) != c.quarantined {
+			t.Errorf("%s: then a read got %v, want damage: %t", reason, err, c.quarantined)
+		}
+		out.discard()
+		mustClose(t, db)
 	}
 }

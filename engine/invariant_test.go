@@ -3,6 +3,8 @@ package engine
 import (
 	"bytes"
 	"errors"
+	iofs "io/fs"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,6 +63,57 @@ func TestSegmentThatIsNeededStays(t *testing.T) {
 	db.Close()
 	if _, err := fs.Stat("store/wal/" + segmentName(first)); err != nil {
 		t.Errorf("the segment has gone: %v", err)
+	}
+}
+
+// TestSegmentUnderWritingStays, although no memtable needs it.
+func TestSegmentUnderWritingStays(t *testing.T) {
+	fs := vfs.NewMem()
+	db := mustOpen(t, fs)
+	id := mustCreate(t, db, "a")[0]
+	flushed(t, db, id, 1)
+	db.mu.Lock()
+	current := db.log.current
+	wrong := *db.manifest
+	wrong.logStart = current.number + 1
+	db.manifest = &wrong
+	db.retireSegmentsLocked()
+	kept := slices.Contains(db.log.segments, current)
+	db.mu.Unlock()
+	var readOnly *ReadOnlyError
+	if err := db.Health(); !kept || !errors.As(err, &readOnly) || !strings.Contains(err.Error(), "while it is written") {
+		t.Errorf("the segment is kept: %t, Health is %v", kept, err)
+	}
+	db.Close()
+	db = mustOpen(t, fs)
+	defer mustClose(t, db)
+	if got := contents(t, db, id); len(got) != 2 {
+		t.Errorf("after a restart got %q, want 2 cells", got)
+	}
+}
+
+// TestEditThatTakesBackIsNotWritten, and the store takes no more of them.
+func TestEditThatTakesBackIsNotWritten(t *testing.T) {
+	fs := vfs.NewMem()
+	db := mustOpen(t, fs)
+	id := mustCreate(t, db, "a")[0]
+	mustPut(t, db, id, "row", "q", "v")
+	before := db.manifest
+	err := db.install(nil, func(m *manifest) error { m.nextPart--; return nil }, func() { t.Error("the edit was applied") })
+	if !errors.As(err, new(*ReadOnlyError)) || !strings.Contains(err.Error(), "takes back") {
+		t.Errorf("got %v, want a *ReadOnlyError with the reason", err)
+	}
+	if got := db.Health(); got != err || db.manifest != before {
+		t.Errorf("Health is %v, the manifest edit %d", got, db.manifest.edit)
+	}
+	if _, err := fs.Stat("store/" + manifestName(before.edit+1)); !errors.Is(err, iofs.ErrNotExist) {
+		t.Errorf("the next manifest: %v, want none", err)
+	}
+	db.Close()
+	db = mustOpen(t, fs)
+	defer mustClose(t, db)
+	if got := contents(t, db, id); len(got) != 1 {
+		t.Errorf("after a restart got %q, want one row", got)
 	}
 }
 

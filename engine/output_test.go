@@ -376,3 +376,31 @@ func TestCompactionStandsBesideOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestReplaceKeepsLevelsInOrder: an edit that would take out a file which is not there,
+// or put in files that share a row, is refused, and the partition stays as it is.
+func TestReplaceKeepsLevelsInOrder(t *testing.T) {
+	db := mustOpen(t, vfs.NewMem())
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	flushed(t, db, id, 2)
+	p := db.partitions[id]
+	before := p.version
+	for reason, c := range map[string]struct{ in, out []*file }{
+		"not there any more": {[]*file{drawFile("90[a-b]")}, []*file{drawFile("91[a-b]")}},
+		"order of levels":    {before.levels[0], []*file{drawFile("90[a-m]"), drawFile("91[k-z]")}},
+	} {
+		job := &compaction{p: p, version: before, choice: choice{kind: merge, output: 1}}
+		job.choice.inputs[0] = c.in
+		var damage *CorruptError
+		if err := db.replace(job, c.out); !errors.As(err, &damage) || damage.Partition != "a" || !strings.Contains(damage.Reason, reason) {
+			t.Errorf("%s: got %v", reason, err)
+		}
+		if p.version != before || db.Health() != nil {
+			t.Errorf("%s: the version is another one, or Health is %v", reason, db.Health())
+		}
+	}
+	if got := contents(t, db, id); len(got) != 4 {
+		t.Errorf("got %q, want 4 cells", got)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -297,5 +298,83 @@ func TestScrubLeavesOutWhatHasGone(t *testing.T) {
 		} else if got {
 			list[i].table.unref(&s.db.trash)
 		}
+	}
+}
+
+// TestScrubOfAMissingFile: the scrubber opens by the name. One whose name is gone is
+// damaged, although the store has it open and could go on reading it.
+func TestScrubOfAMissingFile(t *testing.T) {
+	s := newScrubbed(t, noFault)
+	defer mustClose(t, s.db)
+	flushed(t, s.db, s.ids[0], 2)
+	name := s.db.partitions[s.ids[0]].version.levels[0][0].table.path
+	if err := s.fs.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	s.pass()
+	var c *CorruptError
+	if damage := s.db.Damage(); len(damage) != 1 || !errors.As(damage[0], &c) || c.File != name || c.Partition != "a" || !strings.Contains(c.Reason, "missing") {
+		t.Errorf("got %v, want that %s is missing", damage, name)
+	}
+}
+
+// TestScrubOfAStaleSegment: a segment of the log that was finished, and is found as it
+// was before, has lost batches that were acknowledged. They are written anew.
+func TestScrubOfAStaleSegment(t *testing.T) {
+	s := newScrubbed(t, noFault)
+	mustPut(t, s.db, s.ids[0], "row", "q", "v")
+	segment := s.db.log.current
+	name := s.db.segmentPath(segment.number)
+	stale := readAll(t, s.fs, name)
+	for i := 0; s.db.log.current == segment; i++ {
+		mustPut(t, s.db, s.ids[1], fmt.Sprint("row", i), "q", strings.Repeat("v", 8000))
+	}
+	want := contents(t, s.db, s.ids[1])
+	if err := s.fs.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	write(t, s.fs, name, stale)
+	s.pass()
+	var c *CorruptError
+	if damage := s.db.Damage(); len(damage) != 1 || !errors.As(damage[0], &c) || c.File != name || c.Offset <= 0 || !strings.Contains(c.Reason, "finished") {
+		t.Errorf("got %v, want that %s is not finished", damage, name)
+	}
+	if err := s.db.Flush(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, s.db)
+	db := mustOpen(t, s.fs)
+	defer mustClose(t, db)
+	if got := contents(t, db, s.ids[1]); !slices.Equal(got, want) {
+		t.Errorf("after a restart got %d cells, want %d", len(got), len(want))
+	}
+}
+
+// TestScrubOfWhatIsObsolete: what cannot be read of a file that was compacted away
+// meanwhile is nobody's loss.
+func TestScrubOfWhatIsObsolete(t *testing.T) {
+	var broken atomic.Bool
+	s := newScrubbed(t, func(op vfs.Op) vfs.Fault {
+		if broken.Load() && op.Kind == vfs.OpRead && path.Base(op.Name) == tableName(1) {
+			return vfs.Fault{Err: syscall.EIO}
+		}
+		return vfs.Fault{}
+	})
+	defer mustClose(t, s.db)
+	flushed(t, s.db, s.ids[0], 2)
+	f := s.db.filesByNumber()[0]
+	if !s.db.hold(f) {
+		t.Fatal("the file is gone before its time")
+	}
+	if err := s.db.Compact(context.Background(), s.ids[0]); err != nil {
+		t.Fatal(err)
+	}
+	broken.Store(true)
+	if err := s.db.scrubFile(f); !errors.Is(err, syscall.EIO) {
+		t.Errorf("got %v, want EIO", err)
+	}
+	f.table.unref(&s.db.trash)
+	if got := s.pass(); got.Unreadable != nil || s.db.Damage() != nil {
+		t.Errorf("got %+v and damage %v, want none", got, s.db.Damage())
 	}
 }

@@ -190,3 +190,22 @@ func TestOldMemtablesGoWithTheirReader(t *testing.T) {
 		t.Errorf("memtables count %d bytes after the last flush", n)
 	}
 }
+
+// TestScanOfAnotherPartition: a snapshot is of the partitions that it was opened with,
+// and knows of no other, be it there or not.
+func TestScanOfAnotherPartition(t *testing.T) {
+	db := mustOpen(t, vfs.NewMem())
+	defer mustClose(t, db)
+	ids := mustCreate(t, db, "a", "b")
+	snap, err := db.NewSnapshot(ids[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snap.Close()
+	for _, id := range []PartitionID{ids[1], 99} {
+		want := fmt.Sprintf("partition %d is not in the snapshot", id)
+		if scan, err := snap.Scan(id, ScanOptions{}); scan != nil || err == nil || err.Error() != want {
+			t.Errorf("got %v, %v, want %s", scan, err, want)
+		}
+	}
+}
