@@ -36,22 +36,17 @@ func (c Compression) String() string {
 const zstdWindow = 1 << 20
 
 // The zstd coders are shared by all files. Used for whole blocks only, they
-// start no goroutines and need no closing.
+// start no goroutines and need no closing. Only options can keep them from being made,
+// and these are constants, so there is no error to look at.
 var (
 	zstdEncoder = sync.OnceValue(func() *zstd.Encoder {
-		e, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(false), zstd.WithWindowSize(zstdWindow),
+		e, _ := zstd.NewWriter(nil, zstd.WithEncoderCRC(false), zstd.WithWindowSize(zstdWindow),
 			zstd.WithEncoderLevel(zstd.SpeedDefault))
-		if err != nil {
-			panic(err) // the options are constants
-		}
 		return e
 	})
 	zstdDecoder = sync.OnceValue(func() *zstd.Decoder {
-		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecodeAllCapLimit(true),
+		d, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecodeAllCapLimit(true),
 			zstd.WithDecoderMaxWindow(8*zstdWindow))
-		if err != nil {
-			panic(err) // the options are constants
-		}
 		return d
 	})
 )
