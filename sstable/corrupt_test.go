@@ -12,6 +12,9 @@ import (
 	"testing"
 
 	"colonnade/cell"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/klauspost/compress/zstd"
 )
 
 // smallFile has everything that a file can have, in as few bytes as possible:
@@ -294,6 +297,67 @@ func TestVersions(t *testing.T) {
 	var version *VersionError
 	if !errors.As(err, &version) || version.Version != 7 || !strings.Contains(err.Error(), "7") {
 		t.Errorf("format version 7: %v", err)
+	}
+}
+
+// A footer of this version that is longer than it has to be is damaged, although its
+// checksum is right.
+func TestFooterLength(t *testing.T) {
+	file, _, _ := smallFile(t, testID, None)
+	tail := bytes.Clone(file[len(file)-footerTailSize:])
+	binary.LittleEndian.PutUint32(tail, footerSize+4)
+	file = append(append(file[:len(file)-footerTailSize], 0, 0, 0, 0), tail...)
+	f := file[len(file)-footerSize-4:]
+	clear(f[len(f)-16 : len(f)-12])
+	binary.LittleEndian.PutUint32(f[len(f)-16:], crc32.Checksum(f, castagnoli))
+	_, err := Open(bytes.NewReader(file), int64(len(file)), testID, nil)
+	var damage *CorruptError
+	if !errors.As(err, &damage) || damage.File != testID.Number || damage.Reason != "footer: impossible length" {
+		t.Errorf("got %v, want a *CorruptError that says the length is impossible", err)
+	}
+}
+
+// A filter that cannot be is reported at its place by whoever needs it.
+func TestDamagedFilter(t *testing.T) {
+	file, info, _ := smallFile(t, testID, None)
+	file = tamper(t, file, -3, func(raw []byte) { raw[1] = 0 })
+	r := open(t, file, testID, nil)
+	for name, use := range map[string]func() error{
+		"MayContain":  func() error { _, err := r.MayContain([]byte("row")); return err },
+		"Verify":      func() error { return r.Verify(0) },
+		"VerifyBytes": func() error { return r.VerifyBytes(info.Checksum) },
+	} {
+		var damage *CorruptError
+		err := use()
+		if !errors.As(err, &damage) || damage.Offset != int64(r.footer.filter.offset) || damage.Reason != errFilterProbes.Error() {
+			t.Errorf("%s: got %v, want a *CorruptError for the filter", name, err)
+		}
+	}
+}
+
+// Stored bytes that are no compressed block at all are damage like any other.
+func TestNotCompressed(t *testing.T) {
+	for c, want := range map[Compression]error{S2: s2.ErrCorrupt, Zstd: zstd.ErrMagicMismatch} {
+		file, _, _ := smallFile(t, testID, c)
+		blocks := blocksOf(t, file, testID)
+		found := 0
+		for _, h := range blocks {
+			if Compression(file[h.end()-trailerSize]) != c {
+				continue
+			}
+			found++
+			broken := bytes.Clone(file)
+			copy(broken[h.offset:][:h.length], bytes.Repeat([]byte{0xff}, 12))
+			seal(broken, testID, blocks)
+			var damage *CorruptError
+			err := open(t, broken, testID, nil).Verify(0)
+			if !errors.As(err, &damage) || damage.Offset != int64(h.offset) || damage.Reason != want.Error() {
+				t.Errorf("%v: block at %d: got %v, want %v there", c, h.offset, err, want)
+			}
+		}
+		if found == 0 {
+			t.Errorf("%v: no block is compressed", c)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package sstable
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -72,6 +73,59 @@ func TestCellBlockRefuses(t *testing.T) {
 		if err := parseBlock(builtBlock(test.change)); !errors.Is(err, test.want) {
 			t.Errorf("%s: got %v, want %v", name, err, test.want)
 		}
+	}
+}
+
+// An index whose entries cannot be places of blocks is refused when it is opened.
+func TestIndexRefuses(t *testing.T) {
+	built := func(small bool, values ...int) []byte {
+		var b cellBuilder
+		b.reset()
+		for r, n := range values {
+			b.addRow([]byte{'a' + byte(r)})
+			c := headOf()
+			c.Value = make([]byte, n)
+			b.addCell(&c)
+		}
+		if small {
+			b.smallBlocks = []smallBlock{{handle{0, 10}, len(b.values)}}
+		}
+		return b.finish(nil)
+	}
+	for name, test := range map[string]struct {
+		raw  []byte
+		want error
+	}{
+		"one place of no bytes": {built(false, indexEntrySize), nil},
+		"short values":          {built(false, indexEntrySize-1, indexEntrySize-1), errIndexValue},
+		"values that differ":    {built(false, indexEntrySize, indexEntrySize+1), errIndexValue},
+		"values elsewhere":      {built(true, indexEntrySize, indexEntrySize), errIndexValue},
+		"same block twice":      {built(false, indexEntrySize, indexEntrySize), errIndexOrder},
+		"no block":              {nil, errCellHeader},
+	} {
+		var x index
+		raw := append(sized(nil, len(test.raw))[:0], test.raw...)
+		if err := x.parse(raw, 100); !errors.Is(err, test.want) {
+			t.Errorf("%s: got %v, want %v", name, err, test.want)
+		}
+	}
+}
+
+// Properties end where their last string does, and not before.
+func TestPropertiesRefuse(t *testing.T) {
+	_, info, _ := smallFile(t, testID, None)
+	good := info.append(nil)
+	var p Info
+	for n := range good {
+		if err := p.parse(good[:n]); err != errProperties {
+			t.Fatalf("first %d bytes: got %v, want %v", n, err, errProperties)
+		}
+	}
+	if err := p.parse(append(good, 0)); err != errProperties {
+		t.Errorf("a byte too many: got %v, want %v", err, errProperties)
+	}
+	if err := p.parse(good); err != nil || p.numbers() != info.numbers() {
+		t.Errorf("the properties as written: got %v, %+v, want %+v", err, p, info)
 	}
 }
 
@@ -173,6 +227,97 @@ func TestVerifyOrder(t *testing.T) {
 		if err := open(t, broken, testID, nil).Verify(0); !errors.As(err, new(*CorruptError)) {
 			t.Errorf("%s out of order: %v", name, err)
 		}
+	}
+}
+
+// Value blocks and the cells that claim their bytes have to agree to the last byte. A
+// block that does not is opened all the same; Verify reports it.
+func TestVerifyValues(t *testing.T) {
+	var list []entry
+	add := func(column string, size int) {
+		c := set("f\x00"+column, 1, 1)
+		c.Value = bytes.Repeat([]byte{'v'}, size)
+		list = append(list, entry{[]byte("row"), c})
+	}
+	for i := range 8 {
+		add(fmt.Sprint("a", i), 800+i)
+	}
+	for i, size := range []int{20 << 10, 10 << 10, 8 << 10} { // a block of its own, and one for two
+		add(fmt.Sprint("b", i), size)
+	}
+	file, info := build(t, list, WriterOptions{ID: testID, BlockSize: 18 << 10})
+	if info.CellBlocks != 1 || info.ValueBlocks < 4 {
+		t.Fatalf("%d cell blocks and %d value blocks, want 1 and 2 of each kind", info.CellBlocks, info.ValueBlocks)
+	}
+	add32 := func(p []byte, n int) { binary.LittleEndian.PutUint32(p, binary.LittleEndian.Uint32(p)+uint32(n)) }
+	blocks := blocksOf(t, file, testID) // two large, the small, the cell block and three more
+	place := len(blocks) - 4
+	for name, test := range map[string]struct {
+		change func(b *cellBlock)
+		at     handle
+		want   string
+	}{
+		"small block ends early": {func(b *cellBlock) { add32(b.raw[b.smallAt+handleSize:], -1) }, blocks[2], errSmall.Error()},
+		"value over two small blocks": {func(b *cellBlock) {
+			i, last := 0, b.smallEnd(0)
+			for b.valueEnd(i, 0) != last {
+				i++
+			}
+			b.raw[int(b.valueEnds.offset)+i*int(b.valueEnds.width)]++
+		}, blocks[place], errSmall.Error()},
+		"large blocks out of order": {func(b *cellBlock) { add32(b.raw[b.referencesAt:], 1) }, blocks[place], errReference.Error()},
+		"large block used twice": {func(b *cellBlock) {
+			add32(b.raw[b.referencesAt+referenceSize+8:], 8<<10)
+		}, blocks[place], errReference.Error()},
+		"end of a large block unused": {func(b *cellBlock) {
+			add32(b.raw[b.referencesAt+(b.largeCount-1)*referenceSize+8:], -1)
+		}, blocks[place], "not all of its value blocks are in use"},
+	} {
+		broken := tamper(t, file, place, func(raw []byte) {
+			var b cellBlock
+			if err := b.parse(raw); err != nil {
+				t.Fatal(err)
+			}
+			test.change(&b)
+			if err := b.parse(raw); err != nil {
+				t.Errorf("%s: the block is not opened: %v", name, err)
+			}
+		})
+		var damage *CorruptError
+		err := open(t, broken, testID, nil).Verify(0)
+		if !errors.As(err, &damage) || damage.Offset != int64(test.at.offset) || !strings.Contains(damage.Reason, test.want) {
+			t.Errorf("%s: got %v, want %q at %d", name, err, test.want, test.at.offset)
+		}
+	}
+	if err := open(t, file, testID, nil).Verify(info.Checksum); err != nil {
+		t.Errorf("the file as written: %v", err)
+	}
+}
+
+// Every byte before the filter belongs to a block that the index leads to.
+func TestVerifyStrayBlock(t *testing.T) {
+	var out bytes.Buffer
+	w := NewWriter(&out, WriterOptions{ID: testID})
+	c := set("f\x00q", 1, 1)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(w.Add([]byte("row"), &c))
+	must(w.finishBlock())
+	stray, err := w.out.block([]byte("stray"), None)
+	must(err)
+	w.info.end(w.row)
+	f := footer{id: testID}
+	must(w.finishTail(&f))
+	f.size = w.out.offset + footerSize
+	must(w.out.end(f.append(nil)))
+	var damage *CorruptError
+	err = open(t, out.Bytes(), testID, nil).Verify(0)
+	if !errors.As(err, &damage) || damage.Offset != int64(stray.offset) || !strings.Contains(damage.Reason, "and the filter") {
+		t.Errorf("got %v, want the bytes at %d", err, stray.offset)
 	}
 }
 

@@ -2,6 +2,7 @@ package sstable
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -144,6 +145,91 @@ func TestWriteErrors(t *testing.T) {
 				t.Errorf("%d bytes written: Add %v, Finish %v, %+v", left, err, err2, info)
 			}
 		}
+	}
+}
+
+// longRows returns rows whose keys are long, and the same but for their ends, so that
+// the bounds of their blocks are long as well.
+func longRows(n int) (list []entry) {
+	list = append(list, entry{[]byte("a"), set("f\x00q", 1, 1)})
+	for i := range n {
+		row := bytes.Repeat([]byte{'b'}, 60<<10)
+		list = append(list, entry{binary.BigEndian.AppendUint32(row, uint32(i)), set("f\x00q", 1, 1)})
+	}
+	return list
+}
+
+// Every write fails once, in files in which each kind of block is too large to wait
+// for another. The error is passed on and nothing is written after it.
+func TestWriteErrorsOfBlocks(t *testing.T) {
+	row := func(n, size int) (list []entry) {
+		for i := range n {
+			c := set(fmt.Sprintf("f\x00%04d", i), 1, 1)
+			c.Value = bytes.Repeat([]byte{'v'}, size)
+			list = append(list, entry{[]byte("row"), c})
+		}
+		return list
+	}
+	for name, test := range map[string]struct {
+		list   []entry
+		o      WriterOptions
+		writes int // at least
+	}{
+		"large values that share no block": {row(3, 600<<10), WriterOptions{BlockSize: maxBlockSize}, 3},
+		"large values of a block each":     {row(3, 300<<10), WriterOptions{}, 3},
+		"small values":                     {row(400, 1000), WriterOptions{BlockSize: maxBlockSize}, 3},
+		"keys":                             {longRows(4), WriterOptions{BlockSize: 1}, 3},
+		"filter":                           {row(1, 1), WriterOptions{FilterBits: 2 << 20}, 2},
+	} {
+		test.o.ID = testID
+		for n := 0; ; n++ {
+			w := &nthWriter{n: n}
+			err := writeAll(w, test.list, test.o)
+			if w.writes <= n {
+				if err != nil || n < test.writes {
+					t.Errorf("%s: %d writes, %v, want %d at least and no error", name, n, err, test.writes)
+				}
+				break
+			}
+			if !errors.Is(err, errDevice) || w.writes != n+1 {
+				t.Errorf("%s: write %d fails: got %v after %d writes", name, n, err, w.writes)
+			}
+		}
+	}
+}
+
+// writeAll writes a file, and asks Finish even after an error, which stays.
+func writeAll(out io.Writer, list []entry, o WriterOptions) error {
+	w := NewWriter(out, o)
+	for i := range list {
+		if err := w.Add(list[i].row, &list[i].Cell); err != nil {
+			_, again := w.Finish()
+			return errors.Join(again, w.Add(list[i].row, &list[i].Cell))
+		}
+	}
+	_, err := w.Finish()
+	return err
+}
+
+// nthWriter fails the nth write.
+type nthWriter struct{ n, writes int }
+
+func (w *nthWriter) Write(p []byte) (int, error) {
+	if w.writes++; w.writes == w.n+1 {
+		return 0, errDevice
+	}
+	return len(p), nil
+}
+
+// A file whose index no reader would take is not written.
+func TestIndexTooLarge(t *testing.T) {
+	list := longRows(maxIndex/(60<<10) + 2)
+	err := writeAll(io.Discard, list, WriterOptions{ID: testID, BlockSize: 1})
+	if want := fmt.Sprintf("%d blocks are too many", len(list)); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+	if err := writeAll(io.Discard, list[:len(list)/2], WriterOptions{ID: testID, BlockSize: 1}); err != nil {
+		t.Errorf("half of the file: %v", err)
 	}
 }
 
