@@ -378,3 +378,14 @@ func TestScrubOfWhatIsObsolete(t *testing.T) {
 		t.Errorf("got %+v and damage %v, want none", got, s.db.Damage())
 	}
 }
+
+// TestScrubOfAMissingSegment: a segment of the log that has gone is damage with its name.
+func TestScrubOfAMissingSegment(t *testing.T) {
+	db := mustOpen(t, vfs.NewMem())
+	defer mustClose(t, db)
+	gone := &segment{number: 1000, size: 64 << 10}
+	var damage *CorruptError
+	if err := db.scrubSegment(gone); !errors.As(err, &damage) || damage.File != db.segmentPath(gone.number) {
+		t.Errorf("got %v, want damage of %s", err, db.segmentPath(gone.number))
+	}
+}

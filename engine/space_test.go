@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	iofs "io/fs"
 	"math/rand/v2"
 	"runtime"
 	"sync/atomic"
@@ -199,4 +200,25 @@ func lacks(t *testing.T, errno syscall.Errno, effect vfs.Effect, at int64) bool 
 		fail("after a crash: %v", err)
 	}
 	return hits > 0
+}
+
+// TestNoSegmentFromTheReserve: a new segment of the log does not begin where only the
+// reserve is left, whatever has let its maker come so far.
+func TestNoSegmentFromTheReserve(t *testing.T) {
+	fs := vfs.NewMem()
+	fs.SetCapacity(64 << 20)
+	opt := testOptions(fs)
+	opt.ReserveBytes = 1 << 30
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	name := db.path(logDir, fillName(1000))
+	if err := db.writeFill(name, opt.SegmentBytes); !errors.Is(err, ErrDiskFull) {
+		t.Errorf("writeFill returned %v, want %v", err, ErrDiskFull)
+	}
+	if _, err := fs.Stat(name); !errors.Is(err, iofs.ErrNotExist) {
+		t.Errorf("the file is there: %v", err)
+	}
 }
