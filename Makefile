@@ -7,6 +7,7 @@ FUZZTIME ?= 30000x
 # What `make reliability` counts the error branches of, and the program itself, without
 # which nothing is counted.
 COVERED := colonnade/wal,colonnade/sstable,colonnade/engine,colonnade/reliability
+HARNESS := cd reliability && GOCOVERDIR=$(CURDIR)/bin/coverage ../bin/reliability -out ../reliability.json
 # How long `make soak` goes on, and the seed it begins with.
 HOURS ?= 1
 SEED ?= $(shell date +%s)
@@ -14,7 +15,7 @@ SEED ?= $(shell date +%s)
 # formats below them are shared between goroutines only by these.
 RACE := ./cmd/... ./engine/... ./memtable/... ./server ./sstable/blockcache ./vfs/... ./widecol/lsmstore/...
 
-.PHONY: help run build test race vet lint fuzz reliability soak bench clean
+.PHONY: help run build test race vet lint fuzz reliability soak harness bench clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -44,13 +45,15 @@ lint: ## Run staticcheck, in the version that .ci/lint/go.mod names
 fuzz: ## Try each fuzz target, FUZZTIME long
 	.ci/fuzz $(FUZZTIME)
 
-reliability: ## Crash, break, kill and overload it for about ten minutes; writes reliability.json
+reliability: harness ## Crash, break, kill and overload it for about ten minutes; writes reliability.json
+	$(HARNESS)
+
+soak: harness ## The same with ever new seeds, for HOURS=n
+	$(HARNESS) -hours $(HOURS) -seed $(SEED)
+
+harness:
 	rm -rf bin/coverage && mkdir -p bin/coverage
 	cd reliability && $(GO) build -cover -coverpkg=$(COVERED) -o ../bin/reliability .
-	cd reliability && GOCOVERDIR=$(CURDIR)/bin/coverage ../bin/reliability -out ../reliability.json
-
-soak: ## The same with ever new seeds, for HOURS=n
-	cd reliability && $(GO) run . -hours $(HOURS) -seed $(SEED) -out ../reliability.json
 
 bench: ## Run all benchmarks
 	$(GO) test -run '^$$' -bench . ./...
