@@ -66,11 +66,12 @@ func (t *riot) intrude() error {
 	}
 	defer p.Kill()
 	t.section.Add("intruders", 1)
-	if url, err := p.URL(); err == nil {
+	url, err := p.URL()
+	if err == nil {
 		return fmt.Errorf("a second server serves the directory, at %s", url)
 	}
 	if want := fmt.Sprintf("is in use by the process with id %d", t.process.PID()); !strings.Contains(p.Output(), want) {
-		return fmt.Errorf("a second server on the directory says %q, want %q", p.Output(), want)
+		return fmt.Errorf("a second server on the directory does not say %q: %w", want, err)
 	}
 	return nil
 }

@@ -132,7 +132,12 @@ func openJournal(name, flaw string) (*journal, error) {
 		return nil, err
 	}
 	j := &journal{Store: memstore.New(memstore.Options{}), flaw: flaw}
-	in := json.NewDecoder(file)
+	// Only what is there: a second server would read behind the first for ever.
+	there, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	in := json.NewDecoder(io.LimitReader(file, there.Size()))
 	var end int64
 	for {
 		var r record
