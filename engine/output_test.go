@@ -180,6 +180,28 @@ func TestWriteFailsAmidARow(t *testing.T) {
 	}
 }
 
+// TestFileFailsAtItsEnd: an output of several files ends with the error of the one that
+// cannot be completed.
+func TestFileFailsAtItsEnd(t *testing.T) {
+	failure := &vfs.Failure{
+		Fault: vfs.Fault{Err: syscall.EIO},
+		Match: func(op vfs.Op) bool { return op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, tableSuffix) },
+	}
+	db := mustOpen(t, vfs.Inject(vfs.NewMem(), failure.Rule))
+	defer mustClose(t, db)
+	p := db.partitions[mustCreate(t, db, "a")[0]]
+	_, c := set("", "q", "v")
+	c.Time, c.Seq = 5, 1
+	out := &output{db: db, p: p, format: sstable.None, limit: 1}
+	if err := out.add([]byte("a"), true, []cell.Cell{*c}); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.add([]byte("b"), true, []cell.Cell{*c}); !errors.Is(err, syscall.EIO) || !strings.Contains(err.Error(), p.tablePath(out.number)) {
+		t.Errorf("got %v, want an I/O error that names the file", err)
+	}
+	out.discard()
+}
+
 // TestFirstFileIsVerifiedWhole: one file in sixteen is read cell by cell, which shows
 // in the number of reads.
 func TestFirstFileIsVerifiedWhole(t *testing.T) {

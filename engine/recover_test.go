@@ -248,12 +248,15 @@ func TestWriteErrorInRecovery(t *testing.T) {
 		name      string
 		memtables int64 // small ones are flushed on the way
 		suffix    string
+		segments  int64
 		least     int64 // syncs
 	}{
-		{"copies", 64 << 20, segmentSuffix, 2},
-		{"copies before a flush", 1 << 20, segmentSuffix, 4},
-		{"files", 1 << 20, tableSuffix, 2},
+		{"copies", 64 << 20, segmentSuffix, 8 << 20, 2},
+		{"copies in several segments", 64 << 20, segmentSuffix, 1 << 20, 2},
+		{"copies before a flush", 1 << 20, segmentSuffix, 8 << 20, 4},
+		{"files", 1 << 20, tableSuffix, 8 << 20, 2},
 	} {
+		opt.SegmentBytes = c.segments
 		for n := int64(0); ; n++ {
 			fs := image.Clone()
 			failure := &vfs.Failure{At: n, Fault: vfs.Fault{Err: syscall.EIO}, Match: func(op vfs.Op) bool {

@@ -112,4 +112,14 @@ func TestBadSegments(t *testing.T) {
 	h.put(0, true, false, record{1, goodBatch(h.id)})
 	h.put(1, false, true, record{2, goodBatch(h.id)})
 	h.damaged(1, "a copy stands where the log should go on")
+
+	h = newHandmade(t)
+	h.put(0, false, false, record{1, goodBatch(h.id)})
+	h.put(1, false, false, record{2, goodBatch(h.id)})
+	h.damaged(0, fmt.Sprintf("segment was not finished, but segment %d has batches", h.first+1))
+
+	h = newHandmade(t)
+	h.put(0, true, false, record{1, goodBatch(h.id)})
+	h.fs.Remove(h.segment(1))
+	h.damaged(1, "log segment is missing")
 }

@@ -143,16 +143,44 @@ func TestScrubOverErrorsOfTheDevice(t *testing.T) {
 func TestScrubEndsWithClose(t *testing.T) {
 	fs := vfs.NewMem()
 	opt := testOptions(fs)
-	manual := clock.NewManual(1)
-	opt.Clock, opt.ScrubBytesPerSecond = manual, 1
+	c := &sleeper{Manual: clock.NewManual(1), first: make(chan struct{}, 1), within: make(chan struct{}, 1)}
+	opt.Clock, opt.ScrubBytesPerSecond = c, 1
 	db, err := Open("store", opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := mustCreate(t, db, "a")[0]
 	flushed(t, db, id, 1)
-	manual.Advance(firstScrub)
+	<-c.first
+	c.Advance(firstScrub)
+	<-c.within
 	mustClose(t, db)
+	if _, err := (paced{strings.NewReader("not read"), db}).ReadAt(make([]byte, 3), 0); err != ErrClosed {
+		t.Errorf("amid a file: got %v, want ErrClosed", err)
+	}
+}
+
+// sleeper is a clock that tells when the scrubber sleeps before its first pass, and
+// within one.
+type sleeper struct {
+	*clock.Manual
+	first, within chan struct{}
+}
+
+func (s *sleeper) AfterFunc(d time.Duration, f func()) func() bool {
+	stop := s.Manual.AfterFunc(d, f)
+	asleep := s.within
+	switch {
+	case d == firstScrub:
+		asleep = s.first
+	case d < firstScrub:
+		return stop // not the scrubber
+	}
+	select {
+	case asleep <- struct{}{}:
+	default:
+	}
+	return stop
 }
 
 // instant is a clock whose timers are due at once. It adds up the pauses of the
