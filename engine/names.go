@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // The names of everything in a store's directory.
@@ -24,6 +26,15 @@ const (
 
 func (db *DB) path(elem ...string) string {
 	return path.Join(append([]string{db.dir}, elem...)...)
+}
+
+// listDir returns the names in a directory below that of the store. It has to be a
+// directory itself: a link would lead out of the store.
+func (db *DB) listDir(dir string) ([]string, error) {
+	if _, err := db.opt.FS.Stat(dir); err != nil && !errors.Is(err, syscall.EISDIR) {
+		return nil, fmt.Errorf("not a directory of the store: %w", err)
+	}
+	return db.opt.FS.List(dir)
 }
 
 func manifestName(n uint64) string  { return fmt.Sprintf("%s%08d", manifestPrefix, n) }

@@ -16,7 +16,7 @@ import (
 // list finds the segments and makes sure that none is missing.
 func (r *recovery) list() error {
 	db := r.db
-	names, err := db.opt.FS.List(db.path(logDir))
+	names, err := db.listDir(db.path(logDir))
 	if err != nil {
 		return db.noLog(err)
 	}

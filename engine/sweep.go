@@ -51,7 +51,7 @@ func (r *recovery) missTables(there map[string]bool) {
 // partition is nil if it was dropped.
 func (r *recovery) eachTable(f func(p *partition, path string, number uint64)) error {
 	db := r.db
-	dirs, err := db.opt.FS.List(db.path(partitionsDir))
+	dirs, err := db.listDir(db.path(partitionsDir))
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (r *recovery) eachTable(f func(p *partition, path string, number uint64)) e
 		if !ok {
 			continue
 		}
-		names, err := db.opt.FS.List(db.path(partitionsDir, dir))
+		names, err := db.listDir(db.path(partitionsDir, dir))
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ const maxTorn = 2
 // findTorn finds those that earlier recoveries have kept.
 func (r *recovery) findTorn() error {
 	db := r.db
-	names, err := db.opt.FS.List(db.path(logDir))
+	names, err := db.listDir(db.path(logDir))
 	if err != nil {
 		return err
 	}
