@@ -93,7 +93,7 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("file %s has format version %d, and this program reads version %d: use the program that wrote it", e.File, e.Version, manifestVersion)
+	return fmt.Sprintf("file %s has format version %d, and this program reads versions up to %d: use the program that wrote it", e.File, e.Version, manifestVersion)
 }
 
 // inTable names the partition and file of an error from reading a sorted file, and

@@ -31,7 +31,8 @@ var writeGolden = flag.Bool("golden", false, "write the golden directory of the 
 //go:embed all:testdata
 var testdata embed.FS
 
-const goldenDir = "testdata/format1"
+// goldenDir is the directory of the present format.
+const goldenDir = "testdata/format2"
 
 // goldenContents is what the partitions hold: rows in level 6 and level 0, some of
 // them deleted, and a batch over both in the log alone.
@@ -110,8 +111,12 @@ func saveGolden(t *testing.T, mem *vfs.Mem, dir string) {
 
 // loadGolden returns a copy of the golden directory, changed by edit if not nil.
 func loadGolden(t *testing.T, edit func(name string, data []byte) []byte) *vfs.Mem {
+	return loadGoldenOf(t, goldenDir, edit)
+}
+
+func loadGoldenOf(t *testing.T, dir string, edit func(name string, data []byte) []byte) *vfs.Mem {
 	mem := vfs.NewMem()
-	err := fs.WalkDir(testdata, goldenDir, func(name string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(testdata, dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -119,7 +124,7 @@ func loadGolden(t *testing.T, edit func(name string, data []byte) []byte) *vfs.M
 		if err != nil {
 			return err
 		}
-		to := "store" + strings.TrimPrefix(name, goldenDir)
+		to := "store" + strings.TrimPrefix(name, dir)
 		if edit != nil {
 			data = edit(to, data)
 		}
@@ -145,7 +150,12 @@ func TestGoldenDirectory(t *testing.T) {
 		saveGolden(t, makeGolden(t), "store")
 		t.Skip("written; build again to test it")
 	}
-	mem := loadGolden(t, nil)
+	for _, dir := range []string{"testdata/format1", goldenDir} {
+		t.Run(path.Base(dir), func(t *testing.T) { testGolden(t, loadGoldenOf(t, dir, nil)) })
+	}
+}
+
+func testGolden(t *testing.T, mem *vfs.Mem) {
 	result, err := Check(mem, "store", func(e *CorruptError) { t.Error(e) })
 	if err != nil || result.Files < 3 || result.Batches == 0 {
 		t.Errorf("Check: %+v, %v, want 3 sorted files and a batch in the log at least", result, err)

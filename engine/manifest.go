@@ -31,12 +31,12 @@ import (
 //
 //	body:
 //	+-------+------+----------+-----------+----------+----------+-----------+
-//	| store | edit | nextFile | nextPart  | logStart | copied   | last seq  |
+//	| store | edit | nextFile | nextPart  | logStart | copied   | recovered |
 //	+-------+------+----------+-----------+----------+----------+-----------+
 //	  16      uvarint …
-//	+-----------+-------+-----------+-----------+-----
-//	| last time | count | partition | partition | …
-//	+-----------+-------+-----------+-----------+-----
+//	+----------+-----------+-------+-----------+-----------+-----
+//	| last seq | last time | count | partition | partition | …
+//	+----------+-----------+-------+-----------+-----------+-----
 //
 //	partition:
 //	+----+-------------+------+---------+-------+------+------+-----
@@ -53,6 +53,7 @@ import (
 //
 // Numbers of the body are uvarints; checksums are 8 bytes; fixed-width numbers
 // are little endian. Files stand level by level, in the order of the level.
+// Version 1 has no field recovered.
 type manifest struct {
 	store    [16]byte
 	edit     uint64
@@ -60,8 +61,11 @@ type manifest struct {
 	nextPart PartitionID // above every partition in use or dropped
 	logStart uint64      // lowest segment that holds a batch which is not flushed
 	copied   uint64      // highest segment that a finished recovery copied; see recover.go
-	lastSeq  uint64      // at least the seq of every entry in a file
-	lastTime int64       // at least the commit time of every entry in a file
+	// recovered is one more than the seq of the last batch that there was when the
+	// last recovery finished; 0 if that is not known.
+	recovered uint64
+	lastSeq   uint64 // at least the seq of every entry in a file
+	lastTime  int64  // at least the commit time of every entry in a file
 
 	parts map[PartitionID]*partRecord
 }
@@ -76,7 +80,7 @@ type partRecord struct {
 
 const (
 	manifestMagic   = "COLMANIF" // part of the format
-	manifestVersion = 1          // part of the format
+	manifestVersion = 2          // part of the format; 1 is read as well
 	manifestHead    = 8 + 4 + 8
 	manifestMax     = 1 << 30
 )
@@ -94,7 +98,7 @@ func (m *manifest) encode() []byte {
 	buf = binary.LittleEndian.AppendUint32(buf, manifestVersion)
 	buf = binary.LittleEndian.AppendUint64(buf, 0)
 	buf = append(buf, m.store[:]...)
-	for _, n := range []uint64{m.edit, m.nextFile, uint64(m.nextPart), m.logStart, m.copied, m.lastSeq, uint64(m.lastTime)} {
+	for _, n := range []uint64{m.edit, m.nextFile, uint64(m.nextPart), m.logStart, m.copied, m.recovered, m.lastSeq, uint64(m.lastTime)} {
 		buf = binary.AppendUvarint(buf, n)
 	}
 	buf = binary.AppendUvarint(buf, uint64(len(m.parts)))
@@ -153,14 +157,15 @@ func decodeManifest(data []byte) (*manifest, error) {
 	if string(data[:8]) != manifestMagic {
 		return nil, errors.New("not a manifest")
 	}
-	if v := binary.LittleEndian.Uint32(data[8:]); v != manifestVersion {
-		return nil, &VersionError{Version: v}
+	version := binary.LittleEndian.Uint32(data[8:])
+	if version < 1 || version > manifestVersion {
+		return nil, &VersionError{Version: version}
 	}
 	if n := binary.LittleEndian.Uint64(data[12:]); n != uint64(len(data)-manifestHead-8) {
 		return nil, fmt.Errorf("length is %d, the file says %d", len(data)-manifestHead-8, n)
 	}
 	d := fields{rest: body[manifestHead:]}
-	m := d.manifest()
+	m := d.manifest(version)
 	if d.err == nil && len(d.rest) != 0 {
 		d.fail("end")
 	}
@@ -177,11 +182,15 @@ type fields struct {
 	err  error
 }
 
-func (d *fields) manifest() *manifest {
+func (d *fields) manifest(version uint32) *manifest {
 	m := &manifest{parts: make(map[PartitionID]*partRecord)}
 	copy(m.store[:], d.take(16))
 	m.edit, m.nextFile, m.nextPart = d.uvarint(), d.uvarint(), PartitionID(d.uvarint())
-	m.logStart, m.copied, m.lastSeq, m.lastTime = d.uvarint(), d.uvarint(), d.uvarint(), int64(d.uvarint())
+	m.logStart, m.copied = d.uvarint(), d.uvarint()
+	if version > 1 {
+		m.recovered = d.uvarint()
+	}
+	m.lastSeq, m.lastTime = d.uvarint(), int64(d.uvarint())
 	for n := d.uvarint(); n > 0 && d.err == nil; n-- {
 		p := d.partition()
 		if _, twice := m.parts[p.id]; twice {

@@ -95,6 +95,7 @@ func (r *recovery) install() error {
 		if n := len(r.copies); n > 0 {
 			m.copied = r.copies[n-1].number
 		}
+		m.recovered = r.db.lastSeq + 1
 		return nil
 	}, func() {})
 }

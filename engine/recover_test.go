@@ -300,8 +300,9 @@ func TestLogOfAnEarlierMoment(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	both("early")
 	log := db.segmentPath(db.log.current.number)
+	unwritten := readAll(t, fs, log)
+	both("early")
 	early := readAll(t, fs, log)
 	both("late")
 	d := &damagedStore{fs: fs.Clone()}
@@ -322,6 +323,9 @@ func TestLogOfAnEarlierMoment(t *testing.T) {
 	var damage *CorruptError
 	if err := openAndClose(d.with(t, log, early)); !errors.As(err, &damage) || damage.File != log || !strings.Contains(damage.Reason, "partition a has entries of batch 2") {
 		t.Errorf("an earlier log: %v, want that %s is wrong", err, log)
+	}
+	if err := openAndClose(d.with(t, log, unwritten)); !errors.As(err, &damage) || damage.File != log || !strings.Contains(damage.Reason, "the log ends with batch 0") {
+		t.Errorf("a log from before its first batch: %v, want that %s is wrong", err, log)
 	}
 	found := 0
 	if _, err := Check(d.with(t, log, early), "store", func(*CorruptError) { found++ }); err != nil || found != 1 {

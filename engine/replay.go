@@ -97,19 +97,23 @@ func (r *recovery) replay() error {
 }
 
 // reachesFiles makes sure that the log goes as far as the files do. A batch is
-// flushed once it is durable in the log, so a log that has batches since the last
-// recovery has all of them that are in a file, too. One that ends before is of an
+// flushed once it is durable in the log, so the log has all batches since the last
+// recovery that are in a file, too. One that ends before is of an
 // earlier moment than the files, as in a copy of a directory that was written
 // meanwhile, or has lost its end: of the batches in between some partitions have
 // entries and others have not.
 func (r *recovery) reachesFiles(last *segment) error {
+	end := r.lastSeq
 	if !r.grown {
-		return nil // of the batches before, there are copies of some only
+		if r.manifest.recovered == 0 {
+			return nil
+		}
+		end = r.manifest.recovered - 1 // of the batches before, there are copies of some only
 	}
 	for _, p := range r.manifest.parts {
 		for f := range p.version.files() {
-			if f.maxSeq > r.lastSeq {
-				return r.corrupt(last, fmt.Sprintf("the log ends with batch %d, but file %d of partition %s has entries of batch %d", r.lastSeq, f.number, p.name, f.maxSeq))
+			if f.maxSeq > end {
+				return r.corrupt(last, fmt.Sprintf("the log ends with batch %d, but file %d of partition %s has entries of batch %d", end, f.number, p.name, f.maxSeq))
 			}
 		}
 	}
