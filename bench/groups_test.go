@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"colonnade/bench/dataset"
 	"colonnade/cell"
 	"colonnade/clock"
 	"colonnade/engine"
@@ -37,7 +38,7 @@ func BenchmarkGroups(b *testing.B) {
 	b.Run("data=real", func(b *testing.B) { benchGroups(b, realTable(b)) })
 }
 
-func benchGroups(b *testing.B, data *table) {
+func benchGroups(b *testing.B, data *dataset.Table) {
 	for _, layout := range layouts {
 		s := openWeb(b, data, layout.groups)
 		for _, families := range [][]string{nil, {"language"}, {"title"}, {"contents"}} {
@@ -59,7 +60,7 @@ type web struct {
 }
 
 // openWeb makes a store that holds the table, each partition in its last level.
-func openWeb(b *testing.B, data *table, groups [][]string) *web {
+func openWeb(b *testing.B, data *dataset.Table, groups [][]string) *web {
 	s := &web{fs: &traffic{FS: vfs.OS}}
 	store, err := lsmstore.Open(lsmstore.Options{
 		Dir:    filepath.ToSlash(b.TempDir()),
@@ -74,8 +75,8 @@ func openWeb(b *testing.B, data *table, groups [][]string) *web {
 	}
 	ctx := context.Background()
 	must(b, store.CreateTable(ctx, webName, spec))
-	for from := 0; from < len(data.rows); from += loadRows {
-		_, err := store.Write(ctx, webName, mutations(data, from, min(from+loadRows, len(data.rows))))
+	for from := 0; from < data.Len(); from += loadRows {
+		_, err := store.Write(ctx, webName, mutations(data, from, min(from+loadRows, data.Len())))
 		must(b, err)
 	}
 	for _, p := range store.Engine().Partitions() {
@@ -85,10 +86,10 @@ func openWeb(b *testing.B, data *table, groups [][]string) *web {
 }
 
 // mutations writes a range of rows.
-func mutations(data *table, from, to int) []widecol.Mutation {
+func mutations(data *dataset.Table, from, to int) []widecol.Mutation {
 	var list []widecol.Mutation
 	for i := from; i < to; i++ {
-		key, cells := data.row(i, nil)
+		key, cells := data.Row(i, nil)
 		for _, c := range cells {
 			family, qualifier := cell.SplitColumn(c.Column)
 			list = append(list, widecol.Mutation{

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"colonnade/bench/dataset"
 	"colonnade/cell"
 	"colonnade/engine"
 )
@@ -16,29 +17,29 @@ const rounds = 10
 // returns the rows that are there in the end.
 var histories = []struct {
 	name string
-	make func(s *store, data *table) (present []int)
+	make func(s *store, data *dataset.Table) (present []int)
 }{
-	{"clean", func(s *store, data *table) []int {
-		order := data.shuffled(1)
+	{"clean", func(s *store, data *dataset.Table) []int {
+		order := data.Shuffled(1)
 		s.load(data, order)
 		return order
 	}},
-	{"versions", func(s *store, data *table) []int { // of a tenth of the rows, all to be returned
-		part := data.shuffled(1)[:max(len(data.rows)/rounds, 1)]
+	{"versions", func(s *store, data *dataset.Table) []int { // of a tenth of the rows, all to be returned
+		part := data.Shuffled(1)[:max(data.Len()/rounds, 1)]
 		for round := range rounds {
 			s.rewrite(data, part, int64(round))
 		}
 		return part
 	}},
-	{"overwritten", func(s *store, data *table) []int { // a tenth of the rows, the last round to be returned
-		part := data.shuffled(1)[:max(len(data.rows)/rounds, 1)]
+	{"overwritten", func(s *store, data *dataset.Table) []int { // a tenth of the rows, the last round to be returned
+		part := data.Shuffled(1)[:max(data.Len()/rounds, 1)]
 		for range rounds {
 			s.rewrite(data, part, 0)
 		}
 		return part
 	}},
-	{"deleted", func(s *store, data *table) []int { // three rows in ten
-		order := data.shuffled(1)
+	{"deleted", func(s *store, data *dataset.Table) []int { // three rows in ten
+		order := data.Shuffled(1)
 		s.load(data, order)
 		gone := len(order) * 3 / 10
 		s.deleteRows(data, order[:gone])
@@ -61,13 +62,13 @@ func BenchmarkHistory(b *testing.B) {
 	}
 }
 
-func benchHistoryRow(b *testing.B, s *store, data *table, present []int) {
+func benchHistoryRow(b *testing.B, s *store, data *dataset.Table, present []int) {
 	r := reader{s: s}
 	read := func(i int) int {
-		cells, err := r.row(data.key(i))
+		cells, err := r.row(data.Key(i))
 		must(b, err)
 		if cells == 0 {
-			b.Fatalf("row %q is missing", data.key(i))
+			b.Fatalf("row %q is missing", data.Key(i))
 		}
 		return cells
 	}
@@ -110,13 +111,13 @@ func benchHistoryScan(b *testing.B, s *store, present int) {
 }
 
 // rewrite writes rows with times that are later by a number of microseconds.
-func (s *store) rewrite(data *table, rows []int, later int64) {
+func (s *store) rewrite(data *dataset.Table, rows []int, later int64) {
 	batch := new(engine.Batch)
 	var room [16]cell.Cell
 	for from := 0; from < len(rows); from += loadRows {
 		batch.Reset()
 		for _, i := range rows[from:min(from+loadRows, len(rows))] {
-			key, cells := data.row(i, room[:0])
+			key, cells := data.Row(i, room[:0])
 			for k := range cells {
 				cells[k].Time += later
 				batch.Add(s.id, key, &cells[k])
@@ -128,12 +129,12 @@ func (s *store) rewrite(data *table, rows []int, later int64) {
 }
 
 // deleteRows writes a tombstone for each row.
-func (s *store) deleteRows(data *table, rows []int) {
+func (s *store) deleteRows(data *dataset.Table, rows []int) {
 	batch := new(engine.Batch)
 	for from := 0; from < len(rows); from += loadRows {
 		batch.Reset()
 		for _, i := range rows[from:min(from+loadRows, len(rows))] {
-			batch.Add(s.id, data.key(i), &cell.Cell{Kind: cell.DeleteRow, Time: cell.TombstoneTime})
+			batch.Add(s.id, data.Key(i), &cell.Cell{Kind: cell.DeleteRow, Time: cell.TombstoneTime})
 		}
 		_, err := s.db.Commit(context.Background(), batch)
 		must(s.b, err)

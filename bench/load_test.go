@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"colonnade/bench/dataset"
 )
 
 // BenchmarkLoad writes a table into an empty store with four writers, in batches
@@ -17,15 +19,12 @@ import (
 // into making log segments.
 func BenchmarkLoad(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
-	inOrder := make([]int, len(data.rows))
-	for i := range inOrder {
-		inOrder[i] = i
-	}
+	inOrder := data.Ordered()
 	b.Run("order=sorted", func(b *testing.B) { benchLoad(b, data, inOrder) })
-	b.Run("order=random", func(b *testing.B) { benchLoad(b, data, data.shuffled(1)) })
+	b.Run("order=random", func(b *testing.B) { benchLoad(b, data, data.Shuffled(1)) })
 }
 
-func benchLoad(b *testing.B, data *table, order []int) {
+func benchLoad(b *testing.B, data *dataset.Table, order []int) {
 	var took, cpu time.Duration
 	var worst []time.Duration
 	var total, tables, fills, size float64
@@ -46,14 +45,14 @@ func benchLoad(b *testing.B, data *table, order []int) {
 		s.remove()
 		b.StartTimer()
 	}
-	n, raw := float64(b.N), float64(data.raw)
+	n, raw := float64(b.N), float64(data.Raw())
 	b.ReportMetric(float64(took.Nanoseconds())/n, "ns/op") // without the time it takes to see that all is quiet
-	b.ReportMetric(float64(data.cells)*n/took.Seconds(), "cells/s")
-	b.ReportMetric(float64(cpu.Nanoseconds())/n/float64(data.cells), "cpu-ns/cell")
+	b.ReportMetric(float64(data.Cells())*n/took.Seconds(), "cells/s")
+	b.ReportMetric(float64(cpu.Nanoseconds())/n/float64(data.Cells()), "cpu-ns/cell")
 	b.ReportMetric(total/n/raw, "write_amp")
 	b.ReportMetric(tables/n/raw, "table_amp")
 	b.ReportMetric(fills/n/raw, "fill_amp")
-	b.ReportMetric(size/n/float64(data.cells), "B/cell")
+	b.ReportMetric(size/n/float64(data.Cells()), "B/cell")
 	slices.Sort(worst)
 	b.ReportMetric(float64(worst[len(worst)/2].Nanoseconds())/1e6, "worst-commit-ms")
 }
@@ -70,12 +69,12 @@ func (s *store) tableBytes() int64 {
 // cells).
 func BenchmarkReopen(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
-	order := data.shuffled(1)
+	order := data.Shuffled(1)
 	b.Run("closed", func(b *testing.B) {
 		s := loaded(b, data, scaled(data))
 		s.close()
 		for b.Loop() {
-			s.reopen(data.key(order[0]))
+			s.reopen(data.Key(order[0]))
 			b.StopTimer()
 			s.close()
 			b.StartTimer()
@@ -92,7 +91,7 @@ func BenchmarkReopen(b *testing.B) {
 			b.StopTimer()
 			killed := s.copy()
 			b.StartTimer()
-			killed.reopen(data.key(order[0]))
+			killed.reopen(data.Key(order[0]))
 			b.StopTimer()
 			killed.remove()
 			b.StartTimer()

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -20,7 +21,7 @@ var writerCounts = []int{1, 64}
 // engine: the log on a real disk, and all that comes after it.
 func BenchmarkCommit(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
-	order := data.shuffled(1)
+	order := data.Shuffled(1)
 	for _, writers := range writerCounts {
 		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
 			s := openStore(b, engine.Options{})
@@ -31,7 +32,7 @@ func BenchmarkCommit(b *testing.B) {
 				var key []byte
 				var row []cell.Cell
 				return l.timed(g, func() error {
-					key, row = data.nth(n, order, key, row[:0])
+					key, row = data.Nth(n, order, key, row[:0])
 					n += writers
 					cells.add(g, len(row))
 					return s.commit(batch, key, row)
@@ -65,12 +66,12 @@ func BenchmarkLog(b *testing.B) {
 // encodedRow returns as many bytes as a batch of ten cells takes.
 func encodedRow(b *testing.B) []byte {
 	data := generated(b, rowCount(b), 100)
-	key, cells := data.row(0, nil)
+	key, cells := data.Row(0, nil)
 	var batch engine.Batch
 	for i := range cells {
 		batch.Add(1, key, &cells[i])
 	}
-	return data.data[:batch.Bytes()]
+	return bytes.Repeat(key, batch.Bytes()/len(key)+1)[:batch.Bytes()]
 }
 
 // groupLog is a log with group commit and nothing else. Payloads that come while

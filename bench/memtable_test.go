@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"colonnade/bench/dataset"
 	"colonnade/cell"
 	"colonnade/memtable"
 )
@@ -18,14 +19,11 @@ const fullTable = 64 << 20
 // batch, into tables of the size that a store lets them reach.
 func BenchmarkMemtable(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
-	inOrder := make([]int, len(data.rows))
-	for i := range inOrder {
-		inOrder[i] = i
-	}
+	inOrder := data.Ordered()
 	for _, order := range []struct {
 		name string
 		rows []int
-	}{{"sorted", inOrder}, {"random", data.shuffled(1)}} {
+	}{{"sorted", inOrder}, {"random", data.Shuffled(1)}} {
 		for _, goroutines := range []int{1, runtime.GOMAXPROCS(0)} {
 			b.Run(fmt.Sprintf("order=%s/goroutines=%d", order.name, goroutines), func(b *testing.B) {
 				benchInsert(b, data, order.rows, goroutines)
@@ -34,7 +32,7 @@ func BenchmarkMemtable(b *testing.B) {
 	}
 }
 
-func benchInsert(b *testing.B, data *table, order []int, goroutines int) {
+func benchInsert(b *testing.B, data *dataset.Table, order []int, goroutines int) {
 	var current atomic.Pointer[memtable.Table]
 	current.Store(memtable.New())
 	var next, seq atomic.Int64
@@ -44,7 +42,7 @@ func benchInsert(b *testing.B, data *table, order []int, goroutines int) {
 		var key []byte
 		var row []cell.Cell
 		return func() error {
-			key, row = data.nth(int(next.Add(1)-1), order, key, row[:0])
+			key, row = data.Nth(int(next.Add(1)-1), order, key, row[:0])
 			t := current.Load()
 			if t.Bytes() >= fullTable {
 				current.CompareAndSwap(t, memtable.New())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"colonnade/bench/dataset"
 	"colonnade/cell"
 	"colonnade/engine"
 )
@@ -63,9 +64,9 @@ func (r *reader) each(o engine.ScanOptions, limit int, row func(cells int)) (a a
 }
 
 // loaded returns a settled store with the table, loaded in random order.
-func loaded(b *testing.B, data *table, opt engine.Options) *store {
+func loaded(b *testing.B, data *dataset.Table, opt engine.Options) *store {
 	s := openStore(b, opt)
-	s.load(data, data.shuffled(1))
+	s.load(data, data.Shuffled(1))
 	s.settle()
 	return s
 }
@@ -80,13 +81,13 @@ func BenchmarkReadRow(b *testing.B) {
 	for _, cache := range []struct {
 		name  string
 		bytes int64
-	}{{"all", 1 << 40}, {"eleventh", data.raw / 11}} {
+	}{{"all", 1 << 40}, {"eleventh", data.Raw() / 11}} {
 		opt := scaled(data)
 		opt.CacheBytes = cache.bytes
 		s := loaded(b, data, opt)
 		for _, n := range readers {
 			b.Run(fmt.Sprintf("cache=%s/goroutines=%d", cache.name, n), func(b *testing.B) {
-				benchRows(b, s, data, n, (*table).key, true)
+				benchRows(b, s, data, n, (*dataset.Table).Key, true)
 			})
 		}
 	}
@@ -104,10 +105,10 @@ func BenchmarkReadAbsent(b *testing.B) {
 }
 
 // benchRows reads rows in random order; key makes the key that is asked for.
-func benchRows(b *testing.B, s *store, data *table, goroutines int, key func(*table, int) []byte, present bool) {
-	keys := make([][]byte, len(data.rows))
+func benchRows(b *testing.B, s *store, data *dataset.Table, goroutines int, key func(*dataset.Table, int) []byte, present bool) {
+	keys := make([][]byte, data.Len())
 	warm := reader{s: s}
-	for at, i := range data.shuffled(2) {
+	for at, i := range data.Shuffled(2) {
 		keys[at] = key(data, i)
 		if _, err := warm.row(keys[at]); err != nil {
 			b.Fatal(err)
@@ -135,9 +136,9 @@ func BenchmarkScanRows(b *testing.B) {
 	const rows = 100
 	data := generated(b, rowCount(b), 100)
 	s := loaded(b, data, scaled(data))
-	starts := data.shuffled(3)
+	starts := data.Shuffled(3)
 	warm := reader{s: s}
-	if _, _, err := warm.scan(engine.ScanOptions{Fill: true}, len(data.rows)); err != nil {
+	if _, _, err := warm.scan(engine.ScanOptions{Fill: true}, data.Len()); err != nil {
 		b.Fatal(err)
 	}
 	for _, n := range readers {
@@ -146,11 +147,11 @@ func BenchmarkScanRows(b *testing.B) {
 			concurrently(b, n, func(g int) func() error {
 				r, next := reader{s: s}, g*len(starts)/n
 				return func() error {
-					from := min(starts[next%len(starts)], max(len(data.rows)-rows, 0))
+					from := min(starts[next%len(starts)], max(data.Len()-rows, 0))
 					next++
-					got, returned, err := r.scan(engine.ScanOptions{Start: data.key(from), Fill: true}, rows)
+					got, returned, err := r.scan(engine.ScanOptions{Start: data.Key(from), Fill: true}, rows)
 					cells.add(g, returned)
-					if err == nil && got != min(rows, len(data.rows)) {
+					if err == nil && got != min(rows, data.Len()) {
 						err = fmt.Errorf("%d rows from row %d on", got, from)
 					}
 					return err
@@ -175,24 +176,24 @@ func BenchmarkFullScan(b *testing.B) {
 	b.Run("compacted/columns=one", func(b *testing.B) { benchFullScan(b, s, data, language) })
 }
 
-func benchFullScan(b *testing.B, s *store, data *table, columns *cell.Columns) {
+func benchFullScan(b *testing.B, s *store, data *dataset.Table, columns *cell.Columns) {
 	r := reader{s: s}
 	var cells int64
 	m := startMeter(b)
 	for b.Loop() {
-		rows, n, err := r.scan(engine.ScanOptions{Columns: columns}, len(data.rows)+1)
+		rows, n, err := r.scan(engine.ScanOptions{Columns: columns}, data.Len()+1)
 		must(b, err)
-		if rows != len(data.rows) {
-			b.Fatalf("%d rows, want %d", rows, len(data.rows))
+		if rows != data.Len() {
+			b.Fatalf("%d rows, want %d", rows, data.Len())
 		}
 		cells += int64(n)
 	}
 	m.stop()
 	perSecond(b, cells, "cells")
-	perSecond(b, data.cells*int64(b.N), "cells_scanned")
+	perSecond(b, data.Cells()*int64(b.N), "cells_scanned")
 }
 
 // absentKey returns a key that the table does not have, beside that of row i.
-func absentKey(data *table, i int) []byte {
-	return append(bytes.Clone(data.key(i)), '~')
+func absentKey(data *dataset.Table, i int) []byte {
+	return append(bytes.Clone(data.Key(i)), '~')
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"colonnade/bench/dataset"
 	"colonnade/cell"
 	"colonnade/sstable"
 	"colonnade/sstable/blockcache"
@@ -17,11 +18,11 @@ var compressions = []sstable.Compression{sstable.None, sstable.S2, sstable.Zstd}
 var language = cell.NewColumns(cell.FamilyRange([]byte("language")))
 
 // build writes a table as one sorted file, each row a batch.
-func build(b *testing.B, data *table, file *bytes.Buffer, o sstable.WriterOptions) sstable.Info {
+func build(b *testing.B, data *dataset.Table, file *bytes.Buffer, o sstable.WriterOptions) sstable.Info {
 	w := sstable.NewWriter(file, o)
 	var row []cell.Cell
-	for i := range data.rows {
-		key, cells := data.row(i, row[:0])
+	for i := range data.Len() {
+		key, cells := data.Row(i, row[:0])
 		row = cells
 		for k := range cells {
 			cells[k].Seq = uint64(i)
@@ -34,7 +35,7 @@ func build(b *testing.B, data *table, file *bytes.Buffer, o sstable.WriterOption
 }
 
 // built returns an open file with the table.
-func built(b *testing.B, data *table, o sstable.WriterOptions, cache sstable.Cache) (*sstable.Reader, sstable.Info) {
+func built(b *testing.B, data *dataset.Table, o sstable.WriterOptions, cache sstable.Cache) (*sstable.Reader, sstable.Info) {
 	var file bytes.Buffer
 	o.ID.Number = 1
 	info := build(b, data, &file, o)
@@ -56,8 +57,8 @@ func BenchmarkBuild(b *testing.B) {
 				info = build(b, data, &file, sstable.WriterOptions{Compression: c})
 			}
 			m.stop()
-			perSecond(b, data.cells*int64(b.N), "cells")
-			b.ReportMetric(float64(info.Size)/float64(data.cells), "B/cell")
+			perSecond(b, data.Cells()*int64(b.N), "cells")
+			b.ReportMetric(float64(info.Size)/float64(data.Cells()), "B/cell")
 		})
 	}
 }
@@ -125,11 +126,11 @@ func BenchmarkBlockSize(b *testing.B) {
 				rnd := rand.New(rand.NewPCG(1, 0))
 				m := startMeter(b)
 				for b.Loop() {
-					readFileRow(b, r, data.key(rnd.IntN(len(data.rows))))
+					readFileRow(b, r, data.Key(rnd.IntN(data.Len())))
 				}
 				m.stop()
 				perSecond(b, int64(b.N), "rows")
-				b.ReportMetric(float64(info.Size)/float64(data.cells), "B/cell")
+				b.ReportMetric(float64(info.Size)/float64(data.Cells()), "B/cell")
 			})
 			b.Run(fmt.Sprintf("%v/size=%d/scan", c, size), func(b *testing.B) {
 				r, _ := built(b, data, o, nil)
@@ -153,8 +154,8 @@ func readFileRow(b *testing.B, r *sstable.Reader, key []byte) {
 // an absent row costs, and how often the answer is that it may be there.
 func BenchmarkFilterBits(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
-	absent := make([][]byte, len(data.rows))
-	for at, i := range data.shuffled(1) {
+	absent := make([][]byte, data.Len())
+	for at, i := range data.Shuffled(1) {
 		absent[at] = absentKey(data, i)
 	}
 	for _, bits := range []int{6, 8, 10, 12, 16} {

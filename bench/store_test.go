@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"colonnade/bench/dataset"
 	"colonnade/cell"
 	"colonnade/clock"
 	"colonnade/engine"
@@ -81,7 +82,7 @@ const (
 )
 
 // load writes the rows of a table in the given order.
-func (s *store) load(data *table, order []int) latencies {
+func (s *store) load(data *dataset.Table, order []int) latencies {
 	var next atomic.Int64
 	var all sync.WaitGroup
 	took := make(latencies, loaders)
@@ -109,11 +110,11 @@ func (s *store) load(data *table, order []int) latencies {
 	return took
 }
 
-func (s *store) fill(batch *engine.Batch, data *table, rows []int) {
+func (s *store) fill(batch *engine.Batch, data *dataset.Table, rows []int) {
 	var room [16]cell.Cell
 	batch.Reset()
 	for _, i := range rows {
-		key, cells := data.row(i, room[:0])
+		key, cells := data.Row(i, room[:0])
 		for k := range cells {
 			batch.Add(s.id, key, &cells[k])
 		}
@@ -136,9 +137,9 @@ func (s *store) compact() {
 // scaled are options of which the sizes have the same ratio to a table as the
 // defaults have to one of a million rows: so a small table goes through as many
 // flushes and levels as a large one. Larger tables get the defaults.
-func scaled(data *table) engine.Options {
+func scaled(data *dataset.Table) engine.Options {
 	part := func(bytes, least int64) int64 {
-		return max(bytes*min(int64(len(data.rows)), 1_000_000)/1_000_000, least)
+		return max(bytes*min(int64(data.Len()), 1_000_000)/1_000_000, least)
 	}
 	return engine.Options{
 		MemtableBytes: part(128<<20, 1<<20),

@@ -59,6 +59,7 @@ var moduleRules = Rules{
 		"server/strictjson":           {},
 		"server/strictjson/jsonsuite": {},
 
+		"bench/":    {Free: true},
 		"cmd/":      {Free: true},
 		"internal/": {Free: true},
 	},

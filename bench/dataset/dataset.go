@@ -1,0 +1,122 @@
+// Package dataset holds the rows that benchmarks write and read, the same ones in
+// every run.
+//
+// A Table is packed into one piece of memory without pointers: a large one costs
+// the garbage collector nothing, and taking a row out of it costs a few
+// nanoseconds a cell, so that making up the work is not what a benchmark
+// measures. WriteTo and Open carry one over to another process, which maps the
+// file instead of reading it, and has none of it in memory of its own.
+package dataset
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+
+	"colonnade/cell"
+)
+
+// Table is rows in the order of their keys. The zero value has none. It is safe for
+// concurrent use, save Add, and nobody may change the bytes it returns.
+type Table struct {
+	rows  []int // where each row begins in data
+	data  []byte
+	cells int64
+	raw   int64
+}
+
+// Len returns the number of rows.
+func (t *Table) Len() int { return len(t.rows) }
+
+// Cells returns the number of cells of all rows.
+func (t *Table) Cells() int64 { return t.cells }
+
+// Raw returns the bytes of all cells, as cell.RawSize counts them.
+func (t *Table) Raw() int64 { return t.raw }
+
+// Row returns row i and its cells, in order. They are parts of the table; the
+// list of cells is appended to dst.
+func (t *Table) Row(i int, dst []cell.Cell) (key []byte, cells []cell.Cell) {
+	p := t.data[t.rows[i]:]
+	take := func() []byte {
+		n, size := binary.Uvarint(p)
+		end := size + int(n)
+		field := p[size:end:end]
+		p = p[end:]
+		return field
+	}
+	key = take()
+	count, size := binary.Uvarint(p)
+	p = p[size:]
+	for range count {
+		c := cell.Cell{Time: int64(binary.LittleEndian.Uint64(p)), Type: cell.Type(p[8])}
+		p = p[9:]
+		c.Column, c.Value = take(), take()
+		dst = append(dst, c)
+	}
+	return key, dst
+}
+
+// Key returns the key of row i, a part of the table.
+func (t *Table) Key(i int) []byte {
+	p := t.data[t.rows[i]:]
+	n, size := binary.Uvarint(p)
+	return p[size : size+int(n) : size+int(n)]
+}
+
+// Nth returns row n of a stream without end: the rows in the given order, and then
+// again and again under other keys, so that nothing is ever overwritten. The key
+// replaces what buf holds; the cells are those of Row.
+func (t *Table) Nth(n int, order []int, buf []byte, dst []cell.Cell) (key []byte, cells []cell.Cell) {
+	key, cells = t.Row(order[n%len(order)], dst)
+	key = append(buf[:0], key...)
+	if round := n / len(order); round > 0 {
+		key = binary.BigEndian.AppendUint32(append(key, '~'), uint32(round))
+	}
+	return key, cells
+}
+
+// Ordered returns the numbers of the rows in the order of their keys.
+func (t *Table) Ordered() []int {
+	order := make([]int, len(t.rows))
+	for i := range order {
+		order[i] = i
+	}
+	return order
+}
+
+// Shuffled returns the numbers of the rows in an order that the seed decides.
+func (t *Table) Shuffled(seed uint64) []int {
+	return rand.New(rand.NewPCG(seed, 0)).Perm(len(t.rows))
+}
+
+// Add appends a row, which is copied. Key and cells have to be in order.
+func (t *Table) Add(key []byte, cells []cell.Cell) {
+	field := func(b []byte) {
+		t.data = binary.AppendUvarint(t.data, uint64(len(b)))
+		t.data = append(t.data, b...)
+	}
+	t.rows = append(t.rows, len(t.data))
+	field(key)
+	t.data = binary.AppendUvarint(t.data, uint64(len(cells)))
+	for i := range cells {
+		c := &cells[i]
+		t.data = binary.LittleEndian.AppendUint64(t.data, uint64(c.Time))
+		t.data = append(t.data, byte(c.Type))
+		field(c.Column)
+		field(c.Value)
+		t.raw += int64(c.RawSize(key))
+	}
+	t.cells += int64(len(cells))
+}
+
+// sort puts the rows into the order of their keys.
+func (t *Table) sort() {
+	order := t.Ordered()
+	slices.SortStableFunc(order, func(i, j int) int { return bytes.Compare(t.Key(i), t.Key(j)) })
+	for i, at := range order {
+		order[i] = t.rows[at]
+	}
+	t.rows = order
+}
