@@ -13,6 +13,7 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 
 	"colonnade/cell"
 )
@@ -67,12 +68,13 @@ func (t *Table) Key(i int) []byte {
 
 // Nth returns row n of a stream without end: the rows in the given order, and then
 // again and again under other keys, so that nothing is ever overwritten. The key
-// replaces what buf holds; the cells are those of Row.
+// replaces what buf holds, and is text like those of the table; the cells are those
+// of Row.
 func (t *Table) Nth(n int, order []int, buf []byte, dst []cell.Cell) (key []byte, cells []cell.Cell) {
 	key, cells = t.Row(order[n%len(order)], dst)
 	key = append(buf[:0], key...)
 	if round := n / len(order); round > 0 {
-		key = binary.BigEndian.AppendUint32(append(key, '~'), uint32(round))
+		key = strconv.AppendInt(append(key, '~'), int64(round), 10)
 	}
 	return key, cells
 }
