@@ -48,7 +48,7 @@ var moduleRules = Rules{
 		},
 		"widecol/lsmstore": {
 			Packages:  []string{"cell", "clock", "engine", "vfs", "widecol"},
-			Libraries: []string{"github.com/cespare/xxhash/v2"},
+			Libraries: []string{"github.com/cespare/xxhash/v2", "golang.org/x/sync"},
 			Except:    map[string]string{"crypto/rand": "the ids of locality groups, when the options give no randomness"},
 		},
 		"widecol/lsmstore/lsmtest": {

@@ -103,7 +103,7 @@ func (s *Store) load() error {
 		t, err := s.loadTable(name, p.ID)
 		var damage *engine.CorruptError
 		if errors.As(err, &damage) {
-			s.tables[name] = &table{name: name, manifest: p.ID, damage: damage}
+			s.tables[name] = &table{name: name, changing: newExclusion(), manifest: p.ID, damage: damage}
 			damaged = true
 			continue
 		}
@@ -141,7 +141,7 @@ func (s *Store) loadTable(name string, id engine.PartitionID) (*table, error) {
 	if v := head.number("format"); v != catalogFormat {
 		return nil, fmt.Errorf("format %d, this program reads %d", v, catalogFormat)
 	}
-	t := &table{name: name, manifest: id, data: engine.PartitionID(head.number("data"))}
+	t := &table{name: name, changing: newExclusion(), manifest: id, data: engine.PartitionID(head.number("data"))}
 	var groups []group
 	partitions := map[string]engine.PartitionID{"": t.data}
 	for row, m := range rows {

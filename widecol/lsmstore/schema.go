@@ -18,10 +18,10 @@ type table struct {
 	data     engine.PartitionID
 	damage   error // of the metadata, found at the open: the table cannot be used
 
-	// changing is held for reading while a write is checked against the schema and
-	// committed, and for writing while the table is made, changed or dropped: so no
-	// write is under way then. It is held while waiting for the disk.
-	changing sync.RWMutex
+	// changing is shared while a write is checked against the schema and committed,
+	// and held alone while the table is made, changed or dropped: so no write is
+	// under way then. It is held while waiting for the disk.
+	changing exclusion
 
 	// mu guards dropped and schema, and is not held while waiting for a disk: reads
 	// go on with the old schema until the new one is durable. Who holds changing

@@ -73,6 +73,24 @@ func TestSlowDisk(t *testing.T) {
 	if err := <-changed; widecol.KindOf(err) != widecol.Unknown {
 		t.Errorf("CreateFamilies: got %v, want outcome unknown", err)
 	}
+	for what, call := range map[string]func(context.Context) error{
+		"Write": func(ctx context.Context) error {
+			_, err := s.Write(ctx, "t", one("row", "f"))
+			return err
+		},
+		"DeleteRow": func(ctx context.Context) error {
+			_, err := s.DeleteRow(ctx, "t", []byte("row"), widecol.Filter{})
+			return err
+		},
+		"DropTable":   func(ctx context.Context) error { return s.DropTable(ctx, "t") },
+		"CreateTable": func(ctx context.Context) error { return s.CreateTable(ctx, "t", spec) },
+	} {
+		short, end := context.WithTimeout(ctx, time.Millisecond)
+		if err := call(short); err == nil || !strings.Contains(err.Error(), engine.ErrSlowDisk.Error()) {
+			t.Errorf("%s behind the change: got %v, want %v", what, err, engine.ErrSlowDisk)
+		}
+		end()
+	}
 	if n, err := scan(s, "t"); n != 0 || err != nil {
 		t.Errorf("got %d cells, %v, while the disk does not answer", n, err)
 	}

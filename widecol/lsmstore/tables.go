@@ -21,22 +21,37 @@ func (s *Store) CreateTable(ctx context.Context, name string, spec widecol.Table
 	if err := spec.Check(); err != nil {
 		return err
 	}
-	return s.seeThrough(ctx, func() error { return s.create(ctx, name, spec) })
+	if err := s.begin(); err != nil {
+		return err
+	}
+	defer s.calls.Done()
+	t := &table{name: name, changing: newExclusion()}
+	if err := t.changing.exclude(ctx); err != nil {
+		return err
+	}
+	if err := s.reserve(ctx, t); err != nil {
+		return err
+	}
+	return s.seeThrough(ctx, t, func() error {
+		err := s.build(ctx, t, spec)
+		if err != nil {
+			s.forget(t)
+		}
+		return err
+	})
 }
 
 // seeThrough runs a change of a table, which cannot be called off once it has reached
 // the disk. When the context ends first, the outcome is unknown to the caller, and
 // the change goes on by itself: what tables look like in memory has to follow what is
-// on disk, whenever that answers.
-func (s *Store) seeThrough(ctx context.Context, change func() error) error {
-	if err := s.begin(); err != nil {
-		return err
-	}
+// on disk, whenever that answers. The caller holds t.changing alone, which ends with
+// the change.
+func (s *Store) seeThrough(ctx context.Context, t *table, change func() error) error {
 	done := make(chan error, 1)
-	go func() {
-		defer s.calls.Done()
+	s.calls.Go(func() {
+		defer t.changing.endExclude()
 		done <- change()
-	}()
+	})
 	select {
 	case err := <-done:
 		return err
@@ -45,32 +60,20 @@ func (s *Store) seeThrough(ctx context.Context, change func() error) error {
 	}
 }
 
-func (s *Store) create(ctx context.Context, name string, spec widecol.TableSpec) error {
-	t := &table{name: name}
-	t.changing.Lock()
-	defer t.changing.Unlock()
-	if err := s.reserve(t); err != nil {
-		return err
-	}
-	if err := s.build(ctx, t, spec); err != nil {
-		s.forget(t)
-		return err
-	}
-	return nil
-}
-
 // reserve takes the name of a table. A table that another call is making or
 // dropping is there once that call is done, or is not: before, a crash could
 // still decide otherwise.
-func (s *Store) reserve(t *table) error {
+func (s *Store) reserve(ctx context.Context, t *table) error {
 	for {
 		other := s.claim(t)
 		if other == nil {
 			return nil
 		}
-		other.changing.RLock()
+		if err := other.changing.share(ctx); err != nil {
+			return err
+		}
 		dropped := other.dropped
-		other.changing.RUnlock()
+		other.changing.endShare()
 		if !dropped {
 			return widecol.TableExists(t.name)
 		}
@@ -170,16 +173,18 @@ func (s *Store) DropTable(ctx context.Context, name string) error {
 
 // change runs f while no write of a table and no other change of it is under way.
 func (s *Store) change(ctx context.Context, name string, f func(t *table) error) error {
-	return s.seeThrough(ctx, func() error {
-		t, err := s.table(name)
-		if err != nil {
-			return err
-		}
-		t.changing.Lock()
-		defer t.changing.Unlock()
-		if err := ctx.Err(); err != nil {
-			return err // nothing was begun
-		}
+	if err := s.begin(); err != nil {
+		return err
+	}
+	defer s.calls.Done()
+	t, err := s.table(name)
+	if err != nil {
+		return err
+	}
+	if err := t.changing.exclude(ctx); err != nil {
+		return err
+	}
+	return s.seeThrough(ctx, t, func() error {
 		if err := t.exists(); err != nil {
 			return err
 		}

@@ -43,8 +43,10 @@ func (s *Store) Write(ctx context.Context, name string, mutations []widecol.Muta
 	if err != nil {
 		return 0, err
 	}
-	t.changing.RLock()
-	defer t.changing.RUnlock()
+	if err := t.changing.share(ctx); err != nil {
+		return 0, err
+	}
+	defer t.changing.endShare()
 	if err := t.exists(); err != nil {
 		return 0, err
 	}
@@ -112,8 +114,10 @@ func (s *Store) DeleteRow(ctx context.Context, name string, row []byte, filter w
 	if err != nil {
 		return 0, err
 	}
-	t.changing.RLock()
-	defer t.changing.RUnlock()
+	if err := t.changing.share(ctx); err != nil {
+		return 0, err
+	}
+	defer t.changing.endShare()
 	if err := t.exists(); err != nil {
 		return 0, err
 	}

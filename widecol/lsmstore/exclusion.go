@@ -1,0 +1,41 @@
+package lsmstore
+
+import (
+	"context"
+	"errors"
+
+	"golang.org/x/sync/semaphore"
+
+	"colonnade/engine"
+)
+
+// exclusion keeps the writes of a table from its changes: any number of writes are
+// under way at once, or one change. Who waits for a change that waits for a disk
+// gives up with its context, which a sync.RWMutex could not.
+type exclusion struct{ s *semaphore.Weighted }
+
+// everybody is more than there are ever writes at once.
+const everybody = 1 << 40
+
+func newExclusion() exclusion { return exclusion{semaphore.NewWeighted(everybody)} }
+
+// share takes its place among the writes, unless the context ends before: then
+// nothing was begun.
+func (x exclusion) share(ctx context.Context) error { return x.take(ctx, 1) }
+
+// exclude waits for the writes that have begun, and keeps others out.
+func (x exclusion) exclude(ctx context.Context) error { return x.take(ctx, everybody) }
+
+func (x exclusion) endShare()   { x.s.Release(1) }
+func (x exclusion) endExclude() { x.s.Release(everybody) }
+
+func (x exclusion) take(ctx context.Context, n int64) error {
+	if x.s.TryAcquire(n) {
+		return nil
+	}
+	err := x.s.Acquire(ctx, n)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return failure(engine.ErrSlowDisk)
+	}
+	return err
+}
