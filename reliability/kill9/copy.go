@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"colonnade/internal/process"
 	"colonnade/reliability/remote"
 )
 
@@ -45,7 +46,7 @@ func copyTree(from, to string, rnd *rand.Rand) error {
 // wrong, or to show a moment that the directory has been through since the
 // census.
 func (t *riot) checkCopy(ctx context.Context, dir string, taken *census) error {
-	p, err := remote.Start(t.serve(dir))
+	p, err := process.Start(t.serve(dir))
 	if err != nil {
 		return err
 	}

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"colonnade/reliability/remote"
+	"colonnade/internal/process"
 )
 
 // end ends the server: mostly by a kill, now and then by a request to end, every
 // second one of which a kill follows while it is being granted.
-func (r *run) end(number int, p *remote.Process) error {
+func (r *run) end(number int, p *process.Process) error {
 	r.sealed = false
 	if number%25 != 2 {
 		r.section.Add("kills", 1)
@@ -29,7 +29,7 @@ func (r *run) end(number int, p *remote.Process) error {
 
 // checkSealed reports if a server, which has ended itself, has found no seal in
 // the log of one before it that had ended well.
-func checkSealed(p *remote.Process) error {
+func checkSealed(p *process.Process) error {
 	if !strings.Contains(p.Output(), "end=sealed") {
 		return fmt.Errorf("the server before has ended well, but has not sealed its log:\n%s", p.Output())
 	}
@@ -40,7 +40,7 @@ func checkSealed(p *remote.Process) error {
 // that it may not be able to hear yet.
 func (r *run) endRecovery() error {
 	r.sealed = false
-	p, err := remote.Start(r.serve(r.data))
+	p, err := process.Start(r.serve(r.data))
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (r *run) endRecovery() error {
 // intrude starts a second server on the directory of the first, which has to be
 // refused.
 func (t *riot) intrude() error {
-	p, err := remote.Start(t.serve(t.data))
+	p, err := process.Start(t.serve(t.data))
 	if err != nil {
 		return err
 	}

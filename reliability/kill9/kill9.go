@@ -28,6 +28,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"colonnade/internal/process"
 	"colonnade/reliability/remote"
 	"colonnade/reliability/report"
 )
@@ -143,7 +144,7 @@ func (r *run) life(ctx context.Context, number int) error {
 	}
 	sealed := r.sealed
 	begin := time.Now()
-	p, err := remote.Start(r.serve(r.data))
+	p, err := process.Start(r.serve(r.data))
 	if err != nil {
 		return err
 	}

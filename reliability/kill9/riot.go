@@ -9,13 +9,13 @@ import (
 	"sync"
 	"time"
 
-	"colonnade/reliability/remote"
+	"colonnade/internal/process"
 )
 
 // riot is the clients of one life at work.
 type riot struct {
 	*run
-	process *remote.Process
+	process *process.Process
 	tables  *tables
 	clients int
 	history *history
@@ -25,7 +25,7 @@ type riot struct {
 
 // riot runs the clients until the server has ended, and does now and then what
 // must not disturb them.
-func (r *run) riot(ctx context.Context, number int, p *remote.Process, tables *tables, clients int) error {
+func (r *run) riot(ctx context.Context, number int, p *process.Process, tables *tables, clients int) error {
 	log, err := createLog(r.logPath())
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"colonnade/reliability/remote"
+	"colonnade/internal/process"
 	"colonnade/reliability/report"
 )
 
@@ -95,9 +95,9 @@ func (r *run) run(ctx context.Context) error {
 
 // start starts the server, a little differently every time, and waits until it is
 // ready.
-func (r *run) start() (*remote.Process, string, error) {
+func (r *run) start() (*process.Process, string, error) {
 	memtable := []string{"1", "1", "64"}[r.rnd.IntN(3)]
-	p, err := remote.Start(r.program("serve", "--data", r.data, "--listen", "127.0.0.1:0", "--memtable-mib", memtable, "--cache-mib", "1"))
+	p, err := process.Start(r.program("serve", "--data", r.data, "--listen", "127.0.0.1:0", "--memtable-mib", memtable, "--cache-mib", "1"))
 	if err != nil {
 		return nil, "", err
 	}

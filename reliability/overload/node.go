@@ -13,13 +13,14 @@ import (
 	"strconv"
 	"strings"
 
+	"colonnade/internal/process"
 	"colonnade/reliability/remote"
 )
 
 // node is a server process on a directory of its own, with a table t that has a
 // family f.
 type node struct {
-	*remote.Process
+	*process.Process
 	*remote.Client
 	url string
 }
@@ -32,7 +33,7 @@ func (r *run) start(ctx context.Context, dir string, clients int, environment []
 
 func startCommand(ctx context.Context, cmd *exec.Cmd, clients int, environment []string) (*node, error) {
 	cmd.Env = append(os.Environ(), environment...)
-	p, err := remote.Start(cmd)
+	p, err := process.Start(cmd)
 	if err != nil {
 		return nil, err
 	}

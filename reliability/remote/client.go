@@ -1,3 +1,4 @@
+// Package remote speaks to the server over HTTP, for parts of the harness that kill it.
 package remote
 
 import (

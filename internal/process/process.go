@@ -1,6 +1,6 @@
-// Package remote runs the server as a process of its own and speaks to it over
-// HTTP, for parts of the harness that kill it.
-package remote
+// Package process runs the server as a process of its own: for programs that kill
+// it or measure it.
+package process
 
 import (
 	"bufio"
