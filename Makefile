@@ -2,6 +2,12 @@
 
 GO      ?= go
 BINARY  := bin/colonnade
+# Modules of their own, so that what they depend on weighs on nobody else.
+MODULES := reliability bench/service
+# The size of the table that `make bench-service` measures with, ten cells a row, and
+# how often it measures.
+ROWS ?= 100000
+RUNS ?= 3
 # How long `make fuzz` tries each target: a number of inputs, or a time such as 10s.
 FUZZTIME ?= 30000x
 # What `make reliability` counts the error branches of, and the program itself, without
@@ -15,10 +21,10 @@ SEED ?= $(shell date +%s)
 # formats below them are shared between goroutines only by these.
 RACE := ./cmd/... ./engine/... ./memtable/... ./server ./sstable/blockcache ./vfs/... ./widecol/lsmstore/...
 
-.PHONY: help run build test race vet lint fuzz reliability soak harness bench clean
+.PHONY: help run build test race vet lint fuzz reliability soak harness bench bench-service clean
 
 help: ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
 
 run: build ## Build and serve on 127.0.0.1:9876, with the data in ./colonnade-data
 	$(BINARY) serve
@@ -28,19 +34,19 @@ build: ## Build bin/colonnade
 
 test: ## Run all tests
 	$(GO) test ./...
-	cd reliability && $(GO) test ./...
+	@for m in $(MODULES); do (cd $$m && $(GO) test ./...) || exit 1; done
 
 race: ## Run the tests of concurrent packages under the race detector (needs a C compiler)
 	$(GO) test -race -short $(RACE)
 
 vet: ## Look for suspicious code, and code that gofmt would change
 	$(GO) vet ./...
-	cd reliability && $(GO) vet ./...
+	@for m in $(MODULES); do (cd $$m && $(GO) vet ./...) || exit 1; done
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
 
 lint: ## Run staticcheck, in the version that .ci/lint/go.mod names
 	$(GO) tool -modfile=.ci/lint/go.mod staticcheck ./...
-	cd reliability && $(GO) tool -modfile=../.ci/lint/go.mod staticcheck ./...
+	@for m in $(MODULES); do (cd $$m && $(GO) tool -modfile=$(CURDIR)/.ci/lint/go.mod staticcheck ./...) || exit 1; done
 
 fuzz: ## Try each fuzz target, FUZZTIME long
 	.ci/fuzz $(FUZZTIME)
@@ -57,6 +63,9 @@ harness:
 
 bench: ## Run all benchmarks
 	$(GO) test -run '^$$' -bench . ./...
+
+bench-service: build ## Measure the server beside a bare net/http handler; writes docs/performance.md
+	cd bench/service && $(GO) run . -server $(CURDIR)/$(BINARY) -rows $(ROWS) -runs $(RUNS) -docs $(CURDIR)/docs/performance.md
 
 clean: ## Remove what was built; the data stays
 	rm -rf bin

@@ -1,0 +1,82 @@
+// Service measures the server over loopback: throughput, latency, processor time and
+// memory of the real program, and beside it, in the same run, of a bare net/http
+// handler that reads the same bodies and answers as many bytes. That one is the
+// ceiling: no server on net/http does better, on the same cores, with the same
+// client.
+//
+//	service -server ../../bin/colonnade -rows 100000 -runs 3 -docs ../../docs/performance.md
+//
+// It prints tables, and writes them between the two markers of the file that -docs
+// names. The code is 0 if every answer was right, whatever the figures are.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// limit is how long the whole may take. Ordinary sizes need a part of it.
+const limit = 30 * time.Minute
+
+type settings struct {
+	server string        // the program that is measured
+	dir    string        // where the data goes; a directory in it is made and removed
+	rows   int           // of the table that is read
+	runs   int           // of everything; medians are told
+	time   time.Duration // that one measurement takes, of what is not bounded by its number
+	docs   string        // the file to write to, if any
+}
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == bareRole {
+		exit(serveBare(os.Stdout))
+	}
+	var s settings
+	flag.StringVar(&s.server, "server", "../../bin/colonnade", "the server's program")
+	flag.StringVar(&s.dir, "dir", os.TempDir(), "directory on the disk to measure on")
+	flag.IntVar(&s.rows, "rows", 100_000, "rows of the table, ten cells each")
+	flag.IntVar(&s.runs, "runs", 3, "how often to measure everything")
+	flag.DurationVar(&s.time, "time", time.Second, "how long to measure each thing")
+	flag.StringVar(&s.docs, "docs", "", "file with the markers that the tables go between")
+	flag.Parse()
+	if flag.NArg() > 0 || s.rows < leastRows || s.runs < 1 || s.runs > 100 || s.time <= 0 || s.time > time.Minute {
+		exit(fmt.Errorf("service takes no arguments, -rows from %d, -runs from 1 to 100 and -time up to a minute", leastRows))
+	}
+	exit(run(s))
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "service:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func run(s settings) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	dir, err := os.MkdirTemp(s.dir, "colonnade-service-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	lines, err := measure(ctx, s, dir)
+	if err != nil {
+		return errors.Join(err, context.Cause(ctx))
+	}
+	text := render(s, lines)
+	fmt.Print(text)
+	if s.docs == "" {
+		return nil
+	}
+	return insert(s.docs, text)
+}

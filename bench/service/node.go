@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"colonnade/internal/process"
+)
+
+// node is a server under measurement, a child process.
+type node struct {
+	*process.Process
+	address string // HOST:PORT
+}
+
+func start(cmd *exec.Cmd) (*node, error) {
+	p, err := process.Start(cmd)
+	if err != nil {
+		return nil, err
+	}
+	text, err := p.URL()
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		p.Kill()
+		return nil, err
+	}
+	return &node{p, u.Host}, nil
+}
+
+// tick is what the kernel counts processor time of processes in.
+const tick = 10 * time.Millisecond
+
+// processor returns the processor time that a process has used.
+func processor(pid int) (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	// The second field is the name, which may hold spaces. User and system time
+	// are the 14th and the 15th.
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("/proc/%d/stat has too few fields", pid)
+	}
+	user, err := strconv.ParseInt(fields[11], 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	system, err := strconv.ParseInt(fields[12], 10, 64)
+	return time.Duration(user+system) * tick, err
+}
+
+// anonymous returns how many bytes of a process's memory are no file's.
+func anonymous(pid int) (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(text), "RssAnon:")
+	fields := strings.Fields(rest)
+	if len(fields) == 0 {
+		return 0, fmt.Errorf("/proc/%d/status says nothing of RssAnon", pid)
+	}
+	kib, err := strconv.ParseInt(fields[0], 10, 64)
+	return kib << 10, err
+}
+
+// watch looks at the memory of a process until stop is called, which returns the
+// most that it has seen.
+func watch(pid int) (stop func() int64) {
+	most, done := make(chan int64), make(chan struct{})
+	go func() {
+		var top int64
+		clock := time.NewTicker(20 * time.Millisecond)
+		defer clock.Stop()
+		for {
+			bytes, _ := anonymous(pid) // a process that has gone fails its requests
+			top = max(top, bytes)
+			select {
+			case <-clock.C:
+			case <-done:
+				most <- top
+				return
+			}
+		}
+	}()
+	return func() int64 { close(done); return <-most }
+}
+
+// settle waits until a process has nothing to do, for so long at most.
+func settle(pid int, most time.Duration) error {
+	const look = 200 * time.Millisecond
+	before, err := processor(pid)
+	for end := time.Now().Add(most); err == nil && time.Now().Before(end); {
+		time.Sleep(look)
+		var now time.Duration
+		now, err = processor(pid)
+		if now-before <= tick {
+			break
+		}
+		before = now
+	}
+	return err
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"math/rand/v2"
+	"sync/atomic"
+
+	"colonnade/internal/webtable"
+)
+
+// operation is one kind of request, with what makes its answers right.
+type operation struct {
+	path  string
+	long  bool // its answers are read piece by piece
+	cells int  // that the server takes, returns or steps over
+	// body appends a body, request number n of its workload, and returns the item
+	// that it is about, if any.
+	body  func(dst []byte, n int, rnd *rand.Rand) (body, item []byte)
+	check func(a *answer, item []byte) error
+
+	size atomic.Int64 // of the last answer of the server, for the bare one to match
+}
+
+const (
+	pages   = "pages"   // the table that is read
+	written = "written" // the table that is written
+)
+
+// operations on a dataset.
+type operations struct{ bulk, write, read, page, scan, count *operation }
+
+func newOperations(d *dataset) operations {
+	const perRow = webtable.CellsPerRow
+	fixed := func(text string) func([]byte, int, *rand.Rand) ([]byte, []byte) {
+		return func(dst []byte, _ int, _ *rand.Rand) ([]byte, []byte) { return append(dst, text...), nil }
+	}
+	rows := func(n int) func(*answer, []byte) error {
+		return func(a *answer, item []byte) error {
+			if err := a.counts(n, n*perRow); err != nil {
+				return err
+			}
+			return a.begins(keyOf(item))
+		}
+	}
+	return operations{
+		bulk: &operation{
+			path: "/v1/table/" + written + "/write", cells: bulkRows * perRow,
+			body: func(dst []byte, n int, _ *rand.Rand) ([]byte, []byte) {
+				first := n * bulkRows % (len(d.lines) - bulkRows + 1)
+				return appendWrite(dst, d.lines[first:first+bulkRows]...), nil
+			},
+			check: func(a *answer, _ []byte) error { return a.counts(bulkRows, bulkRows*perRow) },
+		},
+		write: &operation{
+			path: "/v1/table/" + written + "/write", cells: perRow,
+			body: func(dst []byte, _ int, rnd *rand.Rand) ([]byte, []byte) {
+				item := d.any(rnd)
+				return appendWrite(dst, item), item
+			},
+			check: func(a *answer, _ []byte) error { return a.counts(1, perRow) },
+		},
+		read: &operation{
+			path: "/v1/table/" + pages + "/rows", cells: perRow,
+			body: func(dst []byte, _ int, rnd *rand.Rand) ([]byte, []byte) {
+				item := d.any(rnd)
+				dst = append(append(dst, `{"items":[{"row":{"key":"`...), keyOf(item)...)
+				return append(dst, `"}}]}`...), item
+			},
+			check: rows(1),
+		},
+		page: &operation{
+			path: "/v1/table/" + pages + "/scan", cells: pageRows * perRow,
+			body: func(dst []byte, _ int, rnd *rand.Rand) ([]byte, []byte) {
+				item := d.any(rnd)
+				for string(keyOf(item)) > string(d.lastPage) {
+					item = d.any(rnd)
+				}
+				dst = append(append(dst, `{"row":{"limit":100,"range":{"start":"`...), keyOf(item)...)
+				return append(dst, `"}}}`...), item
+			},
+			check: rows(pageRows),
+		},
+		scan: &operation{
+			path: "/v1/table/" + pages + "/scan", cells: d.rows * perRow, long: true,
+			body:  fixed(`{}`),
+			check: func(a *answer, _ []byte) error { return a.counts(d.rows, d.rows*perRow) },
+		},
+		count: &operation{
+			path: "/v1/table/" + pages + "/count", cells: d.rows * perRow,
+			body:  fixed(`{"column":{"key":"language:"}}`),
+			check: func(a *answer, _ []byte) error { return a.counts(d.rows, d.rows) },
+		},
+	}
+}
