@@ -50,6 +50,7 @@ func (db *DB) nextCompactionLocked() *compaction {
 func (db *DB) chooseLocked(p *partition) choice {
 	busy := func(f *file) bool { return p.busy[f.number] }
 	opt := db.pickOptions()
+	opt.worn = p.wear.worn.Load()
 	if p.full == nil {
 		return pick(p.version, busy, opt)
 	}
@@ -84,6 +85,9 @@ func (db *DB) doneLocked(c *compaction) {
 	for _, f := range c.choice.files() {
 		delete(c.p.busy, f.number)
 		f.table.unref(&db.trash)
+	}
+	if len(c.choice.inputs[0]) > 0 {
+		c.p.wear.reset()
 	}
 	db.background.compactable[c.p] = true
 }

@@ -75,6 +75,7 @@ type partition struct {
 	full        *fullCompaction // under way, nil for none
 	dropped     bool
 	made        atomic.Bool // its directory is there
+	wear        wear
 }
 
 // memory is a memtable with its place in the order of batches. A batch that got
@@ -114,6 +115,7 @@ func (db *DB) releaseLocked(m *memory) {
 type readState struct {
 	memories []*memtable.Table
 	version  *version
+	price    int64 // of a compaction of level 0, to those who read it
 	trash    *trash
 	refs     atomic.Int32
 }
@@ -145,7 +147,7 @@ func (s *readState) unref() {
 
 // publishLocked replaces the state that readers find.
 func (db *DB) publishLocked(p *partition) {
-	s := &readState{version: p.version, trash: &db.trash}
+	s := &readState{version: p.version, price: price(p.version), trash: &db.trash}
 	s.refs.Store(1)
 	s.memories = append(s.memories, p.active.table)
 	for _, m := range slices.Backward(p.frozen) {

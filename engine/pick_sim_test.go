@@ -293,6 +293,7 @@ func TestPickRandom(t *testing.T) {
 				}
 			case 4:
 				s.o.oldest = max(s.o.oldest, rng.Uint64N(s.lastSeq+1))
+				s.o.worn = rng.IntN(2) == 0
 				if len(s.running) > 0 {
 					s.finish()
 					check("a compaction")
@@ -363,55 +364,64 @@ func checkFull(t *testing.T, seed uint64, s *simStore, dead func(int) bool) {
 	}
 }
 
+// The loads of TestPickAmplification: so many flushes of so many rows.
+const loadFlushes, perFlush = 150, 512
+
 // TestPickAmplification loads a partition in several ways. What compactions write
-// must stay in proportion; the figures are shown with -v.
+// must stay in proportion, also when reads have paid for level 0 after each flush;
+// the figures are shown with -v.
 func TestPickAmplification(t *testing.T) {
-	const flushes, perFlush = 150, 512
-	const space = 4 * flushes * perFlush
+	const space = 4 * loadFlushes * perFlush
 	for _, load := range []struct {
 		name  string
 		row   func(rng *rand.Rand, flush, i int) int
 		limit float64
+		worn  float64 // the limit when level 0 is always worn
 	}{
-		{"in row order", func(_ *rand.Rand, flush, i int) int { return flush*perFlush + i }, 1},
-		{"random", func(rng *rand.Rand, _, _ int) int { return rng.IntN(space) }, 10},
-		{"half in a tenth", func(rng *rand.Rand, _, i int) int { return rng.IntN(space) / (1 + i%2*9) }, 10},
-		{"overwritten", func(rng *rand.Rand, _, _ int) int { return rng.IntN(8 * perFlush) }, 4},
+		{"in row order", func(_ *rand.Rand, flush, i int) int { return flush*perFlush + i }, 1, 1},
+		{"random", func(rng *rand.Rand, _, _ int) int { return rng.IntN(space) }, 10, 14},
+		{"half in a tenth", func(rng *rand.Rand, _, i int) int { return rng.IntN(space) / (1 + i%2*9) }, 10, 14},
+		{"overwritten", func(rng *rand.Rand, _, _ int) int { return rng.IntN(8 * perFlush) }, 4, 10},
 		{"random and in order", func(rng *rand.Rand, flush, i int) int {
 			if i%2 == 0 {
 				return flush*perFlush + i
 			}
 			return rng.IntN((flush + 1) * perFlush)
-		}, 8},
-		{"16 writers in order", func(_ *rand.Rand, flush, i int) int { return i%16*(space/16) + flush*perFlush/16 + i/16 }, 5},
+		}, 8, 10},
+		{"16 writers in order", func(_ *rand.Rand, flush, i int) int { return i%16*(space/16) + flush*perFlush/16 + i/16 }, 5, 8},
 	} {
-		s := newSimStore(1, pickOptions{l0Files: 4, baseSize: 8 * perFlush * simEntrySize, fileSize: perFlush / 4 * simEntrySize})
-		for flush := range flushes {
-			rows := make([]int, perFlush)
-			for i := range rows {
-				rows[i] = load.row(s.rng, flush, i)
-			}
-			s.flush(rows, func(int) bool { return false })
-			s.settle(t)
-		}
-		if err := s.check(); err != nil {
-			t.Errorf("%s: %v", load.name, err)
-		}
-		if got := s.amplification(); got > load.limit {
-			t.Errorf("%s: write amplification %.2f, want at most %v", load.name, got, load.limit)
-		}
-		if most := 3 * maxBelow * s.o.fileSize; s.largest > most {
-			t.Errorf("%s: a compaction of %d bytes, want at most %d", load.name, s.largest, most)
-		}
-		last, total := s.v.size(numLevels-1), int64(0)
-		for level := range numLevels {
-			total += s.v.size(level)
-		}
-		if share := float64(last) / float64(total); share < 0.8 {
-			t.Errorf("%s: %.0f %% of the data is in the last level, want at least 80 %%", load.name, 100*share)
-		}
-		t.Logf("%s: %s; largest step %d", load.name, s, s.largest)
+		simulateLoad(t, load.name, load.row, false, load.limit)
+		simulateLoad(t, load.name+", worn", load.row, true, load.worn)
 	}
+}
+
+func simulateLoad(t *testing.T, name string, row func(rng *rand.Rand, flush, i int) int, worn bool, limit float64) {
+	s := newSimStore(1, pickOptions{l0Files: 4, baseSize: 8 * perFlush * simEntrySize, fileSize: perFlush / 4 * simEntrySize, worn: worn})
+	for flush := range loadFlushes {
+		rows := make([]int, perFlush)
+		for i := range rows {
+			rows[i] = row(s.rng, flush, i)
+		}
+		s.flush(rows, func(int) bool { return false })
+		s.settle(t)
+	}
+	if err := s.check(); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+	if got := s.amplification(); got > limit {
+		t.Errorf("%s: write amplification %.2f, want at most %v", name, got, limit)
+	}
+	if most := 3 * maxBelow * s.o.fileSize; s.largest > most {
+		t.Errorf("%s: a compaction of %d bytes, want at most %d", name, s.largest, most)
+	}
+	last, total := s.v.size(numLevels-1), int64(0)
+	for level := range numLevels {
+		total += s.v.size(level)
+	}
+	if share := float64(last) / float64(total); share < 0.8 {
+		t.Errorf("%s: %.0f %% of the data is in the last level, want at least 80 %%", name, 100*share)
+	}
+	t.Logf("%s: %s; largest step %d", name, s, s.largest)
 }
 
 // TestPickDeletes deletes everything: then nothing is left, though no level is

@@ -48,6 +48,9 @@ type Scan struct {
 	raw      []cell.Cell
 	started  bool
 	rows     uint64
+
+	db            *DB
+	asked, opened int // files of level 0
 }
 
 var scans = sync.Pool{New: func() any { return new(Scan) }}
@@ -62,7 +65,7 @@ func (s *Snapshot) Scan(id PartitionID, opt ScanOptions) (*Scan, error) {
 		return nil, damage
 	}
 	c := scans.Get().(*Scan)
-	c.p, c.state, c.opt = pin.p, pin.state, opt
+	c.db, c.p, c.state, c.opt = s.db, pin.p, pin.state, opt
 	err = c.open()
 	c.merged.init(c.sources) // owns them from here on
 	if err != nil {
@@ -88,10 +91,14 @@ func (s *Scan) open() error {
 			s.sources = append(s.sources, newLevelSource(files, read))
 			continue
 		}
+		before := len(s.sources)
 		for _, f := range files {
 			if err := s.openFile(f, read, single); err != nil {
 				return err
 			}
+		}
+		if level == 0 {
+			s.asked, s.opened = len(files), len(s.sources)-before
 		}
 	}
 	return nil
@@ -224,6 +231,10 @@ func (s *Scan) Close() {
 	clear(s.sources)
 	s.sources = s.sources[:0]
 	clear(s.raw)
-	s.p, s.state, s.opt, s.started, s.rows = nil, nil, ScanOptions{}, false, 0
+	if s.asked > 0 {
+		s.db.pay(s.p, s.state, int64(s.asked)+int64(s.opened)*(sourceCost+int64(s.rows)/rowCost))
+	}
+	s.db, s.p, s.state, s.opt = nil, nil, nil, ScanOptions{}
+	s.started, s.rows, s.asked, s.opened = false, 0, 0, 0
 	scans.Put(s)
 }
