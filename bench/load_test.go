@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"colonnade/bench/dataset"
+	"colonnade/engine"
 )
 
 // BenchmarkLoad writes a table into an empty store with four writers, in batches
@@ -64,14 +65,15 @@ func (s *store) tableBytes() int64 {
 	return stats.DiskBytes
 }
 
-// BenchmarkReopen opens a store and reads a row of it: after a close, and after a
-// kill with a twelfth of the table in the log only (58 MB of the 10 million
-// cells).
+// BenchmarkReopen opens a store and reads a row of it: after a close, with the
+// default options; after a kill with a twelfth of the table in the log only (58 MB
+// of the 10 million cells); and after a kill with all of it there, which is more than
+// the memtables may hold.
 func BenchmarkReopen(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
 	order := data.Shuffled(1)
 	b.Run("closed", func(b *testing.B) {
-		s := loaded(b, data, scaled(data))
+		s := loaded(b, data, engine.Options{})
 		s.close()
 		for b.Loop() {
 			s.reopen(data.Key(order[0]))
@@ -81,23 +83,37 @@ func BenchmarkReopen(b *testing.B) {
 		}
 	})
 	b.Run("killed", func(b *testing.B) {
-		opt := scaled(data)
-		opt.MemtableBytes, opt.LogBytes = 1<<40, 1<<40
-		s := openStore(b, opt)
-		part := order[:max(len(order)/12, 1)]
-		s.load(data, part)
-		awaitQuiet(&s.fs.anyChange)
-		for b.Loop() {
-			b.StopTimer()
-			killed := s.copy()
-			b.StartTimer()
-			killed.reopen(data.Key(order[0]))
-			b.StopTimer()
-			killed.remove()
-			b.StartTimer()
-		}
-		perSecond(b, int64(len(part)*10*b.N), "cells")
+		benchKilled(b, data, order[:max(len(order)/12, 1)], 1<<40)
 	})
+	b.Run("overfull", func(b *testing.B) {
+		benchKilled(b, data, order, scaled(data).MemtableBytes)
+	})
+}
+
+// benchKilled opens a store with rows that are in the log only, with a budget for
+// memtables.
+func benchKilled(b *testing.B, data *dataset.Table, rows []int, memtables int64) {
+	opt := scaled(data)
+	opt.MemtableBytes, opt.LogBytes = 1<<40, 1<<40
+	s := openStore(b, opt)
+	s.load(data, rows)
+	awaitQuiet(&s.fs.anyChange)
+	var cpu time.Duration
+	for b.Loop() {
+		b.StopTimer()
+		killed := s.copy()
+		killed.opt.MemtableBytes = memtables
+		b.StartTimer()
+		used := processTime(b)
+		killed.reopen(data.Key(rows[0]))
+		cpu += processTime(b) - used
+		b.StopTimer()
+		killed.remove()
+		b.StartTimer()
+	}
+	cells := float64(b.N * len(rows) * 10)
+	perSecond(b, int64(cells), "cells")
+	b.ReportMetric(float64(cpu.Nanoseconds())/cells, "cpu-ns/cell")
 }
 
 // reopen opens a store and reads a row that it has.

@@ -134,7 +134,7 @@ func (db *DB) prepareLocked(n int) obstacle {
 }
 
 func (db *DB) prepare(p *preparation, n int) {
-	p.err = db.prepareSegment(n, false)
+	p.err = db.prepareSegment(db.opt.SegmentBytes, n, false)
 	db.mu.Lock()
 	db.log.preparing = nil
 	db.background.signalLocked() // Close may wait for it

@@ -69,7 +69,10 @@ const maxRecycled = 2
 func recordSize(n int) int64 { return int64(n) + wal.Overhead(n) }
 
 // segmentRoom is the room for records in a segment of the given size.
-func segmentRoom(size int64) int64 { return size - wal.MinSegment(0) + recordSize(0) }
+func segmentRoom(size int64) int64 { return size - segmentSize(0) }
+
+// segmentSize is the size of a segment with the given room.
+func segmentSize(room int64) int64 { return room + wal.MinSegment(0) - recordSize(0) }
 
 func (db *DB) segmentPath(n uint64) string { return db.path(logDir, segmentName(n)) }
 
@@ -101,13 +104,13 @@ func (l *log) assignLocked(n int) *segment {
 	}
 }
 
-// prepareSegment makes one spare segment that can take a record with n bytes of
-// payload. When there is no room, nothing has changed (ErrDiskFull). copied is
-// as in wal.Header.
-func (db *DB) prepareSegment(n int, copied bool) error {
+// prepareSegment makes one spare segment of the given size, or of a larger one that
+// can take a record with n bytes of payload. When there is no room, nothing has
+// changed (ErrDiskFull). copied is as in wal.Header.
+func (db *DB) prepareSegment(size int64, n int, copied bool) error {
 	db.log.prepareMu.Lock()
 	defer db.log.prepareMu.Unlock()
-	size := max(db.opt.SegmentBytes, wal.MinSegment(n))
+	size = max(size, wal.MinSegment(n))
 	db.mu.Lock()
 	if db.closed {
 		db.mu.Unlock()

@@ -1,18 +1,63 @@
 package engine
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // The second half of a recovery: what was read is written again, so that it is
 // durable whatever the disk had of it.
+
+// fewBytes is how much of the log is held in memory before there is a segment for it.
+// A log that has no more gets one of just its size: making a whole one would take most
+// of the time of an open.
+const fewBytes = 1 << 20
+
+// heldBatch is a batch that is to be copied.
+type heldBatch struct {
+	seq     uint64
+	payload []byte
+}
 
 // copySync is how many bytes are copied between two syncs: the disk works while
 // the next ones are read.
 const copySync = 4 << 20
 
-// copy appends a batch to the copies.
+// copy has a batch copied.
 func (r *recovery) copy(seq uint64, payload []byte) error {
-	if r.writer == nil || int64(len(payload)) > r.writer.Room() {
-		if err := r.nextCopy(len(payload)); err != nil {
+	if r.writer != nil {
+		return r.append(seq, payload)
+	}
+	r.few = append(r.few, heldBatch{seq, slices.Clone(payload)})
+	r.fewSize += recordSize(len(payload))
+	if r.fewSize < min(fewBytes, r.db.opt.SegmentBytes) {
+		return nil
+	}
+	return r.copyFew(r.db.opt.SegmentBytes)
+}
+
+// copyFew appends the batches that were held to the copies, of which it begins the
+// first.
+func (r *recovery) copyFew(size int64) error {
+	if len(r.few) == 0 {
+		return nil
+	}
+	if err := r.nextCopy(size, len(r.few[0].payload)); err != nil {
+		return err
+	}
+	for _, b := range r.few {
+		if err := r.append(b.seq, b.payload); err != nil {
+			return err
+		}
+	}
+	r.few = nil
+	return nil
+}
+
+// append appends a batch to the copies.
+func (r *recovery) append(seq uint64, payload []byte) error {
+	if int64(len(payload)) > r.writer.Room() {
+		if err := r.nextCopy(r.db.opt.SegmentBytes, len(payload)); err != nil {
 			return err
 		}
 	}
@@ -28,12 +73,13 @@ func (r *recovery) copy(seq uint64, payload []byte) error {
 	return nil
 }
 
-func (r *recovery) nextCopy(n int) error {
+// nextCopy begins the next copy: of the given size, or with room for n bytes.
+func (r *recovery) nextCopy(size int64, n int) error {
 	db := r.db
-	if err := r.finishCopies(); err != nil {
+	if err := r.finishCopy(); err != nil {
 		return err
 	}
-	if err := db.prepareSegment(n, true); err != nil {
+	if err := db.prepareSegment(size, n, true); err != nil {
 		return err
 	}
 	s := db.log.spares[0]
@@ -43,7 +89,16 @@ func (r *recovery) nextCopy(n int) error {
 	return nil
 }
 
+// finishCopies makes the copies complete.
 func (r *recovery) finishCopies() error {
+	if err := r.copyFew(segmentSize(r.fewSize)); err != nil {
+		return err
+	}
+	return r.finishCopy()
+}
+
+// finishCopy finishes the copy under way.
+func (r *recovery) finishCopy() error {
 	if r.writer == nil {
 		return nil
 	}
@@ -93,6 +148,9 @@ func (r *recovery) startFlush() error {
 		return nil
 	}
 	r.flushed = true
+	if err := r.copyFew(db.opt.SegmentBytes); err != nil {
+		return err
+	}
 	if err := r.writer.Sync(); err != nil {
 		return fmt.Errorf("copy log: %w", err)
 	}

@@ -40,6 +40,8 @@ type recovery struct {
 	// it is a writeError.
 	take func(seq uint64, payload []byte) error
 
+	few     []heldBatch // batches to copy, as long as they are few
+	fewSize int64       // that they take in a segment
 	copies  []*segment
 	writer  *wal.Writer
 	copied  int64      // bytes since the last sync of the writer
@@ -77,7 +79,7 @@ func (r *recovery) run() error {
 	if err := r.finishCopies(); err != nil {
 		return err
 	}
-	if err := db.prepareSegment(0, false); err != nil {
+	if err := db.prepareSegment(min(firstSegment, db.opt.SegmentBytes), 0, false); err != nil {
 		return err
 	}
 	db.log.segments = r.copies
@@ -87,6 +89,11 @@ func (r *recovery) run() error {
 	}
 	return r.sweep()
 }
+
+// firstSegment is the size of the segment that an open begins to write: one of
+// Options.SegmentBytes would take most of its time. Those of the run before become
+// the next ones.
+const firstSegment = 256 << 10
 
 // install makes the copies, or the new segment, the beginning of the log.
 func (r *recovery) install() error {
