@@ -72,6 +72,10 @@ type Cell struct {
 	Seq    uint64 // the sequence number of the batch that wrote it
 	Kind   Kind
 	Type   Type
+	// Place is that of Column, from 1 on, in the dictionary of the block that the
+	// entry was read from, 0 for none. Of entries of one dictionary those with the
+	// same place have the same column, and places ascend as columns do.
+	Place uint32
 }
 
 // Compare orders the entries of one row: by column ascending, then time

@@ -130,8 +130,8 @@ func (k *keeper) keep(cells []cell.Cell) []cell.Cell {
 				continue
 			}
 		} else {
-			if !identical(c.Column, k.column) {
-				k.enter(c.Column)
+			if !k.same(c) {
+				k.enter(c)
 			}
 			if !k.keepVersion(c) {
 				continue
@@ -142,7 +142,7 @@ func (k *keeper) keep(cells []cell.Cell) []cell.Cell {
 		}
 		n++
 	}
-	k.place.endChunk()
+	k.endChunk(cells)
 	return cells[:n]
 }
 
@@ -182,7 +182,7 @@ func (k *keeper) keepVersion(c *cell.Cell) bool {
 func (k *keeper) keepTombstone(c *cell.Cell) bool {
 	cover := &k.rowCover
 	if c.Kind != cell.DeleteRow {
-		k.enter(c.Column)
+		k.enter(c)
 		if c.Seq < k.alive {
 			return k.drop(orphaned)
 		}
@@ -216,20 +216,20 @@ func (k *keeper) drop(r reason) bool {
 }
 
 // enter moves to the column of the next entry, if that is another one.
-func (k *keeper) enter(column []byte) {
-	if k.stays(column) {
+func (k *keeper) enter(c *cell.Cell) {
+	if k.stays(c) {
 		return
 	}
-	if k.family == nil || !k.family.has(column) {
-		k.enterFamily(column)
+	if k.leaves(c) {
+		k.enterFamily(c)
 	}
 	k.decided, k.newer = undecided, 0
 	k.cover = k.familyCover
 }
 
 // enterFamily moves to the family of a column.
-func (k *keeper) enterFamily(column []byte) {
-	k.family = k.find(column)
+func (k *keeper) enterFamily(c *cell.Cell) {
+	k.family = k.find(c)
 	k.familyCover = k.rowCover
 	since := k.family.policy.Since
 	k.zeroes = k.bottom && k.policies.declared() && k.family.listed && since == 0

@@ -14,7 +14,7 @@ import (
 // keepRow is what a keeper leaves of one row.
 func keepRow(k *keeper, rng *rand.Rand, cells []cell.Cell) []cell.Cell {
 	k.beginRow([]byte("row"))
-	return inChunks(rng, cells, k.keep)
+	return inChunks(rng, &k.place, cells, k.keep)
 }
 
 func newKeeper(oldest uint64, now int64, p *Policies, bottom bool) *keeper {

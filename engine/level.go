@@ -97,6 +97,13 @@ func (s *levelSource) Cells(dst []cell.Cell) []cell.Cell {
 	return s.it.Cells(dst)
 }
 
+func (s *levelSource) Dictionary() uint64 {
+	if s.it == nil {
+		return 0
+	}
+	return s.it.Dictionary()
+}
+
 func (s *levelSource) Scanned() cell.Scanned {
 	n := s.scanned
 	if s.it != nil {

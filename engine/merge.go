@@ -29,6 +29,8 @@ type merger struct {
 	rows  []*lane // the lanes that have a row, ascending by it
 	width int     // how many of rows, from the first, are at the current row
 
+	dictionary uint64 // of what Cells returned last, 0 where entries were merged
+
 	// The rest describes the current row and means something only when width
 	// is above 1.
 	opened bool    // its lanes were asked for entries
@@ -139,6 +141,7 @@ func (m *merger) ended(l *lane) {
 
 // Cells appends the next entries of the current row.
 func (m *merger) Cells(dst []cell.Cell) []cell.Cell {
+	m.dictionary = 0
 	switch {
 	case m.width == 0:
 		return dst
@@ -167,11 +170,15 @@ func (m *merger) Cells(dst []cell.Cell) []cell.Cell {
 func (m *merger) pass(l *lane, dst []cell.Cell) []cell.Cell {
 	n := len(dst)
 	dst = l.src.Cells(dst)
+	m.dictionary = l.src.Dictionary()
 	if len(dst) == n {
 		m.ended(l)
 	}
 	return dst
 }
+
+// Dictionary is that of the source whose entries Cells has passed through last.
+func (m *merger) Dictionary() uint64 { return m.dictionary }
 
 // merge appends entries in order until a lane has none at hand. Asking its
 // source for more would take away the entries that it has given to dst, so that

@@ -116,6 +116,8 @@ type testSource struct {
 	chunk func() int // entries per Cells call, at least 1
 	fail  int        // the call, counted from 1, that fails; 0 for none
 
+	dictionary uint64
+
 	calls  int // of SeekRow, Cells and NextRow
 	at     int
 	taken  int // entries of the row at hand
@@ -195,6 +197,7 @@ func (s *testSource) Cells(dst []cell.Cell) []cell.Cell {
 }
 
 func (s *testSource) Scanned() cell.Scanned { return cell.Scanned{Cells: uint64(s.calls), Bytes: 1} }
+func (s *testSource) Dictionary() uint64    { return s.dictionary }
 func (s *testSource) Err() error            { return s.err }
 func (s *testSource) Close()                { s.closed++ }
 
@@ -585,6 +588,7 @@ func (s *arraySource) Cells(dst []cell.Cell) []cell.Cell {
 	return append(dst, s.cells...)
 }
 func (s *arraySource) Scanned() cell.Scanned { return cell.Scanned{} }
+func (s *arraySource) Dictionary() uint64    { return 0 }
 func (s *arraySource) Err() error            { return nil }
 func (s *arraySource) Close()                {}
 
@@ -653,5 +657,27 @@ func BenchmarkMerge(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/cell")
 		})
+	}
+}
+
+// TestMergeDictionary: what one source alone has comes with its dictionary, and what
+// was merged with none.
+func TestMergeDictionary(t *testing.T) {
+	one := newTestSource(rowOf("a", "f:a @5 #9 x", "f:b @5 #9 x"), rowOf("b", "f:a @5 #9 x"))
+	two := newTestSource(rowOf("a", "f:b @4 #9 x", "f:c @4 #9 x"), rowOf("c", "f:a @5 #9 x"))
+	one.dictionary, two.dictionary = 1, 2
+	two.chunk = func() int { return 1 }
+	var m merger
+	m.init([]source{one, two})
+	defer m.Close()
+	var got []string
+	for m.SeekRow(nil); m.Row() != nil; m.NextRow() {
+		for cells := m.Cells(nil); len(cells) > 0; cells = m.Cells(nil) {
+			got = append(got, fmt.Sprintf("%s %d of %d", m.Row(), len(cells), m.Dictionary()))
+		}
+	}
+	// f:c is alone in its chunk, when all of the other source are through.
+	if want := []string{"a 2 of 0", "a 1 of 0", "a 1 of 2", "b 1 of 1", "c 1 of 2"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -63,8 +63,8 @@ func (r *resolver) visible(cells []cell.Cell) []cell.Cell {
 			r.bury(c)
 			continue
 		}
-		if !identical(c.Column, r.column) {
-			r.enter(c.Column)
+		if !r.same(c) {
+			r.enter(c)
 		}
 		if c.Seq > r.seq || c.Time == r.decided {
 			continue
@@ -84,12 +84,15 @@ func (r *resolver) visible(cells []cell.Cell) []cell.Cell {
 		}
 		n++
 	}
-	r.place.endChunk()
+	r.endChunk(cells)
 	return cells[:n]
 }
 
 // bury takes note of a tombstone.
 func (r *resolver) bury(c *cell.Cell) {
+	if c.Kind != cell.DeleteRow {
+		r.enter(c)
+	}
 	if c.Seq > r.seq {
 		return
 	}
@@ -97,35 +100,32 @@ func (r *resolver) bury(c *cell.Cell) {
 	case cell.DeleteRow:
 		r.rowFloor = max(r.rowFloor, c.Seq)
 	case cell.DeleteFamily:
-		r.enter(c.Column)
 		r.familyFloor = max(r.familyFloor, c.Seq)
 	case cell.DeleteColumn:
-		r.enter(c.Column)
 		r.floor = max(r.floor, c.Seq)
 	case cell.DeleteVersion:
-		r.enter(c.Column)
 		r.decided = c.Time
 	}
 }
 
 // enter moves to the column of the next entry, if that is another one.
-func (r *resolver) enter(column []byte) {
-	if r.stays(column) {
+func (r *resolver) enter(c *cell.Cell) {
+	if r.stays(c) {
 		return
 	}
-	if r.family == nil || !r.family.has(column) {
-		r.enterFamily(column)
+	if r.leaves(c) {
+		r.enterFamily(c)
 	}
 	r.decided, r.newer = undecided, 0
 	r.floor = r.familyFloor
-	if r.columns != nil && !r.columns.Contains(column) {
+	if r.columns != nil && !r.columns.Contains(c.Column) {
 		r.floor = hidden
 	}
 }
 
 // enterFamily moves to the family of a column.
-func (r *resolver) enterFamily(column []byte) {
-	r.family = r.find(column)
+func (r *resolver) enterFamily(c *cell.Cell) {
+	r.family = r.find(c)
 	r.familyFloor = r.rowFloor
 	switch {
 	case !r.family.listed:
@@ -140,9 +140,15 @@ func (r *resolver) enterFamily(column []byte) {
 type place struct {
 	policies *Policies
 
-	column []byte  // of the entry before, nil at the start of a row
+	column []byte  // of the entry before, nil at the start of a row; not kept within a dictionary
 	copied []byte  // holds column from one chunk to the next
 	family *family // of column, nil at the start of a row
+
+	// dictionary is that of the next chunk, 0 for none (see source). The caller
+	// sets it. In one dictionary, places tell columns apart without a look at them.
+	dictionary uint64
+	numbered   uint64 // the dictionary of column, 0 for none
+	number     uint32 // its place there
 
 	// families are those met so far, in the order in which they come in a row.
 	// The next one is nearly always at next, and so need not be looked up.
@@ -156,6 +162,11 @@ type family struct {
 	policy  Policy
 	listed  bool // there is a policy for it
 	limited bool // its versions can go
+
+	// What was met in a dictionary: all from the first place to the last are columns
+	// of the family. In no dictionary, none are.
+	dictionary  uint64
+	first, last uint32
 }
 
 // maxFamilies bounds the families that a place remembers. Past it, it starts
@@ -168,42 +179,86 @@ func (p *place) init(policies *Policies) {
 	}
 }
 
-func (p *place) beginRow() { p.column, p.family, p.next = nil, nil, 0 }
+func (p *place) beginRow() { p.column, p.numbered, p.family, p.next = nil, 0, nil, 0 }
 
-// endChunk keeps what will be needed of the chunk.
-func (p *place) endChunk() {
-	if p.column != nil {
-		p.copied = append(p.copied[:0], p.column...)
+// endChunk keeps what will be needed of the chunk: the column of its last entry.
+func (p *place) endChunk(cells []cell.Cell) {
+	if len(cells) > 0 {
+		p.copied = append(p.copied[:0], cells[len(cells)-1].Column...)
 		p.column = p.copied
 	}
 }
 
-// identical reports whether two columns are the same bytes in memory, as they
-// are for the versions of a column in a block. False says nothing.
-func identical(a, b []byte) bool {
-	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
+// same reports whether an entry is seen to be of the column of the one before by
+// its place alone. False says nothing.
+func (p *place) same(c *cell.Cell) bool {
+	return c.Place == p.number && p.numbered == p.dictionary && p.numbered != 0
 }
 
 // stays moves to the column of the next entry and reports whether it is the
 // one before. Neighbours mostly differ in length or in the last byte, if at all.
-func (p *place) stays(column []byte) bool {
-	n := len(column)
-	same := n == len(p.column) && n > 0 && column[n-1] == p.column[n-1] && bytes.Equal(column, p.column)
-	p.column = column
+func (p *place) stays(c *cell.Cell) bool {
+	if p.numbered == p.dictionary && p.numbered != 0 {
+		same := c.Place == p.number
+		p.number = c.Place
+		return same
+	}
+	n := len(c.Column)
+	same := p.family != nil && n == len(p.column) && n > 0 && c.Column[n-1] == p.column[n-1] && bytes.Equal(c.Column, p.column)
+	p.column, p.numbered, p.number = c.Column, p.dictionary, c.Place
 	return same
 }
 
-// has reports whether a column is in the family. It does not know the column of
-// the family's tombstone: that comes first, when find has to be asked anyway.
-func (f *family) has(column []byte) bool { return bytes.HasPrefix(column, f.prefix) }
-
-// find returns the family of a column.
-func (p *place) find(column []byte) *family {
-	if p.next < len(p.families) && p.families[p.next].has(column) {
-		p.next++
-		return &p.families[p.next-1]
+// leaves reports whether an entry is of another family than the one before. It does
+// not know the tombstone of a family: that comes first, so the answer is yes.
+func (p *place) leaves(c *cell.Cell) bool {
+	switch f := p.family; {
+	case f == nil:
+		return true
+	case p.covers(f, c):
+		return false
+	case p.next < len(p.families) && p.covers(&p.families[p.next], c):
+		return true
+	default:
+		return !p.has(f, c)
 	}
-	name, _ := cell.SplitColumn(column)
+}
+
+// covers reports whether the place of an entry shows that it is of a family. False
+// says nothing.
+func (p *place) covers(f *family, c *cell.Cell) bool {
+	return p.dictionary == f.dictionary && f.first <= c.Place && c.Place <= f.last
+}
+
+// has reports whether an entry, no tombstone of a family, is of this one.
+func (p *place) has(f *family, c *cell.Cell) bool {
+	if !bytes.HasPrefix(c.Column, f.prefix) {
+		return false
+	}
+	p.note(f, c)
+	return true
+}
+
+// note remembers that the place of an entry belongs to a family.
+func (p *place) note(f *family, c *cell.Cell) {
+	switch {
+	case p.dictionary == 0:
+	case f.dictionary != p.dictionary:
+		f.dictionary, f.first, f.last = p.dictionary, c.Place, c.Place
+	default:
+		f.first, f.last = min(f.first, c.Place), max(f.last, c.Place)
+	}
+}
+
+// find returns the family of an entry.
+func (p *place) find(c *cell.Cell) *family {
+	if p.next < len(p.families) {
+		if f := &p.families[p.next]; p.covers(f, c) || p.has(f, c) {
+			p.next++
+			return f
+		}
+	}
+	name, _ := cell.SplitColumn(c.Column)
 	i, found := slices.BinarySearchFunc(p.families, name, func(f family, name []byte) int {
 		return bytes.Compare(f.prefix[:len(f.prefix)-1], name)
 	})
@@ -211,6 +266,7 @@ func (p *place) find(column []byte) *family {
 		i = p.add(i, name)
 	}
 	p.next = i + 1
+	p.note(&p.families[i], c)
 	return &p.families[i]
 }
 
@@ -228,6 +284,7 @@ func (p *place) add(i int, name []byte) int {
 	p.families[i] = family{
 		prefix: prefix, policy: policy, listed: listed,
 		limited: policy.GC.TTLSecs > 0 || policy.GC.VersionLimit > 0,
+		first:   1, // none
 	}
 	return i
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"colonnade/cell"
@@ -75,12 +76,13 @@ func seenText(c *cell.Cell) string {
 }
 
 // inChunks sends a row through f in chunks of random size and gathers what comes
-// back. Like a source it overwrites a chunk before the next, and lets some
-// neighbours share the memory of their column.
-func inChunks(rng *rand.Rand, cells []cell.Cell, f func([]cell.Cell) []cell.Cell) []cell.Cell {
+// back. Like a source it overwrites a chunk before the next, lets some neighbours
+// share the memory of their column, and has some chunks from dictionaries.
+func inChunks(rng *rand.Rand, p *place, cells []cell.Cell, f func([]cell.Cell) []cell.Cell) []cell.Cell {
 	var all []cell.Cell
 	for len(cells) > 0 {
 		var chunk []cell.Cell
+		p.dictionary = rng.Uint64N(4)
 		for _, c := range cells[:1+rng.IntN(len(cells))] {
 			if n := len(chunk); n > 0 && bytes.Equal(chunk[n-1].Column, c.Column) && rng.IntN(2) == 0 {
 				c.Column = chunk[n-1].Column
@@ -88,12 +90,13 @@ func inChunks(rng *rand.Rand, cells []cell.Cell, f func([]cell.Cell) []cell.Cell
 				c.Column = bytes.Clone(c.Column)
 			}
 			c.Value = bytes.Clone(c.Value)
+			c.Place = placeIn(rng, p.dictionary, c.Column)
 			chunk = append(chunk, c)
 		}
 		cells = cells[len(chunk):]
 		lent := slices.Clone(chunk)
 		for _, c := range f(chunk) {
-			c.Column, c.Value = bytes.Clone(c.Column), bytes.Clone(c.Value)
+			c.Column, c.Value, c.Place = bytes.Clone(c.Column), bytes.Clone(c.Value), 0
 			all = append(all, c)
 		}
 		for _, c := range lent {
@@ -104,11 +107,38 @@ func inChunks(rng *rand.Rand, cells []cell.Cell, f func([]cell.Cell) []cell.Cell
 	return all
 }
 
+// placeIn is the place of a column of orderedColumns in a dictionary of that number;
+// anything in none, and for other columns.
+func placeIn(rng *rand.Rand, dictionary uint64, column []byte) uint32 {
+	i, found := slices.BinarySearch(orderedColumns(), string(column))
+	if !found || dictionary == 0 {
+		return 1 + rng.Uint32N(50)
+	}
+	return 1 + uint32(i)*uint32(dictionary)
+}
+
+// orderedColumns are all the columns of randomRow and of TestResolveFamilies, in
+// order.
+var orderedColumns = sync.OnceValue(func() []string {
+	list := []string{""} // of a row tombstone
+	for _, family := range randomFamilies {
+		list = append(list, family)
+		for _, qualifier := range randomQualifiers {
+			list = append(list, string(cell.AppendColumn(nil, []byte(family), []byte(qualifier))))
+		}
+	}
+	for i := range 2 * maxFamilies {
+		list = append(list, fmt.Sprintf("f%03d\x00a", i))
+	}
+	slices.Sort(list)
+	return list
+})
+
 // resolve is what a resolver leaves of a row, as text.
 func resolve(r *resolver, rng *rand.Rand, cells []cell.Cell) []string {
 	r.beginRow()
 	texts := []string{}
-	for _, c := range inChunks(rng, cells, r.visible) {
+	for _, c := range inChunks(rng, &r.place, cells, r.visible) {
 		texts = append(texts, seenText(&c))
 	}
 	return texts

@@ -203,6 +203,7 @@ func (s *Scan) Cells() []cell.Cell {
 		if len(s.raw) == 0 {
 			return nil
 		}
+		s.resolver.dictionary = s.merged.Dictionary()
 		if cells := s.resolver.visible(s.raw); len(cells) > 0 {
 			return cells
 		}

@@ -18,6 +18,9 @@ type source interface {
 	// the next Cells, NextRow or SeekRow. Entries that the read does not want
 	// are left out.
 	Cells(dst []cell.Cell) []cell.Cell
+	// Dictionary is the number of the dictionary in which the places of the entries
+	// that Cells returned last are, 0 for none. No other dictionary has it.
+	Dictionary() uint64
 	// NextRow moves to the next row, over entries that were not taken.
 	NextRow()
 	// Scanned counts the entries stepped over so far, left out or not.

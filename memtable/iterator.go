@@ -67,6 +67,9 @@ func (it *Iterator) Close() {
 // Err returns nil: reading memory does not fail.
 func (it *Iterator) Err() error { return nil }
 
+// Dictionary returns 0: columns are not numbered.
+func (it *Iterator) Dictionary() uint64 { return 0 }
+
 // Scanned counts the entries that Cells stepped over, left out or not. What
 // NextRow and SeekRow leave behind was not looked at and does not count.
 func (it *Iterator) Scanned() cell.Scanned { return it.scanned }

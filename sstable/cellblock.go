@@ -230,6 +230,7 @@ func (b *cellBlock) cellAt(i, id int, kind byte, value []byte) cell.Cell {
 		Seq:    b.seqBase + b.seqs.at(b.raw, stamp),
 		Kind:   cell.Kind(kind >> kindShift & kindMask),
 		Type:   cell.Type(kind & typeMask),
+		Place:  uint32(id) + 1,
 	}
 	if c.Kind >= cell.DeleteColumn {
 		c.Time = cell.TombstoneTime

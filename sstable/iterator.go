@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"colonnade/cell"
 )
@@ -42,6 +43,8 @@ type Iterator struct {
 
 	keyEntry int // the entry whose block's prefix key begins with, -1 for none
 
+	dictionary uint64 // of the block at hand; see Dictionary
+
 	first, next, end int // the row's cells in the block: its first, the next to take, the end
 
 	// What is known of the columns of the block, if a filter is set: 0 nothing,
@@ -65,7 +68,14 @@ const (
 	classShift    = 2
 )
 
-var iterators = sync.Pool{New: func() any { return new(Iterator) }}
+// Dictionaries are numbered by iterator and, in that, by block loaded. An iterator
+// keeps its number, and goes on counting, when it is used again.
+var (
+	iterators = sync.Pool{New: func() any { return &Iterator{dictionary: numbered.Add(1) << loadBits} }}
+	numbered  atomic.Uint64
+)
+
+const loadBits = 40
 
 // NewIterator returns an iterator, at no row. It must be closed.
 func (t *Reader) NewIterator(o ReadOptions) *Iterator {
@@ -81,7 +91,7 @@ func (it *Iterator) Close() {
 	it.small.buffers.trim()
 	it.large.buffers.trim()
 	*it = Iterator{
-		key: it.key[:0], class: it.class[:0], buffers: it.buffers,
+		dictionary: it.dictionary, key: it.key[:0], class: it.class[:0], buffers: it.buffers,
 		small: smallValues{buffers: it.small.buffers}, large: largeValues{buffers: it.large.buffers},
 	}
 	iterators.Put(it)
@@ -89,6 +99,10 @@ func (it *Iterator) Close() {
 
 // Err returns the error that ended the iteration, if one did.
 func (it *Iterator) Err() error { return it.err }
+
+// Dictionary is the number of the dictionary that Cells has taken columns from last.
+// No other dictionary has it, of this or another iterator. See cell.Cell.Place.
+func (it *Iterator) Dictionary() uint64 { return it.dictionary }
 
 // Scanned returns what the iterator has stepped over since its creation.
 func (it *Iterator) Scanned() cell.Scanned { return it.scanned }
@@ -246,6 +260,7 @@ func (it *Iterator) load(entry int) bool {
 		}
 	}
 	it.entry, it.block = entry, b
+	it.dictionary++
 	it.small.reset(b)
 	it.large.reset()
 	if it.o.Columns != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -273,4 +274,60 @@ func TestIteratorBeforeSeek(t *testing.T) {
 		t.Errorf("before the first seek: row %q, %d cells, %v", it.Row(), len(cells), it.Err())
 	}
 	it.Close()
+}
+
+// TestDictionary: the cells of one dictionary have the same place when they have the
+// same column, and places in the order of columns; and no two blocks have the same
+// dictionary, not of iterators either that were used before.
+func TestDictionary(t *testing.T) {
+	type numbered struct {
+		dictionary uint64
+		place      uint32
+	}
+	columns := make(map[numbered]string)
+	order := make(map[uint64]map[string]uint32)
+	loads := 0
+	for seed := range uint64(20) {
+		g := newGenerator(seed)
+		list := g.entries(1+g.IntN(200), 500)
+		o := options(g)
+		file, _ := build(t, list, o)
+		r := open(t, file, o.ID, nil)
+		for _, read := range []ReadOptions{{}, {Columns: g.columns(list)}} {
+			it := r.NewIterator(read)
+			var block uint64
+			for it.SeekRow(nil); it.Row() != nil; it.NextRow() {
+				for cells := it.Cells(nil); len(cells) > 0; cells = it.Cells(nil) {
+					d := it.Dictionary()
+					if d != block {
+						if order[d] != nil {
+							t.Fatalf("seed %d: a dictionary with the number of an earlier one", seed)
+						}
+						block, order[d] = d, make(map[string]uint32)
+						loads++
+					}
+					for _, c := range cells {
+						if before, ok := columns[numbered{d, c.Place}]; ok && before != string(c.Column) {
+							t.Fatalf("seed %d: place %d is of %q and of %q", seed, c.Place, before, c.Column)
+						}
+						columns[numbered{d, c.Place}] = string(c.Column)
+						order[d][string(c.Column)] = c.Place
+					}
+				}
+			}
+			it.Close()
+		}
+	}
+	if loads < 100 {
+		t.Fatalf("only %d blocks", loads)
+	}
+	for d, places := range order {
+		last := uint32(0)
+		for _, column := range slices.Sorted(maps.Keys(places)) {
+			if d == 0 || places[column] <= last {
+				t.Fatalf("dictionary %d: column %q has place %d, the one before %d", d, column, places[column], last)
+			}
+			last = places[column]
+		}
+	}
 }

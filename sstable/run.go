@@ -87,6 +87,7 @@ func (it *Iterator) runAll(dst []cell.Cell) []cell.Cell {
 		c.Time, c.Seq = time, seq
 		c.Kind = cell.Kind(kind >> kindShift)
 		c.Type = cell.Type(kind & typeMask)
+		c.Place = uint32(id) + 1
 		if c.Kind >= cell.DeleteColumn {
 			c.Time = cell.TombstoneTime
 		}
