@@ -110,9 +110,14 @@ func benchRows(b *testing.B, s *store, data *dataset.Table, goroutines int, key 
 	warm := reader{s: s}
 	for at, i := range data.Shuffled(2) {
 		keys[at] = key(data, i)
-		if _, err := warm.row(keys[at]); err != nil {
-			b.Fatal(err)
+	}
+	for range 2 { // the first reads have level 0 compacted
+		for _, k := range keys {
+			if _, err := warm.row(k); err != nil {
+				b.Fatal(err)
+			}
 		}
+		s.settle()
 	}
 	read := s.fs.read.Load()
 	concurrently(b, goroutines, func(g int) func() error {
@@ -138,8 +143,11 @@ func BenchmarkScanRows(b *testing.B) {
 	s := loaded(b, data, scaled(data))
 	starts := data.Shuffled(3)
 	warm := reader{s: s}
-	if _, _, err := warm.scan(engine.ScanOptions{Fill: true}, data.Len()); err != nil {
-		b.Fatal(err)
+	for range 4 { // the first reads have level 0 compacted
+		if _, _, err := warm.scan(engine.ScanOptions{Fill: true}, data.Len()); err != nil {
+			b.Fatal(err)
+		}
+		s.settle()
 	}
 	for _, n := range readers {
 		b.Run(fmt.Sprintf("goroutines=%d", n), func(b *testing.B) {

@@ -24,6 +24,7 @@ func (db *DB) Close() error {
 		return ErrClosed
 	}
 	db.closed = true
+	db.found.Store(nil)
 	db.background.progressLocked() // whoever waits for room need not
 	db.mu.Unlock()
 	done, late := make(chan error, 1), make(chan struct{})

@@ -27,6 +27,11 @@ type DB struct {
 	visible  atomic.Uint64 // every batch up to here is durable and in the memtables
 	memBytes atomic.Int64  // of all memtables, frozen ones included
 
+	snapshots snapshots
+	// found is a copy of partitions for those who read, nil when it has to be made
+	// anew, and once the DB is closed.
+	found atomic.Pointer[map[PartitionID]*partition]
+
 	installMu sync.Mutex // one manifest edit at a time
 	namesMu   sync.Mutex // one sync of a directory of sorted files at a time
 
@@ -47,7 +52,6 @@ type DB struct {
 	space       space
 	background  background
 	scrub       scrubber
-	snapshots   snapshots
 }
 
 // partition is one sorted map. Its fields are guarded by DB.mu, save state.
@@ -277,6 +281,7 @@ func (db *DB) addPartitionLocked(r *partRecord) *partition {
 		f.table = db.newTable(p, f)
 	}
 	db.partitions[r.id] = p
+	db.found.Store(nil)
 	db.publishLocked(p)
 	return p
 }
@@ -309,6 +314,7 @@ func (db *DB) DropPartitions(ids ...PartitionID) error {
 
 func (db *DB) dropPartitionLocked(p *partition) {
 	delete(db.partitions, p.id)
+	db.found.Store(nil)
 	delete(db.frozen, p)
 	p.dropped = true
 	for f := range p.version.files() {

@@ -39,6 +39,7 @@
 //	DB.mu          everything that changes: sequence numbers, groups, memtables,
 //	               versions, background work. Not held during I/O, but for lines
 //	               for the process's log
+//	snapshotList.mu  some of the open snapshots
 //
 // The log segment under writing belongs to the group leader, of whom there is
 // one at a time (DB.leading).

@@ -85,20 +85,27 @@ func (s *Scan) open() error {
 	}
 	read := sstable.ReadOptions{Columns: s.opt.Columns, KeysOnly: s.opt.KeysOnly, Fill: s.opt.Fill}
 	single := s.single()
-	for level, files := range s.state.version.levels {
-		files = within(files, level, s.opt.Start, s.opt.End)
-		if level > 0 && len(files) > 1 {
-			s.sources = append(s.sources, newLevelSource(files, read))
+	levels := &s.state.version.levels
+	before := len(s.sources)
+	for _, f := range levels[0] {
+		if bytes.Compare(f.largest, s.opt.Start) < 0 || s.opt.End != nil && bytes.Compare(f.smallest, s.opt.End) >= 0 {
 			continue
 		}
-		before := len(s.sources)
-		for _, f := range files {
-			if err := s.openFile(f, read, single); err != nil {
+		s.asked++
+		if err := s.openFile(f, read, single); err != nil {
+			return err
+		}
+	}
+	s.opened = len(s.sources) - before
+	for level := 1; level < numLevels; level++ {
+		switch files := within(levels[level], s.opt.Start, s.opt.End); len(files) {
+		case 0:
+		case 1:
+			if err := s.openFile(files[0], read, single); err != nil {
 				return err
 			}
-		}
-		if level == 0 {
-			s.asked, s.opened = len(files), len(s.sources)-before
+		default:
+			s.sources = append(s.sources, newLevelSource(files, read))
 		}
 	}
 	return nil
@@ -130,16 +137,11 @@ func (s *Scan) single() bool {
 	return len(s.opt.End) == n+1 && s.opt.End[n] == 0 && bytes.Equal(s.opt.End[:n], s.opt.Start)
 }
 
-// within returns the files of a level that can hold rows from start up to end.
-func within(files []*file, level int, start, end []byte) []*file {
-	if level == 0 {
-		var found []*file
-		for _, f := range files {
-			if bytes.Compare(f.largest, start) >= 0 && (end == nil || bytes.Compare(f.smallest, end) < 0) {
-				found = append(found, f)
-			}
-		}
-		return found
+// within returns the files of a level below 0 that can hold rows from start up to
+// end.
+func within(files []*file, start, end []byte) []*file {
+	if len(files) == 0 {
+		return nil
 	}
 	first, _ := slices.BinarySearchFunc(files, start, func(f *file, row []byte) int {
 		return bytes.Compare(f.largest, row)

@@ -1,6 +1,11 @@
 package engine
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"sync"
+	"sync/atomic"
+)
 
 // Snapshot is one point in the order of batches, in a set of partitions. It
 // holds on to the memtables and files that they had then: so a flush, a
@@ -12,9 +17,11 @@ type Snapshot struct {
 	db     *DB
 	seq    uint64
 	pinned []pin
+	room   [1]pin // for most of what is pinned
 
-	// Guarded by DB.mu: the snapshot among the open ones.
-	opened       int64 // when
+	opened int64 // when
+
+	// The snapshot among the open ones; guarded by the lock of its list.
 	older, newer *Snapshot
 }
 
@@ -27,10 +34,21 @@ type pin struct {
 // Commit has returned. The caller closes it. ErrNoPartition if one of them is
 // not there, ErrSnapshots if Options.Snapshots are open.
 func (db *DB) NewSnapshot(ids ...PartitionID) (*Snapshot, error) {
-	s := &Snapshot{db: db, pinned: make([]pin, 0, len(ids))}
-	now := db.opt.Clock.Now()
-	if err := db.findPartitions(s, ids, now); err != nil {
+	partitions, err := db.readable()
+	if err != nil {
 		return nil, err
+	}
+	s := &Snapshot{db: db, opened: db.opt.Clock.Now()}
+	s.pinned = s.room[:0]
+	for _, id := range ids {
+		p := partitions[id]
+		if p == nil {
+			return nil, ErrNoPartition
+		}
+		s.pinned = append(s.pinned, pin{p: p})
+	}
+	if !db.snapshots.add(s, db.opt.Snapshots) {
+		return nil, ErrSnapshots
 	}
 	for {
 		ok := s.acquire()
@@ -50,26 +68,20 @@ func (db *DB) NewSnapshot(ids ...PartitionID) (*Snapshot, error) {
 	}
 }
 
-// findPartitions enters a snapshot among the open ones and finds what it is to hold.
-func (db *DB) findPartitions(s *Snapshot, ids []PartitionID, now int64) error {
+// readable returns the partitions without a lock, as long as they stay the same. One
+// that was dropped just now may be among them.
+func (db *DB) readable() (map[PartitionID]*partition, error) {
+	if found := db.found.Load(); found != nil {
+		return *found, nil
+	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if db.closed {
-		return ErrClosed
+		return nil, ErrClosed
 	}
-	if db.snapshots.open >= db.opt.Snapshots {
-		return ErrSnapshots
-	}
-	for _, id := range ids {
-		p := db.partitions[id]
-		if p == nil {
-			return ErrNoPartition
-		}
-		s.pinned = append(s.pinned, pin{p: p})
-	}
-	s.opened = now
-	db.snapshots.addLocked(s)
-	return nil
+	found := maps.Clone(db.partitions)
+	db.found.Store(&found)
+	return found, nil
 }
 
 // acquire takes a reference on the present state of every partition. It returns
@@ -100,9 +112,7 @@ func (s *Snapshot) Seq() uint64 { return s.seq }
 // Close lets go of what the snapshot holds. Its scans must be closed before.
 func (s *Snapshot) Close() {
 	s.release()
-	s.db.mu.Lock()
-	defer s.db.mu.Unlock()
-	s.db.snapshots.removeLocked(s)
+	s.db.snapshots.remove(s)
 }
 
 func (s *Snapshot) release() {
@@ -124,38 +134,77 @@ func (s *Snapshot) pin(id PartitionID) (pin, error) {
 	return pin{}, fmt.Errorf("partition %d is not in the snapshot", id)
 }
 
-// snapshots is the open ones, in the order in which they were opened. Guarded by
-// DB.mu.
+// snapshots is the open ones, in lists that share no lock: two reads at a time
+// mostly meet different ones.
 type snapshots struct {
-	open           int
-	oldest, newest *Snapshot
+	open  atomic.Int64
+	lists [8]snapshotList
 }
 
-func (l *snapshots) addLocked(s *Snapshot) {
-	l.open++
-	if s.older = l.newest; s.older == nil {
-		l.oldest = s
+// snapshotList is in the order in which they were opened, but for those opened at
+// the same time.
+type snapshotList struct {
+	mu             sync.Mutex
+	oldest, newest *Snapshot
+	_              [40]byte // a line of the processor's cache for each
+}
+
+// list returns the list of a snapshot.
+func (l *snapshots) list(s *Snapshot) *snapshotList {
+	return &l.lists[uint64(s.opened)%uint64(len(l.lists))]
+}
+
+// add takes a snapshot in, unless so many are open as may be.
+func (l *snapshots) add(s *Snapshot, limit int) bool {
+	if l.open.Add(1) > int64(limit) {
+		l.open.Add(-1)
+		return false
+	}
+	list := l.list(s)
+	list.mu.Lock()
+	defer list.mu.Unlock()
+	if s.older = list.newest; s.older == nil {
+		list.oldest = s
 	} else {
 		s.older.newer = s
 	}
-	l.newest = s
+	list.newest = s
+	return true
 }
 
-// removeLocked takes a snapshot out, unless it is out already.
-func (l *snapshots) removeLocked(s *Snapshot) {
-	if s.older == nil && l.oldest != s {
+// remove takes a snapshot out, unless it is out already.
+func (l *snapshots) remove(s *Snapshot) {
+	list := l.list(s)
+	list.mu.Lock()
+	defer list.mu.Unlock()
+	if s.older == nil && list.oldest != s {
 		return
 	}
-	l.open--
+	l.open.Add(-1)
 	if s.older == nil {
-		l.oldest = s.newer
+		list.oldest = s.newer
 	} else {
 		s.older.newer = s.newer
 	}
 	if s.newer == nil {
-		l.newest = s.older
+		list.newest = s.older
 	} else {
 		s.newer.older = s.older
 	}
 	s.older, s.newer = nil, nil
+}
+
+// stats describes them.
+func (l *snapshots) stats() SnapshotStats {
+	stats := SnapshotStats{Open: int(l.open.Load())}
+	found := false
+	for i := range l.lists {
+		list := &l.lists[i]
+		list.mu.Lock()
+		if s := list.oldest; s != nil && (!found || s.opened < stats.Oldest) {
+			stats.Oldest, found = s.opened, true
+		}
+		list.mu.Unlock()
+	}
+	return stats
 }

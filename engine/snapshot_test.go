@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -208,4 +210,71 @@ func TestScanOfAnotherPartition(t *testing.T) {
 			t.Errorf("got %v, %v, want %s", scan, err, want)
 		}
 	}
+}
+
+// TestSnapshotsOfManyReaders: those that are opened and closed at once are counted
+// none the worse, and their bound holds.
+func TestSnapshotsOfManyReaders(t *testing.T) {
+	const readers, most = 4, 3
+	opt := testOptions(vfs.NewMem())
+	opt.Snapshots = most
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	var all sync.WaitGroup
+	var open, refused atomic.Int64
+	for range readers {
+		all.Go(func() {
+			for range 2000 {
+				s, err := db.NewSnapshot(id)
+				if errors.Is(err, ErrSnapshots) {
+					refused.Add(1)
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n := open.Add(1); n > most {
+					t.Errorf("%d are open", n)
+				}
+				if st := db.Snapshots(); st.Open < 1 || st.Oldest == 0 {
+					t.Errorf("one is open, but not in %+v", st)
+				}
+				open.Add(-1)
+				s.Close()
+			}
+		})
+	}
+	all.Wait()
+	if s := db.Snapshots(); s != (SnapshotStats{}) {
+		t.Errorf("after all are closed: %+v", s)
+	}
+	for i := range db.snapshots.lists {
+		if list := &db.snapshots.lists[i]; list.oldest != nil || list.newest != nil {
+			t.Error("a list is not empty")
+		}
+	}
+}
+
+// TestSnapshotFindsPartitions: one that was created is found at once, and one that was
+// dropped is not.
+func TestSnapshotFindsPartitions(t *testing.T) {
+	db := mustOpen(t, vfs.NewMem())
+	defer mustClose(t, db)
+	var ids []PartitionID
+	for i := range 5 {
+		ids = append(ids, mustCreate(t, db, fmt.Sprint("p", i))...)
+		mustSnapshotOf(t, db, ids...).Close()
+	}
+	if err := db.DropPartitions(ids[2]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.NewSnapshot(ids...); !errors.Is(err, ErrNoPartition) {
+		t.Errorf("got %v, want ErrNoPartition", err)
+	}
+	mustSnapshotOf(t, db, ids[0], ids[1], ids[3], ids[4]).Close()
 }

@@ -51,13 +51,7 @@ type SnapshotStats struct {
 
 // Snapshots returns how many snapshots are open, and since when.
 func (db *DB) Snapshots() SnapshotStats {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	s := SnapshotStats{Open: db.snapshots.open}
-	if oldest := db.snapshots.oldest; oldest != nil {
-		s.Oldest = oldest.opened
-	}
-	return s
+	return db.snapshots.stats()
 }
 
 // CacheStats returns what the block cache holds.

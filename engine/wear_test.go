@@ -45,7 +45,7 @@ func TestReadsCompactLevel0(t *testing.T) {
 	db, id := flushedTwice(t)
 	defer mustClose(t, db)
 	p := db.partitions[id]
-	snap := mustSnapshot(t, db, id)
+	snap := mustSnapshotOf(t, db, id)
 	for p.wear.paid.Load() < leastPrice-100 {
 		readOnce(t, snap, id, "row")
 	}
@@ -64,7 +64,7 @@ func TestReadsCompactLevel0(t *testing.T) {
 	if p.state.Load() == state || len(p.state.Load().version.levels[0]) != 0 {
 		t.Error("level 0 was not compacted")
 	}
-	snap = mustSnapshot(t, db, id)
+	snap = mustSnapshotOf(t, db, id)
 	defer snap.Close()
 	readOnce(t, snap, id, "row")
 	if n := p.wear.paid.Load(); n != 0 || p.wear.worn.Load() {
@@ -77,7 +77,7 @@ func TestReadsCompactLevel0(t *testing.T) {
 func TestOldStatesDoNotPay(t *testing.T) {
 	db, id := flushedTwice(t)
 	defer mustClose(t, db)
-	snap := mustSnapshot(t, db, id)
+	snap := mustSnapshotOf(t, db, id)
 	defer snap.Close()
 	if err := db.Compact(context.Background(), id); err != nil {
 		t.Fatal(err)
@@ -113,9 +113,9 @@ func TestPriceOfLevel0(t *testing.T) {
 	}
 }
 
-func mustSnapshot(t *testing.T, db *DB, id PartitionID) *Snapshot {
+func mustSnapshotOf(t *testing.T, db *DB, ids ...PartitionID) *Snapshot {
 	t.Helper()
-	snap, err := db.NewSnapshot(id)
+	snap, err := db.NewSnapshot(ids...)
 	if err != nil {
 		t.Fatal(err)
 	}
