@@ -100,7 +100,7 @@ func (db *DB) compact(c *compaction) error {
 		return db.replace(c, nil)
 	}
 	out := &output{
-		db: db, p: c.p, format: c.compression(), limit: db.opt.FileBytes,
+		db: db, p: c.p, limit: db.opt.FileBytes,
 		split: newSplitter(c.version, &c.choice, db.pickOptions()), stop: db.background.stop,
 	}
 	err := db.merge(c, out)
@@ -113,17 +113,6 @@ func (db *DB) compact(c *compaction) error {
 		out.discard()
 	}
 	return err
-}
-
-// compression is that of the output. What reaches the last level stays for long
-// and is read often, so it is worth more work.
-func (c *compaction) compression() sstable.Compression {
-	for level := c.choice.output + 1; level < numLevels; level++ {
-		if len(c.version.levels[level]) > 0 {
-			return sstable.S2
-		}
-	}
-	return sstable.Zstd
 }
 
 // readError is the failure to read the input of a flush or compaction, or its output.

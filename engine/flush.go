@@ -6,7 +6,6 @@ import (
 
 	"colonnade/cell"
 	"colonnade/memtable"
-	"colonnade/sstable"
 )
 
 // flushing is a frozen memtable, the oldest of its partition, on its way to a file.
@@ -43,7 +42,7 @@ func (db *DB) flush(list []flushing) error {
 func (db *DB) writeFlushed(list []flushing) (failure error) {
 	for i := range list {
 		f := &list[i]
-		f.out = &output{db: db, p: f.p, format: sstable.S2, limit: maxFile}
+		f.out = &output{db: db, p: f.p, limit: maxFile}
 		f.entries = f.m.table.Len()
 		it := f.m.table.NewIterator(memtable.ReadOptions{})
 		err := db.write(f.out, it, f.entries, func([]byte) bool { return false })

@@ -13,12 +13,11 @@ import (
 // output writes a sorted stream of entries into new files of a partition. The
 // files are on disk, synced, and referenced by nobody when finish returns.
 type output struct {
-	db     *DB
-	p      *partition
-	format sstable.Compression
-	limit  int64           // a file past it ends with its row
-	split  *splitter       // ends files early, nil for never
-	stop   <-chan struct{} // when closed, nobody needs the output; nil for never
+	db    *DB
+	p     *partition
+	limit int64           // a file past it ends with its row
+	split *splitter       // ends files early, nil for never
+	stop  <-chan struct{} // when closed, nobody needs the output; nil for never
 
 	files  []*file
 	wrong  bool   // a file is not what was written
@@ -83,7 +82,7 @@ func (o *output) begin() error {
 	}
 	o.f = f
 	o.w = sstable.NewWriter(f, sstable.WriterOptions{
-		ID: o.db.tableID(o.number), Compression: o.format, BlockSize: o.db.opt.BlockBytes,
+		ID: o.db.tableID(o.number), Compression: sstable.S2, BlockSize: o.db.opt.BlockBytes,
 	})
 	return nil
 }

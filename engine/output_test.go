@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"path"
 	"slices"
 	"strings"
@@ -14,7 +15,6 @@ import (
 
 	"colonnade/cell"
 	"colonnade/clock"
-	"colonnade/sstable"
 	"colonnade/vfs"
 )
 
@@ -164,12 +164,15 @@ func TestWriteFailsAmidARow(t *testing.T) {
 	defer mustClose(t, db)
 	p := db.partitions[mustCreate(t, db, "a")[0]]
 	var cells []cell.Cell
+	noise := rand.NewChaCha8([32]byte{1})
 	for i := range 20 {
-		_, c := set("row", fmt.Sprintf("%02d", i), strings.Repeat("v", 20<<10))
+		value := make([]byte, 20<<10) // that does not compress
+		noise.Read(value)
+		_, c := set("row", fmt.Sprintf("%02d", i), string(value))
 		c.Time, c.Seq = 5, 1
 		cells = append(cells, *c)
 	}
-	out := &output{db: db, p: p, format: sstable.None, limit: maxFile}
+	out := &output{db: db, p: p, limit: maxFile}
 	if err := out.add([]byte("row"), true, cells); !errors.Is(err, syscall.EIO) || !strings.Contains(err.Error(), p.tablePath(out.number)) {
 		t.Errorf("got %v, want an I/O error that names the file", err)
 	}
@@ -192,7 +195,7 @@ func TestFileFailsAtItsEnd(t *testing.T) {
 	p := db.partitions[mustCreate(t, db, "a")[0]]
 	_, c := set("", "q", "v")
 	c.Time, c.Seq = 5, 1
-	out := &output{db: db, p: p, format: sstable.None, limit: 1}
+	out := &output{db: db, p: p, limit: 1}
 	if err := out.add([]byte("a"), true, []cell.Cell{*c}); err != nil {
 		t.Fatal(err)
 	}

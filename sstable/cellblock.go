@@ -108,13 +108,26 @@ type cellBlock struct {
 	valueLength                      int // of every small value, or -1
 	kindPerCell, stampPerCell        bool
 
-	kinds, prefix, rowBytes, columnBytes, values []byte
+	kinds, prefix, rowBytes, columnBytes []byte
+
+	// values are the small values, if they are here: in raw, or in a small block
+	// that was read with the cell block.
+	values []byte
 }
 
 // Memory is what the block counts for in a cache.
 func (b *cellBlock) Memory() int {
 	const views = 512 // this struct, as it is allocated
-	return views + cap(b.raw)
+	n := views + cap(b.raw)
+	if b.smallBlocks > 0 {
+		n += cap(b.values)
+	}
+	return n
+}
+
+// whole reports whether the block has all its small values.
+func (b *cellBlock) whole() bool {
+	return len(b.values) == b.valueBytes
 }
 
 // rowSuffix returns what row r has after the prefix of the block.

@@ -15,8 +15,8 @@ type Compression uint8
 
 const (
 	None Compression = 0
-	S2   Compression = 1 // fast: for files that will be rewritten soon
-	Zstd Compression = 2 // small: for files that stay
+	S2   Compression = 1 // fast
+	Zstd Compression = 2 // small, with large blocks; slow to read
 )
 
 func (c Compression) String() string {

@@ -37,7 +37,7 @@ func smallFile(t testing.TB, id ID, c Compression) (file []byte, info Info, list
 		entry{[]byte("row03"), cell.Cell{Column: []byte("f\x00large"), Value: large, Time: 5, Seq: 5, Type: cell.String}},
 		entry{[]byte("row04"), cell.Cell{Column: []byte("f\x00large"), Value: bytes.ToUpper(large), Time: 5, Seq: 5, Type: cell.String}})
 	list = sortEntries(list)
-	file, info = build(t, list, WriterOptions{ID: id, Compression: c, BlockSize: 400, FilterBits: 4})
+	file, info = build(t, list, WriterOptions{ID: id, Compression: c, BlockSize: 400, FilterBits: 4, smallBlock: 600})
 	if info.CellBlocks < 4 || info.ValueBlocks < 4 {
 		t.Fatalf("the file is too simple: %d cell blocks, %d value blocks", info.CellBlocks, info.ValueBlocks)
 	}

@@ -41,7 +41,7 @@
 //
 // Row and column keys have at most MaxKey bytes, values at most MaxValue. A
 // file has one index block of about 45 bytes for each cell block, limited to
-// maxIndex bytes: over a million blocks, or tens of gigabytes. Beyond that
+// maxIndex bytes: over a million blocks, or some gigabytes. Beyond that
 // the Writer refuses. An index is read and held as a whole, so files should
 // stay far below the limit: at 10,000 blocks it takes 450 KB.
 package sstable

@@ -22,6 +22,13 @@ type ReadOptions struct {
 	Fill bool
 }
 
+// wholeBlocks reports whether the values of cell blocks are sure to be wanted: a
+// scan of some columns may come to none of them, but what goes into the cache is
+// for others too.
+func (o *ReadOptions) wholeBlocks() bool {
+	return !o.KeysOnly && (o.Columns == nil || o.Fill)
+}
+
 // An Iterator walks over the rows of a file, and over the cells of each. It is
 // not safe for concurrent use.
 //
@@ -252,7 +259,7 @@ func (it *Iterator) load(entry int) bool {
 		sequential := it.block != nil && entry == it.entry+1
 		err := it.readAhead(entry, sequential)
 		if err == nil {
-			b, err = it.r.readCellBlock(h, it.o.Fill, &it.own, &it.buffers)
+			b, err = it.r.readCellBlock(h, it.o.wholeBlocks(), it.o.Fill, &it.own, &it.buffers)
 		}
 		if err != nil {
 			it.fail(err)
@@ -276,18 +283,24 @@ const (
 	mostAhead  = 128 << 10
 )
 
-// readAhead reads the block of an entry and what a scan will need with it and
-// after it, if that follows in the file: its small blocks and further entries.
+// mostTogether is the most bytes of small blocks that are read with their cell
+// block for a single row, which may need only one of several.
+const mostTogether = 16 << 10
+
+// readAhead reads the block of an entry and what will be needed with it, if that
+// is next to it in the file: its small blocks and, in a scan, further entries.
 func (it *Iterator) readAhead(entry int, sequential bool) error {
 	if !sequential {
 		it.ahead = 0
 	}
 	h := it.index.handle(entry)
-	if !sequential || it.o.KeysOnly || it.buffers.window.holds(h) {
-		return nil
-	}
 	from, end := it.index.from(entry), h.end()
-	if end-from > mostAhead {
+	switch {
+	case it.o.KeysOnly || it.buffers.window.holds(h):
+		return nil
+	case !sequential && it.o.wholeBlocks() && h.offset-from <= mostTogether:
+		return it.buffers.window.read(it.r, from, end)
+	case !sequential || end-from > mostAhead:
 		return nil
 	}
 	it.ahead = min(max(2*it.ahead, firstAhead), mostAhead)

@@ -208,27 +208,44 @@ func (t *Reader) openFilter() (*filter, error) {
 }
 
 // readCellBlock returns the cell block at h, which is not in the cache: read
-// afresh for the cache if fill is set, or else into own and its buffers.
-func (t *Reader) readCellBlock(h handle, fill bool, own *cellBlock, b *buffers) (*cellBlock, error) {
-	var raw []byte
-	var err error
+// afresh for the cache if fill is set, or else into own and the buffers. If values
+// are wanted, all of them are in one small block, and this lies in the window, then
+// the block gets them too.
+func (t *Reader) readCellBlock(h handle, values, fill bool, own *cellBlock, b *buffers) (*cellBlock, error) {
 	fill = fill && t.cache != nil
 	if fill {
 		own = new(cellBlock)
-		raw, err = t.readFresh(h, maxCellBlock, &b.window)
-	} else {
-		raw, err = t.readBlock(h, maxCellBlock, &b.window, &b.raw)
 	}
+	raw, err := t.readInto(h, maxCellBlock, fill, &b.window, &b.raw)
 	if err != nil {
 		return nil, err
 	}
 	if err := own.parse(raw); err != nil {
 		return nil, t.corrupt(h.offset, err)
 	}
+	if values && own.smallBlocks == 1 {
+		if small, _, _ := own.small(0); b.window.holds(small) {
+			if raw, err = t.readInto(small, MaxValue, fill, &b.window, &b.values); err != nil {
+				return nil, err
+			}
+			if len(raw) != own.valueBytes {
+				return nil, t.corrupt(small.offset, errSmall)
+			}
+			own.values = raw
+		}
+	}
 	if fill {
 		t.keep(h.offset, own)
 	}
 	return own, nil
+}
+
+// readInto is readFresh or, if the memory need not be fresh, readBlock.
+func (t *Reader) readInto(h handle, limit uint32, fresh bool, w *window, raw *[]byte) ([]byte, error) {
+	if fresh {
+		return t.readFresh(h, limit, w)
+	}
+	return t.readBlock(h, limit, w, raw)
 }
 
 // readValueBlock returns the bytes of the value block at h, which is not in the

@@ -168,6 +168,48 @@ func tamper(t *testing.T, file []byte, number int, change func(raw []byte)) []by
 	return file
 }
 
+// Damage of the one small block of a cell block, which is read with it, is reported at
+// its own place, and nothing of it goes into the cache. So is one of another length than
+// the cell block says.
+func TestDamagedValuesReadWithTheirBlock(t *testing.T) {
+	var list []entry
+	for i := range 8 {
+		c := set(fmt.Sprint("f\x00", i), 1, 1)
+		c.Value = bytes.Repeat([]byte{'v'}, 400)
+		list = append(list, entry{[]byte("row"), c})
+	}
+	file, info := build(t, list, WriterOptions{ID: testID})
+	if info.CellBlocks != 1 || info.ValueBlocks != 1 {
+		t.Fatalf("%d cell blocks and %d value blocks, want one of each", info.CellBlocks, info.ValueBlocks)
+	}
+	blocks := blocksOf(t, file, testID)
+	flipped := bytes.Clone(file)
+	flipped[blocks[0].offset] ^= 1
+	longer := tamper(t, file, 1, func(raw []byte) { // claims a byte more for each value
+		length := binary.LittleEndian.AppendUint32(nil, 8*400)
+		raw[bytes.Index(raw, length)] += 8
+		raw[bytes.LastIndex(raw, length)] += 8
+	})
+	for name, test := range map[string]struct {
+		file []byte
+		want string
+	}{"flipped": {flipped, "checksum mismatch in a block of 3200 bytes"}, "longer": {longer, errSmall.Error()}} {
+		for _, fill := range []bool{false, true} {
+			cache := testCache{}
+			it := open(t, test.file, testID, cache).NewIterator(ReadOptions{Fill: fill})
+			it.SeekRow([]byte("row"))
+			var damage *CorruptError
+			if !errors.As(it.Err(), &damage) || damage.Offset != int64(blocks[0].offset) || !strings.Contains(damage.Reason, test.want) {
+				t.Errorf("%s, fill %v: got %v, want %q at %d", name, fill, it.Err(), test.want, blocks[0].offset)
+			}
+			if cache.Get(Key{testID.Number, blocks[1].offset}) != nil {
+				t.Errorf("%s, fill %v: the block is in the cache", name, fill)
+			}
+			it.Close()
+		}
+	}
+}
+
 // Verify finds what checksums cannot: a file that is whole but says the wrong
 // thing.
 func TestVerifyMeaning(t *testing.T) {
@@ -245,7 +287,7 @@ func TestVerifyValues(t *testing.T) {
 	for i, size := range []int{20 << 10, 10 << 10, 8 << 10} { // a block of its own, and one for two
 		add(fmt.Sprint("b", i), size)
 	}
-	file, info := build(t, list, WriterOptions{ID: testID, BlockSize: 18 << 10})
+	file, info := build(t, list, WriterOptions{ID: testID, BlockSize: 18 << 10, smallBlock: 2 << 10})
 	if info.CellBlocks != 1 || info.ValueBlocks < 4 {
 		t.Fatalf("%d cell blocks and %d value blocks, want 1 and 2 of each kind", info.CellBlocks, info.ValueBlocks)
 	}

@@ -46,21 +46,9 @@ const (
 	largeFrom = 1 << 10
 	// aloneFrom is the longest value that shares a block.
 	aloneFrom = 64 << 10
-	// fewValues is the most bytes of small values that stay in a cell block, and
-	// the size of small blocks. With the guard it fills an allocation of 2 KiB.
-	fewValues = 2<<10 - guard
+	// fewValues is the most bytes of small values that stay in a cell block.
+	fewValues = 2 << 10
 )
-
-// smallBlockSize is the size of small blocks before compression, in a file whose
-// blocks have blockSize. It decides how much is decompressed to read one row: at
-// 2 KiB instead of 4, S2 takes a twentieth more room and reads a row that misses
-// the cache a third faster, and scans as fast. Short blocks make zstd slow.
-func smallBlockSize(c Compression, blockSize int) int {
-	if c == Zstd {
-		return blockSize
-	}
-	return min(fewValues, blockSize)
-}
 
 // A reference is where a large value is.
 type reference struct {

@@ -1,7 +1,7 @@
 package sstable
 
 // smallValues is the part of a cell block's small values that an iterator has at
-// hand: one small block, or all of them if the cell block holds them itself.
+// hand: one small block, or all of them if the cell block has them.
 type smallValues struct {
 	raw      []byte
 	from, to int // what raw holds of the small values
@@ -24,7 +24,7 @@ func (s *smallValues) has(offset int) bool {
 // their small block.
 func (s *smallValues) load(it *Iterator, offset int) bool {
 	b := it.block
-	if s.has(offset) || b.smallBlocks == 0 {
+	if s.has(offset) || b.whole() {
 		return true
 	}
 	if offset == b.valueBytes { // only empty values are left

@@ -34,6 +34,7 @@ func (w *window) read(t *Reader, offset, end uint64) error {
 type buffers struct {
 	window window // blocks as they are in the file
 	raw    []byte // a decompressed block
+	values []byte // the small values of a cell block, decompressed
 }
 
 // sized returns a slice of n bytes with the guard behind, in b if there is room.
@@ -53,10 +54,13 @@ func (w *window) trim() {
 	}
 }
 
-// trim is window.trim for both buffers.
+// trim is window.trim for all buffers.
 func (b *buffers) trim() {
 	b.window.trim()
 	if cap(b.raw) > keepBuffer {
 		b.raw = nil
+	}
+	if cap(b.values) > keepBuffer {
+		b.values = nil
 	}
 }

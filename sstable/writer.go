@@ -19,9 +19,14 @@ const (
 )
 
 const (
-	defaultBlockSize  = 32 << 10
+	defaultBlockSize  = 4 << 10
 	defaultFilterBits = 10
 	maxBlockSize      = 1 << 20
+	// fewCells is how many cells a block should have even if their keys are long:
+	// so the index, with a key for each block, stays a small part of the file.
+	// For them a block grows up to longKeys times its size.
+	fewCells = 16
+	longKeys = 8
 )
 
 // WriterOptions say how a file is written. The zero value of a field that is not
@@ -29,12 +34,17 @@ const (
 type WriterOptions struct {
 	ID          ID
 	Compression Compression
-	// BlockSize is the size that blocks should have before compression, 32 KiB
+	// BlockSize is the size that blocks should have before compression, 4 KiB
 	// by default and at most 1 MiB. Blocks end at the end of a row if they can,
-	// and stay a little below.
+	// and stay a little below, unless their keys are long.
 	BlockSize int
 	// FilterBits is the size of the filter for each row, 10 by default.
 	FilterBits int
+
+	// smallBlock is the size of small blocks, by default twice that of blocks: so
+	// all small values of a cell block lie in one, unless its keys are long. Files
+	// that were written before there was such a rule have short ones.
+	smallBlock int
 }
 
 // A Writer writes one file. It is not safe for concurrent use. It holds one
@@ -76,6 +86,9 @@ func NewWriter(w io.Writer, o WriterOptions) *Writer {
 		o.BlockSize = defaultBlockSize
 	}
 	o.BlockSize = min(o.BlockSize, maxBlockSize)
+	if o.smallBlock <= 0 {
+		o.smallBlock = 2 * o.BlockSize
+	}
 	if o.FilterBits <= 0 {
 		o.FilterBits = defaultFilterBits
 	}
@@ -159,9 +172,9 @@ func (t *Writer) note(row []byte, c *cell.Cell) {
 
 // full reports whether the block has to end before the next cell: when it has
 // the size of a block, or without its values half of that, because all of it is
-// decompressed to read one row. It ends with a row if it can, before another row
-// like those in it would be too much, so that most rows lie in one block; inside
-// a row only when it is half as large again.
+// decompressed to read one row. Only long keys give it more room. It ends with a
+// row if it can, before another row like those in it would be too much, so that
+// most rows lie in one block; inside a row only when it is half as large again.
 func (t *Writer) full(newRow bool) bool {
 	b := &t.block
 	if b.cells() == 0 {
@@ -175,10 +188,14 @@ func (t *Writer) full(newRow bool) bool {
 		}
 	}
 	n := b.size()
+	keys := n - len(b.values)
+	if keys > limit/2 && b.cells() < fewCells {
+		limit *= longKeys
+	}
 	if newRow {
 		more = n / len(b.rowEnds)
 	}
-	return n+more > limit || n-len(b.values) > limit/2
+	return n+more > limit || keys > limit/2
 }
 
 // setBound notes the lower bound of the block that begins with this cell.
@@ -233,7 +250,7 @@ func (t *Writer) finishSmall() error {
 	if len(b.values) <= min(fewValues, t.o.BlockSize) {
 		return nil
 	}
-	t.cuts = b.cutValues(smallBlockSize(t.o.Compression, t.o.BlockSize), t.cuts[:0])
+	t.cuts = b.cutValues(t.o.smallBlock, t.cuts[:0])
 	from := 0
 	for _, end := range t.cuts {
 		h, err := t.out.block(b.values[from:end], t.o.Compression)

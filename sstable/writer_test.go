@@ -177,7 +177,7 @@ func TestWriteErrorsOfBlocks(t *testing.T) {
 	}{
 		"large values that share no block": {row(3, 600<<10), WriterOptions{BlockSize: maxBlockSize}, 3},
 		"large values of a block each":     {row(3, 300<<10), WriterOptions{}, 3},
-		"small values":                     {row(400, 1000), WriterOptions{BlockSize: maxBlockSize}, 3},
+		"small values":                     {row(400, 1000), WriterOptions{BlockSize: maxBlockSize, smallBlock: 100 << 10}, 3},
 		"keys":                             {longRows(4), WriterOptions{BlockSize: 1}, 3},
 		"filter":                           {row(1, 1), WriterOptions{FilterBits: 2 << 20}, 2},
 	} {
@@ -270,15 +270,32 @@ func TestRowsStayWhole(t *testing.T) {
 			t.Errorf("block %d continues a row", e)
 		}
 	}
-	if raw := info.RawBytes / info.CellBlocks; raw < 32<<10 || raw > 256<<10 {
+	if raw := info.RawBytes / info.CellBlocks; raw < 4<<10 || raw > 16<<10 {
 		t.Errorf("%d raw bytes in each block", raw)
 	}
 }
 
-// The bytes of a file are the format. If this test fails, the format has changed:
-// raise its version.
+// Blocks of long keys are larger, so that the index is a small part of the file, and
+// stay within a bound all the same.
+func TestLongKeysInBlocks(t *testing.T) {
+	for _, test := range []struct{ key, cells int }{{50, fewCells}, {600, fewCells}, {3000, 4 << 10 * longKeys / 2 / 3000}} {
+		var list []entry
+		for i := range 32 * fewCells {
+			column := append([]byte("f\x00"), bytes.Repeat([]byte{'c'}, test.key)...)
+			list = append(list, entry{[]byte("row"), set(fmt.Sprintf("%s%04d", column, i), 1, 1)})
+		}
+		_, info := build(t, list, WriterOptions{ID: testID})
+		if cells := int(info.Cells / info.CellBlocks); cells < test.cells || cells*test.key > 4<<10*longKeys {
+			t.Errorf("keys of %d bytes: %d cells in each block, want %d at least", test.key, cells, test.cells)
+		}
+	}
+}
+
+// The bytes of a file are the format, and what the Writer chooses within it. If this
+// test fails, and it is not for such a choice, the format has changed: raise its
+// version.
 func TestFormatIsStable(t *testing.T) {
-	for c, want := range map[Compression]uint64{None: 0xa39c497bc9ec8a4} {
+	for c, want := range map[Compression]uint64{None: 0x48b247ad1d0c0b9f} {
 		file, _, _ := smallFile(t, testID, c)
 		if got := xxhash.Sum64(file); got != want {
 			t.Errorf("%v: the file hashes to %#x, want %#x", c, got, want)
