@@ -125,7 +125,7 @@ func BenchmarkScan(b *testing.B) {
 	for c := None; c <= Zstd; c++ {
 		b.Run(c.String(), func(b *testing.B) { benchScan(b, benchCells(), c, nil, ReadOptions{}) })
 	}
-	b.Run("cached", func(b *testing.B) { benchScan(b, benchCells(), S2, testCache{}, ReadOptions{Fill: true}) })
+	b.Run("cached", func(b *testing.B) { benchScan(b, benchCells(), S2, new(testCache), ReadOptions{Fill: true}) })
 }
 
 func BenchmarkScanColumn(b *testing.B) {
@@ -134,7 +134,7 @@ func BenchmarkScanColumn(b *testing.B) {
 		b.Run(c.String(), func(b *testing.B) { benchScan(b, benchCells(), c, nil, ReadOptions{Columns: columns}) })
 	}
 	b.Run("cached", func(b *testing.B) {
-		benchScan(b, benchCells(), S2, testCache{}, ReadOptions{Columns: columns, Fill: true})
+		benchScan(b, benchCells(), S2, new(testCache), ReadOptions{Columns: columns, Fill: true})
 	})
 }
 
@@ -180,7 +180,7 @@ func benchRead(b *testing.B, c Compression, cache Cache, fill bool) {
 }
 
 func BenchmarkReadRow(b *testing.B) {
-	b.Run("cached", func(b *testing.B) { benchRead(b, S2, testCache{}, true) })
+	b.Run("cached", func(b *testing.B) { benchRead(b, S2, new(testCache), true) })
 	for c := None; c <= Zstd; c++ {
 		b.Run("uncached/"+c.String(), func(b *testing.B) { benchRead(b, c, nil, false) })
 	}

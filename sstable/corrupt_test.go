@@ -139,7 +139,7 @@ func TestBitFlips(t *testing.T) {
 		}
 		for i := 0; i < len(file); i += stride() {
 			file[i] ^= 1 << (i % 8)
-			checkDamaged(t, fmt.Sprintf("%v: byte %d of %d", c, i, len(file)), readAll(file, testID, testCache{}, list))
+			checkDamaged(t, fmt.Sprintf("%v: byte %d of %d", c, i, len(file)), readAll(file, testID, new(testCache), list))
 			file[i] ^= 1 << (i % 8)
 		}
 	}
@@ -284,7 +284,7 @@ func TestSealedDamage(t *testing.T) {
 			broken := bytes.Clone(file)
 			broken[i] = value
 			seal(broken, testID, blocks)
-			readAll(broken, testID, testCache{}, list)
+			readAll(broken, testID, new(testCache), list)
 		}
 	}
 }
@@ -418,7 +418,7 @@ func failRead(t *testing.T, file []byte, list []entry, n int) bool {
 		}
 		return errDevice
 	}}
-	cache := testCache{}
+	cache := new(testCache)
 	t1, err := Open(r, int64(len(file)), testID, cache)
 	if err != nil {
 		t1 = reopen(t, r, file, cache, err)

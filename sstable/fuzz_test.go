@@ -26,7 +26,7 @@ func FuzzSSTOpen(f *testing.F) {
 			broken[at] = edits[2]
 		}
 		seal(broken, testID, blocks)
-		bounded(t, func() { readAll(broken, testID, testCache{}, list) })
+		bounded(t, func() { readAll(broken, testID, new(testCache), list) })
 	})
 }
 

@@ -75,6 +75,21 @@ func (x *index) from(e int) uint64 {
 	return parseHandle(p).offset - uint64(binary.LittleEndian.Uint32(p[handleSize:]))
 }
 
+// reach returns how far a read of so many bytes, from what entry e needs, goes: up to
+// the first entry that does not follow in the file, or of which the block would be
+// beyond. It is e where already the first is too long.
+func (x *index) reach(e int, bytes uint64) (end int) {
+	if e >= x.cells {
+		return e
+	}
+	limit := x.from(e) + bytes
+	at := x.from(e)
+	for ; e < x.cells && x.from(e) == at && x.handle(e).end() <= limit; e++ {
+		at = x.handle(e).end()
+	}
+	return e
+}
+
 // rowOf returns the number of the row of entry e among the rows of the index.
 func (x *index) rowOf(e int) int {
 	if x.rows == x.cells {

@@ -42,7 +42,6 @@ type Iterator struct {
 
 	index *index // nil until the first SeekRow
 	entry int    // of the block at hand
-	ahead uint64 // how many bytes were read ahead last
 	block *cellBlock
 	row   int    // in the block, while key is valid
 	key   []byte // of the current row
@@ -63,8 +62,10 @@ type Iterator struct {
 	large   largeValues
 	scanned cell.Scanned
 
-	own     cellBlock // the block at hand when it is not in the cache
-	buffers buffers
+	own    ownBlock // the block at hand when it is neither in the cache nor in a stretch
+	window window   // what was read with it
+	length uint64   // of the window, in a scan
+	ahead  ahead
 }
 
 var errBound = errors.New("cell block: does not begin with the row that the index says")
@@ -92,13 +93,16 @@ func (t *Reader) NewIterator(o ReadOptions) *Iterator {
 }
 
 // Close gives back what the iterator holds. The iterator and all it returned
-// must not be used any more.
+// must not be used any more. It waits for a read that is under way, in a scan that
+// has blocks opened ahead.
 func (it *Iterator) Close() {
-	it.buffers.trim()
+	it.ahead.stop()
+	it.own.trim()
+	it.window.trim()
 	it.small.buffers.trim()
 	it.large.buffers.trim()
 	*it = Iterator{
-		dictionary: it.dictionary, key: it.key[:0], class: it.class[:0], buffers: it.buffers,
+		dictionary: it.dictionary, key: it.key[:0], class: it.class[:0], own: it.own, window: it.window,
 		small: smallValues{buffers: it.small.buffers}, large: largeValues{buffers: it.large.buffers},
 	}
 	iterators.Put(it)
@@ -253,18 +257,10 @@ func (it *Iterator) load(entry int) bool {
 	if it.block != nil && it.entry == entry {
 		return true
 	}
-	h := it.index.handle(entry)
-	b, ok := cached[*cellBlock](it.r, h.offset)
-	if !ok {
-		sequential := it.block != nil && entry == it.entry+1
-		err := it.readAhead(entry, sequential)
-		if err == nil {
-			b, err = it.r.readCellBlock(h, it.o.wholeBlocks(), it.o.Fill, &it.own, &it.buffers)
-		}
-		if err != nil {
-			it.fail(err)
-			return false
-		}
+	b, err := it.open(entry)
+	if err != nil {
+		it.fail(err)
+		return false
 	}
 	it.entry, it.block = entry, b
 	it.dictionary++
@@ -276,40 +272,65 @@ func (it *Iterator) load(entry int) bool {
 	return true
 }
 
+// open returns the block of an index entry: from the stretch that was opened ahead,
+// from the cache, or from the file.
+func (it *Iterator) open(entry int) (*cellBlock, error) {
+	if it.ahead.on() {
+		if b, err := it.ahead.open(it, entry); b != nil || err != nil {
+			return b, err
+		}
+	}
+	h := it.index.handle(entry)
+	if b, ok := cached[*cellBlock](it.r, h.offset); ok {
+		return b, nil
+	}
+	sequential := it.block != nil && entry == it.entry+1
+	if err := it.readAround(entry, sequential); err != nil {
+		return nil, err
+	}
+	return it.r.readCellBlock(h, it.o.wholeBlocks(), it.o.Fill, &it.window, &it.own)
+}
+
 // A scan reads the file in stretches that grow from the first number of bytes to
 // the second, so that a short one does not read much more than it needs.
 const (
-	firstAhead = 32 << 10
-	mostAhead  = 128 << 10
+	firstWindow = 32 << 10
+	mostWindow  = 128 << 10
 )
 
-// mostTogether is the most bytes of small blocks that are read with their cell
-// block for a single row, which may need only one of several.
-const mostTogether = 16 << 10
+const (
+	// mostTogether is the most bytes of small blocks that are read with their cell
+	// block for a single row, which may need only one of several.
+	mostTogether = 16 << 10
+	// mostGap is the most bytes of small blocks that are read, though no values are
+	// wanted, to get to the next cell block with the same call.
+	mostGap = 4 << 10
+)
 
-// readAhead reads the block of an entry and what will be needed with it, if that
-// is next to it in the file: its small blocks and, in a scan, further entries.
-func (it *Iterator) readAhead(entry int, sequential bool) error {
+// readAround reads the block of an entry and what will be needed with it, if that
+// is next to it in the file: its small blocks and, in a scan, further entries. What
+// follows the longest window is opened ahead.
+func (it *Iterator) readAround(entry int, sequential bool) error {
 	if !sequential {
-		it.ahead = 0
+		it.length = 0
 	}
 	h := it.index.handle(entry)
-	from, end := it.index.from(entry), h.end()
+	from := it.index.from(entry)
 	switch {
-	case it.o.KeysOnly || it.buffers.window.holds(h):
+	case it.window.holds(h), it.o.KeysOnly && h.offset-from > mostGap:
 		return nil
-	case !sequential && it.o.wholeBlocks() && h.offset-from <= mostTogether:
-		return it.buffers.window.read(it.r, from, end)
-	case !sequential || end-from > mostAhead:
-		return nil
-	}
-	it.ahead = min(max(2*it.ahead, firstAhead), mostAhead)
-	for e := entry + 1; e < it.index.cells && it.index.from(e) == end; e++ {
-		next := it.index.handle(e).end()
-		if next-from > it.ahead {
-			break
+	case sequential:
+		it.length = min(max(2*it.length, firstWindow), mostWindow)
+		end := it.index.reach(entry, it.length)
+		if end == entry {
+			return nil
 		}
-		end = next
+		if it.length == mostWindow {
+			it.ahead.start(it, end)
+		}
+		return it.window.read(it.r, from, it.index.handle(end-1).end())
+	case it.o.wholeBlocks() && h.offset-from <= mostTogether:
+		return it.window.read(it.r, from, h.end())
 	}
-	return it.buffers.window.read(it.r, from, end)
+	return nil
 }

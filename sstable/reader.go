@@ -208,36 +208,37 @@ func (t *Reader) openFilter() (*filter, error) {
 }
 
 // readCellBlock returns the cell block at h, which is not in the cache: read
-// afresh for the cache if fill is set, or else into own and the buffers. If values
-// are wanted, all of them are in one small block, and this lies in the window, then
-// the block gets them too.
-func (t *Reader) readCellBlock(h handle, values, fill bool, own *cellBlock, b *buffers) (*cellBlock, error) {
+// afresh for the cache if fill is set, or else into own. If values are wanted, all
+// of them are in one small block, and this lies in the window, then the block gets
+// them too.
+func (t *Reader) readCellBlock(h handle, values, fill bool, w *window, own *ownBlock) (*cellBlock, error) {
 	fill = fill && t.cache != nil
+	b := &own.cellBlock
 	if fill {
-		own = new(cellBlock)
+		b = new(cellBlock)
 	}
-	raw, err := t.readInto(h, maxCellBlock, fill, &b.window, &b.raw)
+	raw, err := t.readInto(h, maxCellBlock, fill, w, &own.raw)
 	if err != nil {
 		return nil, err
 	}
-	if err := own.parse(raw); err != nil {
+	if err := b.parse(raw); err != nil {
 		return nil, t.corrupt(h.offset, err)
 	}
-	if values && own.smallBlocks == 1 {
-		if small, _, _ := own.small(0); b.window.holds(small) {
-			if raw, err = t.readInto(small, MaxValue, fill, &b.window, &b.values); err != nil {
+	if values && b.smallBlocks == 1 {
+		if small, _, _ := b.small(0); w.holds(small) {
+			if raw, err = t.readInto(small, MaxValue, fill, w, &own.values); err != nil {
 				return nil, err
 			}
-			if len(raw) != own.valueBytes {
+			if len(raw) != b.valueBytes {
 				return nil, t.corrupt(small.offset, errSmall)
 			}
-			own.values = raw
+			b.values = raw
 		}
 	}
 	if fill {
-		t.keep(h.offset, own)
+		t.keep(h.offset, b)
 	}
-	return own, nil
+	return b, nil
 }
 
 // readInto is readFresh or, if the memory need not be fresh, readBlock.

@@ -195,7 +195,7 @@ func TestDamagedValuesReadWithTheirBlock(t *testing.T) {
 		want string
 	}{"flipped": {flipped, "checksum mismatch in a block of 3200 bytes"}, "longer": {longer, errSmall.Error()}} {
 		for _, fill := range []bool{false, true} {
-			cache := testCache{}
+			cache := new(testCache)
 			it := open(t, test.file, testID, cache).NewIterator(ReadOptions{Fill: fill})
 			it.SeekRow([]byte("row"))
 			var damage *CorruptError

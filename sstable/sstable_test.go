@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"colonnade/cell"
@@ -209,10 +210,25 @@ func options(g generator) WriterOptions {
 }
 
 // testCache keeps everything.
-type testCache map[Key]Block
+type testCache struct {
+	sync.Mutex
+	blocks map[Key]Block
+}
 
-func (c testCache) Get(k Key) Block    { return c[k] }
-func (c testCache) Put(k Key, b Block) { c[k] = b }
+func (c *testCache) Get(k Key) Block {
+	c.Lock()
+	defer c.Unlock()
+	return c.blocks[k]
+}
+
+func (c *testCache) Put(k Key, b Block) {
+	c.Lock()
+	defer c.Unlock()
+	if c.blocks == nil {
+		c.blocks = map[Key]Block{}
+	}
+	c.blocks[k] = b
+}
 
 func TestRoundTrip(t *testing.T) {
 	for seed := range uint64(25) {
@@ -221,7 +237,7 @@ func TestRoundTrip(t *testing.T) {
 		o := options(g)
 		file, info := build(t, list, o)
 		what := fmt.Sprintf("seed %d: %d entries, %+v", seed, len(list), o)
-		cache := testCache{}
+		cache := new(testCache)
 		for _, c := range []Cache{nil, cache, cache} {
 			r := open(t, file, o.ID, c)
 			if err := r.Verify(info.Checksum); err != nil {
@@ -260,7 +276,7 @@ func TestValueSizes(t *testing.T) {
 	}
 	for c := None; c <= Zstd; c++ {
 		file, info := build(t, list, WriterOptions{ID: testID, Compression: c})
-		r := open(t, file, testID, testCache{})
+		r := open(t, file, testID, new(testCache))
 		if err := r.Verify(info.Checksum); err != nil {
 			t.Errorf("%v: %v", c, err)
 		}
@@ -327,7 +343,7 @@ func TestSeekRow(t *testing.T) {
 		list := g.entries(1+g.IntN(200), 800)
 		o := options(g)
 		file, _ := build(t, list, o)
-		r := open(t, file, o.ID, testCache{})
+		r := open(t, file, o.ID, new(testCache))
 		it := r.NewIterator(ReadOptions{Fill: true})
 		var last []byte
 		for _, e := range list {

@@ -53,12 +53,15 @@ func (s *smallValues) load(it *Iterator, offset int) bool {
 // cell block, if it holds the small block; or one that is read ahead up to the
 // cell block, if the last small block was the one before.
 func (s *smallValues) window(it *Iterator, h handle, k int) *window {
-	if it.buffers.window.holds(h) {
-		return &it.buffers.window
+	if w := it.ahead.window(h); w != nil {
+		return w
+	}
+	if it.window.holds(h) {
+		return &it.window
 	}
 	w := &s.buffers.window
 	end := it.index.handle(it.entry).offset
-	if k > 0 && k == s.block+1 && !w.holds(h) && end > h.end() && end-h.offset <= mostAhead {
+	if k > 0 && k == s.block+1 && !w.holds(h) && end > h.end() && end-h.offset <= mostWindow {
 		// A failure shows again, with its error, when the block alone is read.
 		_ = w.read(it.r, h.offset, end)
 	}

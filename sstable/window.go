@@ -34,7 +34,23 @@ func (w *window) read(t *Reader, offset, end uint64) error {
 type buffers struct {
 	window window // blocks as they are in the file
 	raw    []byte // a decompressed block
-	values []byte // the small values of a cell block, decompressed
+}
+
+// An ownBlock is a cell block in buffers of its own, to be used again.
+type ownBlock struct {
+	cellBlock
+	raw, values []byte // what it is decompressed into
+}
+
+// trim gives up the block, and a buffer that a large one has blown up.
+func (b *ownBlock) trim() {
+	b.cellBlock = cellBlock{}
+	if cap(b.raw) > keepBuffer {
+		b.raw = nil
+	}
+	if cap(b.values) > keepBuffer {
+		b.values = nil
+	}
 }
 
 // sized returns a slice of n bytes with the guard behind, in b if there is room.
@@ -54,13 +70,10 @@ func (w *window) trim() {
 	}
 }
 
-// trim is window.trim for all buffers.
+// trim is window.trim for both buffers.
 func (b *buffers) trim() {
 	b.window.trim()
 	if cap(b.raw) > keepBuffer {
 		b.raw = nil
-	}
-	if cap(b.values) > keepBuffer {
-		b.values = nil
 	}
 }

@@ -1,0 +1,237 @@
+package sstable
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"colonnade/cell"
+)
+
+// longFile is a file that a scan goes ahead in, many times over.
+func longFile(t *testing.T) (file []byte, list []entry) {
+	list = benchEntries(20_000)
+	file, info := build(t, list, WriterOptions{ID: testID, Compression: S2})
+	if info.Size < 20*stretchBytes {
+		t.Fatalf("the file has %d bytes", info.Size)
+	}
+	return file, list
+}
+
+// twoCores makes iterators go ahead on any machine, and makes sure in the end that
+// none is left that does.
+func twoCores(t *testing.T) {
+	before := runtime.GOMAXPROCS(2)
+	t.Cleanup(func() {
+		runtime.GOMAXPROCS(before)
+		if n := aheadCount.Load(); n != 0 {
+			t.Errorf("%d iterators are ahead after all are closed", n)
+		}
+	})
+}
+
+// walk takes the rows of an iterator from where it is, and notes whether it went
+// ahead.
+func walk(it *Iterator, rows int) (list []entry, ahead bool) {
+	var run []cell.Cell
+	for ; it.Row() != nil && rows > 0; it.NextRow() {
+		for run = it.Cells(run[:0]); len(run) > 0; run = it.Cells(run[:0]) {
+			for _, c := range run {
+				c.Column, c.Value = bytes.Clone(c.Column), bytes.Clone(c.Value)
+				list = append(list, entry{bytes.Clone(it.Row()), c})
+			}
+		}
+		ahead = ahead || it.ahead.at != nil
+		rows--
+	}
+	return list, ahead
+}
+
+func TestScanAhead(t *testing.T) {
+	twoCores(t)
+	file, list := longFile(t)
+	page := cell.NewColumns(cell.FamilyRange([]byte("page")))
+	for name, o := range map[string]ReadOptions{
+		"all": {}, "fill": {Fill: true}, "keys": {KeysOnly: true}, "columns": {Columns: page}, "columns, fill": {Columns: page, Fill: true},
+	} {
+		var want []entry
+		for _, e := range list {
+			if o.KeysOnly {
+				e.Value = nil
+			}
+			if o.Columns.Contains(e.Column) {
+				want = append(want, e)
+			}
+		}
+		cache := new(testCache)
+		r := open(t, file, testID, cache)
+		for _, cached := range []bool{false, o.Fill} {
+			it := r.NewIterator(o)
+			it.SeekRow(nil)
+			got, ahead := walk(it, len(list))
+			if it.Err() != nil || ahead == cached {
+				t.Errorf("%s: cached %v, ahead %v, %v", name, cached, ahead, it.Err())
+			}
+			diff(t, name, got, want)
+			checkScanned(t, name, it.Scanned(), list)
+			it.Close()
+		}
+	}
+}
+
+// A scan that has gone ahead can turn to any other place, be closed anywhere, and
+// finds what it finds otherwise.
+func TestTurnAwayWhileAhead(t *testing.T) {
+	twoCores(t)
+	file, list := longFile(t)
+	rowOf := func(i int) []byte { return list[i].row }
+	for _, fill := range []bool{false, true} {
+		r := open(t, file, testID, new(testCache))
+		it := r.NewIterator(ReadOptions{Fill: fill})
+		for _, from := range []int{0, len(list) / 2, 1000, len(list) / 2, len(list) - 50, 0} {
+			at := from
+			for bytes.Equal(rowOf(max(at-1, 0)), rowOf(from)) && at > 0 {
+				at--
+			}
+			it.SeekRow(rowOf(from))
+			got, _ := walk(it, 5000)
+			diff(t, fmt.Sprintf("fill %v, from %d", fill, from), got, list[at:at+len(got)])
+			if it.Err() != nil || len(got) < min(5000, len(list)-at) {
+				t.Errorf("fill %v, from %d: %d cells, %v", fill, from, len(got), it.Err())
+			}
+		}
+		it.Close()
+	}
+}
+
+// What a scan meets ahead comes to light where it is, and not before.
+func TestDamageAhead(t *testing.T) {
+	twoCores(t)
+	file, list := longFile(t)
+	blocks := blocksOf(t, file, testID)
+	for _, n := range []int{len(blocks) / 3 * 2, len(blocks)/3*2 + 1} { // a cell block and a small one
+		h := blocks[n]
+		r := open(t, file, testID, nil)
+		x, err := r.openIndex()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var broken atomic.Bool
+		r.r = readerAt(func(p []byte, at int64) (int, error) {
+			n, err := bytes.NewReader(file).ReadAt(p, at)
+			if i := int64(h.offset) - at; broken.Load() && i >= 0 && i < int64(n) {
+				p[i] ^= 1
+			}
+			return n, err
+		})
+		entry := 0
+		for x.handle(entry).end() < h.end() {
+			entry++
+		}
+		broken.Store(true)
+		it := r.NewIterator(ReadOptions{})
+		it.SeekRow(nil)
+		got, ahead := walk(it, len(list))
+		var damage *CorruptError
+		if !errors.As(it.Err(), &damage) || damage.Offset != int64(h.offset) || !ahead {
+			t.Fatalf("ahead %v: got %v, want damage at %d", ahead, it.Err(), h.offset)
+		}
+		if it.entry != entry-1 {
+			t.Errorf("damage in block %d came to light in block %d", entry, it.entry)
+		}
+		diff(t, "before the damage", got, list[:len(got)])
+		it.Close()
+
+		it = r.NewIterator(ReadOptions{})
+		it.SeekRow(nil)
+		rows := 0
+		for ; it.entry < entry-1; it.NextRow() {
+			rows++
+		}
+		if it.Err() != nil || it.Row() == nil || rows == 0 {
+			t.Errorf("before the damage: row %q, %v", it.Row(), it.Err())
+		}
+		it.Close()
+	}
+}
+
+type readerAt func(p []byte, at int64) (int, error)
+
+func (f readerAt) ReadAt(p []byte, at int64) (int, error) { return f(p, at) }
+
+// An error of the device ahead is passed on as it is.
+func TestReadFailsAhead(t *testing.T) {
+	twoCores(t)
+	file, list := longFile(t)
+	r := open(t, file, testID, nil)
+	if _, err := r.openIndex(); err != nil {
+		t.Fatal(err)
+	}
+	r.r = readerAt(func(p []byte, at int64) (int, error) {
+		if at > int64(len(file)/2) {
+			return 0, errDevice
+		}
+		return bytes.NewReader(file).ReadAt(p, at)
+	})
+	it := r.NewIterator(ReadOptions{})
+	defer it.Close()
+	it.SeekRow(nil)
+	got, ahead := walk(it, len(list))
+	if !errors.Is(it.Err(), errDevice) || !ahead || len(got) < len(list)/3 {
+		t.Errorf("ahead %v, %d cells: got %v, want the error of the device", ahead, len(got), it.Err())
+	}
+}
+
+// As many iterators go ahead as may; the others do without. Short scans never do.
+func TestAheadIsBounded(t *testing.T) {
+	twoCores(t)
+	file, list := longFile(t)
+	r := open(t, file, testID, nil)
+	var open []*Iterator
+	aheadNow := 0
+	for range 2*aheadPerCore + 3 {
+		it := r.NewIterator(ReadOptions{})
+		open = append(open, it)
+		it.SeekRow(nil)
+		if _, ahead := walk(it, 100); ahead || it.ahead.on() {
+			t.Error("ahead after a hundred rows")
+		}
+		got, ahead := walk(it, 10_000)
+		if ahead {
+			aheadNow++
+		}
+		diff(t, "rows", got, list[len(list)/20_000*100:][:len(got)])
+	}
+	if aheadNow != 2*aheadPerCore {
+		t.Errorf("%d iterators are ahead, want %d", aheadNow, 2*aheadPerCore)
+	}
+	for _, it := range open {
+		it.Close()
+	}
+}
+
+// Close waits for the read that is under way: nothing reads the file afterwards.
+func TestCloseWaitsForReadAhead(t *testing.T) {
+	twoCores(t)
+	file, _ := longFile(t)
+	r := open(t, file, testID, nil)
+	var reading atomic.Int32
+	r.r = readerAt(func(p []byte, at int64) (int, error) {
+		reading.Add(1)
+		defer reading.Add(-1)
+		runtime.Gosched()
+		return bytes.NewReader(file).ReadAt(p, at)
+	})
+	for i := range 50 {
+		it := r.NewIterator(ReadOptions{})
+		it.SeekRow(nil)
+		walk(it, 600+i*40)
+		it.Close()
+		if n := reading.Load(); n != 0 {
+			t.Fatalf("%d reads are under way after Close", n)
+		}
+	}
+}
