@@ -3,9 +3,12 @@
 GO      ?= go
 BINARY  := bin/colonnade
 # Modules of their own, so that what they depend on weighs on nobody else.
-MODULES := reliability bench/service
-# The size of the table that `make bench-service` measures with, ten cells a row, and
-# how often it measures.
+MODULES := reliability bench/service bench/peers
+# They are vetted and tested without C: one of the peers brings a compressor in C, which
+# takes longer to compile than all their tests to run. What is measured has it.
+MODULE_GO := CGO_ENABLED=0 $(GO)
+# The size of the table that `make bench-service` and `make bench-peers` measure with,
+# ten cells a row, and how often they measure.
 ROWS ?= 100000
 RUNS ?= 3
 # How long `make fuzz` tries each target: a number of inputs, or a time such as 10s.
@@ -21,7 +24,7 @@ SEED ?= $(shell date +%s)
 # formats below them are shared between goroutines only by these.
 RACE := ./cmd/... ./engine/... ./memtable/... ./server ./sstable/blockcache ./vfs/... ./widecol/lsmstore/...
 
-.PHONY: help run build test race vet lint fuzz reliability soak harness bench bench-service clean
+.PHONY: help run build test race vet lint fuzz reliability soak harness bench bench-service bench-peers clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -34,19 +37,19 @@ build: ## Build bin/colonnade
 
 test: ## Run all tests
 	$(GO) test ./...
-	@for m in $(MODULES); do (cd $$m && $(GO) test ./...) || exit 1; done
+	@for m in $(MODULES); do (cd $$m && $(MODULE_GO) test ./...) || exit 1; done
 
 race: ## Run the tests of concurrent packages under the race detector (needs a C compiler)
 	$(GO) test -race -short $(RACE)
 
 vet: ## Look for suspicious code, and code that gofmt would change
 	$(GO) vet ./...
-	@for m in $(MODULES); do (cd $$m && $(GO) vet ./...) || exit 1; done
+	@for m in $(MODULES); do (cd $$m && $(MODULE_GO) vet ./...) || exit 1; done
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
 
 lint: ## Run staticcheck, in the version that .ci/lint/go.mod names
 	$(GO) tool -modfile=.ci/lint/go.mod staticcheck ./...
-	@for m in $(MODULES); do (cd $$m && $(GO) tool -modfile=$(CURDIR)/.ci/lint/go.mod staticcheck ./...) || exit 1; done
+	@for m in $(MODULES); do (cd $$m && $(MODULE_GO) tool -modfile=$(CURDIR)/.ci/lint/go.mod staticcheck ./...) || exit 1; done
 
 fuzz: ## Try each fuzz target, FUZZTIME long
 	.ci/fuzz $(FUZZTIME)
@@ -66,6 +69,10 @@ bench: ## Run all benchmarks
 
 bench-service: build ## Measure the server beside a bare net/http handler; writes docs/performance.md
 	cd bench/service && $(GO) run . -server $(CURDIR)/$(BINARY) -rows $(ROWS) -runs $(RUNS) -docs $(CURDIR)/docs/performance.md
+
+bench-peers: ## Measure other engines beside this one, ROWS=n; writes docs/performance.md
+	cd bench/peers && $(GO) build -o ../../bin/peers .
+	bin/peers -rows $(ROWS) -runs $(RUNS) -out docs/performance.md
 
 clean: ## Remove what was built; the data stays
 	rm -rf bin

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"colonnade/cell"
+	"colonnade/clock"
+	"colonnade/engine"
+	"colonnade/vfs"
+)
+
+// colonnade is this engine: a partition for each space.
+var colonnade = &Engine{
+	Name:   "colonnade",
+	About:  "defaults; every batch is synced, in loads too",
+	Open:   openColonnade,
+	Tables: []string{".sst"},
+}
+
+type colonnadeStore struct {
+	db  *engine.DB
+	ids []engine.PartitionID
+}
+
+func openColonnade(dir string, c Config) (Store, error) {
+	db, err := engine.Open(filepath.ToSlash(dir), engine.Options{
+		FS: vfs.OS, Clock: clock.System,
+		MemtableBytes: c.memtables(),
+		CacheBytes:    c.Cache,
+		LogBytes:      max(4*c.memtables(), 4<<20),
+		SegmentBytes:  c.scaled(16<<20, 256<<10),
+		FileBytes:     c.scaled(32<<20, 64<<10),
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &colonnadeStore{db: db, ids: make([]engine.PartitionID, c.Spaces)}
+	names := make(map[string]int, c.Spaces)
+	var missing []string
+	for i := range c.Spaces {
+		name := fmt.Sprintf("space-%04d", i)
+		names[name] = i
+		missing = append(missing, name)
+	}
+	if list := db.Partitions(); len(list) > 0 {
+		missing = nil
+		for _, p := range list {
+			s.ids[names[p.Name]] = p.ID
+		}
+	}
+	if len(missing) > 0 {
+		if s.ids, err = db.CreatePartitions(missing...); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *colonnadeStore) Flush() error { return s.db.Flush(context.Background()) }
+func (s *colonnadeStore) Close() error { return s.db.Close() }
+
+func (s *colonnadeStore) Writer() Writer { return &colonnadeWriter{s: s} }
+
+type colonnadeWriter struct {
+	s     *colonnadeStore
+	batch engine.Batch
+}
+
+func (w *colonnadeWriter) Set(space int, row []byte, c *cell.Cell) {
+	w.batch.Add(w.s.ids[space], row, c)
+}
+
+var rowTombstone = cell.Cell{Kind: cell.DeleteRow, Time: cell.TombstoneTime}
+
+func (w *colonnadeWriter) DeleteRow(space int, row []byte, _ []cell.Cell) {
+	w.batch.Add(w.s.ids[space], row, &rowTombstone)
+}
+
+func (w *colonnadeWriter) Commit() error {
+	_, err := w.s.db.Commit(context.Background(), &w.batch)
+	w.batch.Reset()
+	return err
+}
+
+func (s *colonnadeStore) Reader() Reader { return &colonnadeReader{s: s} }
+
+type colonnadeReader struct {
+	s   *colonnadeStore
+	end []byte
+}
+
+func (r *colonnadeReader) Row(space int, row []byte) (Answer, error) {
+	r.end = append(append(r.end[:0], row...), 0)
+	return r.read(space, engine.ScanOptions{Start: row, End: r.end, Fill: true}, 1, nil)
+}
+
+// Scan keeps what it reads in the cache, as the iterators of the peers do.
+func (r *colonnadeReader) Scan(q Query) (Answer, error) {
+	o := engine.ScanOptions{Start: q.Start, Fill: true}
+	if q.Family != "" {
+		o.Columns = cell.NewColumns(cell.FamilyRange([]byte(q.Family)))
+	}
+	return r.read(q.Space, o, q.Rows, q.Visit)
+}
+
+func (r *colonnadeReader) read(space int, o engine.ScanOptions, limit int, visit func([]byte, *cell.Cell)) (a Answer, err error) {
+	id := r.s.ids[space]
+	snap, err := r.s.db.NewSnapshot(id)
+	if err != nil {
+		return a, err
+	}
+	defer snap.Close()
+	scan, err := snap.Scan(id, o)
+	if err != nil {
+		return a, err
+	}
+	defer scan.Close()
+	for (limit == 0 || a.Rows < limit) && scan.NextRow() {
+		before := a.Cells
+		for list := scan.Cells(); len(list) > 0; list = scan.Cells() {
+			a.Cells += len(list)
+			for i := range list {
+				a.Bytes += int64(len(list[i].Column)) + touch(list[i].Value)
+				if visit != nil {
+					visit(scan.Row(), &list[i])
+				}
+			}
+		}
+		if a.Cells > before {
+			a.Rows++
+		}
+	}
+	return a, scan.Err()
+}

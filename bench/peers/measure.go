@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// usage is what the process has used up to a moment.
+type usage struct {
+	at      time.Time
+	cpu     time.Duration // of all threads
+	read    int64         // bytes asked for in read calls, from the page cache too
+	calls   int64         // bytes given to write calls
+	written int64         // bytes that became dirty in the page cache, through memory maps too
+	mallocs uint64
+}
+
+func readUsage() (u usage, err error) {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		return u, err
+	}
+	u.cpu = time.Duration(r.Utime.Nano() + r.Stime.Nano())
+	io, err := os.ReadFile("/proc/self/io")
+	if err != nil {
+		return u, err
+	}
+	for name, at := range map[string]*int64{"rchar": &u.read, "wchar": &u.calls, "write_bytes": &u.written} {
+		if *at, err = number(io, name); err != nil {
+			return u, err
+		}
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	u.mallocs = m.Mallocs
+	u.at = time.Now()
+	return u, nil
+}
+
+// since is what was used between two moments.
+func (u usage) since(v usage) used {
+	return used{u.at.Sub(v.at), u.cpu - v.cpu, u.read - v.read, u.written - v.written, u.mallocs - v.mallocs}
+}
+
+type used struct {
+	wall, cpu     time.Duration
+	read, written int64
+	mallocs       uint64
+}
+
+// rate is how many of n things were done in a second.
+func (u used) rate(n int) float64 { return float64(n) / u.wall.Seconds() }
+
+// cpuEach is the processor time of one of n things, in microseconds.
+func (u used) cpuEach(n int) float64 { return float64(u.cpu.Nanoseconds()) / 1e3 / float64(n) }
+
+// number returns a number of a file of lines such as "name: 12 kB".
+func number(text []byte, name string) (int64, error) {
+	for line := range bytes.Lines(text) {
+		if f := bytes.Fields(line); len(f) > 1 && string(f[0]) == name+":" {
+			return strconv.ParseInt(string(f[1]), 10, 64)
+		}
+	}
+	return 0, fmt.Errorf("no line %s in what the system tells of this process", name)
+}
+
+// anonymous returns the anonymous memory of the process, in KiB.
+func anonymous() (int64, error) {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, err
+	}
+	return number(text, "RssAnon")
+}
+
+// memory looks at how much anonymous memory the process has, over what it had before.
+type memory struct {
+	base int64 // KiB
+	peak atomic.Int64
+	stop chan struct{}
+	done sync.WaitGroup
+}
+
+// watchMemory begins; what the process has by now does not count.
+func watchMemory() (*memory, error) {
+	debug.FreeOSMemory()
+	base, err := anonymous()
+	if err != nil {
+		return nil, err
+	}
+	m := &memory{base: base, stop: make(chan struct{})}
+	m.done.Go(m.watch)
+	return m, nil
+}
+
+func (m *memory) watch() {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-m.stop:
+			return
+		case <-tick.C:
+			if kb, err := anonymous(); err == nil {
+				m.peak.Store(max(m.peak.Load(), kb))
+			}
+		}
+	}
+}
+
+// reset forgets what was until now, after giving back what is free.
+func (m *memory) reset() {
+	debug.FreeOSMemory()
+	m.peak.Store(0)
+}
+
+// most returns the most that there was since watchMemory or reset, in MB.
+func (m *memory) most() float64 { return megabytes(max(m.peak.Load()-m.base, 0) << 10) }
+
+// end stops watching.
+func (m *memory) end() {
+	close(m.stop)
+	m.done.Wait()
+}
+
+// awaitQuiet waits until the process uses less than a quarter of a processor and
+// writes next to nothing, for a tenth of a second, and returns what it had used when that
+// began. Engines
+// tell in different ways, or not at all, whether something is left to compact; this
+// is the same for all.
+func awaitQuiet() (usage, error) {
+	const window, windows = 20 * time.Millisecond, 5
+	const little = 4096 // bytes: the runtime wakes its poller through a file
+	last, err := readUsage()
+	if err != nil {
+		return last, err
+	}
+	first, quiet := last, 0
+	for quiet < windows {
+		time.Sleep(window)
+		now, err := readUsage()
+		if err != nil {
+			return now, err
+		}
+		if d := now.since(last); d.cpu < d.wall/4 && now.calls-last.calls < little {
+			quiet++
+		} else {
+			first, quiet = now, 0
+		}
+		last = now
+	}
+	return first, nil
+}
+
+// latencies are the durations of operations, a list for each goroutine.
+type latencies [][]time.Duration
+
+// percentile returns a duration that so many percent do not exceed, in milliseconds.
+func (l latencies) percentile(percent int) float64 {
+	all := slices.Concat(l...)
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return float64(all[(len(all)-1)*percent/100].Nanoseconds()) / 1e6
+}

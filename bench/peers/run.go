@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"colonnade/bench/dataset"
+)
+
+// sessionLimit is how long a session may take: one that hangs ends there.
+const sessionLimit = time.Hour
+
+// run measures everything, prints the report and puts it into the document.
+func run(o options) error {
+	dir, err := os.MkdirTemp(o.dir, "peers-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	r := &report{o: o, results: make(results)}
+	r.machine = fmt.Sprintf("%d processors, %s", runtime.GOMAXPROCS(0), runtime.Version())
+	if r.raw, err = makeData(dir, o.rows); err != nil {
+		return err
+	}
+	busy, err := watchOthers()
+	if err != nil {
+		return err
+	}
+	for n := range o.runs {
+		order := slices.Clone(o.engines)
+		if n%2 == 1 {
+			slices.Reverse(order)
+		}
+		for _, t := range o.tables {
+			for _, e := range order {
+				if e.Ceiling && !t.Ceilings {
+					continue
+				}
+				start := time.Now()
+				figures, err := startSession(o, dir, t, e)
+				if err != nil {
+					r.failures = append(r.failures, fmt.Errorf("table %s on %s, run %d: %w", t.Name, e.Name, n+1, err))
+				}
+				r.results.add(t.Name, e.Name, figures)
+				fmt.Fprintf(os.Stderr, "run %d of %d, %s on %s: %.1f s\n", n+1, o.runs, t.Name, e.Name, time.Since(start).Seconds())
+			}
+		}
+	}
+	if r.others, err = busy(); err != nil {
+		return err
+	}
+	text := r.markdown()
+	fmt.Print(text)
+	if o.out != "" {
+		if err := insert(o.out, text); err != nil {
+			return err
+		}
+		if err := r.plots(filepath.Join(filepath.Dir(o.out), plotsDir)); err != nil {
+			return err
+		}
+	}
+	return errors.Join(r.failures...)
+}
+
+// makeData writes the files of the data, and returns the raw bytes of the rows.
+func makeData(dir string, rows int) (raw int64, err error) {
+	for _, d := range []struct {
+		file           string
+		rows, contents int
+	}{{rowsFile(dir), rows, 100}, {wideFile(dir), max(rows/10, 1), 6000}} {
+		t, err := dataset.Generated(d.rows, d.contents)
+		if err != nil {
+			return 0, err
+		}
+		if raw == 0 {
+			raw = t.Raw()
+		}
+		f, err := os.Create(d.file)
+		if err != nil {
+			return 0, err
+		}
+		_, err = t.WriteTo(f)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return 0, err
+		}
+	}
+	return raw, nil
+}
+
+// startSession runs a table on an engine in a process of its own.
+func startSession(o options, dir string, t *Table, e *Engine) (map[string]float64, error) {
+	defer os.RemoveAll(storeDir(dir))
+	ctx, cancel := context.WithTimeout(context.Background(), sessionLimit)
+	defer cancel()
+	c := exec.CommandContext(ctx, "/proc/self/exe", "-session", "-engines", e.Name, "-tables", t.Name,
+		"-rows", fmt.Sprint(o.rows), "-each", o.each.String(), "-dir", dir)
+	var complaint strings.Builder
+	c.Stderr = &complaint
+	out, err := c.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", err, firstLines(complaint.String(), 5))
+	}
+	var figures map[string]float64
+	return figures, json.Unmarshal(out, &figures)
+}
+
+func firstLines(text string, n int) string {
+	lines := strings.SplitN(strings.TrimSpace(text), "\n", n+1)
+	return strings.Join(lines[:min(n, len(lines))], "\n")
+}
+
+// watchOthers begins to look at what the machine does besides. The function that it
+// returns gives the share of the processors that other processes have used since.
+func watchOthers() (func() (float64, error), error) {
+	look := func() (all, busy, own time.Duration, err error) {
+		text, err := os.ReadFile("/proc/stat")
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		var user, nice, system, idle, wait, irq, soft, steal int64
+		if _, err := fmt.Sscanf(string(text), "cpu %d %d %d %d %d %d %d %d",
+			&user, &nice, &system, &idle, &wait, &irq, &soft, &steal); err != nil {
+			return 0, 0, 0, fmt.Errorf("read /proc/stat: %w", err)
+		}
+		const tick = 10 * time.Millisecond
+		busy = time.Duration(user+nice+system+irq+soft+steal) * tick
+		all = busy + time.Duration(idle+wait)*tick
+		for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+			var u syscall.Rusage
+			if err := syscall.Getrusage(who, &u); err != nil {
+				return 0, 0, 0, err
+			}
+			own += time.Duration(u.Utime.Nano() + u.Stime.Nano())
+		}
+		return all, busy, own, nil
+	}
+	all0, busy0, own0, err := look()
+	return func() (float64, error) {
+		all, busy, own, err := look()
+		return max(float64(busy-busy0-(own-own0))/float64(max(all-all0, 1)), 0), err
+	}, err
+}
+
+// plotsDir is beside the document.
+const plotsDir = "plots"

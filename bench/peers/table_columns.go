@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+
+	"colonnade/cell"
+)
+
+var manyColumns = &Table{
+	Name:  "columns",
+	Title: "One row of many columns",
+	About: "A row of ten columns for each row of the other tables, but a million at most, in batches of 1,000 cells in any order; then the whole row, out of a store opened anew, for the second time.",
+	Figures: []Figure{
+		{"write", "cells written/s, settled", perSecond},
+		{"read", "cells of the row read/s", perSecond},
+		{"memory", "anonymous memory", mega},
+	},
+	Run: runColumns,
+}
+
+func runColumns(s *session) error {
+	n := min(s.rows*10, 1_000_000) / 1000 * 1000
+	if n == 0 {
+		n = 1000
+	}
+	row := []byte("row")
+	memory, err := watchMemory()
+	if err != nil {
+		return err
+	}
+	defer memory.end()
+	st, err := s.open(s.config())
+	if err != nil {
+		return err
+	}
+	u, _, err := loadSettled(st, n/10, columnsOf(row, n))
+	if err != nil {
+		return err
+	}
+	s.record("write", u.rate(n))
+	if err := st.Close(); err != nil {
+		return err
+	}
+	if st, err = s.open(s.config()); err != nil {
+		return err
+	}
+	k := &keys{bytes: row, ends: []int{len(row)}}
+	if err := warmRows(st, 0, k, n); err != nil {
+		return err
+	}
+	ops, u, err := s.readRows(st, 0, k, n, 1)
+	if err != nil {
+		return err
+	}
+	s.record("read", u.rate(ops*n))
+	s.record("memory", memory.most())
+	return st.Close()
+}
+
+// columnsOf makes up n columns of a row, ten at a time, in an order that is no order:
+// n and the step have no common divisor.
+func columnsOf(row []byte, n int) source {
+	const step = 611_953 // a prime
+	return func(part int, _ []byte, dst []cell.Cell) ([]byte, []cell.Cell) {
+		for i := range 10 {
+			number := (part*10 + i) * step % n
+			c := cell.Cell{Time: 1, Type: cell.String, Value: fmt.Appendf(nil, "value of column %d", number)}
+			setColumn(&c, fmt.Sprintf("links:%08d", number))
+			dst = append(dst, c)
+		}
+		return row, dst
+	}
+}
+
+// setColumn gives a cell the column "family:qualifier".
+func setColumn(c *cell.Cell, column string) {
+	family, qualifier, _ := bytes.Cut([]byte(column), []byte(":"))
+	c.Column = cell.AppendColumn(nil, family, qualifier)
+}

@@ -1,0 +1,81 @@
+package main
+
+import "colonnade/bench/dataset"
+
+var loadFigures = []Figure{
+	{"rate", "cells/s", perSecond},
+	{"cpu", "processor time a cell", micros},
+	{"written", "bytes written for each raw byte", plain},
+	{"disk", "tables on disk", mega},
+	{"worst", "worst commit", millis},
+	{"memory", "anonymous memory", mega},
+	{"budget", "of that, memtables and cache may take", mega},
+	{"allocs", "allocations a cell", plain},
+}
+
+var orderedLoad = &Table{
+	Name:    "ordered",
+	Title:   "Load in key order",
+	About:   "The whole table into an empty store: four writers, batches of 1,000 cells, until nothing is left to flush or compact, where the engine can be asked to flush. Bytes written are those that the operating system counts, the log included; the size on disk is that of the tables after a close.",
+	Figures: loadFigures,
+	Run:     func(s *session) error { return runLoad(s, (*dataset.Table).Ordered) },
+}
+
+var randomLoad = &Table{
+	Name:    "random",
+	Title:   "Load in random order",
+	About:   "The same in an order that has nothing to do with the keys.",
+	Figures: loadFigures,
+	Run: func(s *session) error {
+		return runLoad(s, func(t *dataset.Table) []int { return t.Shuffled(1) })
+	},
+}
+
+func runLoad(s *session, order func(*dataset.Table) []int) error {
+	rows := inOrder(s.data, order(s.data))
+	c := s.config()
+	st, err := s.open(c)
+	if err != nil {
+		return err
+	}
+	memory, err := watchMemory()
+	if err != nil {
+		return err
+	}
+	defer memory.end()
+	u, took, err := loadSettled(st, s.data.Len(), rows)
+	if err != nil {
+		return err
+	}
+	cells := int(s.data.Cells())
+	s.record("rate", u.rate(cells))
+	s.record("cpu", u.cpuEach(cells))
+	s.record("written", float64(u.written)/float64(s.data.Raw()))
+	s.record("worst", took.percentile(100))
+	s.record("memory", memory.most())
+	s.record("budget", megabytes(c.memtables()+c.Cache))
+	s.record("allocs", float64(u.mallocs)/float64(cells))
+	if err := st.Close(); err != nil {
+		return err
+	}
+	disk, err := s.tableBytes()
+	s.record("disk", megabytes(disk))
+	return err
+}
+
+// loadSettled loads the rows, waits until nothing is left to do, and returns what
+// all of it used.
+func loadSettled(st Store, n int, rows source) (u used, took latencies, err error) {
+	before, err := readUsage()
+	if err != nil {
+		return u, nil, err
+	}
+	if took, err = load(st, 0, n, rows); err != nil {
+		return u, nil, err
+	}
+	if err := st.Flush(); err != nil {
+		return u, nil, err
+	}
+	after, err := awaitQuiet()
+	return after.since(before), took, err
+}

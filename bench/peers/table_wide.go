@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"colonnade/cell"
+)
+
+var wideRows = &Table{
+	Name:  "wide",
+	Title: "One column of wide rows",
+	About: "A tenth of the rows, with contents of 4 to 8 KiB; a scan of `language:` alone, in a store opened anew, of three the one in the middle. Together: all families in one keyspace or partition. Apart: `language` in one of its own. Bytes read are those of read calls; memory maps make none.",
+	Figures: []Figure{
+		{"together-ms", "together, time", millis},
+		{"together-read", "together, read", mega},
+		{"apart-ms", "apart, time", millis},
+		{"apart-read", "apart, read", mega},
+		{"load", "load of wide rows, raw MB/s", plain},
+	},
+	Run: runWide,
+}
+
+const wideFamily = "language"
+
+func runWide(s *session) error {
+	for _, layout := range []struct {
+		name   string
+		spaces int
+	}{{"together", 1}, {"apart", 2}} {
+		c := s.config()
+		c.Spaces = layout.spaces
+		if err := s.loadWide(c); err != nil {
+			return err
+		}
+		var took []time.Duration
+		for range 3 {
+			st, err := s.open(c)
+			if err != nil {
+				return err
+			}
+			rows := s.wide.Len()
+			u, err := scanAll(st, Query{Space: c.Spaces - 1, Family: wideFamily}, rows, rows)
+			if err := errors.Join(err, st.Close()); err != nil {
+				return err
+			}
+			took = append(took, u.wall)
+			if !s.e.Mapped {
+				s.record(layout.name+"-read", megabytes(u.read))
+			}
+		}
+		slices.Sort(took)
+		s.record(layout.name+"-ms", milliseconds(took[1]))
+		if err := s.remove(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadWide writes the wide rows, the family that is asked for into the last space.
+func (s *session) loadWide(c Config) error {
+	st, err := s.open(c)
+	if err != nil {
+		return err
+	}
+	before, err := readUsage()
+	if err != nil {
+		return err
+	}
+	w := st.Writer()
+	var cells []cell.Cell
+	for i, row := range s.wide.Shuffled(1) {
+		var key []byte
+		key, cells = s.wide.Row(row, cells[:0])
+		for k := range cells {
+			space := 0
+			if family, _ := cell.SplitColumn(cells[k].Column); string(family) == wideFamily {
+				space = c.Spaces - 1
+			}
+			w.Set(space, key, &cells[k])
+		}
+		if i%loadRows == loadRows-1 || i == s.wide.Len()-1 {
+			if err := w.Commit(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := st.Flush(); err != nil {
+		return err
+	}
+	after, err := awaitQuiet()
+	if err != nil {
+		return err
+	}
+	s.record("load", float64(s.wide.Raw())/1e6/after.since(before).wall.Seconds())
+	return st.Close()
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// target is what the engine is to reach: a figure, as a multiple of the best of some
+// others in the same run, or as a number.
+type target struct {
+	number int
+	table  string
+	figure string
+	most   bool    // the figure has to be at most that, not at least
+	times  float64 // of the best of the engines
+	of     []string
+	// bound is there instead of engines: in the figure's unit, or the name of another
+	// figure of this engine.
+	bound  float64
+	within string
+}
+
+var (
+	peers      = []string{"pebble-tuned", "pebble", "badger", "bbolt", "goleveldb"}
+	anyPebble  = []string{"pebble-tuned", "pebble"}
+	targetList = []target{
+		{number: 1, table: "commits", figure: "rate64", times: 2, of: peers},
+		{number: 1, table: "commits", figure: "p99-64", most: true, times: 0.25, of: peers},
+		{number: 1, table: "commits", figure: "rate64", times: 0.65, of: []string{"log"}},
+		{number: 2, table: "commits", figure: "rate1", times: 1.2, of: peers},
+		{number: 3, table: "random", figure: "rate", times: 2, of: peers},
+		{number: 3, table: "random", figure: "written", most: true, times: 1, of: peers},
+		{number: 3, table: "random", figure: "worst", most: true, bound: 100},
+		{number: 4, table: "ordered", figure: "rate", times: 1.2, of: peers},
+		{number: 5, table: "reads", figure: "scan-warm", times: 3, of: anyPebble},
+		{number: 5, table: "reads", figure: "scan-warm", times: 1, of: []string{"bbolt"}},
+		{number: 5, table: "reads", figure: "scan-first", times: 4, of: anyPebble},
+		{number: 6, table: "reads", figure: "pages1", times: 3, of: anyPebble},
+		{number: 6, table: "reads", figure: "pages1", times: 1, of: []string{"bbolt"}},
+		{number: 7, table: "reads", figure: "rows1", times: 1.5, of: anyPebble},
+		{number: 7, table: "reads", figure: "rows1", times: 1, of: []string{"bbolt"}},
+		{number: 7, table: "reads", figure: "rows4", times: 1.5, of: anyPebble},
+		{number: 7, table: "reads", figure: "rows4", times: 1, of: []string{"bbolt"}},
+		{number: 8, table: "reads", figure: "small1", times: 1.5, of: anyPebble},
+		{number: 9, table: "reads", figure: "absent1", times: 1.3, of: peers},
+		{number: 9, table: "reads", figure: "absent4", times: 1.3, of: peers},
+		{number: 10, table: "wide", figure: "together-ms", most: true, times: 0.1, of: anyPebble},
+		{number: 10, table: "wide", figure: "apart-ms", most: true, times: 0.5, of: anyPebble},
+		{number: 10, table: "wide", figure: "apart-read", most: true, times: 0.5, of: anyPebble},
+		{number: 11, table: "random", figure: "disk", most: true, times: 0.75, of: peers},
+		{number: 11, table: "ordered", figure: "disk", most: true, times: 0.75, of: peers},
+		{number: 12, table: "reopen", figure: "killed", most: true, times: 0.5, of: []string{"pebble-tuned"}},
+		{number: 12, table: "reopen", figure: "closed", most: true, bound: 10},
+		{number: 13, table: "ordered", figure: "memory", most: true, within: "budget"},
+		{number: 13, table: "random", figure: "memory", most: true, within: "budget"},
+		{number: 13, table: "commits", figure: "memory", most: true, within: "budget"},
+		{number: 13, table: "reads", figure: "memory", most: true, within: "budget"},
+		{number: 13, table: "reads", figure: "small-memory", most: true, within: "small-budget"},
+		{number: 13, table: "spaces", figure: "memory", most: true, within: "budget"},
+		{number: 14, table: "random", figure: "allocs", most: true, bound: noAllocs},
+		{number: 14, table: "reads", figure: "scan-allocs", most: true, bound: noAllocs},
+		{number: 14, table: "reads", figure: "rows-allocs", most: true, bound: noAllocs},
+		{number: 18, table: "growth", figure: "load", bound: 0.7},
+		{number: 18, table: "growth", figure: "rows", most: true, bound: 1.3},
+		{number: 18, table: "growth", figure: "absent", most: true, bound: 1.3},
+		{number: 18, table: "growth", figure: "pages", most: true, bound: 1.3},
+	}
+)
+
+const (
+	// noAllocs is what counts as no allocation a cell: those for a batch of 1,000 cells,
+	// or a block, are not ones for a cell.
+	noAllocs = 0.05
+	// slack is the memory besides memtables and cache, in MB.
+	slack = 67.1
+)
+
+// verdict is how a target was met.
+type verdict struct {
+	target
+	what   Figure
+	title  string // of the table
+	ours   float64
+	rival  string  // the engine that is compared with, or ""
+	theirs float64 // its figure, or the bound
+	known  bool    // both are there
+}
+
+func (v *verdict) ratio() string {
+	if v.theirs == 0 {
+		return ""
+	}
+	return significant(v.ours / v.theirs)
+}
+
+func (v *verdict) met() bool {
+	limit := v.times * v.theirs
+	if v.rival == "" {
+		limit = v.theirs
+	}
+	if v.most {
+		return v.ours <= limit
+	}
+	return v.ours >= limit
+}
+
+// wanted says in words what the target is.
+func (v *verdict) wanted() string {
+	than := "at least"
+	if v.most {
+		than = "at most"
+	}
+	switch {
+	case len(v.of) == 0:
+		return than + " " + format(v.theirs, v.what.Unit)
+	case len(v.of) == len(peers):
+		return fmt.Sprintf("%s %g of the best peer", than, v.times)
+	case len(v.of) > 1:
+		return fmt.Sprintf("%s %g of the better Pebble", than, v.times)
+	default:
+		return fmt.Sprintf("%s %g of %s", than, v.times, strings.Join(v.of, ", "))
+	}
+}
+
+// judge compares the medians of a target.
+func (r results) judge(t target) verdict {
+	v := verdict{target: t}
+	for _, table := range tables {
+		if table.Name == t.table {
+			v.title, v.what = table.Title, *table.figure(t.figure)
+		}
+	}
+	var ok bool
+	if v.ours, _, ok = r.median(t.table, colonnade.Name, t.figure); !ok {
+		return v
+	}
+	switch {
+	case t.within != "":
+		v.theirs, _, v.known = r.median(t.table, colonnade.Name, t.within)
+		v.theirs += slack
+	case len(t.of) == 0:
+		v.theirs, v.known = t.bound, true
+	}
+	for _, e := range t.of {
+		x, _, ok := r.median(t.table, e, t.figure)
+		if ok && (!v.known || t.most && x < v.theirs || !t.most && x > v.theirs) {
+			v.rival, v.theirs, v.known = e, x, true
+		}
+	}
+	return v
+}
