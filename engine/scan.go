@@ -235,7 +235,7 @@ func (s *Scan) Close() {
 	s.sources = s.sources[:0]
 	clear(s.raw)
 	if s.asked > 0 {
-		s.db.pay(s.p, s.state, int64(s.asked)+int64(s.opened)*(sourceCost+int64(s.rows)/rowCost))
+		s.db.pay(s.p, s.state, int64(s.asked)+int64(s.opened)*(sourceCost+int64(s.rows)/rowsPaid))
 	}
 	s.db, s.p, s.state, s.opt = nil, nil, nil, ScanOptions{}
 	s.started, s.rows, s.asked, s.opened = false, 0, 0, 0
