@@ -14,7 +14,7 @@ var badgerEngine = &Engine{
 	About:  "Badger v4, memtables of 64 MiB, no detection of conflicts, no metrics, no prefetch (values are beside their keys)",
 	Open:   openBadger,
 	Tables: []string{".sst", ".vlog"},
-	Mapped: true,
+	Mapped: true, MappedWrites: true,
 }
 
 type badgerStore struct {

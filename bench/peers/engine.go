@@ -19,6 +19,8 @@ type Engine struct {
 	// Mapped is set for those that read through memory maps, of which the operating
 	// system counts no bytes.
 	Mapped bool
+	// MappedWrites is set for those that write through them too.
+	MappedWrites bool
 }
 
 // engines are in the order of the report: this engine, the peers, the ceiling.

@@ -19,8 +19,8 @@ type usage struct {
 	at      time.Time
 	cpu     time.Duration // of all threads
 	read    int64         // bytes asked for in read calls, from the page cache too
-	calls   int64         // bytes given to write calls
-	written int64         // bytes that became dirty in the page cache, through memory maps too
+	written int64         // bytes given to write calls
+	dirtied int64         // bytes of the page cache that became dirty, through memory maps too
 	mallocs uint64
 }
 
@@ -34,7 +34,7 @@ func readUsage() (u usage, err error) {
 	if err != nil {
 		return u, err
 	}
-	for name, at := range map[string]*int64{"rchar": &u.read, "wchar": &u.calls, "write_bytes": &u.written} {
+	for name, at := range map[string]*int64{"rchar": &u.read, "wchar": &u.written, "write_bytes": &u.dirtied} {
 		if *at, err = number(io, name); err != nil {
 			return u, err
 		}
@@ -48,13 +48,23 @@ func readUsage() (u usage, err error) {
 
 // since is what was used between two moments.
 func (u usage) since(v usage) used {
-	return used{u.at.Sub(v.at), u.cpu - v.cpu, u.read - v.read, u.written - v.written, u.mallocs - v.mallocs}
+	return used{u.at.Sub(v.at), u.cpu - v.cpu, u.read - v.read, u.written - v.written, u.dirtied - v.dirtied, u.mallocs - v.mallocs}
 }
 
 type used struct {
-	wall, cpu     time.Duration
-	read, written int64
-	mallocs       uint64
+	wall, cpu              time.Duration
+	read, written, dirtied int64
+	mallocs                uint64
+}
+
+// writtenBy is what an engine wrote to files. Dirty pages are no measure of it where
+// there are write calls: the kernel counts a large folio as a whole each time that a
+// part of it is written again after a sync, as in a log that goes over old segments.
+func (u used) writtenBy(e *Engine) int64 {
+	if e.MappedWrites {
+		return u.dirtied
+	}
+	return u.written
 }
 
 // rate is how many of n things were done in a second.
@@ -151,7 +161,7 @@ func awaitQuiet() (usage, error) {
 		if err != nil {
 			return now, err
 		}
-		if d := now.since(last); d.cpu < d.wall/4 && now.calls-last.calls < little {
+		if d := now.since(last); d.cpu < d.wall/4 && d.written < little {
 			quiet++
 		} else {
 			first, quiet = now, 0

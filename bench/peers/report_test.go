@@ -24,8 +24,8 @@ func sample() *report {
 	}
 	for i := range 3 {
 		up := 1 + float64(i)/10
-		r.results.add("commits", "colonnade", map[string]float64{"rate1": 9_000 * up, "rate64": 170_000 * up, "p99-64": 0.8 * up})
-		r.results.add("commits", "pebble-tuned", map[string]float64{"rate1": 7_400, "rate64": 92_000, "p99-64": 4.3 * up})
+		r.results.add("commits", "colonnade", map[string]float64{"rate1": 9_000 * up, "rate64": 170_000 * up, "p99-64": 0.8 * up, "cpu64": 6})
+		r.results.add("commits", "pebble-tuned", map[string]float64{"rate1": 7_400, "rate64": 92_000, "p99-64": 4.3 * up, "cpu64": 9})
 		r.results.add("commits", "log", map[string]float64{"rate64": 295_000})
 		r.results.add("reopen", "colonnade", map[string]float64{"closed": 33, "killed": 0.25})
 	}
@@ -99,8 +99,8 @@ func TestNamesFit(t *testing.T) {
 		return false
 	}
 	for _, x := range targetList {
-		if !known(x.table, x.figure) || !known(x.table, x.within) {
-			t.Errorf("target %d asks for %s, %s, %s", x.number, x.table, x.figure, x.within)
+		if !known(x.table, x.figure) || !known(x.table, x.within) || !known(x.table, x.cpu) {
+			t.Errorf("target %d asks for %s, %s, %s, %s", x.number, x.table, x.figure, x.within, x.cpu)
 		}
 		for _, e := range x.of {
 			if _, err := choose(engines, e, nil); err != nil {
@@ -163,5 +163,32 @@ func TestParse(t *testing.T) {
 		if _, err := parse(args); err == nil {
 			t.Errorf("%q was taken", args)
 		}
+	}
+}
+
+func TestJudgeComparesWithTheBest(t *testing.T) {
+	r := make(results)
+	for engine, figures := range map[string]map[string]float64{
+		"colonnade":    {"rate": 100, "cpu": 2, "disk": 10},
+		"pebble-tuned": {"rate": 40, "cpu": 3, "disk": 30},
+		"badger":       {"rate": 60, "cpu": 5, "disk": 20},
+		"log":          {"rate": 1000, "cpu": 1, "disk": 1},
+	} {
+		r.add("random", engine, figures)
+	}
+	v := r.judge(target{table: "random", figure: "rate", cpu: "cpu", times: 2, of: peers})
+	if v.rival != "badger" || v.theirs != 60 || v.ratio() != "1.67" || v.work != "1.50" || v.met() {
+		t.Errorf("the most of a rate: %+v, ratio %s, met %v", v, v.ratio(), v.met())
+	}
+	v = r.judge(target{table: "random", figure: "disk", most: true, times: 0.75, of: peers})
+	if v.rival != "badger" || v.theirs != 20 || v.ratio() != "0.50" || v.work != "" || !v.met() {
+		t.Errorf("the least of a size: %+v, ratio %s, met %v", v, v.ratio(), v.met())
+	}
+	v = r.judge(target{table: "random", figure: "disk", most: true, bound: 9})
+	if v.rival != "" || !v.known || v.met() {
+		t.Errorf("a bound: %+v, met %v", v, v.met())
+	}
+	if v := r.judge(target{table: "reads", figure: "rows1", times: 1, of: peers}); v.known {
+		t.Errorf("what was not measured: %+v", v)
 	}
 }

@@ -40,7 +40,7 @@ func runValues(s *session) error {
 		return err
 	}
 	s.record("write", float64(n*largeValue)/1e6/u.wall.Seconds())
-	s.record("written", float64(u.written)/float64(n*largeValue))
+	s.record("written", float64(u.writtenBy(s.e))/float64(n*largeValue))
 	if err := st.Close(); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -11,6 +12,7 @@ type target struct {
 	number int
 	table  string
 	figure string
+	cpu    string  // the figure of processor time that goes with it, "" if none does
 	most   bool    // the figure has to be at most that, not at least
 	times  float64 // of the best of the engines
 	of     []string
@@ -24,25 +26,25 @@ var (
 	peers      = []string{"pebble-tuned", "pebble", "badger", "bbolt", "goleveldb"}
 	anyPebble  = []string{"pebble-tuned", "pebble"}
 	targetList = []target{
-		{number: 1, table: "commits", figure: "rate64", times: 2, of: peers},
+		{number: 1, table: "commits", figure: "rate64", cpu: "cpu64", times: 2, of: peers},
 		{number: 1, table: "commits", figure: "p99-64", most: true, times: 0.25, of: peers},
-		{number: 1, table: "commits", figure: "rate64", times: 0.65, of: []string{"log"}},
+		{number: 1, table: "commits", figure: "rate64", cpu: "cpu64", times: 0.65, of: []string{"log"}},
 		{number: 2, table: "commits", figure: "rate1", times: 1.2, of: peers},
-		{number: 3, table: "random", figure: "rate", times: 2, of: peers},
+		{number: 3, table: "random", figure: "rate", cpu: "cpu", times: 2, of: peers},
 		{number: 3, table: "random", figure: "written", most: true, times: 1, of: peers},
 		{number: 3, table: "random", figure: "worst", most: true, bound: 100},
-		{number: 4, table: "ordered", figure: "rate", times: 1.2, of: peers},
-		{number: 5, table: "reads", figure: "scan-warm", times: 3, of: anyPebble},
-		{number: 5, table: "reads", figure: "scan-warm", times: 1, of: []string{"bbolt"}},
+		{number: 4, table: "ordered", figure: "rate", cpu: "cpu", times: 1.2, of: peers},
+		{number: 5, table: "reads", figure: "scan-warm", cpu: "scan-cpu", times: 3, of: anyPebble},
+		{number: 5, table: "reads", figure: "scan-warm", cpu: "scan-cpu", times: 1, of: []string{"bbolt"}},
 		{number: 5, table: "reads", figure: "scan-first", times: 4, of: anyPebble},
-		{number: 6, table: "reads", figure: "pages1", times: 3, of: anyPebble},
-		{number: 6, table: "reads", figure: "pages1", times: 1, of: []string{"bbolt"}},
-		{number: 7, table: "reads", figure: "rows1", times: 1.5, of: anyPebble},
-		{number: 7, table: "reads", figure: "rows1", times: 1, of: []string{"bbolt"}},
+		{number: 6, table: "reads", figure: "pages1", cpu: "pages-cpu", times: 3, of: anyPebble},
+		{number: 6, table: "reads", figure: "pages1", cpu: "pages-cpu", times: 1, of: []string{"bbolt"}},
+		{number: 7, table: "reads", figure: "rows1", cpu: "rows-cpu", times: 1.5, of: anyPebble},
+		{number: 7, table: "reads", figure: "rows1", cpu: "rows-cpu", times: 1, of: []string{"bbolt"}},
 		{number: 7, table: "reads", figure: "rows4", times: 1.5, of: anyPebble},
 		{number: 7, table: "reads", figure: "rows4", times: 1, of: []string{"bbolt"}},
-		{number: 8, table: "reads", figure: "small1", times: 1.5, of: anyPebble},
-		{number: 9, table: "reads", figure: "absent1", times: 1.3, of: peers},
+		{number: 8, table: "reads", figure: "small1", cpu: "small-cpu", times: 1.5, of: anyPebble},
+		{number: 9, table: "reads", figure: "absent1", cpu: "absent-cpu", times: 1.3, of: peers},
 		{number: 9, table: "reads", figure: "absent4", times: 1.3, of: peers},
 		{number: 10, table: "wide", figure: "together-ms", most: true, times: 0.1, of: anyPebble},
 		{number: 10, table: "wide", figure: "apart-ms", most: true, times: 0.5, of: anyPebble},
@@ -84,6 +86,7 @@ type verdict struct {
 	rival  string  // the engine that is compared with, or ""
 	theirs float64 // its figure, or the bound
 	known  bool    // both are there
+	work   string  // the ratio by processor time, "" if there is none
 }
 
 func (v *verdict) ratio() string {
@@ -147,5 +150,23 @@ func (r results) judge(t target) verdict {
 			v.rival, v.theirs, v.known = e, x, true
 		}
 	}
+	v.work = r.work(t)
 	return v
+}
+
+// work is how many times the work of this engine the best of the others does for the
+// same: what the ratio of the rates would be on a machine with nothing else to do, if
+// nothing had to wait for a disk.
+func (r results) work(t target) string {
+	ours, _, ok := r.median(t.table, colonnade.Name, t.cpu)
+	least := math.Inf(1)
+	for _, e := range t.of {
+		if x, _, ok := r.median(t.table, e, t.cpu); ok {
+			least = min(least, x)
+		}
+	}
+	if !ok || ours == 0 || math.IsInf(least, 1) {
+		return ""
+	}
+	return significant(least / ours)
 }
