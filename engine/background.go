@@ -287,6 +287,7 @@ func (db *DB) removeTrash() {
 		if err := t.close(); err != nil {
 			db.opt.Log.Warn("obsolete file not closed", "file", t.path, "cause", err)
 		}
+		db.cache.Release(t.id.Number)
 		files = append(files, t.path)
 	}
 	for _, name := range files {

@@ -399,3 +399,23 @@ func TestTombstoneStorm(t *testing.T) {
 		return entries == 1
 	})
 }
+
+// TestReservationsGoWithTheirFiles: what the readers of files keep counts against the
+// cache, as long as the files are there.
+func TestReservationsGoWithTheirFiles(t *testing.T) {
+	db := mustOpen(t, vfs.NewMem())
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	flushed(t, db, id, 3)
+	contents(t, db, id)
+	if blocks, bytes := db.CacheStats(); blocks != 0 || bytes == 0 {
+		t.Fatalf("%d blocks, %d bytes with what is reserved", blocks, bytes)
+	}
+	if err := db.DropPartitions(id); err != nil {
+		t.Fatal(err)
+	}
+	eventually(db, func() bool {
+		_, bytes := db.CacheStats()
+		return bytes == 0
+	})
+}

@@ -8,6 +8,10 @@ type Cache interface {
 	Get(Key) Block
 	// Put keeps the block, or does not.
 	Put(Key, Block)
+	// Reserve takes bytes from what the cache may hold, for something that a Reader
+	// of the file with this number keeps itself as long as the file is there. It
+	// reports false, and takes nothing, if that would leave too little.
+	Reserve(file uint64, bytes int) bool
 }
 
 // A Key names a block of a store for ever, because file numbers are never used

@@ -314,3 +314,36 @@ func TestDictionary(t *testing.T) {
 		}
 	}
 }
+
+// Index and filter stay with the Reader if there is room for that, and otherwise in
+// the cache; either way they are read once.
+func TestIndexAndFilterStay(t *testing.T) {
+	file, _ := build(t, benchEntries(500), WriterOptions{ID: testID})
+	for _, room := range []int{0, 1 << 20} {
+		cache := &testCache{room: room}
+		r, c := openCounting(t, file, cache) // reads the index
+		for range 3 {
+			var wait sync.WaitGroup
+			for range 4 {
+				wait.Go(func() {
+					_, err := r.openIndex()
+					_, err2 := r.MayContain([]byte("row"))
+					if err != nil || err2 != nil {
+						t.Error(err, err2)
+					}
+				})
+			}
+			wait.Wait()
+		}
+		want, kept := 2, room > 0
+		if kept {
+			want = 0
+		}
+		if n := len(cache.blocks); n != want || (r.index.Load() != nil) != kept || (r.filter.Load() != nil) != kept {
+			t.Errorf("room %d: %d of them in the cache, want %d", room, n, want)
+		}
+		if n := c.calls.Load(); n != 1 {
+			t.Errorf("room %d: %d reads after that of the index, want one of the filter", room, n)
+		}
+	}
+}

@@ -32,14 +32,18 @@ type Reader struct {
 	footer footer
 	info   Info
 
-	// Without a cache, the index and the filter are kept here once read.
-	index  atomic.Pointer[index]
-	filter atomic.Pointer[filter]
+	// Index and filter once they were read, unless the cache has no room to spare
+	// for them: then they come and go like other blocks. opening is held by whoever
+	// reads one.
+	index   atomic.Pointer[index]
+	filter  atomic.Pointer[filter]
+	opening sync.Mutex
 }
 
 // Open opens the file with this id and size, both as the engine has recorded
 // them. It reads the footer and the properties; index and filter are read when
-// first needed, and kept in the cache, which may be nil.
+// first needed, and kept by the Reader, if the cache, which may be nil, has the room
+// for that.
 func Open(r io.ReaderAt, size int64, id ID, cache Cache) (*Reader, error) {
 	t := &Reader{r: r, id: id, sum: newChecksums(id), cache: cache}
 	end := uint64(max(size, 0))
@@ -161,13 +165,50 @@ func (t *Reader) keep(offset uint64, b Block) {
 }
 
 func (t *Reader) openIndex() (*index, error) {
-	h := t.footer.index
-	if x, ok := cached[*index](t, h.offset); ok {
-		return x, nil
-	}
 	if x := t.index.Load(); x != nil {
 		return x, nil
 	}
+	return resident(t, &t.index, t.footer.index.offset, t.readIndex)
+}
+
+func (t *Reader) openFilter() (*filter, error) {
+	if f := t.filter.Load(); f != nil {
+		return f, nil
+	}
+	return resident(t, &t.filter, t.footer.filter.offset, t.readFilter)
+}
+
+// resident returns the index or filter at offset, which is not at its place in the
+// Reader: from the cache, or by reading it. It stays in one of the two.
+func resident[T any, B interface {
+	*T
+	Block
+}](t *Reader, place *atomic.Pointer[T], offset uint64, read func() (*T, error)) (*T, error) {
+	if b, ok := cached[B](t, offset); ok {
+		return b, nil
+	}
+	t.opening.Lock()
+	defer t.opening.Unlock()
+	if b := place.Load(); b != nil { // somebody else has read it meanwhile
+		return b, nil
+	}
+	if b, ok := cached[B](t, offset); ok {
+		return b, nil
+	}
+	b, err := read()
+	if err != nil {
+		return nil, err
+	}
+	if t.cache == nil || t.cache.Reserve(t.id.Number, B(b).Memory()) {
+		place.Store(b)
+	} else {
+		t.keep(offset, B(b))
+	}
+	return b, nil
+}
+
+func (t *Reader) readIndex() (*index, error) {
+	h := t.footer.index
 	raw, err := t.readFresh(h, maxIndex, new(window))
 	if err != nil {
 		return nil, err
@@ -176,21 +217,11 @@ func (t *Reader) openIndex() (*index, error) {
 	if err := x.parse(raw, t.footer.filter.offset); err != nil {
 		return nil, t.corrupt(h.offset, err)
 	}
-	if t.cache == nil {
-		t.index.Store(x)
-	}
-	t.keep(h.offset, x)
 	return x, nil
 }
 
-func (t *Reader) openFilter() (*filter, error) {
+func (t *Reader) readFilter() (*filter, error) {
 	h := t.footer.filter
-	if f, ok := cached[*filter](t, h.offset); ok {
-		return f, nil
-	}
-	if f := t.filter.Load(); f != nil {
-		return f, nil
-	}
 	var b buffers
 	raw, err := t.readBlock(h, maxFilter, &b.window, &b.raw)
 	if err != nil {
@@ -200,10 +231,6 @@ func (t *Reader) openFilter() (*filter, error) {
 	if err := f.parse(raw); err != nil {
 		return nil, t.corrupt(h.offset, err)
 	}
-	if t.cache == nil {
-		t.filter.Store(f)
-	}
-	t.keep(h.offset, f)
 	return f, nil
 }
 

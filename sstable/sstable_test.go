@@ -209,10 +209,21 @@ func options(g generator) WriterOptions {
 	}
 }
 
-// testCache keeps everything.
+// testCache keeps everything, and reserves nothing beyond its room.
 type testCache struct {
 	sync.Mutex
 	blocks map[Key]Block
+	room   int
+}
+
+func (c *testCache) Reserve(_ uint64, bytes int) bool {
+	c.Lock()
+	defer c.Unlock()
+	if bytes > c.room {
+		return false
+	}
+	c.room -= bytes
+	return true
 }
 
 func (c *testCache) Get(k Key) Block {

@@ -9,6 +9,7 @@ package blockcache
 
 import (
 	"math"
+	"sync"
 
 	"colonnade/sstable"
 
@@ -24,15 +25,50 @@ const overhead = 160
 // call that put it there returns, unless other calls are at work on the cache.
 type Cache struct {
 	blocks *otter.Cache[sstable.Key, sstable.Block]
+
+	mu       sync.Mutex
+	budget   int64            // for blocks and what is reserved
+	reserved map[uint64]int64 // bytes, by file
+	total    int64            // of reserved
 }
 
 // New returns a cache for up to budget bytes.
 func New(budget int64) *Cache {
-	return &Cache{otter.Must(&otter.Options[sstable.Key, sstable.Block]{
+	return &Cache{budget: budget, reserved: make(map[uint64]int64), blocks: otter.Must(&otter.Options[sstable.Key, sstable.Block]{
 		MaximumWeight: uint64(max(budget, 1)),
 		Weigher:       weigh,
 		Executor:      func(work func()) { work() },
 	})}
+}
+
+// Reserve takes bytes from the budget for what a reader of the file keeps itself, until
+// Release. At most half of the budget can be reserved: the other half is for blocks,
+// and Reserve reports false for what would be beyond.
+func (c *Cache) Reserve(file uint64, bytes int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.total+int64(bytes) > c.budget/2 {
+		return false
+	}
+	c.reserved[file] += int64(bytes)
+	c.resizeLocked(int64(bytes))
+	return true
+}
+
+// Release gives back what was reserved for a file, which nobody reads any more.
+func (c *Cache) Release(file uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if bytes := c.reserved[file]; bytes > 0 {
+		delete(c.reserved, file)
+		c.resizeLocked(-bytes)
+	}
+}
+
+// resizeLocked leaves to the blocks what is not reserved.
+func (c *Cache) resizeLocked(bytes int64) {
+	c.total += bytes
+	c.blocks.SetMaximum(uint64(c.budget - c.total))
 }
 
 func weigh(_ sstable.Key, b sstable.Block) uint32 {
@@ -50,24 +86,14 @@ func (c *Cache) Put(key sstable.Key, b sstable.Block) {
 	c.blocks.Set(key, b)
 }
 
-// Drop forgets the blocks of a file, which nobody will ask for again once the
-// file is deleted. It looks at every key: it is meant for deletions of files,
-// not for reads. A reader that still has the file open may put blocks back; they
-// leave by age.
-func (c *Cache) Drop(file uint64) {
-	for key := range c.blocks.Keys() {
-		if key.File == file {
-			c.blocks.Invalidate(key)
-		}
-	}
-}
-
 // Count is the number of blocks in the cache.
 func (c *Cache) Count() int {
 	return c.blocks.EstimatedSize()
 }
 
-// Bytes is the memory that the blocks in the cache take.
+// Bytes is the memory that the blocks in the cache take, with what is reserved.
 func (c *Cache) Bytes() int64 {
-	return int64(c.blocks.WeightedSize())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return int64(c.blocks.WeightedSize()) + c.total
 }

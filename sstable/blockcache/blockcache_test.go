@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"colonnade/cell"
@@ -71,21 +72,45 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-func TestDrop(t *testing.T) {
-	c := New(1 << 20)
-	for file := range 4 {
-		for offset := range 50 {
-			c.Put(key(file, offset), block(100))
+// What is reserved leaves less for blocks, never less than half, until it is released.
+func TestReserve(t *testing.T) {
+	const budget = 100_000
+	c := New(budget)
+	fill := func() {
+		for i := range 1000 {
+			c.Put(key(9, i), block(1000-overhead))
 		}
 	}
-	c.Drop(2)
-	if c.Count() != 150 || c.Bytes() != 150*(100+overhead) {
-		t.Errorf("after Drop: %d blocks, %d bytes", c.Count(), c.Bytes())
-	}
-	for offset := range 50 {
-		if c.Get(key(2, offset)) != nil || c.Get(key(1, offset)) == nil {
-			t.Fatalf("offset %d: wrong file dropped", offset)
+	fill()
+	for i, test := range []struct {
+		file  uint64
+		bytes int
+		ok    bool
+	}{{1, 20_000, true}, {2, 29_000, true}, {3, 1001, false}, {1, 1000, true}, {2, 1, false}} {
+		if ok := c.Reserve(test.file, test.bytes); ok != test.ok {
+			t.Errorf("reservation %d: %v, want %v", i, ok, test.ok)
 		}
+		if got := c.Bytes(); got > budget {
+			t.Errorf("reservation %d: %d bytes in all, budget %d", i, got, budget)
+		}
+	}
+	if c.Count() > 50 || c.Bytes() < 50_000 {
+		t.Errorf("half is reserved: %d blocks, %d bytes in all", c.Count(), c.Bytes())
+	}
+	c.Release(1)
+	c.Release(1)
+	c.Release(7)
+	if !c.Reserve(3, 21_000) || c.Reserve(4, 1) {
+		t.Error("what was released is not all there is to reserve")
+	}
+	c.Release(2)
+	c.Release(3)
+	fill()
+	if c.Count() < 90 || c.Bytes() > budget {
+		t.Errorf("all is released: %d blocks of %d bytes", c.Count(), c.Bytes())
+	}
+	if New(0).Reserve(1, 1) {
+		t.Error("a cache without a budget has something to reserve")
 	}
 }
 
@@ -102,7 +127,8 @@ func TestConcurrent(t *testing.T) {
 				}
 				c.Put(k, block(k.Offset+1000))
 				if i%1000 == 0 {
-					c.Drop(uint64(g))
+					c.Reserve(uint64(g), 1000)
+					c.Release(uint64(g))
 				}
 			}
 		})
@@ -136,7 +162,7 @@ func TestReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	scan := func(o sstable.ReadOptions) (cells, n int) {
-		before := reads.n
+		before := reads.n.Load()
 		it := r.NewIterator(o)
 		defer it.Close()
 		for it.SeekRow(nil); it.Row() != nil; it.NextRow() {
@@ -145,11 +171,11 @@ func TestReader(t *testing.T) {
 		if it.Err() != nil || cells != 20_000 {
 			t.Fatalf("%d cells, %v", cells, it.Err())
 		}
-		return cells, reads.n - before
+		return cells, int(reads.n.Load() - before)
 	}
 	scan(sstable.ReadOptions{})
-	if cache.Count() != 1 { // the index
-		t.Errorf("a scan without Fill leaves %d blocks", cache.Count())
+	if cache.Count() != 0 || cache.Bytes() == 0 { // but the index
+		t.Errorf("a scan without Fill leaves %d blocks, %d bytes with the index", cache.Count(), cache.Bytes())
 	}
 	if _, n := scan(sstable.ReadOptions{Fill: true}); n == 0 || cache.Count() < 10 || cache.Bytes() > 4<<20 {
 		t.Errorf("a scan with Fill: %d reads, %d blocks of %d bytes", n, cache.Count(), cache.Bytes())
@@ -159,19 +185,15 @@ func TestReader(t *testing.T) {
 			t.Errorf("a cached scan, fill %v: %d reads", fill, n)
 		}
 	}
-	cache.Drop(id.Number)
-	if cache.Count() != 0 || cache.Bytes() != 0 {
-		t.Errorf("after Drop: %d blocks of %d bytes", cache.Count(), cache.Bytes())
-	}
 }
 
 type countingReader struct {
 	r *bytes.Reader
-	n int
+	n atomic.Int64
 }
 
 func (c *countingReader) ReadAt(p []byte, offset int64) (int, error) {
-	c.n++
+	c.n.Add(1)
 	return c.r.ReadAt(p, offset)
 }
 
