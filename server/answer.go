@@ -20,6 +20,7 @@ type answer struct {
 	open  bool   // a row was begun and not ended
 	last  []byte // the column of the cell appended last, of the current row
 	own   []byte // holds last when its chunk has gone
+	named int    // how many bytes of last are its family's name and what ends that
 	stats widecol.Stats
 
 	// Many cells of an answer were written by one request.
@@ -104,20 +105,18 @@ func (a *answer) cells(cells []cell.Cell) error {
 // beginColumn ends the column before, and its family if the new one has
 // another, and begins the new one up to the time of its first version.
 func (a *answer) beginColumn(out, column []byte) []byte {
-	family, qualifier := cell.SplitColumn(column)
-	before, _ := cell.SplitColumn(a.last)
-	switch {
-	case a.last == nil:
-		out = appendText(out, family)
-		out = append(out, ":{"...)
-	case bytes.Equal(before, family):
+	if a.last != nil && bytes.HasPrefix(column, a.last[:a.named]) {
 		out = append(out, "],"...)
-	default:
-		out = append(out, "]},"...)
+	} else {
+		if a.last != nil {
+			out = append(out, "]},"...)
+		}
+		family, qualifier := cell.SplitColumn(column)
+		a.named = len(column) - len(qualifier)
 		out = appendText(out, family)
 		out = append(out, ":{"...)
 	}
-	out = appendText(out, qualifier)
+	out = appendText(out, column[a.named:])
 	return append(out, `:[{"time":`...)
 }
 

@@ -22,6 +22,10 @@ func appendText(dst, s []byte) []byte {
 	dst = append(dst, '"')
 	start := 0 // s[:start] is appended
 	for i := plain(s, 0); i < len(s); i = plain(s, i) {
+		if next := foreign(s, i); next > i {
+			i = next
+			continue
+		}
 		n, escape := escapeAt(s, i)
 		if escape != "" {
 			dst = append(dst, s[start:i]...)
@@ -37,19 +41,48 @@ func appendText(dst, s []byte) []byte {
 // plain returns the index of the first byte at or after i that may need an
 // escape: a quote, a backslash, a control character, or one that is not ASCII.
 func plain(s []byte, i int) int {
-	const ones, high = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(s); i += 8 {
-		w := binary.LittleEndian.Uint64(s[i:])
-		quote, backslash := w^ones*'"', w^ones*'\\'
-		// A subtraction marks a byte, and then perhaps the one above it: the
-		// lowest mark is right.
-		if m := ((quote - ones) | (backslash - ones) | (w - ones*0x20) | w) & high; m != 0 {
+		if m := marks(s[i:]); m != 0 {
 			return i + bits.TrailingZeros64(m)/8
 		}
+	}
+	if i < len(s) && len(s) >= 8 {
+		// The last eight bytes, without those before i.
+		if m := marks(s[len(s)-8:]) >> (8 * (8 - (len(s) - i))); m != 0 {
+			return i + bits.TrailingZeros64(m)/8
+		}
+		return len(s)
 	}
 	for ; i < len(s); i++ {
 		if c := s[i]; c == '"' || c == '\\' || c < 0x20 || c >= utf8.RuneSelf {
 			break
+		}
+	}
+	return i
+}
+
+// marks looks at the first eight bytes of s, and sets the highest bit of each that
+// may need an escape. Of the marks, only the lowest is sure to be right: the
+// subtractions can mark the byte above one that is marked as well.
+func marks(s []byte) uint64 {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	w := binary.LittleEndian.Uint64(s)
+	quote, backslash := w^ones*'"', w^ones*'\\'
+	return ((quote - ones) | (backslash - ones) | (w - ones*0x20) | w) & high
+}
+
+// foreign returns the index of the first byte at or after i that does not belong to
+// a character of two or three bytes that stands for itself. Those whose first byte
+// allows for more than one question about the second are left to escapeAt.
+func foreign(s []byte, i int) int {
+	for i+1 < len(s) && s[i+1]&0xc0 == 0x80 {
+		switch c := s[i]; {
+		case 0xc2 <= c && c <= 0xdf:
+			i += 2
+		case 0xe1 <= c && c <= 0xec && c != 0xe2 && i+2 < len(s) && s[i+2]&0xc0 == 0x80:
+			i += 3
+		default:
+			return i
 		}
 	}
 	return i

@@ -97,7 +97,7 @@ func TestFloatsReadBack(t *testing.T) {
 func TestAppendText(t *testing.T) {
 	for _, s := range []string{
 		"", "a", "abcdefgh", "abcdefg\"", "\"abcdefgh", "abcdefgh\\ijklmno", "\x00\x01\x1f\x7f", "ä", "aäbcdefghi€", "\u2028x\u2029",
-		"\xff", "abc\xc3", "abc\xed\xa0\x80def", "𝄞", strings.Repeat("long text ", 100) + "\n", "</script>",
+		"\xff", "abc\xc3", "äöü€\u2028日本", "日本\"x", "日本\xe6\x97", "ä\xc3", "\xc1\x80", "\xe0\x80\x80", "\xe1\x80", "ab\"cdefghi", "слово слово", "abc\xed\xa0\x80def", "𝄞", strings.Repeat("long text ", 100) + "\n", "</script>",
 	} {
 		got := string(appendText([]byte("x"), []byte(s)))
 		checkText(t, []byte(s), []byte(got[1:]))

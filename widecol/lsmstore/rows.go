@@ -130,8 +130,12 @@ func (r *rows) advance(p *part) bool {
 
 // failed reports whether what has come to an end in a partition is an error.
 func (r *rows) failed(p *part) bool {
-	r.err = failure(p.scan.Err())
-	return r.err != nil
+	err := p.scan.Err()
+	if err == nil { // asked twice for each row
+		return false
+	}
+	r.err = failure(err)
+	return true
 }
 
 // nextRun returns the next cells of the row, all from one partition, or nil at
