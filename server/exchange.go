@@ -35,7 +35,8 @@ type exchange struct {
 
 	// The answer; see reply.go.
 	status  int
-	sent    bool // the header has gone out
+	sent    bool      // the header has gone out
+	own     [2]string // values in the header that other answers do not share
 	encoder encoder
 }
 

@@ -118,12 +118,14 @@ func (x *exchange) sendHeader(last bool) {
 	for i := range fixedHeader {
 		h[fixedHeader[i].name] = fixedHeader[i].values
 	}
-	h.Set("X-Took-Ms", strconv.FormatInt(x.elapsed().Milliseconds(), 10))
+	x.own[0] = strconv.FormatInt(x.elapsed().Milliseconds(), 10)
+	h["X-Took-Ms"] = x.own[:1:1]
 	if !last || len(x.out) >= compressFrom {
 		x.chooseEncoder()
 	}
 	if x.encoder == nil && last {
-		h.Set("Content-Length", strconv.Itoa(len(x.out)))
+		x.own[1] = strconv.Itoa(len(x.out))
+		h["Content-Length"] = x.own[1:]
 	}
 	x.w.WriteHeader(x.status)
 }

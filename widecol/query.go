@@ -49,8 +49,8 @@ func NewQuery() Query {
 
 // SetKey makes q select the row with exactly this key.
 func (q *Query) SetKey(row []byte) {
-	q.Start = bytes.Clone(row)
-	q.End = append(bytes.Clone(row), 0)
+	key := append(append(make([]byte, 0, len(row)+1), row...), 0)
+	q.Start, q.End = key[:len(row):len(row)], key
 }
 
 // SetPrefix makes q select the rows whose key starts with prefix.

@@ -16,6 +16,7 @@ type rows struct {
 	ctx    context.Context
 	q      *widecol.Query
 	parts  []part
+	room   [1]part // of parts, for a table without locality groups
 	limits limits
 	stats  widecol.Stats
 

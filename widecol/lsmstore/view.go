@@ -81,6 +81,7 @@ func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error)
 	columns := q.Filter.Columns
 	ids := v.schema.holding(columns)
 	r := &rows{ctx: ctx, q: q}
+	r.parts = r.room[:0]
 	r.limits.init(q)
 	r.stats.Partitions = int64(len(ids))
 	single := len(q.End) == len(q.Start)+1
