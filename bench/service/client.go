@@ -66,6 +66,9 @@ func (c *client) drop(table string) error {
 	return err
 }
 
+// errRefused is the answer of a server that has too much to do: nothing has happened.
+var errRefused = errors.New("status 503: the server has refused the request")
+
 func (c *client) do(method, path string, body []byte, long bool) (*answer, error) {
 	c.request.Header.SetMethod(method)
 	c.request.SetRequestURI(path)
@@ -82,7 +85,10 @@ func (c *client) do(method, path string, body []byte, long bool) (*answer, error
 	} else {
 		a.add(c.response.Body())
 	}
-	if status := c.response.StatusCode(); err == nil && status/100 != 2 {
+	switch status := c.response.StatusCode(); {
+	case err == nil && status == fasthttp.StatusServiceUnavailable:
+		err = errRefused
+	case err == nil && status/100 != 2:
 		err = fmt.Errorf("status %d: %s", status, a.head)
 	}
 	return a, err

@@ -26,6 +26,7 @@ type load struct {
 // sample is what one measurement has found.
 type sample struct {
 	requests, cells int64
+	refused         int64 // requests that the server had no turn for
 	errors          int64
 	first           error // of the errors
 	elapsed         time.Duration
@@ -95,6 +96,7 @@ func newHistogram() *hdrhistogram.Histogram {
 func (s *sample) add(o *sample) {
 	s.requests += o.requests
 	s.cells += o.cells
+	s.refused += o.refused
 	s.errors += o.errors
 	if s.first == nil {
 		s.first = o.first
@@ -128,6 +130,10 @@ func (w *worker) request(o *operation, n int) {
 		err = o.matches(a)
 	default:
 		err = o.check(a, item)
+	}
+	if err == errRefused {
+		w.s.refused++
+		return
 	}
 	if err != nil {
 		w.s.errors++

@@ -125,16 +125,27 @@ func TestAnotherSizeIsNoticed(t *testing.T) {
 
 func TestFailuresAreCountedAndEndTheMeasurement(t *testing.T) {
 	_, o := testData(t)
-	refusing := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.Error(w, "not today", http.StatusServiceUnavailable)
+	failing := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, "not today", http.StatusInternalServerError)
 	}))
 	cutting := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }))
-	for address, want := range map[string]string{refusing: "status 503: not today", cutting: ""} {
+	for address, want := range map[string]string{failing: "status 500: not today", cutting: ""} {
 		l := drawn(o.write, 1, 1_000_000)
 		s := l.run(t.Context(), address, false)
 		if s.errors != tooManyErrors || s.requests != 0 || !strings.Contains(fmt.Sprint(s.first), want) {
 			t.Errorf("%d errors (%v) and %d requests, want %d errors that say %q", s.errors, s.first, s.requests, tooManyErrors, want)
 		}
+	}
+}
+
+func TestRefusalsAreCountedApart(t *testing.T) {
+	_, o := testData(t)
+	address := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, "later", http.StatusServiceUnavailable)
+	}))
+	l := drawn(o.write, 2, 10)
+	if s := l.run(t.Context(), address, false); s.refused != 10 || s.errors != 0 || s.requests != 0 {
+		t.Errorf("%d refusals, %d errors, %d requests, want ten refusals", s.refused, s.errors, s.requests)
 	}
 }
 

@@ -48,15 +48,30 @@ func (l *line) ratios() []float64 {
 	return all
 }
 
+// refused returns how many requests the server has refused, in all runs.
+func (l *line) refused() (n int64) {
+	for _, s := range l.real {
+		n += s.refused
+	}
+	return n
+}
+
+// cpuRatio is the same by processor time, that of the client included. It hardly moves
+// with what else the machine does.
+func (l *line) cpuRatio() float64 {
+	both := func(s *sample) float64 { return s.perRequest(s.server + s.client) }
+	return median(l.bare, both) / median(l.real, both)
+}
+
 // render returns the tables as text.
 func render(s settings, lines []*line) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "`make bench-service ROWS=%d RUNS=%d`, medians. *Bare* is a `net/http` handler that reads the same body and answers as many\nbytes; *ratio* the server's requests/s as a part of its, with the range of the runs.\n\n", s.rows, s.runs)
-	b.WriteString("| workload | connections | requests/s | cells/s | p50 | p99 | p99.9 | max | cpu/request: server, bare, client | bare requests/s | ratio | memory |\n")
-	b.WriteString("|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprintf(&b, "`make bench-service ROWS=%d RUNS=%d`, medians. *Bare* is a `net/http` handler that reads the same body and answers as many\nbytes; *ratio* the server's requests/s as a part of its, with the range of the runs; *by cpu* the same\nby processor time of server and client together, which hardly moves with what else the machine does; *refused* the requests\nthat found no turn (503), in all runs.\n\n", s.rows, s.runs)
+	b.WriteString("| workload | connections | requests/s | cells/s | p50 | p99 | p99.9 | max | cpu/request: server, bare, client | bare requests/s | ratio | by cpu | refused | memory |\n")
+	b.WriteString("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, l := range lines {
 		ratios := l.ratios()
-		fmt.Fprintf(&b, "| %s | %d | %s | %s | %s | %s | %s | %s | %s, %s, %s | %s | %.2f (%.2f to %.2f) | %.0f MiB |\n", l.name, l.connections,
+		fmt.Fprintf(&b, "| %s | %d | %s | %s | %s | %s | %s | %s | %s, %s, %s | %s | %.2f (%.2f to %.2f) | %.2f | %d | %.0f MiB |\n", l.name, l.connections,
 			number(median(l.real, (*sample).requestRate)), number(median(l.real, (*sample).cellRate)),
 			duration(median(l.real, quantile(50))), duration(median(l.real, quantile(99))),
 			duration(median(l.real, quantile(99.9))), duration(median(l.real, quantile(100))),
@@ -64,7 +79,7 @@ func render(s settings, lines []*line) string {
 			duration(median(l.bare, func(s *sample) float64 { return s.perRequest(s.server) })),
 			duration(median(l.real, func(s *sample) float64 { return s.perRequest(s.client) })),
 			number(median(l.bare, (*sample).requestRate)),
-			ratios[(len(ratios)-1)/2], ratios[0], ratios[len(ratios)-1],
+			ratios[(len(ratios)-1)/2], ratios[0], ratios[len(ratios)-1], l.cpuRatio(), l.refused(),
 			median(l.real, func(s *sample) float64 { return float64(s.anonymous) / (1 << 20) }))
 	}
 	b.WriteString("\n| target | workload | wanted | found | |\n|---|---|---|---|---|\n")
