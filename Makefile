@@ -21,7 +21,8 @@ HARNESS := cd reliability && GOCOVERDIR=$(CURDIR)/bin/coverage ../bin/reliabilit
 HOURS ?= 1
 SEED ?= $(shell date +%s)
 # What `make race` is about: packages with goroutines or locks of their own. The
-# formats below them are shared between goroutines only by these.
+# formats below them are shared between goroutines only by these, but for the blocks
+# that sstable opens ahead.
 RACE := ./cmd/... ./engine/... ./memtable/... ./server ./sstable/blockcache ./vfs/... ./widecol/lsmstore/...
 
 .PHONY: help run build test race vet lint fuzz reliability soak harness bench bench-service bench-peers clean
@@ -41,6 +42,7 @@ test: ## Run all tests
 
 race: ## Run the tests of concurrent packages under the race detector (needs a C compiler)
 	$(GO) test -race -short $(RACE)
+	$(GO) test -race -short -run Ahead ./sstable
 
 vet: ## Look for suspicious code, and code that gofmt would change
 	$(GO) vet ./...
