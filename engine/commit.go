@@ -41,10 +41,10 @@ func (db *DB) Commit(ctx context.Context, b *Batch) (Commit, error) {
 	if err != nil {
 		return Commit{}, err
 	}
-	if leading {
-		go db.lead() // it waits for the insert before anybody sees the batch
-	}
 	db.insert(g, b)
+	if leading {
+		go db.lead()
+	}
 	c := Commit{Seq: b.seq, Time: b.time()}
 	if err := g.await(ctx); err != nil {
 		b.lent = true // to the log, which may still be about to write it
