@@ -156,11 +156,11 @@ func refuse(err error) obstacle {
 // freezeLargestLocked freezes the largest memtables when those that still grow hold
 // half of the budget; the other half is for those being flushed. It goes down to
 // three eighths, so that among thousands of small ones it does not have to look for
-// the largest at every batch.
-func (db *DB) freezeLargestLocked() {
+// the largest at every batch. It reports whether it has frozen any.
+func (db *DB) freezeLargestLocked() (frozen bool) {
 	growing := db.memBytes.Load() - db.frozenBytes
 	if growing <= db.opt.MemtableBytes/2 {
-		return
+		return false
 	}
 	var list []*partition
 	for _, p := range db.partitions {
@@ -171,11 +171,12 @@ func (db *DB) freezeLargestLocked() {
 	slices.SortFunc(list, func(a, b *partition) int { return cmp.Compare(b.active.bytes.Load(), a.active.bytes.Load()) })
 	for _, p := range list {
 		if growing <= db.opt.MemtableBytes*3/8 {
-			return
+			break
 		}
 		growing -= p.active.bytes.Load()
 		db.freezeLocked(p)
 	}
+	return len(list) > 0
 }
 
 // freezeOldestLocked freezes the memtables that keep the oldest segment from going.

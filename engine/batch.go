@@ -196,7 +196,10 @@ func (b *Batch) setTime(t int64) {
 }
 
 // time returns the commit time.
-func (b *Batch) time() int64 { return int64(binary.LittleEndian.Uint64(b.buf[1:])) }
+func (b *Batch) time() int64 { return batchTime(b.buf) }
+
+// batchTime returns the commit time of an encoded batch with a good header.
+func batchTime(payload []byte) int64 { return int64(binary.LittleEndian.Uint64(payload[1:])) }
 
 // insert puts the entries into the memtables of parts.
 func (b *Batch) insert() (err error) {
@@ -239,7 +242,7 @@ func (r *batchReader) init(payload []byte) {
 	case payload[0] != batchVersion:
 		r.err = fmt.Errorf("batch has version %d, this program reads %d", payload[0], batchVersion)
 	default:
-		r.time = int64(binary.LittleEndian.Uint64(payload[1:]))
+		r.time = batchTime(payload)
 		r.rest = payload[batchHeader:]
 	}
 }
@@ -315,11 +318,19 @@ func (r *batchReader) fail(what string) {
 }
 
 // checkBatch verifies an encoded batch as a whole, so that its entries can be
-// taken as they come.
-func checkBatch(payload []byte) error {
+// taken as they come. It calls part with each partition that they are for, more than
+// once if entries for others lie between, and returns its first error.
+func checkBatch(payload []byte, part func(PartitionID) error) error {
 	var r batchReader
 	r.init(payload)
+	last := PartitionID(0) // no partition has this one
 	for r.next() {
+		if r.partition != last {
+			if err := part(r.partition); err != nil {
+				return err
+			}
+			last = r.partition
+		}
 		if len(r.row) == 0 {
 			return errors.New("batch has an entry without a row key")
 		}

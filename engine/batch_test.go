@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -37,11 +38,11 @@ func badBatches() map[string][]byte {
 }
 
 func TestCheckBatch(t *testing.T) {
-	if err := checkBatch(goodBatch(1)); err != nil {
+	if err := checkBatch(goodBatch(1), anyPart); err != nil {
 		t.Errorf("a good batch: %v", err)
 	}
 	for want, payload := range badBatches() {
-		if err := checkBatch(payload); err == nil || !strings.Contains(err.Error(), want) {
+		if err := checkBatch(payload, anyPart); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%x: got %v, want %q", payload, err, want)
 		}
 	}
@@ -80,13 +81,77 @@ func TestBatchOfTheLogThatDoesNotGoIn(t *testing.T) {
 	defer mustClose(t, db)
 	r := newRecovery(db)
 	r.inserts = newInsertion(db)
-	b := <-r.inserts.idle
-	b.file, b.batch.seq = "log", 7
-	r.inserts.start(b, []byte{batchVersion})
+	r.inserts.fill("log")
+	r.inserts.add(7, []byte{batchVersion})
 	for name, err := range map[string]error{"wait": r.inserts.wait(), "startFlush": r.startFlush(), "end": r.inserts.end()} {
 		var damage *CorruptError
 		if !errors.As(err, &damage) || damage.File != "log" || !strings.Contains(damage.Reason, "batch 7: ") {
 			t.Errorf("%s returned %v, want that batch 7 of the log is damaged", name, err)
 		}
+	}
+}
+
+func anyPart(PartitionID) error { return nil }
+
+// TestLoadLeavesOutWhatIsInFiles, of a partition for which a later batch of the load is.
+func TestLoadLeavesOutWhatIsInFiles(t *testing.T) {
+	db := mustOpen(t, vfs.NewMem())
+	defer mustClose(t, db)
+	ids := mustCreate(t, db, "a", "b")
+	r := newRecovery(db)
+	r.inserts = newInsertion(db)
+	first := db.LastSeq() + 1
+	db.partitions[ids[0]].flushed = first
+	for seq := first; seq < first+2; seq++ {
+		var b Batch
+		for _, id := range ids {
+			row, c := set(fmt.Sprint("row", seq), "q", "v")
+			b.Add(id, row, c)
+		}
+		if live, err := r.insert(seq, b.buf); !live || err != nil {
+			t.Fatalf("batch %d: live %v, %v", seq, live, err)
+		}
+	}
+	if err := r.inserts.end(); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{1, 2} {
+		if got := db.partitions[ids[i]].active.table.Len(); got != want {
+			t.Errorf("partition %d got %d entries, want %d", i, got, want)
+		}
+	}
+}
+
+// TestLoadEndsWithItsMemtable: batches of the log that lie in one load go into the
+// memtables of their moment, though a partition gets another one between them.
+func TestLoadEndsWithItsMemtable(t *testing.T) {
+	db := mustOpen(t, vfs.NewMem())
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	r := newRecovery(db)
+	r.inserts = newInsertion(db)
+	r.flush = make(chan error, 1) // one is under way
+	first := db.LastSeq() + 1
+	for seq := first; seq < first+4; seq++ {
+		var b Batch
+		row, c := set(fmt.Sprint("row", seq), "q", "v")
+		b.Add(id, row, c)
+		if live, err := r.insert(seq, b.buf); !live || err != nil {
+			t.Fatalf("batch %d: live %v, %v", seq, live, err)
+		}
+		if seq == first+1 { // as if much had gone in
+			db.memBytes.Add(db.opt.MemtableBytes * 3 / 4)
+			if err := r.relieve(); err != nil {
+				t.Fatal(err)
+			}
+			db.memBytes.Add(-db.opt.MemtableBytes * 3 / 4)
+		}
+	}
+	if err := r.inserts.end(); err != nil {
+		t.Fatal(err)
+	}
+	p := db.partitions[id]
+	if len(p.frozen) != 1 || p.frozen[0].table.Len() != 2 || p.active.table.Len() != 2 {
+		t.Errorf("%d frozen memtables, the active one has %d entries; want 1 and 2", len(p.frozen), p.active.table.Len())
 	}
 }

@@ -88,7 +88,7 @@ func FuzzBatchDecode(f *testing.F) {
 	}
 	f.Add(b.buf)
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		if checkBatch(payload) != nil {
+		if checkBatch(payload, anyPart) != nil {
 			return
 		}
 		var b Batch

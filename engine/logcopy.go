@@ -117,9 +117,12 @@ func (r *recovery) finishCopy() error {
 func (r *recovery) relieve() error {
 	db := r.db
 	db.mu.Lock()
-	db.freezeLargestLocked()
+	frozen := db.freezeLargestLocked()
 	waiting := len(db.frozen) > 0
 	db.mu.Unlock()
+	if frozen {
+		r.inserts.handOver()
+	}
 	if r.flush != nil {
 		if waiting && db.memBytes.Load() < db.opt.MemtableBytes && len(r.flush) == 0 {
 			return nil // under way, and there is room

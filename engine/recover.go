@@ -32,7 +32,7 @@ type recovery struct {
 	db       *DB
 	manifest *manifest  // that was found; flushes on the way install others
 	old      []*segment // in the directory, in order
-	reading  uint64     // the segment that is read
+	name     string     // of the segment that is read
 	lastSeq  uint64     // of the last record read
 	grown    bool       // the log has batches that no recovery has copied
 	inserts  *insertion // of what was read

@@ -134,7 +134,7 @@ type segmentContent struct {
 func (r *recovery) replaySegment(s *segment, ended bool) (c segmentContent, err error) {
 	db := r.db
 	name := db.segmentPath(s.number)
-	r.reading = s.number
+	r.name = name
 	f, err := db.opt.FS.Open(name)
 	if err != nil {
 		return c, err
@@ -211,41 +211,43 @@ func (r *recovery) takeOver(seq uint64, payload []byte) error {
 // insert has the entries of a batch that are in no file yet put into the memtables,
 // and reports whether there are any. They are in after r.inserts.wait.
 func (r *recovery) insert(seq uint64, payload []byte) (live bool, err error) {
-	if err := r.refers(seq, payload); err != nil {
-		return false, err
+	if live, err = r.assign(r.inserts.fill(r.name), seq, payload); live && err == nil {
+		r.inserts.add(seq, payload)
 	}
-	b := <-r.inserts.idle
-	b.file, b.batch.seq = r.db.segmentPath(r.reading), seq
-	if live, err = r.assign(&b.batch, payload); err != nil || !live {
-		r.inserts.idle <- b
-		return false, err
-	}
-	r.inserts.start(b, payload)
-	return true, nil
+	return live, err
 }
 
-// assign finds the memtables for a batch, and reports whether there are any.
-func (r *recovery) assign(b *Batch, payload []byte) (live bool, err error) {
-	db, seq := r.db, b.seq
-	b.Reset()
-	b.seq = seq
-	var in batchReader
-	in.init(payload)
+// assign checks a batch, finds the memtables for it, and reports whether there are any.
+func (r *recovery) assign(l *load, seq uint64, payload []byte) (live bool, err error) {
+	db := r.db
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	db.lastSeq = max(db.lastSeq, seq)
-	db.lastTime = max(db.lastTime, in.time)
-	for in.next() {
-		p := db.partitions[in.partition]
+	err = checkBatch(payload, func(id PartitionID) error {
+		p := db.partitions[id]
 		if p == nil || seq <= p.flushed {
-			continue // dropped, or in a file
+			return r.known(id) // dropped, or in a file
 		}
-		b.touch(p.id)
-		b.part(p.id).mem = p.active
+		live = true
+		l.parts.touch(id)
+		l.parts.part(id).mem = p.active
 		if p.active.minSeq == 0 {
 			p.active.minSeq = seq
 		}
 		p.active.maxSeq = seq
+		return nil
+	})
+	if err != nil {
+		return false, err
 	}
-	return len(b.parts) > 0, in.err
+	db.lastSeq = max(db.lastSeq, seq)
+	db.lastTime = max(db.lastTime, batchTime(payload))
+	return live, nil
+}
+
+// known returns an error if a batch of the log cannot be for a partition.
+func (r *recovery) known(id PartitionID) error {
+	if id >= r.manifest.nextPart {
+		return fmt.Errorf("partition %d was never created", id)
+	}
+	return nil
 }
