@@ -63,6 +63,14 @@ func (db *DB) load() error {
 		}
 		return db.load()
 	}
+	if m.edit == 1 {
+		// Whoever made the store may have been killed before the name of its only
+		// manifest was durable. A log beside a manifest that a loss of power takes
+		// away would be taken for what is left of a damaged store.
+		if err := db.opt.FS.SyncDir(db.dir); err != nil {
+			return err
+		}
+	}
 	db.adopt(m)
 	return newRecovery(db).run()
 }

@@ -156,6 +156,36 @@ func TestCreateFails(t *testing.T) {
 	}
 }
 
+// TestKilledWhileCreated: whoever made a store was killed at some moment, and power
+// fails at any moment of the next open. The one after that finds a new store.
+func TestKilledWhileCreated(t *testing.T) {
+	each := func(fs *vfs.Mem, f func(op vfs.Op)) {
+		db, err := Open("store", crashOptions(vfs.Inject(fs, func(op vfs.Op) vfs.Fault {
+			f(op)
+			return vfs.Fault{}
+		})))
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustClose(t, db)
+	}
+	made := vfs.NewMem()
+	var killed []*vfs.Mem
+	each(made, func(vfs.Op) { killed = append(killed, made.Clone()) })
+	images := 0
+	for i, fs := range killed {
+		each(fs, func(op vfs.Op) {
+			images++
+			if err := openAndClose(fs.Crash(vfs.DropAll, 0)); err != nil {
+				t.Errorf("killed before operation %d, power lost before %v: %v", i, op, err)
+			}
+		})
+	}
+	if images < 100 {
+		t.Errorf("only %d moments", images)
+	}
+}
+
 func write(t *testing.T, fs vfs.FS, name string, data []byte) {
 	t.Helper()
 	f, err := fs.Create(name)
