@@ -41,6 +41,18 @@ func newScrubbed(t *testing.T, rule func(vfs.Op) vfs.Fault) *scrubbed {
 
 func noFault(vfs.Op) vfs.Fault { return vfs.Fault{} }
 
+// newBreakable returns a store of which the first sorted file cannot be read while
+// broken is set.
+func newBreakable(t *testing.T) (s *scrubbed, broken *atomic.Bool) {
+	broken = new(atomic.Bool)
+	return newScrubbed(t, func(op vfs.Op) vfs.Fault {
+		if broken.Load() && op.Kind == vfs.OpRead && path.Base(op.Name) == tableName(1) {
+			return vfs.Fault{Err: syscall.EIO}
+		}
+		return vfs.Fault{}
+	}), broken
+}
+
 // pass lets the scrubber go over everything once. Time moves in steps shorter than
 // what is between two passes, so that no other one has begun when it returns.
 func (s *scrubbed) pass() ScrubStats {
@@ -115,13 +127,7 @@ func TestScrubFindsDamage(t *testing.T) {
 // TestScrubOverErrorsOfTheDevice: what cannot be read now is told of, until a pass
 // can read it.
 func TestScrubOverErrorsOfTheDevice(t *testing.T) {
-	var broken atomic.Bool
-	s := newScrubbed(t, func(op vfs.Op) vfs.Fault {
-		if broken.Load() && op.Kind == vfs.OpRead && path.Base(op.Name) == tableName(1) {
-			return vfs.Fault{Err: syscall.EIO}
-		}
-		return vfs.Fault{}
-	})
+	s, broken := newBreakable(t)
 	defer mustClose(t, s.db)
 	flushed(t, s.db, s.ids[0], 3)
 	broken.Store(true)
@@ -382,13 +388,7 @@ func TestScrubOfAStaleSegment(t *testing.T) {
 // TestScrubOfWhatIsObsolete: what cannot be read of a file that was compacted away
 // meanwhile is nobody's loss.
 func TestScrubOfWhatIsObsolete(t *testing.T) {
-	var broken atomic.Bool
-	s := newScrubbed(t, func(op vfs.Op) vfs.Fault {
-		if broken.Load() && op.Kind == vfs.OpRead && path.Base(op.Name) == tableName(1) {
-			return vfs.Fault{Err: syscall.EIO}
-		}
-		return vfs.Fault{}
-	})
+	s, broken := newBreakable(t)
 	defer mustClose(t, s.db)
 	flushed(t, s.db, s.ids[0], 2)
 	f := s.db.filesByNumber()[0]
