@@ -75,8 +75,9 @@ func (db *DB) pause(d time.Duration) obstacle {
 // obstacleLocked returns what keeps a batch from entering the order, apart from
 // room in the log, or nil.
 func (db *DB) obstacleLocked(b *Batch, a *admission) obstacle {
-	db.freezeLargestLocked()
-	if db.memBytes.Load() >= db.opt.MemtableBytes {
+	held := db.memBytes.Load() // one reading: who waits for a flush needs something frozen
+	db.freezeLargestLocked(held)
+	if held >= db.opt.MemtableBytes {
 		return db.stallLocked()
 	}
 	files := 0
@@ -153,12 +154,13 @@ func refuse(err error) obstacle {
 	return func(context.Context, *admission) error { return err }
 }
 
-// freezeLargestLocked freezes the largest memtables when those that still grow hold
-// half of the budget; the other half is for those being flushed. It goes down to
-// three eighths, so that among thousands of small ones it does not have to look for
-// the largest at every batch. It reports whether it has frozen any.
-func (db *DB) freezeLargestLocked() (frozen bool) {
-	growing := db.memBytes.Load() - db.frozenBytes
+// freezeLargestLocked freezes the largest memtables when, of the bytes held by all,
+// those that still grow hold half of the budget; the other half is for those being
+// flushed. It goes down to three eighths, so that among thousands of small ones it
+// does not have to look for the largest at every batch. It reports whether it has
+// frozen any. When held is the whole budget, something is frozen afterwards.
+func (db *DB) freezeLargestLocked(held int64) (frozen bool) {
+	growing := held - db.frozenBytes
 	if growing <= db.opt.MemtableBytes/2 {
 		return false
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -164,4 +166,41 @@ func TestContextEndsTheDelay(t *testing.T) {
 	if got := contents(t, db, id); db.LastSeq() != last || len(got) != len(before) {
 		t.Errorf("got %d cells after batch %d, want the %d after batch %d", len(got), db.LastSeq(), len(before), last)
 	}
+}
+
+// TestStallHasAnEnd: a Commit waits for memory only when something is frozen, whose
+// flush ends the wait, although other Commits fill memtables while it looks.
+func TestStallHasAnEnd(t *testing.T) {
+	db := mustOpen(t, vfs.NewMem())
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	var stop atomic.Bool
+	var filling sync.WaitGroup
+	filling.Go(func() {
+		for n := int64(0); !stop.Load(); n++ {
+			db.memBytes.Store(n % 2 * 2 * db.opt.MemtableBytes)
+		}
+	})
+	var b Batch
+	r, c := set("row", "q", "v")
+	b.Add(id, r, c)
+	for range 20_000 {
+		db.mu.Lock()
+		p := db.partitions[id]
+		p.active.minSeq = 1 // of a batch that is on its way into it
+		stalls := db.obstacleLocked(&b, &admission{}) != nil
+		frozen := len(p.frozen) > 0
+		delete(db.frozen, p)
+		p.frozen, p.active = nil, newMemory()
+		db.frozenBytes = 0
+		db.publishLocked(p)
+		db.mu.Unlock()
+		if stalls && !frozen {
+			t.Error("a Commit would wait for a flush, and nothing is frozen")
+			break
+		}
+	}
+	stop.Store(true)
+	filling.Wait()
+	db.memBytes.Store(0)
 }

@@ -6,6 +6,7 @@ import (
 	iofs "io/fs"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"colonnade/clock"
@@ -150,13 +151,13 @@ func TestManifestFollows(t *testing.T) {
 
 // TestManifestIsReadAgain before it takes the place of the one before.
 func TestManifestIsReadAgain(t *testing.T) {
-	forging := false
-	fs := &lying{vfs.NewMem(), func(name string) bool { return forging && strings.HasSuffix(name, tempSuffix) }}
+	var forging atomic.Bool // the log is written in the background all the while
+	fs := &lying{vfs.NewMem(), func(name string) bool { return forging.Load() && strings.HasSuffix(name, tempSuffix) }}
 	db := mustOpen(t, fs)
 	id := mustCreate(t, db, "a")[0]
 	mustPut(t, db, id, "row", "q", "v")
 	before := readAll(t, fs, "store/"+manifestName(db.manifest.edit))
-	forging = true
+	forging.Store(true)
 	if _, err := db.CreatePartitions("b"); !errors.As(err, new(*UnknownError)) {
 		t.Errorf("CreatePartitions returned %v, want a *UnknownError", err)
 	}
@@ -167,7 +168,7 @@ func TestManifestIsReadAgain(t *testing.T) {
 		t.Error("the manifest before is gone")
 	}
 	db.Close()
-	forging = false
+	forging.Store(false)
 	db = mustOpen(t, fs)
 	defer mustClose(t, db)
 	if got := contents(t, db, id); len(got) != 1 {

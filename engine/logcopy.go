@@ -117,7 +117,7 @@ func (r *recovery) finishCopy() error {
 func (r *recovery) relieve() error {
 	db := r.db
 	db.mu.Lock()
-	frozen := db.freezeLargestLocked()
+	frozen := db.freezeLargestLocked(db.memBytes.Load())
 	waiting := len(db.frozen) > 0
 	db.mu.Unlock()
 	if frozen {
