@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"colonnade/clock"
 	"colonnade/vfs"
 )
 
@@ -20,6 +21,7 @@ func TestSecondFaultInRecovery(t *testing.T) {
 	fs := vfs.NewMem()
 	opt := testOptions(fs)
 	opt.MemtableBytes, opt.SegmentBytes, opt.LogBytes = 256<<10, 512<<10, 8<<20
+	opt.Clock = clock.NewManual(1) // the seal of an idle log is no sync of the record
 	open := func(fs *vfs.Mem) (*DB, error) {
 		o := opt
 		o.FS = fs
