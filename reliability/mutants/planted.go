@@ -109,14 +109,18 @@ var planted = []mutant{
 		return err
 	}
 	if err := writeManifest(`,
-			new: `	if err == nil {
+			new: `	var early []string
+	if err == nil {
 		for _, s := range db.log.segments {
 			if s.number < next.logStart {
-				db.opt.FS.Remove(db.segmentPath(s.number))
+				early = append(early, db.segmentPath(s.number))
 			}
 		}
 	}
 	db.mu.Unlock()
+	for _, name := range early {
+		db.opt.FS.Remove(name)
+	}
 	if err != nil {
 		return err
 	}
