@@ -242,14 +242,22 @@ func (db *DB) Partitions() []PartitionInfo {
 	return list
 }
 
+// MaxPartitions is how many partitions can be created. Each takes memory and time to
+// open, and each change of a partition writes the manifest, which lists all of them.
+// A store that has more is opened, and works.
+const MaxPartitions = 20_000
+
 // CreatePartitions creates partitions with the given names, all or none, and
-// returns once that is durable. Names need not be unique. Errors are those of
-// Commit.
+// returns once that is durable. Names need not be unique. ErrPartitions if there
+// would be more than MaxPartitions; other errors are those of Commit.
 func (db *DB) CreatePartitions(names ...string) ([]PartitionID, error) {
 	var ids []PartitionID
 	err := db.install(nil, func(m *manifest) error {
 		if db.closed {
 			return ErrClosed
+		}
+		if len(m.parts)+len(names) > MaxPartitions {
+			return ErrPartitions
 		}
 		for _, name := range names {
 			id := m.nextPart

@@ -25,6 +25,9 @@ var (
 	// ErrSnapshots is returned by NewSnapshot when Options.Snapshots are open. It
 	// can be tried again when one was closed.
 	ErrSnapshots = errors.New("too many snapshots are open")
+	// ErrPartitions is returned by CreatePartitions when there would be more than
+	// MaxPartitions.
+	ErrPartitions = errors.New("too many partitions")
 	// ErrTooLarge is returned by a Commit of a batch over MaxBatch bytes.
 	ErrTooLarge = errors.New("batch is too large")
 )

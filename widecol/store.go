@@ -17,7 +17,8 @@ import (
 // together, in every family; a Store may keep more and lsmstore and memstore
 // do: the whole Write.
 type Store interface {
-	// CreateTable creates a table. TableExists when there is one.
+	// CreateTable creates a table. TableExists when there is one; an error of the
+	// kind Conflict when there are as many as the Store can have.
 	CreateTable(ctx context.Context, name string, spec TableSpec) error
 	// DropTable removes a table and all its data. A table created later under
 	// the same name starts empty.
@@ -28,7 +29,8 @@ type Store interface {
 	Tables(ctx context.Context) ([]Table, error)
 
 	// CreateFamilies adds families to a table, all or none. With group they
-	// form one new locality group, otherwise they go to the default partition.
+	// form one new locality group, otherwise they go to the default partition. The
+	// kind Conflict as in CreateTable.
 	CreateFamilies(ctx context.Context, table string, families []Family, group bool) error
 	// SetGC changes the settings of a family.
 	SetGC(ctx context.Context, table, family string, gc GC) error

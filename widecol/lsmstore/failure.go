@@ -47,6 +47,8 @@ func describeFailure(err error) *widecol.Error {
 		return widecol.Errorf(widecol.Overloaded, "overloaded", "too many reads are under way, try again later")
 	case errors.Is(err, engine.ErrSlowDisk):
 		return widecol.Errorf(widecol.Overloaded, "slow_disk", "the disk does not answer, try again later")
+	case errors.Is(err, engine.ErrPartitions):
+		return widecol.Errorf(widecol.Conflict, "too_many_tables", "there are %d partitions at most: a table has two, and one for each locality group. Drop a table first", engine.MaxPartitions)
 	case errors.Is(err, engine.ErrTooLarge):
 		return widecol.Errorf(widecol.TooLarge, "request_too_large", "a write takes at most %d bytes", engine.MaxBatch)
 	case errors.Is(err, engine.ErrClosed):
