@@ -76,7 +76,7 @@ func openWeb(b *testing.B, data *dataset.Table, groups [][]string) *web {
 	ctx := context.Background()
 	must(b, store.CreateTable(ctx, webName, spec))
 	for from := 0; from < data.Len(); from += loadRows {
-		_, err := store.Write(ctx, webName, mutations(data, from, min(from+loadRows, data.Len())))
+		_, err := store.Write(ctx, webName, mutations(data, from, min(from+loadRows, data.Len())), "")
 		must(b, err)
 	}
 	for _, p := range store.Engine().Partitions() {

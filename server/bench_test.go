@@ -123,8 +123,10 @@ func BenchmarkAnswer(b *testing.B) {
 // emptyStore answers at once, so that what is measured is the server.
 type emptyStore struct{ widecol.Store }
 
-func (emptyStore) Write(context.Context, string, []widecol.Mutation) (int64, error) { return 1, nil }
-func (emptyStore) View(context.Context, string) (widecol.View, error)               { return emptyView{}, nil }
+func (emptyStore) Write(context.Context, string, []widecol.Mutation, string) (int64, error) {
+	return 1, nil
+}
+func (emptyStore) View(context.Context, string) (widecol.View, error) { return emptyView{}, nil }
 
 type emptyView struct{}
 

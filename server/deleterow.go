@@ -25,7 +25,7 @@ func (s *Server) deleteRow(x *exchange) error {
 	}
 	ctx, cancel := x.changing()
 	defer cancel()
-	deleted, err := s.store.DeleteRow(ctx, x.table, row, f.Filter)
+	deleted, err := s.store.DeleteRow(ctx, x.table, row, f.Filter, x.key)
 	if err != nil {
 		return placed(err, func(_ string, i int) string { return f.at("column_filter", i) })
 	}

@@ -23,12 +23,14 @@ type exchange struct {
 	health bool   // of a route that is answered during a shutdown
 	table  string // the names in the path
 	family string
+	key    string // the Idempotency-Key, "" for none
 
 	maxBody  int64 // bytes that the body may have
 	bodyRead bool  // no byte of the body is left unread
 	charged  int64 // what the exchange has taken of the server's memory
 
 	kind     kind  // of its route
+	keyed    bool  // the same
 	gate     *gate // where it gets its turns, nil before the first
 	working  bool  // it has a turn
 	scanning bool  // it counts as an open scan
@@ -70,9 +72,8 @@ func (s *Server) serve(x *exchange) (err error) {
 	if x.r.URL.RawQuery != "" {
 		return refuse(http.StatusBadRequest, "unknown_parameter", atQuery, "no endpoint takes parameters in the query of the URL")
 	}
-	if x.kind == writes && x.r.Header["Idempotency-Key"] != nil {
-		return refuse(http.StatusBadRequest, "unsupported_header", atHeader,
-			"Idempotency-Key has no effect yet, so a repeated request would count twice: give every cell a time, then writing it again is safe")
+	if err := x.takeKey(); err != nil {
+		return err
 	}
 	if !x.health {
 		if !s.enter() {

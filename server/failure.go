@@ -48,6 +48,8 @@ var statusOf = map[widecol.Kind]int{
 	widecol.NotFound:   http.StatusNotFound,
 	widecol.Exists:     http.StatusConflict,
 	widecol.Conflict:   http.StatusConflict,
+	widecol.KeyReused:  http.StatusUnprocessableEntity,
+	widecol.KeyInUse:   http.StatusConflict,
 	widecol.TooLarge:   http.StatusRequestEntityTooLarge,
 	widecol.Overloaded: http.StatusServiceUnavailable,
 	widecol.DiskFull:   http.StatusInsufficientStorage,
@@ -73,7 +75,7 @@ func failureOf(err error) *failure {
 		if !ok {
 			status = http.StatusInternalServerError
 		}
-		retry := stored.Kind == widecol.Overloaded || stored.Kind == widecol.Closed
+		retry := stored.Kind == widecol.Overloaded || stored.Kind == widecol.Closed || stored.Kind == widecol.KeyInUse
 		return &failure{status: status, code: stored.Code, at: namedAt(stored), message: stored.Message, retry: retry, cause: stored.Cause}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &failure{status: http.StatusGatewayTimeout, code: "outcome_unknown", message: "the store took too long: whether the change was applied is not known", cause: err}
@@ -82,10 +84,13 @@ func failureOf(err error) *failure {
 }
 
 // namedAt is where a request names what a store's error is about, unless placed
-// knows better: only a path names what is there or is not.
+// knows better: only a path names what is there or is not, and only the header a key.
 func namedAt(err *widecol.Error) string {
-	if err.Kind == widecol.NotFound || err.Kind == widecol.Exists {
+	switch err.Kind {
+	case widecol.NotFound, widecol.Exists:
 		return atPath
+	case widecol.KeyReused, widecol.KeyInUse:
+		return atHeader
 	}
 	return atBody
 }

@@ -16,10 +16,12 @@ import (
 type fakeStore struct {
 	widecol.Store
 	onWrite func(ctx context.Context) error
-	onScan  func(ctx context.Context) *fakeRows
-	onTable func(*widecol.Table)
-	health  error
-	damage  []error
+	// afterWrite is onWrite for when the write is done.
+	afterWrite func(ctx context.Context) error
+	onScan     func(ctx context.Context) *fakeRows
+	onTable    func(*widecol.Table)
+	health     error
+	damage     []error
 
 	open   atomic.Int64
 	closed chan struct{} // gets a value when the last one was closed
@@ -41,13 +43,17 @@ func (s *fakeStore) close() {
 	}
 }
 
-func (s *fakeStore) Write(ctx context.Context, table string, mutations []widecol.Mutation) (int64, error) {
+func (s *fakeStore) Write(ctx context.Context, table string, mutations []widecol.Mutation, key string) (int64, error) {
 	if s.onWrite != nil {
 		if err := s.onWrite(ctx); err != nil {
 			return 0, err
 		}
 	}
-	return s.Store.Write(ctx, table, mutations)
+	time, err := s.Store.Write(ctx, table, mutations, key)
+	if err == nil && s.afterWrite != nil {
+		err = s.afterWrite(ctx)
+	}
+	return time, err
 }
 
 func (s *fakeStore) Table(ctx context.Context, name string) (widecol.Table, error) {

@@ -279,22 +279,3 @@ func TestErrorShape(t *testing.T) {
 		t.Errorf("got %s", w.Body)
 	}
 }
-
-// TestIdempotencyKey: who relies on it is told that it has no effect (H17).
-func TestIdempotencyKey(t *testing.T) {
-	c := newClient(t)
-	c.webtable()
-	before := c.everything()
-	for path, body := range map[string]string{"write": cellOf("i64", "1"), "count": "{}"} {
-		r := httptest.NewRequest("POST", "/v1/table/t/"+path, strings.NewReader(body))
-		r.Header.Set("Idempotency-Key", "k1")
-		w := httptest.NewRecorder()
-		c.ServeHTTP(w, r)
-		if refused := w.Code == 400 && strings.Contains(w.Body.String(), `"code":"unsupported_header","at":"header"`); refused != (path == "write") {
-			t.Errorf("%s: got %d %s", path, w.Code, w.Body)
-		}
-	}
-	if after := c.everything(); after != before {
-		t.Errorf("the write was refused, but changed\n%s\nto\n%s", before, after)
-	}
-}

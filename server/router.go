@@ -15,6 +15,7 @@ type route struct {
 	handle func(*Server, *exchange) error
 	kind   kind
 	bulk   bool // its bodies may be as large as any
+	keyed  bool // it takes an Idempotency-Key
 }
 
 // Open segments of a path.
@@ -33,11 +34,11 @@ var routes = []route{
 	endpoint(writes, "POST /v1/table/{table}/column-family", (*Server).createFamilies),
 	endpoint(writes, "PATCH /v1/table/{table}/column-family/{family}", (*Server).setGC),
 	endpoint(writes, "DELETE /v1/table/{table}/column-family/{family}", (*Server).dropFamily),
-	bulk(writes, "POST /v1/table/{table}/write", (*Server).write),
+	keyed(bulk(writes, "POST /v1/table/{table}/write", (*Server).write)),
 	bulk(reads, "POST /v1/table/{table}/rows", (*Server).rows),
 	endpoint(scans, "POST /v1/table/{table}/scan", (*Server).scan),
 	endpoint(scans, "POST /v1/table/{table}/count", (*Server).count),
-	endpoint(writes, "DELETE /v1/table/{table}/row", (*Server).deleteRow),
+	keyed(endpoint(writes, "DELETE /v1/table/{table}/row", (*Server).deleteRow)),
 }
 
 func endpoint(kind kind, pattern string, handle func(*Server, *exchange) error) route {
@@ -48,6 +49,11 @@ func endpoint(kind kind, pattern string, handle func(*Server, *exchange) error) 
 func bulk(kind kind, pattern string, handle func(*Server, *exchange) error) route {
 	r := endpoint(kind, pattern, handle)
 	r.bulk = true
+	return r
+}
+
+func keyed(r route) route {
+	r.keyed = true
 	return r
 }
 
@@ -70,6 +76,7 @@ func (x *exchange) find() (func(*Server, *exchange) error, error) {
 			case r.method == x.r.Method || r.method == http.MethodGet && x.r.Method == http.MethodHead:
 				x.health = path[0] != "v1"
 				x.kind = r.kind
+				x.keyed = r.keyed
 				if !r.bulk {
 					x.maxBody = min(x.maxBody, maxSmallBody)
 				}

@@ -248,6 +248,8 @@ func TestStatuses(t *testing.T) {
 		{widecol.Errorf(widecol.NotFound, "x", "m"), 404, "x", false, false},
 		{widecol.Errorf(widecol.Exists, "x", "m"), 409, "x", false, false},
 		{widecol.Errorf(widecol.Conflict, "x", "m"), 409, "x", false, false},
+		{widecol.Errorf(widecol.KeyReused, "x", "m"), 422, "x", false, false},
+		{widecol.Errorf(widecol.KeyInUse, "x", "m"), 409, "x", true, false},
 		{widecol.Errorf(widecol.TooLarge, "x", "m"), 413, "x", false, false},
 		{widecol.Errorf(widecol.Internal, "x", "m"), 500, "x", false, true},
 		{widecol.Errorf(widecol.Corrupt, "x", "m"), 500, "x", false, true},

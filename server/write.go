@@ -18,7 +18,7 @@ func (s *Server) write(x *exchange) error {
 	}
 	ctx, cancel := x.changing()
 	defer cancel()
-	if _, err := s.store.Write(ctx, x.table, x.mutations); err != nil {
+	if _, err := s.store.Write(ctx, x.table, x.mutations, x.key); err != nil {
 		return x.writeFailure(err)
 	}
 	rows := int64(len(x.ends))

@@ -14,6 +14,8 @@ const (
 	NotFound               // an unknown table or family
 	Exists                 // the table or family is there already
 	Conflict               // the state at the time did not allow it
+	KeyReused              // the idempotency key belongs to a different request: use another
+	KeyInUse               // a request with the idempotency key is under way: try again later
 	TooLarge               // over a limit in bytes
 	Overloaded             // nothing happened: try again later
 	DiskFull               // nothing happened: free space first

@@ -16,6 +16,16 @@ import (
 // A Store promises that the mutations of one row in one Write are applied
 // together, in every family; a Store may keep more and lsmstore and memstore
 // do: the whole Write.
+//
+// A Write and a DeleteRow take an idempotency key, "" for none. The key becomes
+// part of the change, so that it is durable exactly if the change is. From then
+// on, and until IdempotencyWindowSecs have passed, a request of the same table with
+// the key changes nothing: it returns what the first one returned, even if that
+// was never received, or the error IdempotencyKeyReused if it is not the same
+// request. Requests are the same if they write the same mutations in the same order,
+// or delete the same columns of the same row. A request that was refused leaves its
+// key free. While a request is under way, or its outcome is Unknown but may still
+// be decided, others with its key are refused with IdempotencyKeyInUse.
 type Store interface {
 	// CreateTable creates a table. TableExists when there is one; an error of the
 	// kind Conflict when there are as many as the Store can have.
@@ -41,10 +51,10 @@ type Store interface {
 	// Write applies mutations, all or none. Where two of them write the same
 	// version of the same cell, the later one counts. It returns the time that
 	// stands for CommitTime. The mutations must not be empty.
-	Write(ctx context.Context, table string, mutations []Mutation) (time int64, err error)
+	Write(ctx context.Context, table string, mutations []Mutation, key string) (time int64, err error)
 	// DeleteRow deletes those cells of a row that filter selects, and returns
 	// how many versions a read would have returned of them just before.
-	DeleteRow(ctx context.Context, table string, row []byte, filter Filter) (deleted int64, err error)
+	DeleteRow(ctx context.Context, table string, row []byte, filter Filter, key string) (deleted int64, err error)
 
 	// View opens a view of a table as it is now. The caller closes it.
 	View(ctx context.Context, table string) (View, error)

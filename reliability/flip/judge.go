@@ -258,7 +258,7 @@ func (j *judgement) writes(s *lsmstore.Store) verdict {
 				continue
 			}
 			m := widecol.Mutation{Row: []byte("zz"), Family: []byte(g.families[0]), Value: []byte("after"), Type: cell.String, Time: widecol.CommitTime}
-			if _, err := s.Write(context.Background(), t.name, []widecol.Mutation{m}); err != nil {
+			if _, err := s.Write(context.Background(), t.name, []widecol.Mutation{m}, ""); err != nil {
 				return verdictf(spread, "write to %s: %v", g.name, err)
 			}
 			if got, err := read(s, t.name, m.Row, g.families[:1]); err != nil || len(got) != 1 {

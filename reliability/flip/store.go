@@ -190,7 +190,7 @@ func (b *builder) groups(from, to int) error {
 
 func (b *builder) commit(t, from, to int) error {
 	list := b.mutations(from, to, slices.Concat(layout[t].groups...))
-	_, err := b.Write(context.Background(), layout[t].table, list)
+	_, err := b.Write(context.Background(), layout[t].table, list, "")
 	return err
 }
 
@@ -228,8 +228,8 @@ func row(i int) string { return fmt.Sprintf("row%03d", i) }
 func (b *builder) remove(i int) error {
 	for _, t := range layout {
 		filter, _ := widecol.ColumnsFilter(t.groups[1][0])
-		_, whole := b.DeleteRow(context.Background(), t.table, []byte(row(i)), widecol.Filter{})
-		_, part := b.DeleteRow(context.Background(), t.table, []byte(row(i+2)), filter)
+		_, whole := b.DeleteRow(context.Background(), t.table, []byte(row(i)), widecol.Filter{}, "")
+		_, part := b.DeleteRow(context.Background(), t.table, []byte(row(i+2)), filter, "")
 		if err := errors.Join(whole, part); err != nil {
 			return err
 		}

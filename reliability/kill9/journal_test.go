@@ -167,13 +167,13 @@ func (j *journal) apply(r *record) error {
 	case r.Families != nil:
 		return j.Store.CreateFamilies(ctx, r.Table, r.Families, true)
 	case r.Delete != nil:
-		_, err := j.Store.DeleteRow(ctx, r.Table, r.Delete, widecol.Filter{})
+		_, err := j.Store.DeleteRow(ctx, r.Table, r.Delete, widecol.Filter{}, "")
 		return err
 	}
 	for _, m := range r.Writes {
 		j.last = max(j.last, m.Time)
 	}
-	_, err := j.Store.Write(ctx, r.Table, r.Writes)
+	_, err := j.Store.Write(ctx, r.Table, r.Writes, "")
 	return err
 }
 
@@ -212,7 +212,7 @@ func (j *journal) CreateFamilies(_ context.Context, table string, families []wid
 	return j.change(&record{Table: table, Families: families})
 }
 
-func (j *journal) DeleteRow(_ context.Context, table string, row []byte, _ widecol.Filter) (int64, error) {
+func (j *journal) DeleteRow(_ context.Context, table string, row []byte, _ widecol.Filter, _ string) (int64, error) {
 	r := &record{Table: table, Delete: row}
 	if j.flaw == "forgets deletes" {
 		j.mu.Lock()
@@ -222,7 +222,7 @@ func (j *journal) DeleteRow(_ context.Context, table string, row []byte, _ widec
 	return 0, j.change(r)
 }
 
-func (j *journal) Write(_ context.Context, table string, mutations []widecol.Mutation) (int64, error) {
+func (j *journal) Write(_ context.Context, table string, mutations []widecol.Mutation, _ string) (int64, error) {
 	time := j.nextTime()
 	mutations = slices.Clone(mutations)
 	for i := range mutations {

@@ -17,9 +17,9 @@ type forgetful struct {
 	writes int
 }
 
-func (f *forgetful) Write(ctx context.Context, table string, ms []widecol.Mutation) (int64, error) {
+func (f *forgetful) Write(ctx context.Context, table string, ms []widecol.Mutation, key string) (int64, error) {
 	before := f.Clone()
-	time, err := f.Store.Write(ctx, table, ms)
+	time, err := f.Store.Write(ctx, table, ms, key)
 	if f.writes++; f.writes%100 == 0 && err == nil {
 		f.Store = before
 	}

@@ -46,12 +46,12 @@ func (t *tables) Write(space string, rows []Row) error {
 			}
 		}
 	}
-	_, err := t.s.Write(context.Background(), space, list)
+	_, err := t.s.Write(context.Background(), space, list, "")
 	return err
 }
 
 func (t *tables) Delete(space, row string) error {
-	_, err := t.s.DeleteRow(context.Background(), space, []byte(row), widecol.Filter{})
+	_, err := t.s.DeleteRow(context.Background(), space, []byte(row), widecol.Filter{}, "")
 	return err
 }
 

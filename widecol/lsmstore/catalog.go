@@ -85,14 +85,21 @@ func (r *record) family(f *family) {
 		number("since", int64(f.since)).flag("dropped", f.dropped)
 }
 
-// load reads the metadata of every table, and drops the partitions of those
+// load reads the metadata of every table, finds the partition of the keys, and drops the partitions of those
 // that were never finished. A table whose metadata are damaged stays as it is,
 // without being of use; nothing is dropped then, as its partitions are not known.
 func (s *Store) load() error {
 	unclaimed := make(map[engine.PartitionID]bool)
 	all := s.db.Partitions()
 	damaged := false
+	s.keys.init(s.db.LastSeq())
 	for _, p := range all {
+		if p.Name == keysPartition {
+			if err := s.keys.adopt(s.db, p.ID); err != nil {
+				return err
+			}
+			continue
+		}
 		unclaimed[p.ID] = true
 	}
 	for _, p := range all {

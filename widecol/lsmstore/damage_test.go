@@ -143,12 +143,12 @@ func TestDamageWithinRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	large := widecol.Mutation{Row: []byte("r"), Family: []byte("f"), Value: make([]byte, 4<<10), Type: cell.Bytes, Time: widecol.CommitTime}
-	if _, err := s.Write(ctx, "t", []widecol.Mutation{large}); err != nil {
+	if _, err := s.Write(ctx, "t", []widecol.Mutation{large}, ""); err != nil {
 		t.Fatal(err)
 	}
 	small := large
 	small.Family, small.Value = []byte("g"), []byte("v")
-	if _, err := s.Write(ctx, "t", []widecol.Mutation{small}); err != nil {
+	if _, err := s.Write(ctx, "t", []widecol.Mutation{small}, ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Engine().Flush(ctx); err != nil {
@@ -202,7 +202,7 @@ func write(t *testing.T, s *lsmstore.Store, table string) {
 			Row: []byte("r"), Family: []byte(family), Value: []byte("v"), Type: cell.String, Time: widecol.CommitTime,
 		})
 	}
-	if _, err := s.Write(context.Background(), table, list); err != nil {
+	if _, err := s.Write(context.Background(), table, list, ""); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -83,7 +83,7 @@ func overwrite(t *testing.T, s *lsmstore.Store, first int, value string) {
 			})
 		}
 	}
-	if _, err := s.Write(context.Background(), "t", ms); err != nil {
+	if _, err := s.Write(context.Background(), "t", ms, ""); err != nil {
 		t.Fatal(err)
 	}
 }

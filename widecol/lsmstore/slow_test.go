@@ -43,7 +43,7 @@ func TestSlowDisk(t *testing.T) {
 	}
 	over, end := context.WithDeadline(ctx, time.Unix(0, 0))
 	defer end()
-	if _, err := s.Write(over, "t", one("row", "f")); widecol.KindOf(err) != widecol.Overloaded {
+	if _, err := s.Write(over, "t", one("row", "f"), ""); widecol.KindOf(err) != widecol.Overloaded {
 		t.Errorf("a write that never began: got %v, want overloaded", err)
 	}
 	armed.Store(true)
@@ -56,7 +56,7 @@ func TestSlowDisk(t *testing.T) {
 	soon, cancel := context.WithCancel(ctx)
 	written := make(chan error, 1)
 	go func() {
-		_, err := s.Write(soon, "t", one("row", "f"))
+		_, err := s.Write(soon, "t", one("row", "f"), "")
 		written <- err
 	}()
 	queued(before)
@@ -75,11 +75,11 @@ func TestSlowDisk(t *testing.T) {
 	}
 	for what, call := range map[string]func(context.Context) error{
 		"Write": func(ctx context.Context) error {
-			_, err := s.Write(ctx, "t", one("row", "f"))
+			_, err := s.Write(ctx, "t", one("row", "f"), "")
 			return err
 		},
 		"DeleteRow": func(ctx context.Context) error {
-			_, err := s.DeleteRow(ctx, "t", []byte("row"), widecol.Filter{})
+			_, err := s.DeleteRow(ctx, "t", []byte("row"), widecol.Filter{}, "")
 			return err
 		},
 		"DropTable":   func(ctx context.Context) error { return s.DropTable(ctx, "t") },
@@ -99,7 +99,7 @@ func TestSlowDisk(t *testing.T) {
 	}
 	armed.Store(false)
 	close(release)
-	if _, err := s.Write(ctx, "t", one("row", "g")); err != nil { // waits for the change
+	if _, err := s.Write(ctx, "t", one("row", "g"), ""); err != nil { // waits for the change
 		t.Errorf("write to the new family: %v", err)
 	}
 	if n, err := scan(s, "t"); n != 2 || err != nil {

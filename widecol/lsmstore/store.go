@@ -6,6 +6,9 @@
 // and schema.family is the one place that knows which. A write is one batch over
 // all of them, so it is atomic whatever the grouping.
 //
+// One more partition, _keys, holds what was applied under which idempotency key, in
+// all tables.
+//
 // Beyond what widecol.Store promises, a whole Write is atomic, not only each of
 // its rows.
 package lsmstore
@@ -37,6 +40,7 @@ type Store struct {
 	db       *engine.DB
 	opt      Options
 	maxValue int
+	keys     keyring
 
 	// calls counts the calls under way, so that Close can wait for them.
 	calls sync.WaitGroup

@@ -31,7 +31,7 @@ func (w *writer) release() {
 }
 
 // Write implements widecol.Store.
-func (s *Store) Write(ctx context.Context, name string, mutations []widecol.Mutation) (int64, error) {
+func (s *Store) Write(ctx context.Context, name string, mutations []widecol.Mutation, key string) (int64, error) {
 	if err := s.begin(); err != nil {
 		return 0, err
 	}
@@ -50,11 +50,25 @@ func (s *Store) Write(ctx context.Context, name string, mutations []widecol.Muta
 	if err := t.exists(); err != nil {
 		return 0, err
 	}
+	if key == "" {
+		return s.write(ctx, t, mutations, nil)
+	}
+	o, err := s.once(ctx, t, key, fingerprintOfWrite(mutations), func(e *entry) (o outcome, err error) {
+		o.time, err = s.write(ctx, t, mutations, e)
+		return o, err
+	})
+	return o.time, err
+}
+
+// write applies mutations, together with the entry of an idempotency key if there
+// is one. t.changing is shared.
+func (s *Store) write(ctx context.Context, t *table, mutations []widecol.Mutation, e *entry) (int64, error) {
 	w := writers.Get().(*writer)
 	defer w.release()
 	if err := w.fill(t, mutations, s.maxValue); err != nil {
 		return 0, err
 	}
+	e.add(&w.batch, 0)
 	set := t.rows.rlockAll(mutations)
 	defer t.rows.runlockAll(set)
 	commit, err := s.commit(ctx, &w.batch)
@@ -105,7 +119,7 @@ func (w *writer) fill(t *table, mutations []widecol.Mutation, maxValue int) erro
 
 // DeleteRow implements widecol.Store. No other write of the row comes between
 // its read and its deletion.
-func (s *Store) DeleteRow(ctx context.Context, name string, row []byte, filter widecol.Filter) (int64, error) {
+func (s *Store) DeleteRow(ctx context.Context, name string, row []byte, filter widecol.Filter, key string) (int64, error) {
 	if err := s.begin(); err != nil {
 		return 0, err
 	}
@@ -124,14 +138,31 @@ func (s *Store) DeleteRow(ctx context.Context, name string, row []byte, filter w
 	if len(row) == 0 || len(row) > widecol.MaxRowKey {
 		return 0, widecol.Errorf(widecol.Invalid, "invalid_row_key", "row key has %d bytes, allowed are 1 to %d", len(row), widecol.MaxRowKey)
 	}
+	if key == "" {
+		return s.deleteRow(ctx, t, row, filter, nil)
+	}
+	o, err := s.once(ctx, t, key, fingerprintOfDelete(row, filter), func(e *entry) (o outcome, err error) {
+		o.deleted, err = s.deleteRow(ctx, t, row, filter, e)
+		return o, err
+	})
+	return o.deleted, err
+}
+
+// deleteRow deletes from a row, together with the entry of an idempotency key if
+// there is one: that is durable even where nothing is left to delete. t.changing is
+// shared.
+func (s *Store) deleteRow(ctx context.Context, t *table, row []byte, filter widecol.Filter, e *entry) (int64, error) {
 	lock := t.rows.lock(row)
 	lock.Lock()
 	defer lock.Unlock()
 	w := writers.Get().(*writer)
 	defer w.release()
 	deleted, err := s.bury(ctx, t, row, filter, w)
-	if err != nil || w.batch.Len() == 0 {
+	if err != nil {
 		return 0, err
+	}
+	if e.add(&w.batch, deleted); w.batch.Len() == 0 {
+		return 0, nil
 	}
 	if _, err := s.commit(ctx, &w.batch); err != nil {
 		return 0, err

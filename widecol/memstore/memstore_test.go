@@ -37,7 +37,7 @@ func newStore(t *testing.T, gc widecol.GC) *memstore.Store {
 func write(t *testing.T, s *memstore.Store, family string, time int64, value string) int64 {
 	t.Helper()
 	m := widecol.Mutation{Row: []byte("row"), Family: []byte(family), Qualifier: []byte("x"), Value: []byte(value), Time: time, Type: cell.String}
-	commit, err := s.Write(ctx, "t", []widecol.Mutation{m})
+	commit, err := s.Write(ctx, "t", []widecol.Mutation{m}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,39 @@ type table struct {
 	families map[string]widecol.GC
 	groups   []widecol.Group // their Families are never changed in place
 	cells    []version       // in the order of compare, no two at the same place
+	keys     map[string]applied
+}
+
+// applied is what was applied under an idempotency key.
+type applied struct {
+	request       string
+	time, deleted int64 // of the commit; versions
+}
+
+// recall returns what was applied under a key, if it was this request.
+func (t *table) recall(key, request string, now int64) (before applied, found bool, err error) {
+	if key == "" {
+		return applied{}, false, nil
+	}
+	if err := widecol.CheckIdempotencyKey(key); err != nil {
+		return applied{}, false, err
+	}
+	before, found = t.keys[key]
+	window := widecol.GC{TTLSecs: widecol.IdempotencyWindowSecs}
+	switch {
+	case !found || window.Expired(before.time, now):
+		return applied{}, false, nil
+	case before.request != request:
+		return applied{}, false, widecol.IdempotencyKeyReused(key)
+	}
+	return before, true, nil
+}
+
+// remember keeps what was applied under a key.
+func (t *table) remember(key string, a applied) {
+	if key != "" {
+		t.keys[key] = a
+	}
 }
 
 // version is one version of a cell.

@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"colonnade/widecol"
@@ -9,10 +10,19 @@ import (
 
 // Write implements widecol.Store. Its commit time is the clock's, or just above
 // the last commit's where the clock has not moved on.
-func (s *Store) Write(ctx context.Context, name string, mutations []widecol.Mutation) (time int64, err error) {
+func (s *Store) Write(ctx context.Context, name string, mutations []widecol.Mutation, key string) (time int64, err error) {
 	err = s.update(ctx, name, func(t *table) error {
 		if len(mutations) == 0 {
 			return widecol.Errorf(widecol.Invalid, "empty_write", "the write has no mutations")
+		}
+		request := ""
+		if key != "" {
+			request = fmt.Sprintf("write %v", mutations)
+		}
+		before, found, err := t.recall(key, request, s.opt.Now())
+		if found || err != nil {
+			time = before.time
+			return err
 		}
 		time = max(s.opt.Now(), s.last+1)
 		for i := range mutations {
@@ -30,6 +40,7 @@ func (s *Store) Write(ctx context.Context, name string, mutations []widecol.Muta
 			t.set(v)
 		}
 		s.last = time
+		t.remember(key, applied{request: request, time: time})
 		return nil
 	})
 	if err != nil {
@@ -40,8 +51,14 @@ func (s *Store) Write(ctx context.Context, name string, mutations []widecol.Muta
 
 // DeleteRow implements widecol.Store. Everything that the filter selects goes,
 // gone or not; what a read would not have returned does not count.
-func (s *Store) DeleteRow(ctx context.Context, name string, row []byte, filter widecol.Filter) (deleted int64, err error) {
+func (s *Store) DeleteRow(ctx context.Context, name string, row []byte, filter widecol.Filter, key string) (deleted int64, err error) {
 	err = s.update(ctx, name, func(t *table) error {
+		request := fmt.Sprintf("delete %q %t %v", row, filter.Columns == nil, filter.Columns.Ranges())
+		before, found, err := t.recall(key, request, s.opt.Now())
+		if found || err != nil {
+			deleted = before.deleted
+			return err
+		}
 		if err := t.known(filter); err != nil {
 			return err
 		}
@@ -51,6 +68,7 @@ func (s *Store) DeleteRow(ctx context.Context, name string, row []byte, filter w
 			deleted += int64(count(t.left(versions, now), doomed))
 		}
 		t.cells = slices.DeleteFunc(t.cells, doomed)
+		t.remember(key, applied{request: request, time: max(now, s.last+1), deleted: deleted})
 		return nil
 	})
 	return deleted, err

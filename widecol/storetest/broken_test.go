@@ -24,10 +24,11 @@ type broken struct {
 
 	mu sync.Mutex // one of the funcs at a time
 
-	write      func(table string, ms []widecol.Mutation) (int64, error)
-	deleteRow  func(table, row string, filter widecol.Filter) (int64, error)
+	write      func(table string, ms []widecol.Mutation, key string) (int64, error)
+	deleteRow  func(table, row string, filter widecol.Filter, key string) (int64, error)
 	dropTable  func(name string) error
-	created    func(name string) // called after a table was created
+	key        func(key string) string // changes an idempotency key
+	created    func(name string)       // called after a table was created
 	dropFamily func(table, family string) error
 	setGC      func(table, family string, gc widecol.GC) error
 	view       func(table string) (widecol.View, error)
@@ -35,22 +36,28 @@ type broken struct {
 	rows       func(r widecol.Rows) widecol.Rows // wraps an answer
 }
 
-func (b *broken) Write(ctx context.Context, table string, ms []widecol.Mutation) (int64, error) {
+func (b *broken) Write(ctx context.Context, table string, ms []widecol.Mutation, key string) (int64, error) {
+	if key != "" && b.key != nil {
+		key = b.key(key)
+	}
 	if b.write != nil {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		return b.write(table, ms)
+		return b.write(table, ms, key)
 	}
-	return b.Store.Write(ctx, table, ms)
+	return b.Store.Write(ctx, table, ms, key)
 }
 
-func (b *broken) DeleteRow(ctx context.Context, table string, row []byte, filter widecol.Filter) (int64, error) {
+func (b *broken) DeleteRow(ctx context.Context, table string, row []byte, filter widecol.Filter, key string) (int64, error) {
+	if key != "" && b.key != nil {
+		key = b.key(key)
+	}
 	if b.deleteRow != nil {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		return b.deleteRow(table, string(row), filter)
+		return b.deleteRow(table, string(row), filter, key)
 	}
-	return b.Store.DeleteRow(ctx, table, row, filter)
+	return b.Store.DeleteRow(ctx, table, row, filter, key)
 }
 
 func (b *broken) DropTable(ctx context.Context, name string) error {
@@ -211,19 +218,19 @@ var bugs = []struct {
 	}},
 
 	{"delete lost in one family", true, true, func(b *broken) {
-		b.deleteRow = func(table, row string, filter widecol.Filter) (int64, error) {
+		b.deleteRow = func(table, row string, filter widecol.Filter, key string) (int64, error) {
 			n, err := askRow(b.Store, table, row, filter)
 			if err == nil && filter.Columns == nil {
 				filter.Columns = cell.NewColumns(cell.FamilyRange([]byte("a")), cell.FamilyRange([]byte("z")))
 			}
 			if err == nil {
-				_, err = b.Store.DeleteRow(background, table, []byte(row), filter)
+				_, err = b.Store.DeleteRow(background, table, []byte(row), filter, key)
 			}
 			return n, err
 		}
 	}},
 	{"row delete leaves the groups alone", true, true, func(b *broken) {
-		b.deleteRow = func(table, row string, filter widecol.Filter) (int64, error) {
+		b.deleteRow = func(table, row string, filter widecol.Filter, key string) (int64, error) {
 			n, err := askRow(b.Store, table, row, filter)
 			if t, terr := b.Table(background, table); err == nil && terr == nil && filter.Columns == nil {
 				var ranges []cell.Range
@@ -235,22 +242,22 @@ var bugs = []struct {
 				filter.Columns = cell.NewColumns(ranges...)
 			}
 			if err == nil {
-				_, err = b.Store.DeleteRow(background, table, []byte(row), filter)
+				_, err = b.Store.DeleteRow(background, table, []byte(row), filter, key)
 			}
 			return n, err
 		}
 	}},
 	{"delete hides later writes of older times", true, true, func(b *broken) {
 		deleted := make(map[string]int64) // table and row -> time
-		b.deleteRow = func(table, row string, filter widecol.Filter) (int64, error) {
-			n, err := b.Store.DeleteRow(background, table, []byte(row), filter)
+		b.deleteRow = func(table, row string, filter widecol.Filter, key string) (int64, error) {
+			n, err := b.Store.DeleteRow(background, table, []byte(row), filter, key)
 			if err == nil && filter.Columns == nil || n > 0 {
 				deleted[table+"/"+row] = b.env.Now()
 			}
 			return n, err
 		}
-		b.write = func(table string, ms []widecol.Mutation) (int64, error) {
-			time, err := b.Store.Write(background, table, ms)
+		b.write = func(table string, ms []widecol.Mutation, key string) (int64, error) {
+			time, err := b.Store.Write(background, table, ms, key)
 			for _, m := range ms {
 				if at, ok := deleted[table+"/"+string(m.Row)]; err == nil && ok && m.Time >= 0 && m.Time < at {
 					b.removeVersion(table, &m)
@@ -261,10 +268,55 @@ var bugs = []struct {
 		b.dropTable = func(name string) error { clear(deleted); return b.Store.DropTable(background, name) }
 	}},
 	{"delete counts what had gone", true, true, func(b *broken) {
-		b.deleteRow = func(table, row string, filter widecol.Filter) (int64, error) {
+		b.deleteRow = func(table, row string, filter widecol.Filter, key string) (int64, error) {
 			before := b.stored(table)
-			_, err := b.Store.DeleteRow(background, table, []byte(row), filter)
+			_, err := b.Store.DeleteRow(background, table, []byte(row), filter, key)
 			return before - b.stored(table), err
+		}
+	}},
+
+	{"keys are forgotten", true, true, func(b *broken) { b.key = func(string) string { return "" } }},
+	{"keys are forgotten at a restart", true, true, func(b *broken) {
+		restarts := 0
+		b.key = func(key string) string { return fmt.Sprint(key, restarts) }
+		b.subject.Crash = func() (widecol.Store, error) { restarts++; return b, nil }
+	}},
+	{"of some requests the outcome is unknown, and they are applied when sent again", false, true, func(b *broken) {
+		fault, restarts := false, 0
+		b.key = func(key string) string { return fmt.Sprint(key, restarts) }
+		b.subject.Fault = func() { fault = true }
+		b.subject.Crash = func() (widecol.Store, error) {
+			if fault {
+				fault = false
+				restarts++
+			}
+			return b, nil
+		}
+		b.write = func(table string, ms []widecol.Mutation, key string) (int64, error) {
+			time, err := b.Store.Write(background, table, ms, key)
+			if fault && err == nil {
+				return time, widecol.Errorf(widecol.Unknown, "unknown_outcome", "the sync failed")
+			}
+			return time, err
+		}
+	}},
+	{"a request is answered by another one with its key", true, true, func(b *broken) {
+		b.write = func(table string, ms []widecol.Mutation, key string) (int64, error) {
+			time, err := b.Store.Write(background, table, ms, key)
+			if widecol.KindOf(err) == widecol.KeyReused {
+				return 1, nil
+			}
+			return time, err
+		}
+	}},
+	{"a deletion that finds nothing forgets its key", true, true, func(b *broken) {
+		b.deleteRow = func(table, row string, filter widecol.Filter, key string) (int64, error) {
+			before := b.Store.Clone()
+			n, err := b.Store.DeleteRow(background, table, []byte(row), filter, key)
+			if n == 0 && err == nil {
+				b.Store = before
+			}
+			return n, err
 		}
 	}},
 
@@ -274,7 +326,7 @@ var bugs = []struct {
 			old[name] = b.contents(name)
 			return b.Store.DropTable(background, name)
 		}
-		b.created = func(name string) { b.Store.Write(background, name, old[name]) }
+		b.created = func(name string) { b.Store.Write(background, name, old[name], "") }
 	}},
 	{"a dropped family is only hidden", true, true, func(b *broken) {
 		b.dropFamily = func(table, family string) error {
@@ -283,9 +335,9 @@ var bugs = []struct {
 			if err := b.Store.DropFamily(background, table, family); err != nil {
 				return err
 			}
-			b.write = func(t string, ms []widecol.Mutation) (int64, error) {
-				b.Store.Write(background, table, ofFamily) // works once the family is back
-				return b.Store.Write(background, t, ms)
+			b.write = func(t string, ms []widecol.Mutation, key string) (int64, error) {
+				b.Store.Write(background, table, ofFamily, "") // works once the family is back
+				return b.Store.Write(background, t, ms, key)
 			}
 			return nil
 		}
@@ -298,12 +350,12 @@ var bugs = []struct {
 	}},
 
 	{"a write stops at the first error", true, true, func(b *broken) {
-		b.write = func(table string, ms []widecol.Mutation) (time int64, err error) {
-			if len(ms) == 0 || len(ms) > large {
-				return b.Store.Write(background, table, ms)
+		b.write = func(table string, ms []widecol.Mutation, key string) (time int64, err error) {
+			if len(ms) == 0 || len(ms) > large || key != "" {
+				return b.Store.Write(background, table, ms, key)
 			}
 			for i := range ms {
-				time, err = b.Store.Write(background, table, ms[i:i+1])
+				time, err = b.Store.Write(background, table, ms[i:i+1], "")
 				if err != nil {
 					return 0, err.(*widecol.Error).At(i)
 				}
@@ -312,37 +364,40 @@ var bugs = []struct {
 		}
 	}},
 	{"the first write of a version counts", true, true, func(b *broken) {
-		b.write = func(table string, ms []widecol.Mutation) (int64, error) {
-			kept := slices.DeleteFunc(slices.Clone(ms), func(m widecol.Mutation) bool { return b.has(table, &m) })
-			if _, err := b.Store.Clone().Write(background, table, ms); err != nil || len(kept) == 0 {
-				return b.Store.Clone().Write(background, table, ms)
+		b.write = func(table string, ms []widecol.Mutation, key string) (int64, error) {
+			if key != "" {
+				return b.Store.Write(background, table, ms, key)
 			}
-			return b.Store.Write(background, table, kept)
+			kept := slices.DeleteFunc(slices.Clone(ms), func(m widecol.Mutation) bool { return b.has(table, &m) })
+			if _, err := b.Store.Clone().Write(background, table, ms, ""); err != nil || len(kept) == 0 {
+				return b.Store.Clone().Write(background, table, ms, "")
+			}
+			return b.Store.Write(background, table, kept, "")
 		}
 	}},
 	{"commit times are the clock's", true, true, func(b *broken) {
-		b.write = func(table string, ms []widecol.Mutation) (int64, error) {
+		b.write = func(table string, ms []widecol.Mutation, key string) (int64, error) {
 			ms = slices.Clone(ms)
 			for i := range ms {
 				if ms[i].Time == widecol.CommitTime {
 					ms[i].Time = b.env.Now()
 				}
 			}
-			_, err := b.Store.Write(background, table, ms)
+			_, err := b.Store.Write(background, table, ms, key)
 			return b.env.Now(), err
 		}
 	}},
 	{"a value kept without copying it", true, true, func(b *broken) {
 		var late func()
-		b.write = func(table string, ms []widecol.Mutation) (int64, error) {
-			time, err := b.Store.Write(background, table, ms)
+		b.write = func(table string, ms []widecol.Mutation, key string) (int64, error) {
+			time, err := b.Store.Write(background, table, ms, key)
 			if err == nil {
 				m := ms[len(ms)-1]
 				m.Row, m.Family, m.Qualifier = bytes.Clone(m.Row), bytes.Clone(m.Family), bytes.Clone(m.Qualifier)
 				if m.Time == widecol.CommitTime {
 					m.Time = time
 				}
-				late = func() { b.Store.Write(background, table, []widecol.Mutation{m}) }
+				late = func() { b.Store.Write(background, table, []widecol.Mutation{m}, "") }
 			}
 			return time, err
 		}
@@ -356,12 +411,12 @@ var bugs = []struct {
 	}},
 
 	{"a delete leaves what has gone", true, true, func(b *broken) {
-		b.deleteRow = func(table, row string, filter widecol.Filter) (int64, error) {
+		b.deleteRow = func(table, row string, filter widecol.Filter, key string) (int64, error) {
 			n, err := askRow(b.Store, table, row, filter)
 			if err != nil || n == 0 {
 				return n, err
 			}
-			return b.Store.DeleteRow(background, table, []byte(row), filter)
+			return b.Store.DeleteRow(background, table, []byte(row), filter, key)
 		}
 	}},
 	{"compaction drops the oldest version of a row", true, true, func(b *broken) {
@@ -384,9 +439,9 @@ var bugs = []struct {
 	}},
 	{"a crash loses the last write", true, true, func(b *broken) {
 		last := b.Store.Clone()
-		b.write = func(table string, ms []widecol.Mutation) (int64, error) {
+		b.write = func(table string, ms []widecol.Mutation, key string) (int64, error) {
 			last = b.Store.Clone()
-			return b.Store.Write(background, table, ms)
+			return b.Store.Write(background, table, ms, key)
 		}
 		b.subject.Crash = func() (widecol.Store, error) {
 			b.Store = last.Clone()
@@ -397,20 +452,20 @@ var bugs = []struct {
 		fault := false
 		b.subject.Fault = func() { fault = true }
 		b.subject.Crash = func() (widecol.Store, error) { fault = false; return b, nil }
-		b.write = func(table string, ms []widecol.Mutation) (int64, error) {
+		b.write = func(table string, ms []widecol.Mutation, key string) (int64, error) {
 			if fault && len(ms) > 1 {
-				b.Store.Write(background, table, ms[:1])
+				b.Store.Write(background, table, ms[:1], "")
 				return 0, widecol.Errorf(widecol.Unknown, "unknown_outcome", "the sync failed")
 			}
-			return b.Store.Write(background, table, ms)
+			return b.Store.Write(background, table, ms, key)
 		}
 	}},
 	{"a write that was refused is there", false, true, func(b *broken) {
 		fault := false
 		b.subject.Fault = func() { fault = true }
 		b.subject.Crash = func() (widecol.Store, error) { fault = false; return b, nil }
-		b.write = func(table string, ms []widecol.Mutation) (int64, error) {
-			time, err := b.Store.Write(background, table, ms)
+		b.write = func(table string, ms []widecol.Mutation, key string) (int64, error) {
+			time, err := b.Store.Write(background, table, ms, key)
 			if fault && err == nil {
 				return 0, widecol.Errorf(widecol.DiskFull, "disk_full", "the disk is full")
 			}
@@ -426,8 +481,8 @@ var bugs = []struct {
 			}
 			return b, nil
 		}
-		b.write = func(table string, ms []widecol.Mutation) (int64, error) {
-			time, err := b.Store.Write(background, table, ms)
+		b.write = func(table string, ms []widecol.Mutation, key string) (int64, error) {
+			time, err := b.Store.Write(background, table, ms, key)
 			if durable != nil && err == nil {
 				return time, widecol.Errorf(widecol.Unknown, "unknown_outcome", "the sync failed")
 			}
@@ -437,9 +492,9 @@ var bugs = []struct {
 	{"a write is read before it is acknowledged", false, true, func(b *broken) {
 		var g gate
 		b.subject.Hold = g.hold
-		b.write = func(table string, ms []widecol.Mutation) (int64, error) {
+		b.write = func(table string, ms []widecol.Mutation, key string) (int64, error) {
 			defer g.pass()
-			return b.Store.Write(background, table, ms)
+			return b.Store.Write(background, table, ms, key)
 		}
 	}},
 	{"of writes at once, a crash keeps a part", false, true, func(b *broken) {
@@ -451,20 +506,20 @@ var bugs = []struct {
 			g.release()
 			return b, nil
 		}
-		b.write = func(table string, ms []widecol.Mutation) (int64, error) {
+		b.write = func(table string, ms []widecol.Mutation, key string) (int64, error) {
 			crashed = false
 			g.pass()
 			if crashed && len(ms) > 1 {
 				ms = ms[:1]
 			}
-			return b.Store.Write(background, table, ms)
+			return b.Store.Write(background, table, ms, key)
 		}
 	}},
 	{"an answer that is read in parts ends at a write", false, true, func(b *broken) {
 		writes := 0
-		b.write = func(table string, ms []widecol.Mutation) (int64, error) {
+		b.write = func(table string, ms []widecol.Mutation, key string) (int64, error) {
 			writes++
-			return b.Store.Write(background, table, ms)
+			return b.Store.Write(background, table, ms, key)
 		}
 		b.rows = func(r widecol.Rows) widecol.Rows {
 			begun := writes
@@ -487,12 +542,12 @@ var bugs = []struct {
 		}
 	}},
 	{"a write is seen in part", true, false, func(b *broken) {
-		b.write = func(table string, ms []widecol.Mutation) (int64, error) {
+		b.write = func(table string, ms []widecol.Mutation, key string) (int64, error) {
 			for i := 0; i < len(ms)-1 && len(ms) <= large; i++ {
-				b.Store.Write(background, table, ms[i:i+1])
+				b.Store.Write(background, table, ms[i:i+1], "")
 				runtime.Gosched()
 			}
-			return b.Store.Write(background, table, ms)
+			return b.Store.Write(background, table, ms, key)
 		}
 	}},
 }
@@ -581,10 +636,10 @@ func (b *broken) removeVersion(table string, doomed *widecol.Mutation) {
 	if err != nil {
 		return
 	}
-	b.Store.DeleteRow(background, table, doomed.Row, widecol.Filter{})
+	b.Store.DeleteRow(background, table, doomed.Row, widecol.Filter{}, "")
 	for _, v := range a.versions {
 		if v.family != string(doomed.Family) || v.qualifier != string(doomed.Qualifier) || v.time != doomed.Time {
-			b.Store.Write(background, table, []widecol.Mutation{v.mutation()})
+			b.Store.Write(background, table, []widecol.Mutation{v.mutation()}, "")
 		}
 	}
 }
@@ -608,7 +663,7 @@ func (b *broken) copyTo(s widecol.Store) {
 			spec.Groups = append(spec.Groups, g.Families)
 		}
 		s.CreateTable(background, t.Name, spec)
-		s.Write(background, t.Name, b.contents(t.Name))
+		s.Write(background, t.Name, b.contents(t.Name), "")
 	}
 }
 

@@ -44,7 +44,36 @@ func (o *faulty) run(w *world) error {
 	if len(kept) == 0 {
 		return errors.New("a change that was read before the crash is not there after it")
 	}
+	for _, c := range o.changes {
+		if again := repeated(c); again != nil {
+			got, err := again.apply(w.subject.Store, w.grouping, widecol.CommitTime)
+			if kept, err = kept.acknowledged(w, again, got, err); err != nil {
+				return fmt.Errorf("after the crash: %s: %w", again, err)
+			}
+		}
+	}
 	return kept.adopt(w)
+}
+
+// repeated returns the change as it is sent again under its key, nil if it has none.
+// Where its outcome was unknown, it is applied then, once; the states that are left
+// agree on that.
+func repeated(c change) change {
+	switch o := c.(type) {
+	case *write:
+		if o.key != "" {
+			again := *o
+			again.again = true
+			return &again
+		}
+	case *deleteRow:
+		if o.key != "" {
+			again := *o
+			again.again = true
+			return &again
+		}
+	}
+	return nil
 }
 
 // possible are the states that a Store may be in after changes with an unknown
@@ -74,7 +103,7 @@ func (p possible) after(w *world, c change, i uint) (possible, error) {
 	p = p.late()
 	switch {
 	case err == nil:
-		return p.acknowledged(w, c, got)
+		return p.acknowledged(w, c, got, nil)
 	case widecol.KindOf(err) == widecol.Unknown:
 		w.work.Unknown++
 		if got.time <= 0 {
@@ -85,12 +114,13 @@ func (p possible) after(w *world, c change, i uint) (possible, error) {
 	return p, nil
 }
 
-// acknowledged returns the states after a change that the subject has made.
-func (p possible) acknowledged(w *world, c change, got result) (next possible, err error) {
+// acknowledged returns the states after a change that the subject has made, or refused
+// with an error.
+func (p possible) acknowledged(w *world, c change, got result, gotErr error) (next possible, err error) {
 	for _, s := range p {
 		model := s.model.Clone()
 		want, wantErr := c.apply(model, nil, got.time)
-		if different := sameResult(got, want, nil, wantErr); different != nil {
+		if different := sameResult(got, want, gotErr, wantErr); different != nil {
 			err = different
 			continue
 		}
@@ -100,10 +130,10 @@ func (p possible) acknowledged(w *world, c change, got result) (next possible, e
 	if len(next) == 0 {
 		return nil, err
 	}
-	if _, ok := c.(*write); ok {
-		return next, w.committed(got.time)
+	if gotErr != nil {
+		return next, nil
 	}
-	return next, nil
+	return next, w.committed(c, got.time)
 }
 
 // unknown returns the states after a change with an unknown outcome: it has

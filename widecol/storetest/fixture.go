@@ -133,13 +133,13 @@ func (f *fixture) tryWrite(table string, versions ...version) (int64, error) {
 	for i, v := range versions {
 		ms[i] = v.mutation()
 	}
-	return f.store().Write(background, table, ms)
+	return f.store().Write(background, table, ms, "")
 }
 
 // remove deletes what a filter selects in a row and checks how much that was.
 func (f *fixture) remove(table, row string, filter widecol.Filter, want int64) {
 	f.Helper()
-	got, err := f.store().DeleteRow(background, table, []byte(row), filter)
+	got, err := f.store().DeleteRow(background, table, []byte(row), filter, "")
 	f.ok(err)
 	if got != want {
 		f.Errorf("deleted %d cells of row %s, want %d", got, short(row), want)

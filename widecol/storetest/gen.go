@@ -40,6 +40,10 @@ type generator struct {
 	viewed [slots]string
 	// recent are some versions written lately, to be written again.
 	recent [8]version
+	// sent are some changes with an idempotency key made lately, to be sent again;
+	// keys is how many keys there were.
+	sent [6]change
+	keys int
 	// mend, if any, is the next operation. After one that happens or does not,
 	// it makes live right in either case.
 	mend op
@@ -55,6 +59,8 @@ var kinds = []struct {
 	{weight: 90, make: func(g *generator) op { return g.write(5, 3) }},
 	{weight: 22, make: func(g *generator) op { return g.together(false) }},
 	{weight: 100, make: func(g *generator) op { return g.deleteRow() }},
+	{weight: 40, make: func(g *generator) op { return g.keyed() }},
+	{weight: 45, make: (*generator).again},
 	{weight: 145, make: func(g *generator) op { return g.scan(true) }},
 	{weight: 135, make: func(g *generator) op { return g.scan(false) }},
 	{weight: 22, make: (*generator).openView},
@@ -266,6 +272,8 @@ func (g *generator) faulty() op {
 		c = g.schema()
 	case 1:
 		c = g.deleteRow()
+	case 2, 3:
+		c = g.keyed()
 	default:
 		c = g.write(3, 3)
 	}
@@ -425,7 +433,51 @@ func (g *generator) value() (cell.Type, string) {
 	return typ, string(b)
 }
 
-func (g *generator) deleteRow() change {
+// keyed returns a change with an idempotency key of its own.
+func (g *generator) keyed() change {
+	g.keys++
+	key := fmt.Sprintf("key-%d", g.keys)
+	var c change
+	if g.one(3) {
+		o := g.deleteRow()
+		o.key = key
+		c = o
+	} else {
+		o := g.write(2, 3)
+		o.key = key
+		c = o
+	}
+	g.sent[g.IntN(len(g.sent))] = c
+	return c
+}
+
+// again returns a change that was made before under its key, or now and then another
+// one under the same key. That is of the other kind: whether two writes are the same
+// request may depend on the time of a commit.
+func (g *generator) again() op {
+	var o op
+	switch sent := pick(g, g.sent[:]).(type) {
+	case nil:
+		return g.keyed()
+	case *write:
+		o = repeated(sent)
+		if g.one(8) {
+			d := g.deleteRow()
+			d.key, d.again = sent.key, true
+			o = d
+		}
+	case *deleteRow:
+		o = repeated(sent)
+		if g.one(8) {
+			w := g.write(1, 2)
+			w.key, w.again = sent.key, true
+			o = w
+		}
+	}
+	return o
+}
+
+func (g *generator) deleteRow() *deleteRow {
 	table := g.table()
 	return &deleteRow{table: table, row: g.skewed(rowKeys), filter: g.filter(table)}
 }

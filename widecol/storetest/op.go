@@ -117,6 +117,8 @@ func (o *setGC) String() string {
 type write struct {
 	table    string
 	versions []version
+	key      string // for idempotency, empty for none
+	again    bool   // it may have been applied before
 }
 
 func (o *write) run(w *world) error { return w.change(o) }
@@ -131,7 +133,7 @@ func (o *write) apply(s widecol.Store, _ grouping, commit int64) (result, error)
 			ms[i].Time = commit
 		}
 	}
-	time, err := s.Write(background, o.table, ms)
+	time, err := s.Write(background, o.table, ms, o.key)
 	for _, m := range ms {
 		for _, b := range [][]byte{m.Row, m.Family, m.Qualifier, m.Value} {
 			for i := range b {
@@ -151,7 +153,7 @@ func (v version) mutation() widecol.Mutation {
 }
 
 func (o *write) String() string {
-	lines := []string{fmt.Sprintf("write to %q", o.table)}
+	lines := []string{fmt.Sprintf("write to %q%s", o.table, keyText(o.key, o.again))}
 	for _, v := range o.versions {
 		lines = append(lines, v.String())
 	}
@@ -160,7 +162,7 @@ func (o *write) String() string {
 
 func (o *write) reduced() (ops []op) {
 	for _, vs := range without(o.versions) {
-		ops = append(ops, &write{table: o.table, versions: vs})
+		ops = append(ops, &write{table: o.table, versions: vs, key: o.key, again: o.again})
 	}
 	return ops
 }
@@ -174,17 +176,29 @@ type filter struct {
 type deleteRow struct {
 	table, row string
 	filter     filter
+	key        string // as of a write
+	again      bool
 }
 
 func (o *deleteRow) run(w *world) error { return w.change(o) }
 
 func (o *deleteRow) apply(s widecol.Store, _ grouping, _ int64) (result, error) {
-	n, err := s.DeleteRow(background, o.table, []byte(o.row), o.filter.Filter)
+	n, err := s.DeleteRow(background, o.table, []byte(o.row), o.filter.Filter, o.key)
 	return result{count: n}, err
 }
 
 func (o *deleteRow) String() string {
-	return fmt.Sprintf("delete from %q row %s %s", o.table, short(o.row), o.filter.text)
+	return fmt.Sprintf("delete from %q row %s %s%s", o.table, short(o.row), o.filter.text, keyText(o.key, o.again))
+}
+
+func keyText(key string, again bool) string {
+	switch {
+	case key == "":
+		return ""
+	case again:
+		return fmt.Sprintf(" again with the key %q", key)
+	}
+	return fmt.Sprintf(" with the key %q", key)
 }
 
 // reductions returns simpler forms of an op.

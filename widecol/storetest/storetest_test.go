@@ -70,7 +70,7 @@ func reclaim(s widecol.Store, table string) error {
 		return err
 	}
 	for _, row := range rowKeys {
-		if _, err := s.DeleteRow(background, table, []byte(row), widecol.Filter{}); err != nil {
+		if _, err := s.DeleteRow(background, table, []byte(row), widecol.Filter{}, ""); err != nil {
 			return err
 		}
 	}
@@ -177,13 +177,13 @@ func (f *flaky) DropFamily(ctx context.Context, table, family string) error {
 	return f.change(func() error { return f.Store.DropFamily(ctx, table, family) })
 }
 
-func (f *flaky) Write(ctx context.Context, table string, ms []widecol.Mutation) (time int64, err error) {
+func (f *flaky) Write(ctx context.Context, table string, ms []widecol.Mutation, key string) (time int64, err error) {
 	f.gate.pass()
-	err = f.change(func() (err error) { time, err = f.Store.Write(ctx, table, ms); return err })
+	err = f.change(func() (err error) { time, err = f.Store.Write(ctx, table, ms, key); return err })
 	return time, err
 }
 
-func (f *flaky) DeleteRow(ctx context.Context, table string, row []byte, filter widecol.Filter) (n int64, err error) {
-	err = f.change(func() (err error) { n, err = f.Store.DeleteRow(ctx, table, row, filter); return err })
+func (f *flaky) DeleteRow(ctx context.Context, table string, row []byte, filter widecol.Filter, key string) (n int64, err error) {
+	err = f.change(func() (err error) { n, err = f.Store.DeleteRow(ctx, table, row, filter, key); return err })
 	return n, err
 }

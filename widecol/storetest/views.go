@@ -111,7 +111,7 @@ var viewCases = []testCase{
 			}
 			if i%50 == 0 {
 				f.write("t", versions[299].row+" a:x@1=changed", "row999 b:x@1=added")
-				if _, err := f.store().DeleteRow(background, "t", []byte(versions[298].row), widecol.Filter{}); err != nil {
+				if _, err := f.store().DeleteRow(background, "t", []byte(versions[298].row), widecol.Filter{}, ""); err != nil {
 					f.Fatal(err)
 				}
 			}
@@ -153,7 +153,7 @@ var viewCases = []testCase{
 		ctx, cancel := context.WithCancel(background)
 		cancel()
 		m := f.parse("r a:x@1=after").mutation()
-		_, err := f.store().Write(ctx, "t", []widecol.Mutation{m})
+		_, err := f.store().Write(ctx, "t", []widecol.Mutation{m}, "")
 		if err != nil && !errors.Is(err, context.Canceled) {
 			f.Errorf("Write: %v, want %v or none", err, context.Canceled)
 		}

@@ -5,6 +5,7 @@ type Work struct {
 	Runs       int64 // a list of operations under one configuration
 	Operations int64
 	Writes     int64 // and deletions, acknowledged
+	Again      int64 // of the writes, those sent again with their idempotency key
 	Together   int64 // of the writes, those that were under way at the same time
 	Scans      int64 // of gets and scans, each compared with the model
 	Views      int64 // opened to be read later
@@ -23,6 +24,7 @@ func (w *Work) Add(v Work) {
 	w.Runs += v.Runs
 	w.Operations += v.Operations
 	w.Writes += v.Writes
+	w.Again += v.Again
 	w.Together += v.Together
 	w.Scans += v.Scans
 	w.Views += v.Views

@@ -58,8 +58,8 @@ func (w *world) compare(c change, got, want result, err, wantErr error) error {
 	if err := sameResult(got, want, err, wantErr); err != nil {
 		return err
 	}
-	if _, ok := c.(*write); ok && err == nil {
-		return w.committed(got.time)
+	if err == nil {
+		return w.committed(c, got.time)
 	}
 	return nil
 }
@@ -74,9 +74,19 @@ func sameResult(got, want result, err, wantErr error) error {
 	return nil
 }
 
-// committed takes note of the commit time of a write.
-func (w *world) committed(time int64) error {
+// committed takes note of the commit time of a write. One that was applied before has
+// the time of then, which the model compares: it is part of what is written.
+func (w *world) committed(c change, time int64) error {
+	o, ok := c.(*write)
+	if !ok {
+		return nil
+	}
 	w.work.Writes++
+	if o.again {
+		w.work.Again++
+		w.last = max(w.last, time)
+		return nil
+	}
 	if time <= w.last || time < w.clock.Now() {
 		return fmt.Errorf("commit time %s is not above the last, %s, or below the clock, %s",
 			clockText(time), clockText(w.last), clockText(w.clock.Now()))

@@ -145,7 +145,7 @@ var writeCases = []testCase{
 	{"a write borrows its bytes only", func(f *fixture) {
 		f.create("t", "a")
 		m := f.parse("row a:qualifier@1=value").mutation()
-		_, err := f.store().Write(background, "t", []widecol.Mutation{m})
+		_, err := f.store().Write(background, "t", []widecol.Mutation{m}, "")
 		for _, b := range [][]byte{m.Row, m.Family, m.Qualifier, m.Value} {
 			copy(b, "************")
 		}

@@ -1,0 +1,28 @@
+package server
+
+import (
+	"net/http"
+
+	"colonnade/widecol"
+)
+
+// takeKey notes the Idempotency-Key of a request that may be repeated. Other changes
+// refuse it, so that nobody relies on it: when a table is created or dropped a second
+// time, the answer says that it has been done. What only reads may be repeated anyway.
+func (x *exchange) takeKey() error {
+	if x.kind != writes {
+		return nil
+	}
+	keys := x.r.Header["Idempotency-Key"]
+	switch {
+	case keys == nil:
+		return nil
+	case !x.keyed:
+		return refuse(http.StatusBadRequest, "unsupported_header", atHeader,
+			"Idempotency-Key has no effect on a change of tables or column families: leave it out, and take what a repeated request is answered as the outcome")
+	case len(keys) > 1:
+		return refuse(http.StatusBadRequest, "invalid_idempotency_key", atHeader, "Idempotency-Key is given %d times", len(keys))
+	}
+	x.key = keys[0]
+	return placed(widecol.CheckIdempotencyKey(x.key), func(string, int) string { return atHeader })
+}

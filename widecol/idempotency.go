@@ -1,0 +1,34 @@
+package widecol
+
+// MaxIdempotencyKey is the largest idempotency key, in bytes.
+const MaxIdempotencyKey = 255
+
+// IdempotencyWindowSecs is how many seconds an idempotency key is remembered, by
+// the Store's clock: a day, so that what was sent in the evening can be sent again
+// in the morning.
+const IdempotencyWindowSecs = 24 * 60 * 60
+
+// CheckIdempotencyKey reports why key cannot be an idempotency key: it has 1 to
+// MaxIdempotencyKey visible characters of ASCII. They mean nothing.
+func CheckIdempotencyKey(key string) error {
+	if len(key) == 0 || len(key) > MaxIdempotencyKey {
+		return Errorf(Invalid, "invalid_idempotency_key", "idempotency key has %d bytes, allowed are 1 to %d", len(key), MaxIdempotencyKey)
+	}
+	for i := 0; i < len(key); i++ {
+		if key[i] <= ' ' || key[i] > '~' {
+			return Errorf(Invalid, "invalid_idempotency_key", "idempotency key %s has a character that is not visible ASCII", quote(key))
+		}
+	}
+	return nil
+}
+
+// IdempotencyKeyReused is the error for a key that came with a different request
+// before.
+func IdempotencyKeyReused(key string) *Error {
+	return Errorf(KeyReused, "idempotency_key_reused", "idempotency key %s was used for a different request: give every request a key of its own", quote(key))
+}
+
+// IdempotencyKeyInUse is the error for a key of a request that is still under way.
+func IdempotencyKeyInUse(key string) *Error {
+	return Errorf(KeyInUse, "idempotency_key_in_use", "a request with the idempotency key %s is under way: try again later to learn what became of it", quote(key))
+}

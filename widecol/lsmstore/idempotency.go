@@ -1,0 +1,289 @@
+package lsmstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"hash"
+	"sync"
+
+	"colonnade/cell"
+	"colonnade/engine"
+	"colonnade/widecol"
+)
+
+// What was applied under an idempotency key is a row of one partition for all tables,
+// written in the batch that was applied; part of the on-disk format:
+//
+//	partition  "_keys"
+//	row        id of the table's _dat_ partition, 8 bytes big endian; the key
+//	column     "d:", of the time of the commit
+//	value      bytes: format (1), 1 byte; fingerprint of the request, 32 bytes;
+//	           number of versions deleted, 8 bytes little endian
+//
+// Entries go by age, like any other cells. The id of a partition is not given to
+// another one, so what a dropped table leaves is never found.
+const (
+	keysPartition = "_keys"
+	keyFormat     = 1
+	keyValueSize  = 1 + sha256.Size + 8
+)
+
+// keyring knows the partition of the keys, and the keys of requests under way.
+type keyring struct {
+	policies *engine.Policies
+	making   exclusion // held while the partition is made
+
+	mu        sync.Mutex
+	partition engine.PartitionID // 0 while there is none
+	underWay  map[string]bool    // rows of keys whose outcome is not decided yet
+}
+
+func (k *keyring) init(asOf uint64) {
+	k.policies = engine.NewPolicies(asOf, map[string]engine.Policy{
+		metaFamily: {GC: cell.GC{TTLSecs: widecol.IdempotencyWindowSecs, VersionLimit: 1}},
+	})
+	k.making = newExclusion()
+	k.underWay = make(map[string]bool)
+}
+
+func (k *keyring) found() engine.PartitionID {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.partition
+}
+
+// adopt makes a partition that of the keys.
+func (k *keyring) adopt(db *engine.DB, id engine.PartitionID) error {
+	if err := db.SetPolicies(id, k.policies); err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.partition = id
+	return nil
+}
+
+// claim makes a key that of a request under way, unless it is one already.
+func (k *keyring) claim(row []byte) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.underWay[string(row)] {
+		return false
+	}
+	k.underWay[string(row)] = true
+	return true
+}
+
+func (k *keyring) release(row []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.underWay, string(row))
+}
+
+// keyPartition returns the partition of the keys. The first request with a key makes
+// it: stores that were written before there were keys have none, and have to open
+// on a full disk too. Should the context end first, nothing of the request was done.
+func (s *Store) keyPartition(ctx context.Context) (engine.PartitionID, error) {
+	if id := s.keys.found(); id != 0 {
+		return id, nil
+	}
+	if err := s.keys.making.exclude(ctx); err != nil {
+		return 0, err
+	}
+	done := make(chan error, 1)
+	s.calls.Go(func() {
+		defer s.keys.making.endExclude()
+		done <- s.makeKeyPartition()
+	})
+	select {
+	case err := <-done:
+		return s.keys.found(), failure(err)
+	case <-ctx.Done():
+		return 0, failure(engine.ErrSlowDisk)
+	}
+}
+
+func (s *Store) makeKeyPartition() error {
+	if s.keys.found() != 0 {
+		return nil
+	}
+	ids, err := s.db.CreatePartitions(keysPartition)
+	if err != nil {
+		return err
+	}
+	return s.keys.adopt(s.db, ids[0])
+}
+
+// outcome is what a request returned.
+type outcome struct {
+	time    int64 // of the commit
+	deleted int64
+}
+
+// entry is what becomes of a key when its request is applied.
+type entry struct {
+	partition   engine.PartitionID
+	row         []byte
+	fingerprint [sha256.Size]byte
+}
+
+// add puts the entry into the batch of its request. A nil entry is that of a request
+// without a key.
+func (e *entry) add(b *engine.Batch, deleted int64) {
+	if e == nil {
+		return
+	}
+	value := append(make([]byte, 0, keyValueSize), keyFormat)
+	value = append(value, e.fingerprint[:]...)
+	value = binary.LittleEndian.AppendUint64(value, uint64(deleted))
+	column := cell.AppendColumn(nil, []byte(metaFamily), nil)
+	b.Add(e.partition, e.row, &cell.Cell{Column: column, Time: engine.CommitTime, Type: cell.Bytes, Value: value})
+}
+
+// once applies a request with a key, unless it was applied before: then it returns
+// what came of it. t.changing is shared.
+func (s *Store) once(ctx context.Context, t *table, key string, fingerprint [sha256.Size]byte, apply func(*entry) (outcome, error)) (outcome, error) {
+	if err := widecol.CheckIdempotencyKey(key); err != nil {
+		return outcome{}, err
+	}
+	partition, err := s.keyPartition(ctx)
+	if err != nil {
+		return outcome{}, err
+	}
+	e := &entry{partition: partition, row: binary.BigEndian.AppendUint64(nil, uint64(t.data)), fingerprint: fingerprint}
+	e.row = append(e.row, key...)
+	if !s.keys.claim(e.row) {
+		return outcome{}, widecol.IdempotencyKeyInUse(key)
+	}
+	var late *engine.UnknownError
+	defer func() { s.settle(e.row, late) }()
+	before, err := s.recall(e)
+	switch {
+	case err != nil:
+		return outcome{}, failure(err)
+	case before == nil:
+		o, err := apply(e)
+		errors.As(err, &late)
+		return o, err
+	case before.fingerprint != fingerprint:
+		return outcome{}, widecol.IdempotencyKeyReused(key)
+	}
+	return before.outcome, nil
+}
+
+// settle ends the time in which a request has its key for itself. A batch that has not
+// been made durable in time goes on by itself, and nobody sees it meanwhile: the same
+// request would be applied a second time.
+func (s *Store) settle(row []byte, late *engine.UnknownError) {
+	if late == nil {
+		s.keys.release(row)
+		return
+	}
+	s.calls.Go(func() {
+		_ = late.Wait() // either way it is decided; or else nothing is written until the store is opened again
+		s.keys.release(row)
+	})
+}
+
+// remembered is an entry as it is stored.
+type remembered struct {
+	outcome
+	fingerprint [sha256.Size]byte
+}
+
+// recall reads the entry of a key, nil if there is none.
+func (s *Store) recall(e *entry) (*remembered, error) {
+	snap, err := s.db.NewSnapshot(e.partition)
+	if err != nil {
+		return nil, err
+	}
+	defer snap.Close()
+	scan, err := snap.Scan(e.partition, engine.ScanOptions{
+		Start: e.row, End: append(e.row[:len(e.row):len(e.row)], 0),
+		Policies: s.keys.policies, Now: s.opt.Engine.Clock.Now(), Fill: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer scan.Close()
+	if !scan.NextRow() {
+		return nil, scan.Err()
+	}
+	cells := scan.Cells()
+	if len(cells) == 0 {
+		return nil, scan.Err()
+	}
+	newest := &cells[0]
+	if len(newest.Value) != keyValueSize || newest.Value[0] != keyFormat {
+		return nil, &engine.CorruptError{Partition: keysPartition, Offset: -1, Reason: "the entry of an idempotency key has a form that this program does not know"}
+	}
+	m := &remembered{outcome: outcome{time: newest.Time}}
+	rest := newest.Value[1+copy(m.fingerprint[:], newest.Value[1:]):]
+	m.deleted = int64(binary.LittleEndian.Uint64(rest))
+	return m, nil
+}
+
+// digest takes the parts of a request, so that no two requests come to the same
+// bytes.
+type digest struct {
+	hash.Hash
+	buf []byte
+}
+
+// number adds a number.
+func (d *digest) number(n int64) {
+	d.buf = binary.LittleEndian.AppendUint64(d.buf[:0], uint64(n))
+	d.Write(d.buf)
+}
+
+// bytes adds a byte string.
+func (d *digest) bytes(b []byte) {
+	d.number(int64(len(b)))
+	d.Write(b)
+}
+
+func (d *digest) sum() (sum [sha256.Size]byte) {
+	d.Sum(sum[:0])
+	return sum
+}
+
+// The requests that a fingerprint can be of.
+const (
+	ofWrite = iota
+	ofDelete
+)
+
+func fingerprintOfWrite(mutations []widecol.Mutation) [sha256.Size]byte {
+	d := &digest{Hash: sha256.New()}
+	d.number(ofWrite)
+	for i := range mutations {
+		m := &mutations[i]
+		for _, b := range [][]byte{m.Row, m.Family, m.Qualifier, m.Value} {
+			d.bytes(b)
+		}
+		d.number(m.Time)
+		d.number(int64(m.Type))
+	}
+	return d.sum()
+}
+
+func fingerprintOfDelete(row []byte, filter widecol.Filter) [sha256.Size]byte {
+	d := &digest{Hash: sha256.New()}
+	d.number(ofDelete)
+	d.bytes(row)
+	if filter.Columns == nil {
+		return d.sum()
+	}
+	for _, r := range filter.Columns.Ranges() {
+		d.bytes(r.Start)
+		if r.End == nil {
+			d.number(-1)
+		} else {
+			d.bytes(r.End)
+		}
+	}
+	d.number(0) // a set of no columns is not that of all
+	return d.sum()
+}

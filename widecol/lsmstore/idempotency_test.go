@@ -1,0 +1,367 @@
+package lsmstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"colonnade/cell"
+	"colonnade/engine"
+	"colonnade/vfs"
+	"colonnade/widecol"
+	"colonnade/widecol/lsmstore"
+)
+
+// send writes one version of a row, at the time of the commit, under a key.
+func send(ctx context.Context, s *lsmstore.Store, row, key string) (int64, error) {
+	return s.Write(ctx, "t", one(row, "f"), key)
+}
+
+// makeTable makes a table with a family in the default partition and one in a group.
+func makeTable(s *lsmstore.Store) error {
+	spec := widecol.TableSpec{Families: []widecol.Family{{Name: "f"}, {Name: "g"}}, Groups: [][]string{{"g"}}}
+	return s.CreateTable(context.Background(), "t", spec)
+}
+
+// errorOf is the error of a call that returns something else as well.
+func errorOf[T any](_ T, err error) error { return err }
+
+// keyed are requests that each have a key, in order. All of them show when they are
+// applied twice: a write leaves a second version, and a deletion takes what was written
+// after it.
+var keyed = []func(s *lsmstore.Store) error{
+	func(s *lsmstore.Store) error { return errorOf(send(context.Background(), s, "a", "write-a")) },
+	func(s *lsmstore.Store) error {
+		both := append(one("b", "f"), one("b", "g")...)
+		return errorOf(s.Write(context.Background(), "t", both, "write-b"))
+	},
+	func(s *lsmstore.Store) error {
+		return errorOf(s.DeleteRow(context.Background(), "t", []byte("a"), widecol.Filter{}, "delete-a"))
+	},
+	func(s *lsmstore.Store) error {
+		return errorOf(s.DeleteRow(context.Background(), "t", []byte("c"), widecol.Filter{}, "delete-none"))
+	},
+	func(s *lsmstore.Store) error { return errorOf(send(context.Background(), s, "a", "write-a-anew")) },
+	func(s *lsmstore.Store) error { return errorOf(send(context.Background(), s, "c", "write-c")) },
+}
+
+// keyedCells is what they leave: a, two cells of b, c.
+const keyedCells = 4
+
+// TestKeyAndWriteAreOne crashes a store at every operation that changes something while
+// it is given requests with keys, in every way. Whatever became of a request, it is
+// applied once when all are sent again, in order.
+func TestKeyAndWriteAreOne(t *testing.T) {
+	effects := []vfs.Effect{vfs.None, vfs.Half, vfs.Full}
+	models := []vfs.Model{vfs.DropAll, vfs.KeepAll, vfs.Subset, vfs.Garbage}
+	points, images := 0, 0
+	for at, over := int64(0), false; !over; at++ {
+		for _, effect := range effects {
+			mem := vfs.NewMem()
+			failure := &vfs.Failure{
+				At: at, Sticky: true, Fault: vfs.Fault{Err: syscall.EIO, Effect: effect},
+				Match: func(op vfs.Op) bool { return op.Kind.Changes() },
+			}
+			var armed atomic.Bool
+			s := openAt(t, vfs.Inject(mem, func(op vfs.Op) vfs.Fault {
+				if armed.Load() {
+					return failure.Rule(op)
+				}
+				return vfs.Fault{}
+			}))
+			if err := makeTable(s); err != nil {
+				t.Fatal(err)
+			}
+			armed.Store(true)
+			acknowledged := 0
+			for _, request := range keyed {
+				if request(s) != nil {
+					break
+				}
+				acknowledged++
+			}
+			over = failure.Hits() == 0
+			points++
+			for i, model := range models {
+				images++
+				again(t, mem.Crash(model, uint64(i)), fmt.Sprintf("operation %d, %v, %v, %d acknowledged", at, effect, model, acknowledged), acknowledged)
+			}
+			s.Close() // which fails
+		}
+	}
+	if points < 30 {
+		t.Errorf("crashed at %d points only", points)
+	}
+	t.Logf("%d crash points, %d images", points, images)
+}
+
+// again opens an image and sends those requests again of which the first so many were
+// acknowledged, and the next one was under way.
+func again(t *testing.T, image *vfs.Mem, where string, acknowledged int) {
+	t.Helper()
+	s := openAt(t, image)
+	defer s.Close()
+	for range 2 {
+		for i, request := range keyed {
+			if err := request(s); err != nil {
+				t.Errorf("%s: request %d, sent again: %v", where, i, err)
+			}
+		}
+	}
+	if n, err := scan(s, "t"); n != keyedCells || err != nil {
+		t.Errorf("%s: got %d cells, %v, want %d", where, n, err, keyedCells)
+	}
+}
+
+// TestKeyOfALateWrite: while a write that was not made durable in time may still be
+// applied, nobody else can have its key. When it is decided, whoever sends the same
+// again learns what came of it.
+func TestKeyOfALateWrite(t *testing.T) {
+	var armed atomic.Bool
+	release := make(chan struct{})
+	s := openAt(t, vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
+		if armed.Load() && op.Kind == vfs.OpSync && strings.HasPrefix(op.Name, "data/wal/") {
+			return vfs.Fault{Hold: release}
+		}
+		return vfs.Fault{}
+	}))
+	defer s.Close()
+	if err := makeTable(s); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := send(t.Context(), s, "other", "makes-the-partition"); err != nil {
+		t.Fatal(err)
+	}
+	armed.Store(true)
+	before := s.Engine().LastSeq()
+	ctx, cancel := context.WithCancel(t.Context())
+	written := make(chan error, 1)
+	go func() { written <- errorOf(send(ctx, s, "row", "k")) }()
+	for s.Engine().LastSeq() == before {
+		runtime.Gosched()
+	}
+	if _, err := send(t.Context(), s, "row", "k"); widecol.KindOf(err) != widecol.KeyInUse {
+		t.Errorf("beside it: got %v, want that the key is in use", err)
+	}
+	cancel()
+	if err := <-written; widecol.KindOf(err) != widecol.Unknown {
+		t.Fatalf("the write: got %v, want outcome unknown", err)
+	}
+	if _, err := send(t.Context(), s, "row", "k"); widecol.KindOf(err) != widecol.KeyInUse {
+		t.Errorf("after it: got %v, want that the key is in use", err)
+	}
+	armed.Store(false)
+	close(release)
+	for {
+		_, err := send(t.Context(), s, "row", "k")
+		if err == nil {
+			break
+		}
+		if widecol.KindOf(err) != widecol.KeyInUse {
+			t.Fatalf("sent again: %v", err)
+		}
+		runtime.Gosched()
+	}
+	if n, err := scan(s, "t"); n != 2 || err != nil {
+		t.Errorf("got %d cells, %v, want 2", n, err)
+	}
+}
+
+// TestStoreWithoutKeys: a store has no partition for keys before the first one, as
+// those that are older than keys, and keeps the one that it has.
+func TestStoreWithoutKeys(t *testing.T) {
+	fs := vfs.NewMem()
+	names := func(s *lsmstore.Store) (names []string) {
+		for _, p := range s.Engine().Partitions() {
+			names = append(names, p.Name)
+		}
+		return names
+	}
+	s := openAt(t, fs)
+	if err := makeTable(s); err != nil {
+		t.Fatal(err)
+	}
+	write(t, s, "t")
+	if list := names(s); len(list) != 3 {
+		t.Errorf("before the first key there are the partitions %v", list)
+	}
+	var first int64
+	for range 3 {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = openAt(t, fs)
+		time, err := send(t.Context(), s, "row", "k")
+		if err != nil || first != 0 && time != first {
+			t.Errorf("got time %d, %v, want %d as the first time", time, err, first)
+		}
+		first = time
+		if list := names(s); len(list) != 4 || !slices.Contains(list, "_keys") {
+			t.Errorf("with keys there are the partitions %v", list)
+		}
+	}
+	defer s.Close()
+	if tables, err := s.Tables(t.Context()); err != nil || len(tables) != 1 || len(tables[0].Partitions) != 3 {
+		t.Errorf("tables are %+v, %v", tables, err)
+	}
+	damaged := 0
+	result, err := engine.Check(fs.Clone(), "data", func(*engine.CorruptError) { damaged++ })
+	if err != nil || damaged > 0 || result.Partitions != 4 {
+		t.Errorf("check found %+v, %d damages, %v", result, damaged, err)
+	}
+}
+
+// TestKeysGoByAge: what a day ago was remembered takes no space.
+func TestKeysGoByAge(t *testing.T) {
+	clock := new(stepping)
+	clock.now.Store(1_000_000_000_000)
+	s, err := lsmstore.Open(lsmstore.Options{Dir: "data", Engine: engine.Options{
+		FS: vfs.NewMem(), Clock: clock, SegmentBytes: 64 << 10, ReserveBytes: -1,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := makeTable(s); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		if _, err := send(t.Context(), s, "row", fmt.Sprint("k", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	entries := func() (n uint64) {
+		for _, p := range s.Engine().Partitions() {
+			if p.Name == "_keys" {
+				if err := errors.Join(s.Engine().Flush(t.Context()), s.Engine().Compact(t.Context(), p.ID)); err != nil {
+					t.Fatal(err)
+				}
+				stats, err := s.Engine().Stats(p.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				n += stats.Entries
+			}
+		}
+		return n
+	}
+	if n := entries(); n != 100 {
+		t.Errorf("%d entries, want 100", n)
+	}
+	clock.now.Add(widecol.IdempotencyWindowSecs*1_000_000 + 1000)
+	if n := entries(); n != 0 {
+		t.Errorf("%d entries a day later, want none", n)
+	}
+}
+
+// stepping is a clock that a test sets. Its timers are never due.
+type stepping struct{ now atomic.Int64 }
+
+func (c *stepping) Now() int64 { return c.now.Load() }
+
+func (c *stepping) AfterFunc(time.Duration, func()) (stop func() bool) {
+	return func() bool { return true }
+}
+
+// TestDamagedKeys: where it cannot be known whether a request was applied before, it is
+// not applied; requests without a key are.
+func TestDamagedKeys(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openAt(t, fs)
+	if err := makeTable(s); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := send(t.Context(), s, "row", "k"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Engine().Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	all := s.Engine().Partitions()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	flipIn(t, fs, all[len(all)-1].Path)
+	s = openAt(t, fs)
+	defer s.Close()
+	for range 2 {
+		if _, err := send(t.Context(), s, "row", "k"); widecol.KindOf(err) != widecol.Corrupt || !strings.Contains(err.Error(), "_keys") {
+			t.Errorf("got %v, want damage in _keys", err)
+		}
+	}
+	write(t, s, "t")
+	if n, err := scan(s, "t"); n != 3 || err != nil {
+		t.Errorf("got %d cells, %v, want 3", n, err)
+	}
+	if list := fmt.Sprint(s.Damage()); !strings.Contains(list, "_keys") {
+		t.Errorf("Damage returned %s, want the partition of the keys", list)
+	}
+}
+
+// TestUnknownEntry: an entry that a later program may have written is not taken for
+// none.
+func TestUnknownEntry(t *testing.T) {
+	s := openAt(t, vfs.NewMem())
+	defer s.Close()
+	if err := makeTable(s); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := send(t.Context(), s, "row", "k"); err != nil {
+		t.Fatal(err)
+	}
+	all := s.Engine().Partitions()
+	id := all[len(all)-1].ID
+	row := append([]byte{0, 0, 0, 0, 0, 0, 0, byte(all[1].ID)}, 'k')
+	for _, value := range []string{"", "\x01short", "\x02" + strings.Repeat("x", 40)} {
+		var b engine.Batch
+		b.Add(id, row, &cell.Cell{Column: cell.AppendColumn(nil, []byte("d"), nil), Time: engine.CommitTime, Type: cell.Bytes, Value: []byte(value)})
+		if _, err := s.Engine().Commit(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := send(t.Context(), s, "row", "k"); widecol.KindOf(err) != widecol.Corrupt {
+			t.Errorf("entry %q: got %v, want that it cannot be read", value, err)
+		}
+	}
+}
+
+// TestPartitionOfKeysOnASlowDisk: who cannot wait for the partition to be made has done
+// nothing, and it is made all the same, once.
+func TestPartitionOfKeysOnASlowDisk(t *testing.T) {
+	var armed atomic.Bool
+	release := make(chan struct{})
+	s := openAt(t, vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
+		if armed.Load() && op.Kind == vfs.OpCreate && strings.HasPrefix(op.Name, "data/manifest") {
+			return vfs.Fault{Hold: release}
+		}
+		return vfs.Fault{}
+	}))
+	defer s.Close()
+	if err := makeTable(s); err != nil {
+		t.Fatal(err)
+	}
+	armed.Store(true)
+	for range 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		if _, err := send(ctx, s, "row", "k"); widecol.KindOf(err) != widecol.Overloaded {
+			t.Errorf("got %v, want that nothing happened", err)
+		}
+		cancel()
+	}
+	if n, err := scan(s, "t"); n != 0 || err != nil {
+		t.Errorf("got %d cells, %v, want none", n, err)
+	}
+	close(release)
+	if _, err := send(t.Context(), s, "row", "k"); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(s.Engine().Partitions()); n != 4 {
+		t.Errorf("there are %d partitions, want 4", n)
+	}
+}
