@@ -117,7 +117,7 @@ func (s *Store) update(ctx context.Context, name string, change func(t *table) e
 		families: maps.Clone(old.families),
 		groups:   slices.Clone(old.groups),
 		cells:    slices.Clone(old.cells),
-		keys:     maps.Clone(old.keys),
+		keys:     old.keys,
 	}
 	if err := change(t); err != nil {
 		return err

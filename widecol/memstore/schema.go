@@ -22,7 +22,7 @@ func (s *Store) CreateTable(ctx context.Context, name string, spec widecol.Table
 	if s.tables[name] != nil {
 		return widecol.TableExists(name)
 	}
-	t := &table{name: name, families: make(map[string]widecol.GC), keys: make(map[string]applied)}
+	t := &table{name: name, families: make(map[string]widecol.GC)}
 	if err := t.add(spec, s.opt.ID); err != nil {
 		return err
 	}

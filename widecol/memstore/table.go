@@ -3,6 +3,7 @@ package memstore
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,9 +15,9 @@ import (
 type table struct {
 	name     string
 	families map[string]widecol.GC
-	groups   []widecol.Group // their Families are never changed in place
-	cells    []version       // in the order of compare, no two at the same place
-	keys     map[string]applied
+	groups   []widecol.Group    // their Families are never changed in place
+	cells    []version          // in the order of compare, no two at the same place
+	keys     map[string]applied // by idempotency key; never changed in place
 }
 
 // applied is what was applied under an idempotency key.
@@ -46,9 +47,13 @@ func (t *table) recall(key, request string, now int64) (before applied, found bo
 
 // remember keeps what was applied under a key.
 func (t *table) remember(key string, a applied) {
-	if key != "" {
-		t.keys[key] = a
+	if key == "" {
+		return
 	}
+	keys := make(map[string]applied, len(t.keys)+1)
+	maps.Copy(keys, t.keys)
+	keys[key] = a
+	t.keys = keys
 }
 
 // version is one version of a cell.

@@ -53,7 +53,10 @@ func (s *Store) Write(ctx context.Context, name string, mutations []widecol.Muta
 // gone or not; what a read would not have returned does not count.
 func (s *Store) DeleteRow(ctx context.Context, name string, row []byte, filter widecol.Filter, key string) (deleted int64, err error) {
 	err = s.update(ctx, name, func(t *table) error {
-		request := fmt.Sprintf("delete %q %t %v", row, filter.Columns == nil, filter.Columns.Ranges())
+		request := ""
+		if key != "" {
+			request = fmt.Sprintf("delete %q %t %v", row, filter.Columns == nil, filter.Columns.Ranges())
+		}
 		before, found, err := t.recall(key, request, s.opt.Now())
 		if found || err != nil {
 			deleted = before.deleted
