@@ -45,6 +45,10 @@ func (v verb) ofTables() bool {
 	return false
 }
 
+// takesKey reports whether the verb can have an idempotency key. On few rows, so that
+// a request which is applied again changes what others have seen meanwhile.
+func (v verb) takesKey() bool { return v == write || v == remove }
+
 // changes reports whether the verb does more than to read.
 func (v verb) changes() bool {
 	switch v {

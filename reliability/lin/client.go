@@ -20,6 +20,13 @@ type client struct {
 
 func (c *client) work(ctx context.Context) error {
 	for {
+		if s, ok := c.life.sent.take(); ok && c.rnd.IntN(again) == 0 {
+			if over, err := c.send(ctx, s); over || err != nil {
+				return err
+			}
+		} else if ok {
+			c.life.sent.put(s)
+		}
 		in := c.choose()
 		do := c.do
 		if in.verb == create {
@@ -50,12 +57,24 @@ func (c *client) twice(ctx context.Context, in input) (over bool, err error) {
 // do does one operation, and writes down what came of it. It is over when the
 // server does not answer any more.
 func (c *client) do(ctx context.Context, in input) (over bool, err error) {
+	s := sent{input: in, client: c.number, call: c.life.history.now()}
+	if in.verb.takesKey() && c.rnd.IntN(2) == 0 {
+		s.key = fmt.Sprintf("lin-%d", c.life.keys.Add(1))
+	}
+	return c.send(ctx, s)
+}
+
+// send sends an operation, perhaps again. One that has a key and no answer will be sent
+// once more: it is one operation from its first request to its answer.
+func (c *client) send(ctx context.Context, s sent) (over bool, err error) {
 	h := c.life.history
-	limited, cancel := c.patience(ctx, in)
+	limited, cancel := c.patience(ctx, s.input)
 	defer cancel()
-	call := h.now()
-	out, err := c.ask(limited, in)
+	out, err := c.ask(limited, s)
 	outcome := remote.OutcomeOf(err)
+	if s.again && (outcome == remote.Refused || remote.Says(err, "idempotency_key_in_use")) {
+		outcome = remote.Unknown // as what became of it the first time
+	}
 	switch outcome {
 	case remote.Wrong:
 		return true, err
@@ -63,19 +82,28 @@ func (c *client) do(ctx context.Context, in input) (over bool, err error) {
 		c.life.section.Add("refused", 1)
 		return false, nil
 	case remote.Done:
-		h.answered(c.number, in, out, call)
-		if in.verb == create && out.there {
+		h.answered(s.client, s.input, out, s.call)
+		if s.verb == create && out.there {
 			c.life.section.Add("create_conflicts", 1)
 		}
-	default:
-		if !in.verb.changes() {
-			break
+		if s.again {
+			c.life.section.Add("sent_again", 1)
 		}
-		h.unanswered(c.number, in, call)
-		c.life.section.Add("unknown", 1)
+	default:
+		over = outcome == remote.Lost && limited.Err() == nil
+		switch {
+		case !s.verb.changes():
+		case s.key != "":
+			s.again = true
+			c.life.sent.put(s)
+			return over, nil
+		default:
+			h.unanswered(s.client, s.input, s.call)
+			c.life.section.Add("unknown", 1)
+		}
 	}
 	c.life.section.Add("operations", 1)
-	return outcome == remote.Lost && limited.Err() == nil, nil
+	return over, nil
 }
 
 // patience is mostly without an end, but a few changes are given up soon.
@@ -87,12 +115,14 @@ func (c *client) patience(ctx context.Context, in input) (context.Context, conte
 }
 
 // ask sends the request of an operation.
-func (c *client) ask(ctx context.Context, in input) (out output, err error) {
+func (c *client) ask(ctx context.Context, s sent) (out output, err error) {
+	in := s.input
 	connection := c.rnd.IntN(2)
 	if in.verb.ofTables() {
 		return askTable(ctx, c.life.table(connection, in.set), in)
 	}
 	t := c.life.rows(connection)
+	t.Key = s.key
 	keys := in.keys()
 	switch in.verb {
 	case write:

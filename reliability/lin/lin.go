@@ -7,7 +7,9 @@
 // one gives up before the answer comes. From all requests and answers of a history,
 // over several lives of the server, porcupine looks for an order that explains
 // them. The rows of a set, up to eight, are one object: a request over several of
-// them is one step, and so is a scan. Rows lie in three locality groups, and one
+// them is one step, and so is a scan. Half of the changes of rows have an idempotency
+// key: those are sent again, later or to the next life, until they have an answer, and
+// count as one operation each. Rows lie in three locality groups, and one
 // that mixes two requests fails at once.
 package lin
 
@@ -29,7 +31,7 @@ import (
 var Part = report.Part{
 	Name:    "lin",
 	About:   "requests to a server that is killed have an order that explains every answer",
-	Minimum: map[string]int64{"operations": 40_000, "kills": 60, "histories": 15, "unknown": 300, "create_conflicts": 200},
+	Minimum: map[string]int64{"operations": 40_000, "kills": 60, "histories": 15, "unknown": 300, "create_conflicts": 200, "sent_again": 200},
 	Limit:   4 * time.Minute,
 	Run:     round,
 }
@@ -73,6 +75,8 @@ type run struct {
 	history *history
 	rnd     *rand.Rand
 	version atomic.Int64 // that was written last
+	keys    atomic.Int64 // idempotency keys so far
+	sent    unanswered
 }
 
 func (r *run) run(ctx context.Context) error {
@@ -142,6 +146,11 @@ func (r *run) last(ctx context.Context) error {
 	l := newLife(r, url, 1, 0)
 	defer l.close()
 	c := &client{life: l, rnd: r.rnd}
+	for s, ok := r.sent.take(); ok; s, ok = r.sent.take() {
+		if over, err := c.send(ctx, s); over || err != nil {
+			return fmt.Errorf("send again %v (the server is gone: %v): %w", s.input, over, err)
+		}
+	}
 	for _, in := range readAll() {
 		if _, err := c.do(ctx, in); err != nil {
 			return err

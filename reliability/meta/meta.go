@@ -101,7 +101,7 @@ func (r *round) try(seed uint64) {
 	}
 	for name, n := range map[string]int64{
 		"seeds": 1, "configurations": work.Runs, "operations": work.Operations,
-		"writes": work.Writes, "writes_at_once": work.Together, "unknown_outcomes": work.Unknown,
+		"writes": work.Writes, "writes_at_once": work.Together, "sent_again": work.Again, "unknown_outcomes": work.Unknown,
 		"scans": work.Scans, "snapshots": work.Views, "snapshots_read": work.ViewReads,
 		"flushes": work.Flushes, "compactions": work.Compacts, "checks": work.Verified,
 		"reopens": work.Reopens, "crashes": work.Crashes, "gc_taken_back": work.Doubts,

@@ -36,9 +36,17 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 // result is nil. The error is a *StatusError or a *LostError, or says that the
 // answer is none of ours.
 func (c *Client) Do(ctx context.Context, method, path string, body []byte, result any) error {
+	return c.send(ctx, "", method, path, body, result)
+}
+
+// send is Do under an idempotency key, empty for none.
+func (c *Client) send(ctx context.Context, key, method, path string, body []byte, result any) error {
 	req, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(body))
 	if err != nil {
 		return err
+	}
+	if key != "" {
+		req.Header.Set("Idempotency-Key", key)
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {

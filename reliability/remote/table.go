@@ -13,6 +13,7 @@ import (
 type Table struct {
 	Client *Client
 	Name   string
+	Key    string // the idempotency key of Write and DeleteRow, empty for none
 }
 
 func (t Table) path(verb string) string { return "/v1/table/" + t.Name + verb }
@@ -70,7 +71,7 @@ func (t Table) Write(ctx context.Context, version int64, keys ...string) error {
 		}
 		body = append(body, "]}"...)
 	}
-	return t.Client.Do(ctx, http.MethodPost, t.path("/write"), append(body, "]}"...), nil)
+	return t.Client.send(ctx, t.Key, http.MethodPost, t.path("/write"), append(body, "]}"...), nil)
 }
 
 // DeleteRow deletes a row. It returns how many versions of cells it had.
@@ -78,7 +79,7 @@ func (t Table) DeleteRow(ctx context.Context, key string) (versions int64, err e
 	var r struct {
 		Deleted int64 `json:"deleted_cells_count"`
 	}
-	err = t.Client.Do(ctx, http.MethodDelete, t.path("/row"), fmt.Appendf(nil, `{"row_key":%q}`, key), &r)
+	err = t.Client.send(ctx, t.Key, http.MethodDelete, t.path("/row"), fmt.Appendf(nil, `{"row_key":%q}`, key), &r)
 	return r.Deleted, err
 }
 
