@@ -23,7 +23,6 @@ type exchange struct {
 	health bool   // of a route that is answered during a shutdown
 	table  string // the names in the path
 	family string
-	key    string // the Idempotency-Key, "" for none
 
 	maxBody  int64 // bytes that the body may have
 	bodyRead bool  // no byte of the body is left unread

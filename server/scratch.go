@@ -16,6 +16,7 @@ type scratch struct {
 	values    []byte // encoded values that are not part of the body
 	out       []byte // the part of the answer that is not sent yet
 	answer    answer
+	key       string // the Idempotency-Key of a write, "" for none
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -34,6 +35,7 @@ const (
 func (s *scratch) reuse() {
 	s.decoder.Reset(nil)
 	s.answer = answer{own: keep(s.answer.own, keepBody), digits: s.answer.digits}
+	s.key = ""
 	clear(s.mutations) // they point into the body
 	s.body, s.mutations, s.ends, s.values, s.out = keep(s.body, keepBody), keep(s.mutations, keepMutations),
 		keep(s.ends, keepMutations), keep(s.values, keepBody), keep(s.out, keepOut)
