@@ -144,7 +144,7 @@ func TestRetryAfterIsSpread(t *testing.T) {
 // TestTurnWhileSending: a reader that does not read keeps no turn.
 func TestTurnWhileSending(t *testing.T) {
 	c, store, _ := streaming(t, fakeRows{rows: -1})
-	c.gates.scan = newGate(1, clock.System)
+	c.gates.scan = newGate(1, clock.NewManual(0))
 	w := dial(t, listen(t, c.Server))
 	w.send(scanRequest) // and reads nothing
 	eventually(t, "the scan waits for its reader", func() bool {
@@ -163,7 +163,7 @@ func TestTurnWhileSending(t *testing.T) {
 // TestLongWorkLetsOthersIn: so does work of any length that sends nothing.
 func TestLongWorkLetsOthersIn(t *testing.T) {
 	c, store, _ := streaming(t, fakeRows{rows: -1})
-	c.gates.scan = newGate(1, clock.System)
+	c.gates.scan = newGate(1, clock.NewManual(0))
 	address := listen(t, c.Server)
 	w := dial(t, address)
 	w.send(countHead + "Content-Length: 2\r\n\r\n{}")
@@ -196,7 +196,7 @@ func TestOpenScans(t *testing.T) {
 func TestNoTurnIsLost(t *testing.T) {
 	c, store, _ := streaming(t, fakeRows{rows: 3000, err: errors.New("late"), panic: true})
 	address := listen(t, c.Server)
-	c.gates.write, c.gates.read, c.gates.scan = newGate(1, clock.System), newGate(1, clock.System), newGate(1, clock.System)
+	c.gates.write, c.gates.read, c.gates.scan = newGate(1, clock.NewManual(0)), newGate(1, clock.NewManual(0)), newGate(1, clock.NewManual(0))
 	store.onWrite = func(context.Context) error { panic("the store has a bug") }
 	for range 10 {
 		if e := c.call("POST", "/v1/table/t/write", cellOf("i64", "1")); e.Status != 500 {
