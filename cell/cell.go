@@ -78,6 +78,21 @@ type Cell struct {
 	Place uint32
 }
 
+// Run says of entries of a row that were read together what need not be found out
+// from each of them.
+type Run struct {
+	// Dictionary is the number of the dictionary in which the entries have their
+	// places, 0 for none. No other dictionary has it.
+	Dictionary uint64
+	// Last says that the row has no more entries.
+	Last bool
+	// Plain says that all entries are values, each of another column, and that their
+	// sequence numbers and times are in these bounds. False says nothing.
+	Plain          bool
+	MinSeq, MaxSeq uint64
+	MinTime        int64
+}
+
 // Compare orders the entries of one row: by column ascending, then time
 // descending, then sequence descending. It returns 0 only for the same place.
 func (c *Cell) Compare(d *Cell) int {

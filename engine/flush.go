@@ -145,7 +145,7 @@ func (db *DB) write(out *output, src source, entries int, bottom func(row []byte
 				break
 			}
 			read += len(cells)
-			k.dictionary = src.Dictionary()
+			k.dictionary = src.Run().Dictionary
 			if kept := k.keep(cells); len(kept) > 0 {
 				if err := out.add(row, first, kept); err != nil {
 					return err

@@ -14,7 +14,10 @@ import (
 // keepRow is what a keeper leaves of one row.
 func keepRow(k *keeper, rng *rand.Rand, cells []cell.Cell) []cell.Cell {
 	k.beginRow([]byte("row"))
-	return inChunks(rng, &k.place, cells, k.keep)
+	return inChunks(rng, cells, func(chunk []cell.Cell, run *cell.Run) []cell.Cell {
+		k.dictionary = run.Dictionary
+		return k.keep(chunk)
+	})
 }
 
 func newKeeper(oldest uint64, now int64, p *Policies, bottom bool) *keeper {

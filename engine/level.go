@@ -97,11 +97,11 @@ func (s *levelSource) Cells(dst []cell.Cell) []cell.Cell {
 	return s.it.Cells(dst)
 }
 
-func (s *levelSource) Dictionary() uint64 {
+func (s *levelSource) Run() *cell.Run {
 	if s.it == nil {
-		return 0
+		return &unknownRun
 	}
-	return s.it.Dictionary()
+	return s.it.Run()
 }
 
 func (s *levelSource) Scanned() cell.Scanned {

@@ -29,7 +29,7 @@ type merger struct {
 	rows  []*lane // the lanes that have a row, ascending by it
 	width int     // how many of rows, from the first, are at the current row
 
-	dictionary uint64 // of what Cells returned last, 0 where entries were merged
+	run *cell.Run // what is known of the entries that Cells returned last
 
 	// The rest describes the current row and means something only when width
 	// is above 1.
@@ -141,7 +141,7 @@ func (m *merger) ended(l *lane) {
 
 // Cells appends the next entries of the current row.
 func (m *merger) Cells(dst []cell.Cell) []cell.Cell {
-	m.dictionary = 0
+	m.run = &unknownRun
 	switch {
 	case m.width == 0:
 		return dst
@@ -170,15 +170,16 @@ func (m *merger) Cells(dst []cell.Cell) []cell.Cell {
 func (m *merger) pass(l *lane, dst []cell.Cell) []cell.Cell {
 	n := len(dst)
 	dst = l.src.Cells(dst)
-	m.dictionary = l.src.Dictionary()
+	m.run = l.src.Run()
 	if len(dst) == n {
 		m.ended(l)
 	}
 	return dst
 }
 
-// Dictionary is that of the source whose entries Cells has passed through last.
-func (m *merger) Dictionary() uint64 { return m.dictionary }
+// Run describes the entries that Cells has returned last: as their source does if
+// it has passed them through, and of merged ones nothing is known.
+func (m *merger) Run() *cell.Run { return m.run }
 
 // merge appends entries in order until a lane has none at hand. Asking its
 // source for more would take away the entries that it has given to dst, so that
@@ -266,5 +267,5 @@ func (m *merger) Close() {
 	clear(m.rows[:cap(m.rows)])
 	clear(m.heads[:cap(m.heads)])
 	m.lanes, m.rows, m.heads = m.lanes[:0], m.rows[:0], m.heads[:0]
-	m.width, m.dry = 0, nil
+	m.width, m.dry, m.run = 0, nil, nil
 }

@@ -197,7 +197,7 @@ func (s *testSource) Cells(dst []cell.Cell) []cell.Cell {
 }
 
 func (s *testSource) Scanned() cell.Scanned { return cell.Scanned{Cells: uint64(s.calls), Bytes: 1} }
-func (s *testSource) Dictionary() uint64    { return s.dictionary }
+func (s *testSource) Run() *cell.Run        { return &cell.Run{Dictionary: s.dictionary} }
 func (s *testSource) Err() error            { return s.err }
 func (s *testSource) Close()                { s.closed++ }
 
@@ -588,7 +588,7 @@ func (s *arraySource) Cells(dst []cell.Cell) []cell.Cell {
 	return append(dst, s.cells...)
 }
 func (s *arraySource) Scanned() cell.Scanned { return cell.Scanned{} }
-func (s *arraySource) Dictionary() uint64    { return 0 }
+func (s *arraySource) Run() *cell.Run        { return &unknownRun }
 func (s *arraySource) Err() error            { return nil }
 func (s *arraySource) Close()                {}
 
@@ -660,9 +660,9 @@ func BenchmarkMerge(b *testing.B) {
 	}
 }
 
-// TestMergeDictionary: what one source alone has comes with its dictionary, and what
-// was merged with none.
-func TestMergeDictionary(t *testing.T) {
+// TestMergeRun: what one source alone has comes with its run, and of what
+// was merged nothing is known.
+func TestMergeRun(t *testing.T) {
 	one := newTestSource(rowOf("a", "f:a @5 #9 x", "f:b @5 #9 x"), rowOf("b", "f:a @5 #9 x"))
 	two := newTestSource(rowOf("a", "f:b @4 #9 x", "f:c @4 #9 x"), rowOf("c", "f:a @5 #9 x"))
 	one.dictionary, two.dictionary = 1, 2
@@ -673,7 +673,7 @@ func TestMergeDictionary(t *testing.T) {
 	var got []string
 	for m.SeekRow(nil); m.Row() != nil; m.NextRow() {
 		for cells := m.Cells(nil); len(cells) > 0; cells = m.Cells(nil) {
-			got = append(got, fmt.Sprintf("%s %d of %d", m.Row(), len(cells), m.Dictionary()))
+			got = append(got, fmt.Sprintf("%s %d of %d", m.Row(), len(cells), m.Run().Dictionary))
 		}
 	}
 	// f:c is alone in its chunk, when all of the other source are through.

@@ -35,9 +35,12 @@ func NewPolicies(asOf uint64, families map[string]Policy) *Policies {
 	return &Policies{families: families, asOf: asOf}
 }
 
+// keepAll reports whether every cell of every family is there.
+func (p *Policies) keepAll() bool { return p == nil || p.undeclared }
+
 // family returns the policy of a family, and whether the list has one.
 func (p *Policies) family(name []byte) (Policy, bool) {
-	if p == nil || p.undeclared {
+	if p.keepAll() {
 		return Policy{}, true
 	}
 	policy, ok := p.families[string(name)]

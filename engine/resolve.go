@@ -54,8 +54,13 @@ func (r *resolver) beginRow() {
 	r.rowFloor = 0
 }
 
-// visible keeps, in place, what the reader sees of the next entries of a row.
-func (r *resolver) visible(cells []cell.Cell) []cell.Cell {
+// visible keeps, in place, what the reader sees of the next entries of a row, which
+// are a run.
+func (r *resolver) visible(cells []cell.Cell, run *cell.Run) []cell.Cell {
+	r.dictionary = run.Dictionary
+	if run.Plain && run.Last && r.column == nil && r.rowFloor == 0 && r.seesAll(cells, run) {
+		return cells
+	}
 	n := 0
 	for i := range cells {
 		c := &cells[i]
@@ -86,6 +91,42 @@ func (r *resolver) visible(cells []cell.Cell) []cell.Cell {
 	}
 	r.endChunk(cells)
 	return cells[:n]
+}
+
+// seesAll reports whether the reader sees every one of the entries, which are plain
+// and the whole row, so that all there is to ask is who they belong to. False says
+// nothing.
+func (r *resolver) seesAll(cells []cell.Cell, run *cell.Run) bool {
+	if run.MaxSeq > r.seq || r.columns != nil {
+		return false
+	}
+	if r.policies.keepAll() {
+		return true
+	}
+	for i := range cells {
+		if !r.leaves(&cells[i]) {
+			continue
+		}
+		r.family = r.find(&cells[i])
+		if !r.family.keeps(run, r.now) {
+			r.place.beginRow()
+			return false
+		}
+	}
+	return true
+}
+
+// keeps reports whether all versions of a plain run are there, if they are of the
+// family. False says nothing.
+func (f *family) keeps(run *cell.Run, now int64) bool {
+	gc := &f.policy.GC
+	switch {
+	case !f.listed, f.policy.Since > 0 && run.MinSeq <= f.policy.Since:
+		return false
+	case gc.TTLSecs > 0: // a version with time 0 has no age, and says nothing of the others
+		return run.MinTime > 0 && !gc.Expired(run.MinTime, now)
+	}
+	return true // no version is a second one
 }
 
 // bury takes note of a tombstone.
@@ -144,8 +185,7 @@ type place struct {
 	copied []byte  // holds column from one chunk to the next
 	family *family // of column, nil at the start of a row
 
-	// dictionary is that of the next chunk, 0 for none (see source). The caller
-	// sets it. In one dictionary, places tell columns apart without a look at them.
+	// dictionary is that of the next chunk, 0 for none (see cell.Run). In one dictionary, places tell columns apart without a look at them.
 	dictionary uint64
 	numbered   uint64 // the dictionary of column, 0 for none
 	number     uint32 // its place there

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -77,12 +78,13 @@ func seenText(c *cell.Cell) string {
 
 // inChunks sends a row through f in chunks of random size and gathers what comes
 // back. Like a source it overwrites a chunk before the next, lets some neighbours
-// share the memory of their column, and has some chunks from dictionaries.
-func inChunks(rng *rand.Rand, p *place, cells []cell.Cell, f func([]cell.Cell) []cell.Cell) []cell.Cell {
+// share the memory of their column, has some chunks from dictionaries, and tells what
+// it knows of a chunk, or not.
+func inChunks(rng *rand.Rand, cells []cell.Cell, f func([]cell.Cell, *cell.Run) []cell.Cell) []cell.Cell {
 	var all []cell.Cell
 	for len(cells) > 0 {
 		var chunk []cell.Cell
-		p.dictionary = rng.Uint64N(4)
+		dictionary := rng.Uint64N(4)
 		for _, c := range cells[:1+rng.IntN(len(cells))] {
 			if n := len(chunk); n > 0 && bytes.Equal(chunk[n-1].Column, c.Column) && rng.IntN(2) == 0 {
 				c.Column = chunk[n-1].Column
@@ -90,12 +92,15 @@ func inChunks(rng *rand.Rand, p *place, cells []cell.Cell, f func([]cell.Cell) [
 				c.Column = bytes.Clone(c.Column)
 			}
 			c.Value = bytes.Clone(c.Value)
-			c.Place = placeIn(rng, p.dictionary, c.Column)
+			c.Place = placeIn(rng, dictionary, c.Column)
 			chunk = append(chunk, c)
 		}
 		cells = cells[len(chunk):]
 		lent := slices.Clone(chunk)
-		for _, c := range f(chunk) {
+		run := runOf(chunk)
+		run.Plain = run.Plain && rng.IntN(4) > 0
+		run.Dictionary, run.Last = dictionary, len(cells) == 0 && rng.IntN(4) > 0
+		for _, c := range f(chunk, &run) {
 			c.Column, c.Value, c.Place = bytes.Clone(c.Column), bytes.Clone(c.Value), 0
 			all = append(all, c)
 		}
@@ -105,6 +110,20 @@ func inChunks(rng *rand.Rand, p *place, cells []cell.Cell, f func([]cell.Cell) [
 		}
 	}
 	return all
+}
+
+// runOf says of entries what can be known of them, straight from the definition.
+func runOf(cells []cell.Cell) cell.Run {
+	run := cell.Run{Plain: true, MinSeq: math.MaxUint64, MinTime: math.MaxInt64}
+	for i := range cells {
+		c := &cells[i]
+		if c.Kind != cell.Set || i > 0 && bytes.Equal(c.Column, cells[i-1].Column) {
+			run.Plain = false
+		}
+		run.MinSeq, run.MaxSeq = min(run.MinSeq, c.Seq), max(run.MaxSeq, c.Seq)
+		run.MinTime = min(run.MinTime, c.Time)
+	}
+	return run
 }
 
 // placeIn is the place of a column of orderedColumns in a dictionary of that number;
@@ -138,7 +157,7 @@ var orderedColumns = sync.OnceValue(func() []string {
 func resolve(r *resolver, rng *rand.Rand, cells []cell.Cell) []string {
 	r.beginRow()
 	texts := []string{}
-	for _, c := range inChunks(rng, &r.place, cells, r.visible) {
+	for _, c := range inChunks(rng, cells, r.visible) {
 		texts = append(texts, seenText(&c))
 	}
 	return texts
@@ -153,8 +172,10 @@ func TestResolve(t *testing.T) {
 			r.init(seq, now, p, nil)
 			r.beginRow()
 			var got []string
-			for _, part := range [][]string{texts[:split], texts[split:]} {
-				for _, c := range r.visible(parseEntries(part...)) {
+			for i, part := range [][]string{texts[:split], texts[split:]} {
+				run := runOf(parseEntries(part...))
+				run.Last = i == 1
+				for _, c := range r.visible(parseEntries(part...), &run) {
 					got = append(got, string(c.Value))
 				}
 			}
@@ -172,6 +193,7 @@ func TestResolve(t *testing.T) {
 	check("later tombstones are not there", 5, nil, "x", "!row #6", "!f #6", "!f:a #6", "!f:a @5 #6", "f:a @5 #1 x")
 
 	check("row", 9, nil, "w z", "!row #7", "!row #5", "e:a @5 #8 w", "f:a @5 #6 x", "f:a @4 #1 y", "f:b @5 #7 z")
+	check("row, and values behind it", 9, nil, "w", "!row #7", "e:a @5 #8 w", "f:a @5 #6 x")
 	check("family", 9, nil, "w y z", "e:a @5 #1 w", "!f #7", "!f #5", "f:a @5 #6 x", "f:b @5 #9 y", "f-:a @5 #1 z")
 	check("column", 9, nil, "y z", "!f:a #7", "!f:a #5", "f:a @5 #6 x", "f:a @4 #8 y", "f:b @5 #1 z")
 	check("version", 9, nil, "w y z", "f:a @6 #2 w", "!f:a @5 #7", "f:a @5 #6 x", "f:a @4 #2 y", "f:b @5 #1 z")
@@ -191,6 +213,7 @@ func TestResolve(t *testing.T) {
 	check("limit counts a time once", 9, limit(2), "w y", "f:a @5 #2 w", "f:a @5 #1 x", "f:a @3 #1 y", "f:a @2 #1 z")
 	check("ttl", 9, one(Policy{GC: cell.GC{TTLSecs: 10}}), "w x z",
 		"f:a @101000000 #1 w", "f:a @90000001 #1 x", "f:a @90000000 #1 y", "f:a @0 #1 z")
+	check("ttl beside a version without an age", 9, one(Policy{GC: cell.GC{TTLSecs: 10}}), "x", "f:a @0 #1 x", "f:b @1 #1 y")
 	check("both limits", 9, one(Policy{GC: cell.GC{TTLSecs: 10, VersionLimit: 1, Intersection: true}}), "w x",
 		"f:a @95000000 #1 w", "f:a @94000000 #1 x", "f:a @2 #1 y", "f:a @1 #1 z")
 	check("what went by age does not fill the limit", 9, one(Policy{GC: cell.GC{TTLSecs: 10, VersionLimit: 1}}), "z",
@@ -201,7 +224,7 @@ func TestResolveColumns(t *testing.T) {
 	var r resolver
 	r.init(9, 0, nil, cell.NewColumns(cell.ColumnRange([]byte("f"), []byte("b"))))
 	r.beginRow()
-	got := entryTexts(r.visible(parseEntries("!f #2", "!f:a #1", "f:a @5 #9 x", "!f:b #5", "f:b @5 #9 y", "f:b @4 #3 z", "f:c @5 #9 x")))
+	got := entryTexts(r.visible(parseEntries("!f #2", "!f:a #1", "f:a @5 #9 x", "!f:b #5", "f:b @5 #9 y", "f:b @4 #3 z", "f:c @5 #9 x"), &unknownRun))
 	if want := []string{"f:b @5 #9 y"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -384,13 +407,15 @@ func TestResolveAllocs(t *testing.T) {
 	for _, load := range readLoads() {
 		var r resolver
 		buf := make([]cell.Cell, 0, len(load.cells))
+		run := runOf(load.cells)
+		run.Last = true
 		got := testing.AllocsPerRun(10, func() {
 			r.init(9, 0, load.policies, nil)
 			r.beginRow()
-			r.visible(append(buf, load.cells...))
+			r.visible(append(buf, load.cells...), &run)
 			r.init(9, 0, nil, nil) // another partition
 			r.beginRow()
-			r.visible(append(buf, load.cells...))
+			r.visible(append(buf, load.cells...), &run)
 		})
 		if got != 0 {
 			t.Errorf("%s: %v allocations, want 0", load.name, got)
@@ -404,11 +429,13 @@ func BenchmarkResolve(b *testing.B) {
 			var r resolver
 			r.init(9, 0, load.policies, nil)
 			buf := make([]cell.Cell, 0, len(load.cells))
+			run := runOf(load.cells)
+			run.Last = true
 			b.ReportAllocs()
 			n := 0
 			for b.Loop() {
 				r.beginRow()
-				r.visible(append(buf, load.cells...))
+				r.visible(append(buf, load.cells...), &run)
 				n += len(load.cells)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/cell")

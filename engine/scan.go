@@ -47,6 +47,7 @@ type Scan struct {
 	resolver resolver
 	raw      []cell.Cell
 	started  bool
+	last     bool // the row has no more entries
 	rows     uint64
 
 	db            *DB
@@ -182,6 +183,7 @@ func (s *Scan) arrive() bool {
 		return false
 	}
 	s.resolver.beginRow()
+	s.last = false
 	s.rows++
 	return true
 }
@@ -200,16 +202,18 @@ func (s *Scan) Row() []byte {
 // when the row has no more, or Err has an error: a caller that takes the row for
 // complete asks. They are valid until the next call of the Scan.
 func (s *Scan) Cells() []cell.Cell {
-	for {
+	for !s.last {
 		s.raw = s.merged.Cells(s.raw[:0])
 		if len(s.raw) == 0 {
-			return nil
+			break
 		}
-		s.resolver.dictionary = s.merged.Dictionary()
-		if cells := s.resolver.visible(s.raw); len(cells) > 0 {
+		run := s.merged.Run()
+		s.last = run.Last
+		if cells := s.resolver.visible(s.raw, run); len(cells) > 0 {
 			return cells
 		}
 	}
+	return nil
 }
 
 // Rows counts the rows that the scan has come to.
@@ -238,6 +242,6 @@ func (s *Scan) Close() {
 		s.db.pay(s.p, s.state, int64(s.asked)+int64(s.opened)*(sourceCost+int64(s.rows)/rowsPaid))
 	}
 	s.db, s.p, s.state, s.opt = nil, nil, nil, ScanOptions{}
-	s.started, s.rows, s.asked, s.opened = false, 0, 0, 0
+	s.started, s.last, s.rows, s.asked, s.opened = false, false, 0, 0, 0
 	scans.Put(s)
 }

@@ -2,6 +2,9 @@ package engine
 
 import "colonnade/cell"
 
+// unknownRun is a run of which nothing is known. It is not changed.
+var unknownRun cell.Run
+
 // source is a sorted stream of entries, row by row. Memtables and sorted files
 // offer it, and a merge of sources is one again.
 //
@@ -18,9 +21,9 @@ type source interface {
 	// the next Cells, NextRow or SeekRow. Entries that the read does not want
 	// are left out.
 	Cells(dst []cell.Cell) []cell.Cell
-	// Dictionary is the number of the dictionary in which the places of the entries
-	// that Cells returned last are, 0 for none. No other dictionary has it.
-	Dictionary() uint64
+	// Run describes the entries that Cells returned last. It is valid as long as
+	// they are.
+	Run() *cell.Run
 	// NextRow moves to the next row, over entries that were not taken.
 	NextRow()
 	// Scanned counts the entries stepped over so far, left out or not.

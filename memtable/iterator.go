@@ -67,8 +67,11 @@ func (it *Iterator) Close() {
 // Err returns nil: reading memory does not fail.
 func (it *Iterator) Err() error { return nil }
 
-// Dictionary returns 0: columns are not numbered.
-func (it *Iterator) Dictionary() uint64 { return 0 }
+// Run returns that nothing is known of the entries that Cells returned last.
+func (it *Iterator) Run() *cell.Run { return &unknownRun }
+
+// unknownRun is not changed.
+var unknownRun cell.Run
 
 // Scanned counts the entries that Cells stepped over, left out or not. What
 // NextRow and SeekRow leave behind was not looked at and does not count.

@@ -49,7 +49,7 @@ type Iterator struct {
 
 	keyEntry int // the entry whose block's prefix key begins with, -1 for none
 
-	dictionary uint64 // of the block at hand; see Dictionary
+	last cell.Run // the entries returned last; its dictionary is that of the block at hand
 
 	first, next, end int // the row's cells in the block: its first, the next to take, the end
 
@@ -79,7 +79,7 @@ const (
 // Dictionaries are numbered by iterator and, in that, by block loaded. An iterator
 // keeps its number, and goes on counting, when it is used again.
 var (
-	iterators = sync.Pool{New: func() any { return &Iterator{dictionary: numbered.Add(1) << loadBits} }}
+	iterators = sync.Pool{New: func() any { return &Iterator{last: cell.Run{Dictionary: numbered.Add(1) << loadBits}} }}
 	numbered  atomic.Uint64
 )
 
@@ -102,7 +102,7 @@ func (it *Iterator) Close() {
 	it.small.buffers.trim()
 	it.large.buffers.trim()
 	*it = Iterator{
-		dictionary: it.dictionary, key: it.key[:0], class: it.class[:0], own: it.own, window: it.window,
+		last: cell.Run{Dictionary: it.last.Dictionary}, key: it.key[:0], class: it.class[:0], own: it.own, window: it.window,
 		small: smallValues{buffers: it.small.buffers}, large: largeValues{buffers: it.large.buffers},
 	}
 	iterators.Put(it)
@@ -111,9 +111,9 @@ func (it *Iterator) Close() {
 // Err returns the error that ended the iteration, if one did.
 func (it *Iterator) Err() error { return it.err }
 
-// Dictionary is the number of the dictionary that Cells has taken columns from last.
-// No other dictionary has it, of this or another iterator. See cell.Cell.Place.
-func (it *Iterator) Dictionary() uint64 { return it.dictionary }
+// Run describes the entries that Cells returned last, if there were any. It is valid
+// as long as they are.
+func (it *Iterator) Run() *cell.Run { return &it.last }
 
 // Scanned returns what the iterator has stepped over since its creation.
 func (it *Iterator) Scanned() cell.Scanned { return it.scanned }
@@ -263,7 +263,7 @@ func (it *Iterator) load(entry int) bool {
 		return false
 	}
 	it.entry, it.block = entry, b
-	it.dictionary++
+	it.last.Dictionary++
 	it.small.reset(b)
 	it.large.reset()
 	if it.o.Columns != nil {

@@ -281,7 +281,7 @@ func TestDictionary(t *testing.T) {
 			var block uint64
 			for it.SeekRow(nil); it.Row() != nil; it.NextRow() {
 				for cells := it.Cells(nil); len(cells) > 0; cells = it.Cells(nil) {
-					d := it.Dictionary()
+					d := it.Run().Dictionary
 					if d != block {
 						if order[d] != nil {
 							t.Fatalf("seed %d: a dictionary with the number of an earlier one", seed)
@@ -311,6 +311,61 @@ func TestDictionary(t *testing.T) {
 				t.Fatalf("dictionary %d: column %q has place %d, the one before %d", d, column, places[column], last)
 			}
 			last = places[column]
+		}
+	}
+}
+
+// What a run says of its entries holds, and its last one is told to be the last.
+func TestRun(t *testing.T) {
+	plain, last, several := 0, 0, 0
+	for seed := range uint64(40) {
+		g := newGenerator(seed)
+		list := sortEntries(append(g.entries(1+g.IntN(200), 500), benchEntries(1+g.IntN(100))...))
+		o := options(g)
+		file, _ := build(t, list, o)
+		for _, read := range []ReadOptions{{}, {KeysOnly: true}, {Columns: g.columns(list)}} {
+			it := open(t, file, o.ID, nil).NewIterator(read)
+			for it.SeekRow(nil); it.Row() != nil; it.NextRow() {
+				runs, ended := 0, false
+				for cells := it.Cells(nil); len(cells) > 0; cells = it.Cells(nil) {
+					if ended {
+						t.Fatalf("seed %d: row %q goes on behind its last run", seed, it.Row())
+					}
+					checkRun(t, it.Run(), cells)
+					runs++
+					if ended = it.Run().Last; ended {
+						last++
+					}
+					if it.Run().Plain {
+						plain++
+					}
+				}
+				if runs > 1 {
+					several++
+				}
+				if runs > 0 && !ended && read.Columns == nil {
+					t.Fatalf("seed %d: row %q has no last run", seed, it.Row())
+				}
+			}
+			it.Close()
+		}
+	}
+	if plain < 100 || last < 100 || several < 100 {
+		t.Fatalf("%d runs are plain, %d the last, and %d rows have several", plain, last, several)
+	}
+}
+
+// checkRun compares what a run says of its entries with them.
+func checkRun(t *testing.T, run *cell.Run, cells []cell.Cell) {
+	t.Helper()
+	if !run.Plain {
+		return
+	}
+	for i := range cells {
+		c := &cells[i]
+		if c.Kind != cell.Set || i > 0 && bytes.Equal(c.Column, cells[i-1].Column) ||
+			c.Seq < run.MinSeq || c.Seq > run.MaxSeq || c.Time < run.MinTime {
+			t.Fatalf("entry %d of %d, %+v, is in a run with %+v", i, len(cells), *c, *run)
 		}
 	}
 }

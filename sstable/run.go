@@ -23,8 +23,10 @@ func (it *Iterator) Cells(dst []cell.Cell) []cell.Cell {
 	n := len(dst)
 	for it.valid {
 		if it.next < it.end {
+			it.last.Plain = false
 			dst = it.run(dst)
 			if len(dst) > n {
+				it.last.Last = it.next == it.end && !it.continues()
 				break
 			}
 		} else if it.row+1 < it.block.rows || !it.nextBlock() {
@@ -32,6 +34,12 @@ func (it *Iterator) Cells(dst []cell.Cell) []cell.Cell {
 		}
 	}
 	return dst
+}
+
+// continues reports whether the row of which the block at hand has no more cells has
+// some in the next.
+func (it *Iterator) continues() bool {
+	return it.row+1 == it.block.rows && it.index.continues(it.entry+1, it.key) > it.entry+1
 }
 
 // run takes cells until there are maxRun, the row ends in the block, or another
@@ -63,6 +71,8 @@ func (it *Iterator) runAll(dst []cell.Cell) []cell.Cell {
 	out := dst[len(dst) : len(dst)+n]
 	begin, columnBytes := start, 0
 	last, time, seq := -1, int64(0), uint64(0) // the stamp of the cell before
+	known, same, before := cell.Run{Dictionary: it.last.Dictionary, MinSeq: math.MaxUint64, MinTime: math.MaxInt64}, false, -1
+	kinds := byte(0)
 	for k := range out {
 		i := it.next + k
 		end := b.valueEnd(i, start)
@@ -83,11 +93,16 @@ func (it *Iterator) runAll(dst []cell.Cell) []cell.Cell {
 			time = int64(b.timeBase + b.times.at(raw, stamp))
 			seq = b.seqBase + b.seqs.at(raw, stamp)
 			last = stamp
+			known.MinSeq, known.MaxSeq = min(known.MinSeq, seq), max(known.MaxSeq, seq)
+			known.MinTime = min(known.MinTime, time)
 		}
 		c.Time, c.Seq = time, seq
 		c.Kind = cell.Kind(kind >> kindShift)
 		c.Type = cell.Type(kind & typeMask)
 		c.Place = uint32(id) + 1
+		kinds |= kind
+		same = same || id == before
+		before = id
 		if c.Kind >= cell.DeleteColumn {
 			c.Time = cell.TombstoneTime
 		}
@@ -98,6 +113,8 @@ func (it *Iterator) runAll(dst []cell.Cell) []cell.Cell {
 		it.fail(it.r.corrupt(it.index.handle(it.entry).offset, errSmall))
 		return dst
 	}
+	known.Plain = kinds>>kindShift == 0 && !same
+	it.last = known
 	it.next += n
 	it.count(n, columnBytes+start-begin)
 	return dst[:len(dst)+n]
