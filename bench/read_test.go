@@ -9,7 +9,7 @@ import (
 	"colonnade/engine"
 )
 
-// reader reads from a store as a request does: each read takes a snapshot.
+// reader reads from a store as it is at each read.
 type reader struct {
 	s     *store
 	start []byte
@@ -39,12 +39,7 @@ type answer struct {
 
 // each reads up to a number of rows, and is told how many cells each has.
 func (r *reader) each(o engine.ScanOptions, limit int, row func(cells int)) (a answer, err error) {
-	snap, err := r.s.db.NewSnapshot(r.s.id)
-	if err != nil {
-		return a, err
-	}
-	defer snap.Close()
-	scan, err := snap.Scan(r.s.id, o)
+	scan, err := r.s.db.Scan(r.s.id, o)
 	if err != nil {
 		return a, err
 	}

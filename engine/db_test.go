@@ -100,6 +100,10 @@ func readWith(snap *Snapshot, id PartitionID, policies *Policies) (lines []strin
 		return nil, err
 	}
 	defer scan.Close()
+	return linesOf(scan)
+}
+
+func linesOf(scan *Scan) (lines []string, err error) {
 	for scan.NextRow() {
 		for cells := scan.Cells(); len(cells) > 0; cells = scan.Cells() {
 			for _, c := range cells {

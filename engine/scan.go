@@ -36,7 +36,7 @@ type ScanOptions struct {
 //	err := s.Err()
 //
 // A row can turn out to have no visible cell. A Scan is for one goroutine, and
-// has to be closed before its snapshot.
+// has to be closed, before its snapshot.
 type Scan struct {
 	p     *partition
 	state *readState
@@ -52,29 +52,51 @@ type Scan struct {
 
 	db            *DB
 	asked, opened int // files of level 0
+
+	own Snapshot // what it reads, if it was given none
 }
 
 var scans = sync.Pool{New: func() any { return new(Scan) }}
 
 // Scan starts a scan of a partition of the snapshot.
 func (s *Snapshot) Scan(id PartitionID, opt ScanOptions) (*Scan, error) {
-	pin, err := s.pin(id)
-	if err != nil {
+	c := scans.Get().(*Scan)
+	if err := c.start(s, id, opt); err != nil {
+		c.Close()
 		return nil, err
 	}
-	if damage := pin.p.quarantined.Load(); damage != nil {
-		return nil, damage
-	}
+	return c, nil
+}
+
+// Scan starts a scan of a partition as it is now. It is a scan of a new snapshot, which
+// is closed with it, and so fails as NewSnapshot does.
+func (db *DB) Scan(id PartitionID, opt ScanOptions) (*Scan, error) {
 	c := scans.Get().(*Scan)
-	c.db, c.p, c.state, c.opt = s.db, pin.p, pin.state, opt
-	err = c.open()
-	c.merged.init(c.sources) // owns them from here on
+	err := c.own.take(db, id)
+	if err == nil {
+		err = c.start(&c.own, id, opt)
+	}
 	if err != nil {
 		c.Close()
 		return nil, err
 	}
-	c.resolver.init(s.seq, opt.Now, opt.Policies, opt.Columns)
 	return c, nil
+}
+
+// start prepares for the first row.
+func (s *Scan) start(snap *Snapshot, id PartitionID, opt ScanOptions) error {
+	pin, err := snap.pin(id)
+	if err != nil {
+		return err
+	}
+	if damage := pin.p.quarantined.Load(); damage != nil {
+		return damage
+	}
+	s.db, s.p, s.state, s.opt = snap.db, pin.p, pin.state, opt
+	err = s.open()
+	s.merged.init(s.sources) // owns them from here on
+	s.resolver.init(snap.seq, opt.Now, opt.Policies, opt.Columns)
+	return err
 }
 
 // open collects the sources, the newest first.
@@ -242,6 +264,10 @@ func (s *Scan) Close() {
 		s.db.pay(s.p, s.state, int64(s.asked)+int64(s.opened)*(sourceCost+int64(s.rows)/rowsPaid))
 	}
 	s.db, s.p, s.state, s.opt = nil, nil, nil, ScanOptions{}
+	if s.own.db != nil {
+		s.own.Close()
+		s.own = Snapshot{}
+	}
 	s.started, s.last, s.rows, s.asked, s.opened = false, false, 0, 0, 0
 	scans.Put(s)
 }

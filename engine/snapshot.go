@@ -34,21 +34,29 @@ type pin struct {
 // Commit has returned. The caller closes it. ErrNoPartition if one of them is
 // not there, ErrSnapshots if Options.Snapshots are open.
 func (db *DB) NewSnapshot(ids ...PartitionID) (*Snapshot, error) {
-	partitions, err := db.readable()
-	if err != nil {
+	s := new(Snapshot)
+	if err := s.take(db, ids...); err != nil {
 		return nil, err
 	}
-	s := &Snapshot{db: db, opened: db.opt.Clock.Now()}
-	s.pinned = s.room[:0]
+	return s, nil
+}
+
+// take makes a snapshot of one that is zero, and leaves it closed on an error.
+func (s *Snapshot) take(db *DB, ids ...PartitionID) error {
+	partitions, err := db.readable()
+	if err != nil {
+		return err
+	}
+	s.db, s.opened, s.pinned = db, db.opt.Clock.Now(), s.room[:0]
 	for _, id := range ids {
 		p := partitions[id]
 		if p == nil {
-			return nil, ErrNoPartition
+			return ErrNoPartition
 		}
 		s.pinned = append(s.pinned, pin{p: p})
 	}
 	if !db.snapshots.add(s, db.opt.Snapshots) {
-		return nil, ErrSnapshots
+		return ErrSnapshots
 	}
 	for {
 		ok := s.acquire()
@@ -58,12 +66,12 @@ func (db *DB) NewSnapshot(ids ...PartitionID) (*Snapshot, error) {
 		// acquired was hidden by what was visible when it began.
 		s.seq = db.visible.Load()
 		if ok && s.current() {
-			return s, nil
+			return nil
 		}
 		s.release()
 		if !ok {
 			s.Close()
-			return nil, ErrNoPartition
+			return ErrNoPartition
 		}
 	}
 }

@@ -107,12 +107,7 @@ func (r *colonnadeReader) Scan(q Query) (Answer, error) {
 
 func (r *colonnadeReader) read(space int, o engine.ScanOptions, limit int, visit func([]byte, *cell.Cell)) (a Answer, err error) {
 	id := r.s.ids[space]
-	snap, err := r.s.db.NewSnapshot(id)
-	if err != nil {
-		return a, err
-	}
-	defer snap.Close()
-	scan, err := snap.Scan(id, o)
+	scan, err := r.s.db.Scan(id, o)
 	if err != nil {
 		return a, err
 	}

@@ -198,12 +198,7 @@ func (m meta) family(name string) *family {
 }
 
 func (s *Store) readMeta(id engine.PartitionID) (map[string]meta, error) {
-	snap, err := s.db.NewSnapshot(id)
-	if err != nil {
-		return nil, err
-	}
-	defer snap.Close()
-	scan, err := snap.Scan(id, engine.ScanOptions{Now: math.MaxInt64})
+	scan, err := s.db.Scan(id, engine.ScanOptions{Now: math.MaxInt64})
 	if err != nil {
 		return nil, err
 	}

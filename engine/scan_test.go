@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"colonnade/vfs"
+)
+
+// TestScanOfItsOwnSnapshot: a scan without a snapshot sees what was there when it
+// started, and nothing that comes while it is under way. It counts among the open
+// snapshots until it is closed, and not at all when it cannot start.
+func TestScanOfItsOwnSnapshot(t *testing.T) {
+	opt := testOptions(vfs.NewMem())
+	opt.Snapshots = 1
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	open := func(want int) {
+		t.Helper()
+		if s := db.Snapshots(); s.Open != want {
+			t.Errorf("%d snapshots are open, want %d", s.Open, want)
+		}
+		if n := db.partitions[id].state.Load().refs.Load(); int(n) != want+1 {
+			t.Errorf("the partition has %d references, want its own and %d", n, want)
+		}
+	}
+	for round := range 3 { // the later ones on what was used before
+		mustPut(t, db, id, fmt.Sprint("row", round), "q", "v")
+		want := contents(t, db, id)
+		scan, err := db.Scan(id, ScanOptions{Now: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		open(1)
+		if _, err := db.Scan(id, ScanOptions{}); !errors.Is(err, ErrSnapshots) {
+			t.Errorf("one more got %v, want ErrSnapshots", err)
+		}
+		mustPut(t, db, id, fmt.Sprint("later", round), "q", "v")
+		if got, err := linesOf(scan); err != nil || !slices.Equal(got, want) {
+			t.Errorf("round %d: got %q, %v, want %q", round, got, err, want)
+		}
+		open(1)
+		scan.Close()
+		open(0)
+	}
+	if _, err := db.Scan(id+1, ScanOptions{}); !errors.Is(err, ErrNoPartition) {
+		t.Errorf("a scan of no partition: %v", err)
+	}
+	open(0)
+	damage := &CorruptError{Partition: "a", Reason: "of the test"}
+	db.partitions[id].quarantined.Store(damage)
+	if _, err := db.Scan(id, ScanOptions{}); !errors.Is(err, damage) {
+		t.Errorf("a scan of a quarantined partition: %v", err)
+	}
+	db.partitions[id].quarantined.Store(nil)
+	open(0)
+}
+
+// TestRowReadAllocatesNothing, once the pools have what it needs.
+func TestRowReadAllocatesNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector makes pools lose things")
+	}
+	db := mustOpen(t, vfs.NewMem())
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	for i := range 1000 {
+		mustPut(t, db, id, fmt.Sprintf("row%03d", i), "q", "value")
+	}
+	if err := db.Flush(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	start, end := []byte("row500"), []byte("row500\x00")
+	read := func() {
+		scan, err := db.Scan(id, ScanOptions{Start: start, End: end, Fill: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer scan.Close()
+		if !scan.NextRow() || len(scan.Cells()) != 1 || len(scan.Cells()) != 0 || scan.Err() != nil {
+			t.Fatalf("no row: %v", scan.Err())
+		}
+	}
+	read()
+	if n := testing.AllocsPerRun(100, read); n >= 1 {
+		t.Errorf("%v allocations for a row, want 0", n)
+	}
+}
