@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"testing"
+	"time"
 
 	"colonnade/bench/dataset"
 	"colonnade/engine"
@@ -169,7 +170,8 @@ func BenchmarkScanRows(b *testing.B) {
 
 // BenchmarkFullScan reads everything, out of the page cache and not filling the
 // block cache, as large scans do: as the load has left it, and with all of it in
-// the last level. In the end everything is in the block cache.
+// the last level; then filling the cache, each time of a store just opened. In the
+// end everything is in the block cache.
 func BenchmarkFullScan(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
 	s := loaded(b, data, scaled(data))
@@ -180,6 +182,7 @@ func BenchmarkFullScan(b *testing.B) {
 	b.Run("compacted", func(b *testing.B) { benchFullScan(b, s, data, all) })
 	b.Run("compacted/columns=one", func(b *testing.B) { benchFullScan(b, s, data, one) })
 	all.Fill, one.Fill = true, true
+	b.Run("first", func(b *testing.B) { benchFirstScan(b, s, data, all) })
 	b.Run("cached", func(b *testing.B) { benchFullScan(b, s, data, all) })
 	b.Run("cached/columns=one", func(b *testing.B) { benchFullScan(b, s, data, one) })
 }
@@ -199,6 +202,28 @@ func benchFullScan(b *testing.B, s *store, data *dataset.Table, o engine.ScanOpt
 	m.stop()
 	perSecond(b, cells, "cells")
 	perSecond(b, data.Cells()*int64(b.N), "cells_scanned")
+}
+
+// benchFirstScan opens the store for each scan. Only the scan counts.
+func benchFirstScan(b *testing.B, s *store, data *dataset.Table, o engine.ScanOptions) {
+	r := reader{s: s}
+	var cpu time.Duration
+	b.ReportAllocs()
+	for range b.N {
+		b.StopTimer()
+		s.close()
+		s.open()
+		before := processTime(b)
+		b.StartTimer()
+		rows, _, err := r.scan(o, data.Len()+1)
+		cpu += processTime(b) - before
+		must(b, err)
+		if rows != data.Len() {
+			b.Fatalf("%d rows, want %d", rows, data.Len())
+		}
+	}
+	b.ReportMetric(float64(cpu.Nanoseconds())/float64(b.N), "cpu-ns/op")
+	perSecond(b, data.Cells()*int64(b.N), "cells")
 }
 
 // absentKey returns a key that the table does not have, beside that of row i.

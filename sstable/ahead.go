@@ -6,16 +6,18 @@ import (
 	"sync/atomic"
 )
 
-// A scan that has gone on for a while has the blocks before it opened by another
-// goroutine: while the iterator walks over one stretch of the file, the next one is
-// read, checked and decompressed.
+// A scan that has gone on for a while has the blocks before it opened by other
+// goroutines: while the iterator walks over one stretch of the file, the next two are
+// read, checked and decompressed. That takes longer than the walk, so that with one
+// goroutine the iterator would wait for most of the time.
 //
-//	iterator   walks over stretch 1  | walks over stretch 2  | ...
-//	goroutine  opens stretch 2       | opens stretch 3       | ...
+//	iterator     walks over stretch 1 | 2                  | 3       | ...
+//	goroutine 1  opens stretch 2      | opens stretch 4              | ...
+//	goroutine 2  opens stretch 3           | opens stretch 5         | ...
 //
-// There is one goroutine at a time, for one stretch, and whoever takes the stretch
-// or gives it up waits for it. What it met is in the stretch: a failure comes to
-// light when the iterator gets to the block, and not if it never does.
+// Each stretch has a goroutine of its own, and whoever takes the stretch or gives it
+// up waits for it. What it met is in the stretch: a failure comes to light when the
+// iterator gets to the block, and not if it never does.
 
 const (
 	// stretchBytes is the length of a stretch in the file: long enough that it
@@ -23,8 +25,10 @@ const (
 	stretchBytes = 64 << 10
 	// fewBlocks is the shortest stretch, in blocks, that is worth a goroutine.
 	fewBlocks = 8
+	// stretchesAhead is how many are opened at once.
+	stretchesAhead = 2
 	// aheadPerCore bounds the iterators that are ahead at once, and so the memory
-	// for that: each takes two stretches, 0.4 MB in all. The others do
+	// for that: each takes three stretches, 0.6 MB in all. The others do
 	// their work themselves, as do all where there is one core.
 	aheadPerCore = 8
 )
@@ -33,10 +37,12 @@ const (
 var aheadCount atomic.Int32
 
 // ahead is what an iterator has of stretches: nothing, or the one at hand and the
-// next, of which either may be missing.
+// next ones, of which either may be missing.
 type ahead struct {
-	at, next *stretch
-	values   bool // the small values are wanted
+	at     *stretch
+	next   [stretchesAhead]*stretch // neighbours, in order; nil behind the last
+	end    int                      // the entry behind all of them
+	values bool                     // the small values are wanted
 }
 
 // start has the blocks from an entry on opened, which the iterator will come to
@@ -51,31 +57,34 @@ func (a *ahead) start(it *Iterator, entry int) {
 		return
 	}
 	a.values = it.o.wholeBlocks() || it.small.block >= 0
-	a.begin(it, stretches.Get().(*stretch), entry)
+	a.end = entry
+	for i := range a.next {
+		a.begin(it, i, stretches.Get().(*stretch))
+	}
 	if !a.on() {
 		aheadCount.Add(-1)
 	}
 }
 
-func (a *ahead) on() bool { return a.at != nil || a.next != nil }
+func (a *ahead) on() bool { return a.at != nil || a.next[0] != nil }
 
-// begin makes s the next stretch, from an entry on, or gives it back if that would
-// be short.
-func (a *ahead) begin(it *Iterator, s *stretch, entry int) {
-	end := it.index.reach(entry, stretchBytes)
-	if end-entry < fewBlocks {
+// begin makes s the stretch behind the last, in place i of the next, or gives it back
+// if that would be short.
+func (a *ahead) begin(it *Iterator, i int, s *stretch) {
+	end := it.index.reach(a.end, stretchBytes)
+	if end-a.end < fewBlocks {
 		s.release()
 		return
 	}
-	a.next = s
-	s.first, s.blocks, s.err, s.read = entry, s.blocks[:0], nil, false
+	s.first, s.blocks, s.err, s.read = a.end, s.blocks[:0], nil, false
+	a.next[i], a.end = s, end
 	go s.fill(it.r, it.index, end, a.values, it.o.Fill)
 }
 
 // open returns the block of an entry, nil if it is not in a stretch. When the
 // iterator has turned elsewhere, that is the end of all stretches.
 func (a *ahead) open(it *Iterator, entry int) (*cellBlock, error) {
-	if a.next != nil && a.next.first == entry {
+	if a.next[0] != nil && a.next[0].first == entry {
 		a.advance(it)
 	}
 	if a.at == nil {
@@ -93,10 +102,12 @@ func (a *ahead) open(it *Iterator, entry int) (*cellBlock, error) {
 }
 
 // advance goes on to the next stretch, and begins another one unless there was a
-// failure, or all came from the cache: that is faster than another goroutine.
+// failure, or all came from the cache: that is faster than more goroutines.
 func (a *ahead) advance(it *Iterator) {
-	spare := a.at
-	a.at, a.next = a.next, nil
+	spare, last := a.at, stretchesAhead-1
+	a.at = a.next[0]
+	copy(a.next[:], a.next[1:])
+	a.next[last] = nil
 	<-a.at.ready
 	if spare == nil {
 		spare = stretches.Get().(*stretch)
@@ -105,7 +116,10 @@ func (a *ahead) advance(it *Iterator) {
 		spare.release()
 		return
 	}
-	a.begin(it, spare, a.at.first+len(a.at.blocks))
+	for last > 0 && a.next[last-1] == nil {
+		last--
+	}
+	a.begin(it, last, spare)
 }
 
 // stop gives up the stretches. It waits for the block that is being opened.
@@ -113,10 +127,16 @@ func (a *ahead) stop() {
 	if !a.on() {
 		return
 	}
-	if a.next != nil {
-		a.next.given.Store(true)
-		<-a.next.ready
-		a.next.release()
+	for _, s := range a.next {
+		if s != nil {
+			s.given.Store(true)
+		}
+	}
+	for _, s := range a.next {
+		if s != nil {
+			<-s.ready
+			s.release()
+		}
 	}
 	if a.at != nil {
 		a.at.release()

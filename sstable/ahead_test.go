@@ -185,6 +185,33 @@ func TestReadFailsAhead(t *testing.T) {
 	}
 }
 
+// As long as there is that much of the file, all stretches are under way.
+func TestAheadByAllStretches(t *testing.T) {
+	twoCores(t)
+	file, _ := longFile(t)
+	r := open(t, file, testID, nil)
+	it := r.NewIterator(ReadOptions{})
+	defer it.Close()
+	seen := 0
+	for it.SeekRow(nil); it.Row() != nil; it.NextRow() {
+		a := &it.ahead
+		if a.at == nil || it.index.reach(a.end, stretchBytes)-a.end < fewBlocks {
+			continue
+		}
+		end := a.at.first + len(a.at.blocks)
+		for i, s := range a.next {
+			if s == nil || s.first != end {
+				t.Fatalf("at entry %d, stretch %d does not follow", it.entry, i)
+			}
+			end = it.index.reach(s.first, stretchBytes)
+		}
+		seen++
+	}
+	if it.Err() != nil || seen < 10_000 {
+		t.Errorf("%d rows with all stretches: %v", seen, it.Err())
+	}
+}
+
 // As many iterators go ahead as may; the others do without. Short scans never do.
 func TestAheadIsBounded(t *testing.T) {
 	twoCores(t)
