@@ -11,8 +11,8 @@ MODULE_GO := CGO_ENABLED=0 $(GO)
 # ten cells a row, and how often they measure.
 ROWS ?= 100000
 RUNS ?= 3
-# How long `make fuzz` tries each target: a number of inputs, or a time such as 10s.
-FUZZTIME ?= 30000x
+# How long `make fuzz` tries each target: a time, or a number of inputs such as 30000x.
+FUZZTIME ?= 10s
 # What `make reliability` counts the error branches of, and the program itself, without
 # which nothing is counted.
 COVERED := colonnade/wal,colonnade/sstable,colonnade/engine,colonnade/reliability
