@@ -62,8 +62,8 @@ type log struct {
 // its last record can be told from a crash.
 const sealDelay = 5 * time.Millisecond
 
-// maxRecycled bounds the files that are kept for reuse.
-const maxRecycled = 2
+// minRecycled files are kept for reuse whatever the log may take.
+const minRecycled = 2
 
 // recordSize is what a record with n bytes of payload takes of a segment's room.
 func recordSize(n int) int64 { return int64(n) + wal.Overhead(n) }
@@ -135,6 +135,20 @@ func (db *DB) prepareSegment(size int64, n int, copied bool) error {
 	db.log.next++
 	db.log.spares = append(db.log.spares, s)
 	return nil
+}
+
+// recycleLocked keeps the file of a segment that is not needed any more, unless enough
+// are kept: half of what the log may take, so that under steady load the segments that
+// a flush lets go are there again until the next one.
+func (db *DB) recycleLocked(s *segment) bool {
+	l := &db.log
+	n := len(l.recycled)
+	enough := n >= minRecycled && int64(n+1)*db.opt.SegmentBytes > db.opt.LogBytes/2
+	if enough || s.size != db.opt.SegmentBytes {
+		return false
+	}
+	l.recycled = append(l.recycled, s)
+	return true
 }
 
 func (db *DB) takeRecycledLocked(size int64) *segment {
@@ -322,9 +336,7 @@ func (db *DB) retireSegmentsLocked() {
 			return
 		}
 		l.segments = l.segments[1:]
-		if s.size == db.opt.SegmentBytes && len(l.recycled) < maxRecycled {
-			l.recycled = append(l.recycled, s)
-		} else {
+		if !db.recycleLocked(s) {
 			db.trash.addFile(db.segmentPath(s.number))
 		}
 	}

@@ -27,8 +27,9 @@ type Options struct {
 	// CacheBytes bounds the block cache. Default 256 MiB.
 	CacheBytes int64
 	// LogBytes bounds the log's segments. Past it, the partition that keeps the
-	// oldest one is flushed, before that if it is no trouble. Default: twice
-	// MemtableBytes, at least 8 segments.
+	// oldest one is flushed, before that if it is no trouble. Beside them, files of up
+	// to half of it are kept for reuse. Default: twice MemtableBytes, at least 8
+	// segments.
 	LogBytes int64
 	// SegmentBytes is the size of a log segment. Default 16 MiB.
 	SegmentBytes int64

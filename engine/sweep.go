@@ -83,9 +83,7 @@ func (r *recovery) sweep() error {
 		if s.torn && r.keepTorn(s) {
 			continue
 		}
-		if s.size == db.opt.SegmentBytes && len(db.log.recycled) < maxRecycled {
-			db.log.recycled = append(db.log.recycled, s)
-		} else {
+		if !db.recycleLocked(s) {
 			r.remove(db.segmentPath(s.number))
 		}
 	}
