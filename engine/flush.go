@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"runtime"
 
 	"colonnade/cell"
 	"colonnade/memtable"
@@ -126,16 +127,25 @@ func (db *DB) adoptLocked(p *partition) {
 	db.background.compactable[p] = true
 }
 
+// yieldCells is after how many entries, about half a millisecond, a flush or compaction lets
+// others have the processor. The scheduler would take it away after 10 ms, for which time
+// all the Commits wait that are next in line on it.
+const yieldCells = 2048
+
 // write sends what is worth keeping of a stream into out and finishes it. entries
 // is what the stream has to have; bottom is as in keeper.init.
 func (db *DB) write(out *output, src source, entries int, bottom func(row []byte) bool) error {
 	var k keeper
 	k.init(db.visible.Load(), db.opt.Clock.Now(), out.p.policies.Load(), bottom)
 	var cells []cell.Cell
-	read := 0
+	read, yield := 0, yieldCells
 	for src.SeekRow(nil); src.Row() != nil; src.NextRow() {
 		if err := out.pointless(); err != nil {
 			return err
+		}
+		if read >= yield {
+			yield = read + yieldCells
+			runtime.Gosched()
 		}
 		row := src.Row()
 		k.beginRow(row)

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 )
 
@@ -98,12 +99,28 @@ func (db *DB) lead() {
 			db.failLocked(err)
 		}
 		db.settleLocked(g, refused)
+		if len(g.batches) >= manyBatches {
+			db.giveWayLocked()
+		}
 	}
 	db.leading = false
 	db.armSealLocked()
 	if db.closed || len(db.frozen) > 0 { // somebody may wait for the batches to be visible
 		db.background.signalLocked()
 	}
+}
+
+// manyBatches is from how many batches in a group on the next one waits for what their
+// writers have next.
+const manyBatches = 8
+
+// giveWayLocked lets those who have waited for a group run before the next one is
+// taken, with DB.mu released. Most have their next batch in by then; otherwise many
+// would wait for the leader's processor, which a sync keeps, and then for another sync.
+func (db *DB) giveWayLocked() {
+	db.mu.Unlock()
+	runtime.Gosched()
+	db.mu.Lock()
 }
 
 // settleLocked makes the outcome of a group known.

@@ -3,7 +3,9 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"io"
 	iofs "io/fs"
+	"runtime"
 
 	"colonnade/cell"
 	"colonnade/sstable"
@@ -119,7 +121,7 @@ const verifyWhole = 16
 // have the bytes that were written and the properties that the manifest will
 // state; one in sixteen is read cell by cell.
 func (o *output) verify(f *file) error {
-	r, err := f.table.newReader(f.table, nil)
+	r, err := f.table.newReader(yielding{f.table}, nil)
 	switch {
 	case err != nil:
 	case f.number%verifyWhole == 1:
@@ -133,6 +135,15 @@ func (o *output) verify(f *file) error {
 	err = o.p.named(err)
 	o.wrong = errors.As(err, new(*CorruptError))
 	return readError{fmt.Errorf("verify what was written: %w", err)}
+}
+
+// yielding lets others have the processor before each read, as write does: a file is
+// read in pieces that take much less than a millisecond.
+type yielding struct{ io.ReaderAt }
+
+func (y yielding) ReadAt(p []byte, off int64) (int, error) {
+	runtime.Gosched()
+	return y.ReaderAt.ReadAt(p, off)
 }
 
 // finish completes the last file and makes the names of all durable.
