@@ -55,7 +55,7 @@ func (a *answer) all(rows widecol.Rows) (found bool, err error) {
 		return found, err
 	}
 	a.endRow()
-	a.add(rows.Stats())
+	addStats(&a.stats, rows.Stats())
 	return found, nil
 }
 
@@ -128,10 +128,9 @@ func (a *answer) appendTime(out []byte, time int64) []byte {
 	return append(out, a.digits...)
 }
 
-// add counts what a query has cost. Queries of one request read the same
-// partitions over again; what counts is the one that read most of them.
-func (a *answer) add(s widecol.Stats) {
-	t := &a.stats
+// addStats adds what a query has cost to what others have. Queries of one request
+// read the same partitions over again; what counts is the one that read most of them.
+func addStats(t *widecol.Stats, s widecol.Stats) {
 	t.Rows += s.Rows
 	t.Cells += s.Cells
 	t.RowsScanned += s.RowsScanned

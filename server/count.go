@@ -9,22 +9,15 @@ func (s *Server) count(x *exchange) error {
 		return err
 	}
 	sel.query.KeysOnly = true
-	view, rows, err := x.open(&sel.query, &sel.column)
+	view, err := s.store.View(x.ctx(), x.table)
 	if err != nil {
 		return err
 	}
 	defer view.Close()
-	defer rows.Close()
-
-	for n := 1; rows.Next(); n++ {
-		if err := x.step(n); err != nil {
-			return err
-		}
+	stats, err := x.tally(view, &sel.query)
+	if err != nil {
+		return placed(err, func(_ string, i int) string { return sel.column.at("column", i) })
 	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	stats := rows.Stats()
 	x.begin(http.StatusOK)
 	x.out = appendField(x.out, `{"row_count":`, stats.Rows)
 	x.out = appendField(x.out, `,"cell_count":`, stats.Cells)

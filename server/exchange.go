@@ -28,11 +28,10 @@ type exchange struct {
 	bodyRead bool  // no byte of the body is left unread
 	charged  int64 // what the exchange has taken of the server's memory
 
-	kind     kind  // of its route
-	keyed    bool  // the same
-	gate     *gate // where it gets its turns, nil before the first
-	working  bool  // it has a turn
-	scanning bool  // it counts as an open scan
+	kind     kind // of its route
+	keyed    bool // the same
+	scanning bool // it counts as an open scan
+	turns
 
 	// The answer; see reply.go.
 	status  int
@@ -44,7 +43,7 @@ type exchange struct {
 // ServeHTTP finds the handler of a request, runs it, and answers for it where it
 // fails. It is the only place that does.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{server: s, w: w, r: r, start: s.opt.Now(), maxBody: s.opt.MaxBody, scratch: newScratch()}
+	x := &exchange{server: s, w: w, r: r, start: s.opt.Now(), maxBody: s.opt.MaxBody, scratch: newScratch(), turns: turns{until: r.Context()}}
 	defer x.release()
 	if err := s.serve(x); err != nil {
 		x.fail(err)

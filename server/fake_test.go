@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
+	"sync"
 	"sync/atomic"
 
 	"colonnade/cell"
@@ -20,6 +22,7 @@ type fakeStore struct {
 	afterWrite func(ctx context.Context) error
 	onScan     func(ctx context.Context) *fakeRows
 	onTable    func(*widecol.Table)
+	parts      int // that a query is divided into
 	health     error
 	damage     []error
 
@@ -76,18 +79,28 @@ func (s *fakeStore) View(ctx context.Context, table string) (widecol.View, error
 type fakeView struct {
 	widecol.View
 	store *fakeStore
+	mu    sync.Mutex // of View, which is for one goroutine
 }
 
 func (v *fakeView) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	rows, err := v.View.Scan(ctx, q)
 	if err != nil || v.store.onScan == nil {
 		return rows, err
 	}
 	rows.Close()
+	v.mu.Unlock()
+	defer v.mu.Lock()
 	fake := v.store.onScan(ctx) // may panic
 	fake.ctx, fake.store = ctx, v.store
 	v.store.open.Add(1)
 	return fake, nil
+}
+
+// Divide divides a query into parts that all ask for the same.
+func (v *fakeView) Divide(q *widecol.Query) []widecol.Query {
+	return slices.Repeat([]widecol.Query{*q}, max(v.store.parts, 1))
 }
 
 func (v *fakeView) Close() {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"runtime"
 	"time"
 
@@ -60,6 +61,13 @@ const (
 	scans
 )
 
+// turns are those of one goroutine that works on a request.
+type turns struct {
+	until   context.Context // ends its waiting
+	gate    *gate           // nil for a request that needs none, and before the first
+	working bool            // it has a turn
+}
+
 // beginTurn takes the first turn of the exchange.
 func (x *exchange) beginTurn() error {
 	g, wait := &x.server.gates, shortWait
@@ -84,21 +92,33 @@ func (x *exchange) beginTurn() error {
 	return nil
 }
 
-// endTurn gives the turn up, if the exchange has one.
-func (x *exchange) endTurn() {
-	if x.working {
-		x.working = false
-		x.gate.leave()
+// another returns the turns of one more goroutine that works on the request, with
+// its first one, if one is free that nobody waits for.
+func (t *turns) another(ctx context.Context) (more turns, ok bool) {
+	if t.gate == nil {
+		return turns{}, false
+	}
+	if _, ok = t.gate.take(0); !ok {
+		return turns{}, false
+	}
+	return turns{until: ctx, gate: t.gate, working: true}, true
+}
+
+// endTurn gives the turn up, if there is one.
+func (t *turns) endTurn() {
+	if t.working {
+		t.working = false
+		t.gate.leave()
 	}
 }
 
-// nextTurn waits for the next turn of an exchange that has given up one.
-func (x *exchange) nextTurn() error {
-	if x.gate == nil || x.working {
+// nextTurn waits for the next turn after one that was given up.
+func (t *turns) nextTurn() error {
+	if t.gate == nil || t.working {
 		return nil
 	}
-	x.working = x.gate.enterAgain(x.ctx())
-	if !x.working {
+	t.working = t.gate.enterAgain(t.until)
+	if !t.working {
 		return errGone
 	}
 	return nil
@@ -110,10 +130,10 @@ const turnSteps = 256
 
 // step lets others have a turn now and then. Loops of any length call it with the
 // number of times that they went round.
-func (x *exchange) step(n int) error {
-	if n%turnSteps != 0 || !x.working || !x.gate.crowded() {
+func (t *turns) step(n int) error {
+	if n%turnSteps != 0 || !t.working || !t.gate.crowded() {
 		return nil
 	}
-	x.endTurn()
-	return x.nextTurn()
+	t.endTurn()
+	return t.nextTurn()
 }

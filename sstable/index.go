@@ -146,3 +146,22 @@ func appendBound(dst, last, first []byte) []byte {
 func headOf() cell.Cell {
 	return cell.Cell{Time: cell.TombstoneTime, Seq: headSeq, Kind: cell.DeleteRow}
 }
+
+// AppendBounds appends rows, in order, that divide the file into so many parts of
+// about as many cell blocks each, fewer where rows have many blocks. It reads the
+// index, and appends nothing if that cannot be read: whoever reads the rows will hear
+// why. The rows are the caller's.
+func (t *Reader) AppendBounds(dst [][]byte, parts int) [][]byte {
+	x, err := t.openIndex()
+	if err != nil {
+		return dst
+	}
+	last := 0
+	for i := 1; i < parts; i++ {
+		if r := x.rowOf(i * x.cells / parts); r > last {
+			dst = append(dst, x.appendRow(nil, r))
+			last = r
+		}
+	}
+	return dst
+}

@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"bytes"
+	"slices"
+)
+
+const (
+	// partBytes is how much of the files that decide a part has at least, on disk. At
+	// its end a scan has read ahead a tenth of that, which the next part reads as well.
+	partBytes = 1 << 20
+	// maxParts keeps the parts of large ranges few.
+	maxParts = 64
+)
+
+// Divide returns rows, in order, that divide the rows from start up to end into parts
+// of about the same size, to be scanned by several goroutines at once: each part goes
+// from one of the rows to the next. It returns none where it is not worth it, and where
+// it cannot tell; Scan says why. start and end are as in ScanOptions. The rows must not
+// be changed.
+func (s *Snapshot) Divide(id PartitionID, start, end []byte) (bounds [][]byte) {
+	pin, err := s.pin(id)
+	if err != nil {
+		return nil
+	}
+	files, size := largestRun(pin.state.version, start, end)
+	parts := min(size/partBytes, maxParts)
+	if parts < 2 {
+		return nil
+	}
+	for _, f := range files {
+		bounds = append(bounds, f.smallest)
+		if r, err := f.table.open(); err == nil {
+			bounds = r.AppendBounds(bounds, int(f.size*parts/size))
+		}
+	}
+	return slices.DeleteFunc(bounds, func(row []byte) bool {
+		return bytes.Compare(row, start) <= 0 || end != nil && bytes.Compare(row, end) >= 0
+	})
+}
+
+// largestRun returns the most bytes in files that do not overlap, in order, and that
+// can hold rows from start up to end: a file of level 0, or those of another level.
+func largestRun(v *version, start, end []byte) (largest []*file, size int64) {
+	try := func(run []*file) {
+		n := int64(0)
+		for _, f := range run {
+			n += f.size
+		}
+		if n > size {
+			largest, size = run, n
+		}
+	}
+	for _, f := range v.levels[0] {
+		if bytes.Compare(f.largest, start) >= 0 && (end == nil || bytes.Compare(f.smallest, end) < 0) {
+			try([]*file{f})
+		}
+	}
+	for _, files := range v.levels[1:] {
+		try(within(files, start, end))
+	}
+	return largest, size
+}

@@ -1,0 +1,93 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"colonnade/clock"
+)
+
+// cores makes the machine look as if it had so many.
+func cores(t *testing.T, n int) {
+	before := runtime.GOMAXPROCS(n)
+	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+}
+
+// dividing is streaming with a count in parts, and turns for so many goroutines.
+func dividing(t *testing.T, turns, parts int) (*client, *fakeStore) {
+	cores(t, 4)
+	c, store, _ := streaming(t, fakeRows{rows: 100})
+	c.gates.scan = newGate(turns, clock.System)
+	store.parts = parts
+	t.Cleanup(func() {
+		eventually(t, "all is given back", func() bool {
+			c.gates.scan.mu.Lock()
+			defer c.gates.scan.mu.Unlock()
+			return c.gates.scan.free == turns && store.open.Load() == 0 && c.gates.scans.left() == maxScans
+		})
+	})
+	return c, store
+}
+
+// TestPartsAddUp: whoever works on them, the parts of a count add up.
+func TestPartsAddUp(t *testing.T) {
+	for _, turns := range []int{1, 2, 8} {
+		c, _ := dividing(t, turns, 10)
+		result := string(c.must(200, "POST", "/v1/table/t/count", "{}"))
+		if !strings.HasPrefix(result, `{"row_count":1000,"cell_count":10000,`) {
+			t.Errorf("with %d turns, ten parts of 100 rows are %s", turns, result)
+		}
+	}
+}
+
+// TestPartsAtOnce: parts are worked on at the same time, one for each turn that is
+// free and each core, and no more.
+func TestPartsAtOnce(t *testing.T) {
+	for _, e := range []struct{ turns, parts, want int64 }{{1, 6, 1}, {3, 6, 3}, {9, 6, 4}, {9, 2, 2}} {
+		c, store := dividing(t, int(e.turns), int(e.parts))
+		var begun, most atomic.Int64
+		together := make(chan struct{})
+		store.onScan = func(ctx context.Context) *fakeRows {
+			// The first ones meet here; those who come later need not wait.
+			if n := begun.Add(1); n == e.want {
+				close(together)
+			}
+			<-together
+			n := store.open.Load() // of the view and of the parts
+			for was := most.Load(); n > was && !most.CompareAndSwap(was, n); was = most.Load() {
+			}
+			return &fakeRows{rows: 1}
+		}
+		c.must(200, "POST", "/v1/table/t/count", "{}")
+		if begun.Load() != e.parts || most.Load() > e.want {
+			t.Errorf("%+v: %d parts, %d open at once", e, begun.Load(), most.Load())
+		}
+	}
+}
+
+// TestPartFails: an error or a panic in any part fails the count, stops the others,
+// and nothing stays taken.
+func TestPartFails(t *testing.T) {
+	for _, bad := range []fakeRows{{err: errors.New("late")}, {panic: true}} {
+		for at := range int64(4) {
+			c, store := dividing(t, 4, 4)
+			var begun atomic.Int64
+			store.onScan = func(context.Context) *fakeRows {
+				if begun.Add(1)-1 == at {
+					return &bad
+				}
+				return &fakeRows{rows: -1} // until it is stopped
+			}
+			if at == 0 {
+				store.parts = 1 // alone
+			}
+			if e := c.call("POST", "/v1/table/t/count", "{}"); e.Status != 500 || e.Error.Code != "internal" {
+				t.Errorf("part %d: got %d %+v, want 500", at, e.Status, e.Error)
+			}
+		}
+	}
+}

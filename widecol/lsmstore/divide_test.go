@@ -1,0 +1,151 @@
+package lsmstore_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"colonnade/clock"
+	"colonnade/engine"
+	"colonnade/vfs"
+	"colonnade/widecol"
+	"colonnade/widecol/lsmstore"
+)
+
+// divider is what package server finds in a view.
+type divider interface {
+	Divide(q *widecol.Query) []widecol.Query
+}
+
+// divideRows are the rows of a table that is worth dividing.
+const divideRows = 10_000
+
+// noise is a value that does not compress, of a length that many blocks are made of.
+func noise(seed int) string {
+	value := make([]byte, 400)
+	rand.NewChaCha8([32]byte{byte(seed / longBatch)}).Read(value)
+	return string(value)
+}
+
+// TestDivide: the parts of a query have the same rows in the same order, and cost
+// together what it costs, with files on two levels and memtables above them.
+func TestDivide(t *testing.T) {
+	s, err := lsmstore.Open(lsmstore.Options{Dir: "data", Engine: engine.Options{
+		FS: vfs.NewMem(), Clock: clock.System, ReserveBytes: -1,
+		MemtableBytes: 16 << 20, SegmentBytes: 1 << 20, FileBytes: 2 << 20, BlockBytes: 64,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ctx := context.Background()
+	spec := widecol.TableSpec{Families: []widecol.Family{{Name: "a"}, {Name: "b"}}, Groups: [][]string{{"b"}}}
+	if err := s.CreateTable(ctx, "t", spec); err != nil {
+		t.Fatal(err)
+	}
+	for first := 0; first < divideRows; first += longBatch {
+		overwrite(t, s, first, noise(first))
+	}
+	for _, step := range []struct {
+		state string
+		reach func() error
+	}{
+		{"flushed", func() error { return s.Engine().Flush(ctx) }},
+		{"compacted", func() error { return compactAll(ctx, s.Engine()) }},
+		{"with newer versions in memory", func() error { overwrite(t, s, 5000, "new"); return nil }},
+		{"and in level 0", func() error { return s.Engine().Flush(ctx) }},
+		{"with a deleted row", func() error {
+			_, err := s.DeleteRow(ctx, "t", []byte(longRow(7000)), widecol.Filter{}, "")
+			return err
+		}},
+	} {
+		if err := step.reach(); err != nil {
+			t.Fatal(err)
+		}
+		checkDivisions(t, s, step.state)
+	}
+}
+
+func compactAll(ctx context.Context, db *engine.DB) error {
+	for _, p := range db.Partitions() {
+		if err := db.Compact(ctx, p.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkDivisions(t *testing.T, s *lsmstore.Store, state string) {
+	t.Helper()
+	view, err := s.View(context.Background(), "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Close()
+	ofA, _ := widecol.ColumnsFilter("a:")
+	for name, change := range map[string]func(*widecol.Query){
+		"everything": func(*widecol.Query) {},
+		"one family": func(q *widecol.Query) { q.Filter = ofA },
+		"keys only":  func(q *widecol.Query) { q.KeysOnly = true },
+		"a range":    func(q *widecol.Query) { q.Start, q.End = []byte(longRow(3000)), []byte(longRow(9_000)) },
+		"per row":    func(q *widecol.Query) { q.RowCellLimit, q.ColumnCellLimit = 1, 1 },
+	} {
+		q := widecol.NewQuery()
+		change(&q)
+		parts := view.(divider).Divide(&q)
+		if len(parts) < 3 || len(parts) > 64 {
+			t.Errorf("%s, %s: %d parts", state, name, len(parts))
+		}
+		want, wantRows := readAll(t, view, &q)
+		var got widecol.Stats
+		rows := ""
+		for i := range parts {
+			stats, list := readAll(t, view, &parts[i])
+			rows += list
+			got.Rows += stats.Rows
+			got.Cells += stats.Cells
+			got.RowsScanned += stats.RowsScanned
+			got.CellsScanned += stats.CellsScanned
+			got.BytesScanned += stats.BytesScanned
+			got.Partitions = stats.Partitions
+		}
+		if got != want {
+			t.Errorf("%s, %s: the parts cost %+v, the whole %+v", state, name, got, want)
+		}
+		if rows != wantRows {
+			t.Errorf("%s, %s: the parts do not have the rows of the whole", state, name)
+		}
+	}
+	for name, change := range map[string]func(*widecol.Query){
+		"rows": func(q *widecol.Query) { q.RowLimit = 5000 }, "cells": func(q *widecol.Query) { q.CellLimit = 5000 },
+		"an offset": func(q *widecol.Query) { q.Offset = 1 }, "a sample": func(q *widecol.Query) { q.Sample = 0.5 },
+		"one row": func(q *widecol.Query) { q.SetKey([]byte(longRow(5000))) },
+	} {
+		q := widecol.NewQuery()
+		change(&q)
+		if n := len(view.(divider).Divide(&q)); n != 1 {
+			t.Errorf("%s: a query with a limit on %s has %d parts", state, name, n)
+		}
+	}
+}
+
+// readAll returns what a query costs, and its cells as text.
+func readAll(t *testing.T, view widecol.View, q *widecol.Query) (widecol.Stats, string) {
+	t.Helper()
+	rows, err := view.Scan(context.Background(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var text []byte
+	for rows.Next() {
+		for _, c := range rows.Cells() {
+			text = fmt.Appendf(text, "%s %s %d %s\n", rows.Row(), c.Column, c.Time, c.Value)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return rows.Stats(), string(text)
+}
