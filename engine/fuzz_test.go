@@ -107,6 +107,9 @@ func FuzzBatchDecode(f *testing.F) {
 			list = append(list, entryOf(r))
 			b.Add(r.partition, r.row, &r.cell)
 		})
+		if len(list) == 0 {
+			return // nobody writes such a batch
+		}
 		i := 0
 		read(b.buf, func(r *batchReader) {
 			if i >= len(list) || !reflect.DeepEqual(entryOf(r), list[i]) {
