@@ -26,7 +26,7 @@ func FuzzSSTOpen(f *testing.F) {
 			broken[at] = edits[2]
 		}
 		seal(broken, testID, blocks)
-		bounded(t, func() { readAll(broken, testID, new(testCache), list) })
+		readEach(broken, testID, new(testCache), list, func(read func()) { bounded(t, read) })
 	})
 }
 
@@ -37,7 +37,7 @@ func FuzzOpenAny(f *testing.F) {
 		f.Add(file)
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		bounded(t, func() { readAll(file, testID, nil, nil) })
+		readEach(file, testID, nil, nil, func(read func()) { bounded(t, read) })
 	})
 }
 

@@ -13,7 +13,7 @@ func allocated() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// mostMemory is what reading a damaged file may take at most.
+// mostMemory is what one read of a damaged file may take at most.
 const mostMemory = 64 << 20
 
 // bounded runs f and complains if it takes too much memory.
