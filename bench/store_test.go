@@ -30,7 +30,13 @@ type store struct {
 // options. It is closed when the benchmark is over.
 func openStore(b *testing.B, opt engine.Options) *store {
 	b.Helper()
-	s := &store{b: b, dir: filepath.ToSlash(b.TempDir()), fs: &traffic{FS: vfs.OS}}
+	return openStoreOn(b, vfs.OS, opt)
+}
+
+// openStoreOn makes a store on a file system.
+func openStoreOn(b *testing.B, fs vfs.FS, opt engine.Options) *store {
+	b.Helper()
+	s := &store{b: b, dir: filepath.ToSlash(b.TempDir()), fs: &traffic{FS: fs}}
 	opt.FS, opt.Clock = s.fs, clock.System
 	s.opt = opt
 	s.open()
