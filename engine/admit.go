@@ -135,7 +135,7 @@ func (db *DB) prepareLocked(n int) obstacle {
 }
 
 func (db *DB) prepare(p *preparation, n int) {
-	p.err = db.prepareSegment(db.opt.SegmentBytes, n, false)
+	p.err = db.prepareSegment(db.opt.SegmentBytes, n)
 	db.mu.Lock()
 	db.log.preparing = nil
 	db.background.signalLocked() // Close may wait for it

@@ -261,7 +261,7 @@ func (db *DB) logWorkLocked() func() error {
 	case size > db.opt.LogBytes/2 && !pinned && db.retirableLocked():
 		return db.trimLog
 	case len(db.log.spares) == 0 && size+db.opt.SegmentBytes <= db.opt.LogBytes:
-		return func() error { return db.prepareSegment(db.opt.SegmentBytes, 0, false) }
+		return func() error { return db.prepareSegment(db.opt.SegmentBytes, 0) }
 	}
 	return nil
 }

@@ -106,8 +106,8 @@ func (l *log) assignLocked(n int) *segment {
 
 // prepareSegment makes one spare segment of the given size, or of a larger one that
 // can take a record with n bytes of payload. When there is no room, nothing has
-// changed (ErrDiskFull). copied is as in wal.Header.
-func (db *DB) prepareSegment(size int64, n int, copied bool) error {
+// changed (ErrDiskFull).
+func (db *DB) prepareSegment(size int64, n int) error {
 	db.log.prepareMu.Lock()
 	defer db.log.prepareMu.Unlock()
 	size = max(size, wal.MinSegment(n))
@@ -126,7 +126,7 @@ func (db *DB) prepareSegment(size int64, n int, copied bool) error {
 	old := db.takeRecycledLocked(size)
 	db.mu.Unlock()
 
-	err := db.fillSegment(s, old, copied)
+	err := db.fillSegment(s, old)
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if err != nil {
@@ -163,7 +163,7 @@ func (db *DB) takeRecycledLocked(size int64) *segment {
 
 // fillSegment gives s a file whose bytes are all allocated, whose name and header
 // are durable: that of old when there is one.
-func (db *DB) fillSegment(s *segment, old *segment, copied bool) error {
+func (db *DB) fillSegment(s *segment, old *segment) error {
 	fs, path := db.opt.FS, db.segmentPath(s.number)
 	source := db.path(logDir, fillName(s.number))
 	if old != nil {
@@ -173,7 +173,7 @@ func (db *DB) fillSegment(s *segment, old *segment, copied bool) error {
 	}
 	f, err := reuseAnew(fs, source, path)
 	if err == nil {
-		s.w = wal.NewWriter(f, wal.Header{Store: db.store, Number: s.number, Size: s.size, Copy: copied})
+		s.w = wal.NewWriter(f, wal.Header{Store: db.store, Number: s.number, Size: s.size})
 		s.room = segmentRoom(s.size)
 		err = errors.Join(fs.SyncDir(db.path(logDir)), s.w.Sync())
 	}

@@ -2,113 +2,189 @@ package engine
 
 import (
 	"fmt"
-	"slices"
+	"sync"
+
+	"colonnade/wal"
 )
 
 // The second half of a recovery: what was read is written again, so that it is
 // durable whatever the disk had of it.
 
-// fewBytes is how much of the log is held in memory before there is a segment for it.
-// A log that has no more gets one of just its size: making a whole one would take most
-// of the time of an open.
-const fewBytes = 1 << 20
+// copier writes batches of the log to new segments, beside the reading: it holds
+// them until they fill a segment, which is made of just their size, written once and
+// synced once. A segment gets its name when all of it is durable, and the next one is
+// begun when that name is durable too: so of the copies that a crash leaves, none is
+// missing before another. Only its writing is for another goroutine; the rest is for
+// the one that reads the log.
+type copier struct {
+	db      *DB
+	most    int64          // that the records of a segment take, but for a larger one
+	filling *copyLoad      // nil for none
+	idle    chan *copyLoad // those that are free to be filled
+	ready   chan *copyLoad // those that are written next
+	over    chan struct{}
 
-// heldBatch is a batch that is to be copied.
+	segments []*segment // those that are written: for others once over is closed
+
+	mu  sync.Mutex
+	err error // the first failure
+}
+
+// copyLoad is the batches of one copy.
+type copyLoad struct {
+	payloads []byte // one after another
+	batches  []heldBatch
+	room     int64      // that their records take
+	durable  chan error // gets the outcome, if not nil
+}
+
+// heldBatch is a batch among others.
 type heldBatch struct {
-	seq     uint64
-	payload []byte
+	seq  uint64
+	size int
 }
 
-// copySync is how many bytes are copied between two syncs: the disk works while
-// the next ones are read.
-const copySync = 4 << 20
+// copyBytes is the most that a copy has for records, but for a larger one. There are
+// two of them in memory.
+const copyBytes = 4 << 20
 
-// copy has a batch copied.
-func (r *recovery) copy(seq uint64, payload []byte) error {
-	if r.writer != nil {
-		return r.append(seq, payload)
+func newCopier(db *DB) *copier {
+	c := &copier{
+		db:    db,
+		most:  min(copyBytes, segmentRoom(db.opt.SegmentBytes)),
+		idle:  make(chan *copyLoad, 2),
+		ready: make(chan *copyLoad, 2),
+		over:  make(chan struct{}),
 	}
-	r.few = append(r.few, heldBatch{seq, slices.Clone(payload)})
-	r.fewSize += recordSize(len(payload))
-	if r.fewSize < min(fewBytes, r.db.opt.SegmentBytes) {
-		return nil
-	}
-	return r.copyFew(r.db.opt.SegmentBytes)
-}
-
-// copyFew appends the batches that were held to the copies, of which it begins the
-// first.
-func (r *recovery) copyFew(size int64) error {
-	if len(r.few) == 0 {
-		return nil
-	}
-	if err := r.nextCopy(size, len(r.few[0].payload)); err != nil {
-		return err
-	}
-	for _, b := range r.few {
-		if err := r.append(b.seq, b.payload); err != nil {
-			return err
+	c.idle <- new(copyLoad)
+	c.idle <- new(copyLoad)
+	go func() {
+		defer close(c.over)
+		for h := range c.ready {
+			err := c.failure()
+			if err == nil {
+				err = c.write(h)
+			}
+			if h.durable != nil {
+				h.durable <- err
+			}
+			h.reset()
+			c.idle <- h
 		}
-	}
-	r.few = nil
-	return nil
+	}()
+	return c
 }
 
-// append appends a batch to the copies.
-func (r *recovery) append(seq uint64, payload []byte) error {
-	if int64(len(payload)) > r.writer.Room() {
-		if err := r.nextCopy(r.db.opt.SegmentBytes, len(payload)); err != nil {
-			return err
-		}
+// add has a batch copied, and keeps nothing of payload. The error may be of one that
+// was added before.
+func (c *copier) add(seq uint64, payload []byte) error {
+	need := recordSize(len(payload))
+	if c.filling != nil && c.filling.room+need > c.most {
+		c.handOver()
 	}
-	r.copies[len(r.copies)-1].maxSeq = seq
-	r.writer.Append(seq, payload)
-	if r.copied += int64(len(payload)); r.copied < copySync {
+	h := c.fill()
+	h.payloads = append(h.payloads, payload...)
+	h.batches = append(h.batches, heldBatch{seq, len(payload)})
+	if h.room += need; h.room < c.most {
 		return nil
 	}
-	r.copied = 0
-	if err := r.writer.Sync(); err != nil {
-		return fmt.Errorf("copy log: %w", err)
-	}
-	return nil
+	c.handOver()
+	return c.failure()
 }
 
-// nextCopy begins the next copy: of the given size, or with room for n bytes.
-func (r *recovery) nextCopy(size int64, n int) error {
-	db := r.db
-	if err := r.finishCopy(); err != nil {
-		return err
-	}
-	if err := db.prepareSegment(size, n, true); err != nil {
-		return err
-	}
-	s := db.log.spares[0]
-	db.log.spares = db.log.spares[1:]
-	r.copies = append(r.copies, s)
-	r.writer = s.w
-	return nil
+// cut has everything written that was added, in however small a segment. The outcome
+// comes once that, and all before, is durable.
+func (c *copier) cut() <-chan error {
+	durable := make(chan error, 1)
+	c.fill().durable = durable
+	c.handOver()
+	return durable
 }
 
-// finishCopies makes the copies complete.
-func (r *recovery) finishCopies() error {
-	if err := r.copyFew(segmentSize(r.fewSize)); err != nil {
-		return err
+// end writes the rest and ends the goroutine.
+func (c *copier) end() error {
+	if c.filling != nil {
+		c.handOver()
 	}
-	return r.finishCopy()
+	close(c.ready)
+	<-c.over
+	return c.failure()
 }
 
-// finishCopy finishes the copy under way.
-func (r *recovery) finishCopy() error {
-	if r.writer == nil {
+func (c *copier) fill() *copyLoad {
+	if c.filling == nil {
+		c.filling = <-c.idle
+	}
+	return c.filling
+}
+
+func (c *copier) handOver() {
+	c.ready <- c.filling
+	c.filling = nil
+}
+
+func (c *copier) failure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// reset empties h, of which it keeps no more memory than most copies need.
+func (h *copyLoad) reset() {
+	if cap(h.payloads) > 2*copyBytes {
+		h.payloads = nil
+	}
+	*h = copyLoad{payloads: h.payloads[:0], batches: h.batches[:0]}
+}
+
+// write makes a segment of h, unless it is empty.
+func (c *copier) write(h *copyLoad) error {
+	if len(h.batches) == 0 {
 		return nil
 	}
-	w := r.writer
-	r.writer, r.copied = nil, 0
-	r.copies[len(r.copies)-1].w = nil
-	if err := w.Finish(); err != nil {
-		return fmt.Errorf("copy log: %w", err)
+	db := c.db
+	db.mu.Lock()
+	s := &segment{number: db.log.next, size: segmentSize(h.room), maxSeq: h.batches[len(h.batches)-1].seq}
+	db.log.next++
+	db.mu.Unlock()
+	err := c.writeSegment(s, h)
+	if err == nil {
+		c.segments = append(c.segments, s)
+		return nil
 	}
-	return nil
+	err = fmt.Errorf("copy log: %w", err)
+	if short := shortage(err); short != nil {
+		err = fmt.Errorf("%w: %w", short, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err = err
+	return err
+}
+
+func (c *copier) writeSegment(s *segment, h *copyLoad) error {
+	fs, fill, name := c.db.opt.FS, c.db.path(logDir, fillName(s.number)), c.db.segmentPath(s.number)
+	f, err := createAnew(fs, fill)
+	if err != nil {
+		return err
+	}
+	w := wal.NewWholeWriter(f, wal.Header{Store: c.db.store, Number: s.number, Size: s.size, Copy: true})
+	rest := h.payloads
+	for _, b := range h.batches {
+		w.Append(b.seq, rest[:b.size])
+		rest = rest[b.size:]
+	}
+	if err = w.Finish(); err == nil {
+		err = fs.Rename(fill, name)
+	}
+	if err == nil {
+		err = fs.SyncDir(c.db.path(logDir))
+	}
+	if err != nil {
+		fs.Remove(fill) // whichever of the two names it has
+		fs.Remove(name)
+	}
+	return err
 }
 
 // relieve flushes memtables while they hold too much: beside the reading of the log,
@@ -151,15 +227,16 @@ func (r *recovery) startFlush() error {
 		return nil
 	}
 	r.flushed = true
-	if err := r.copyFew(db.opt.SegmentBytes); err != nil {
-		return err
-	}
-	if err := r.writer.Sync(); err != nil {
-		return fmt.Errorf("copy log: %w", err)
-	}
+	durable := r.copies.cut()
 	done := make(chan error, 1)
 	r.flush = done
-	go func() { done <- db.flush(list) }()
+	go func() {
+		err := <-durable
+		if err == nil {
+			err = db.flush(list)
+		}
+		done <- err
+	}()
 	return nil
 }
 
@@ -176,13 +253,10 @@ func (r *recovery) awaitFlush() error {
 // discard removes the copies of a recovery that has failed: an open that is
 // refused again and again must not fill the disk.
 func (r *recovery) discard() {
-	if r.writer != nil {
-		r.writer.Close()
-	}
 	if r.flushed {
 		return
 	}
-	for _, s := range r.copies {
+	for _, s := range r.copies.segments {
 		r.remove(r.db.segmentPath(s.number))
 	}
 }

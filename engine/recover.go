@@ -1,7 +1,5 @@
 package engine
 
-import "colonnade/wal"
-
 // recovery brings a store that was not closed, or was, back to work:
 //
 //  0. Remove files that never got their name, and find the highest file number.
@@ -9,7 +7,7 @@ import "colonnade/wal"
 //     and put the batches that are not in files into the memtables, several at
 //     once. When they grow too large they are flushed, beside the reading.
 //  2. Copy those batches, with their sequence numbers, to new segments, and
-//     sync them. What was read may have come from a page cache that the disk
+//     sync them, beside the reading. What was read may have come from a page cache that the disk
 //     never saw, for example after a sync that failed; the copy is durable.
 //  3. Make the segment that new batches go to.
 //  4. Install a manifest whose logStart is the first copy and whose copied is
@@ -40,11 +38,7 @@ type recovery struct {
 	// it is a writeError.
 	take func(seq uint64, payload []byte) error
 
-	few     []heldBatch // batches to copy, as long as they are few
-	fewSize int64       // that they take in a segment
-	copies  []*segment
-	writer  *wal.Writer
-	copied  int64      // bytes since the last sync of the writer
+	copies  *copier    // of what was read
 	flushed bool       // something of the log is in files: the copies must stay
 	flush   chan error // gets the outcome of the flush under way, nil for none
 }
@@ -63,26 +57,22 @@ func (r *recovery) run() error {
 		return err
 	}
 	db := r.db
-	r.inserts = newInsertion(db)
+	r.inserts, r.copies = newInsertion(db), newCopier(db)
 	err := r.replay()
-	if e := r.inserts.end(); err == nil {
-		err = e
-	}
-	if e := r.awaitFlush(); err == nil {
-		err = e
+	for _, end := range []func() error{r.inserts.end, r.awaitFlush, r.copies.end} {
+		if e := end(); err == nil {
+			err = e
+		}
 	}
 	if err != nil {
 		r.discard()
 		return err
 	}
 	db.visible.Store(db.lastSeq)
-	if err := r.finishCopies(); err != nil {
+	if err := db.prepareSegment(min(firstSegment, db.opt.SegmentBytes), 0); err != nil {
 		return err
 	}
-	if err := db.prepareSegment(min(firstSegment, db.opt.SegmentBytes), 0, false); err != nil {
-		return err
-	}
-	db.log.segments = r.copies
+	db.log.segments = r.copies.segments
 	db.startLog()
 	if err := r.install(); err != nil {
 		return err
@@ -99,8 +89,8 @@ const firstSegment = 256 << 10
 func (r *recovery) install() error {
 	return r.db.install(nil, func(m *manifest) error {
 		m.logStart = r.db.log.segments[0].number
-		if n := len(r.copies); n > 0 {
-			m.copied = r.copies[n-1].number
+		if n := len(r.copies.segments); n > 0 {
+			m.copied = r.copies.segments[n-1].number
 		}
 		m.recovered = r.db.lastSeq + 1
 		return nil

@@ -240,7 +240,7 @@ func TestWriteErrorInRecovery(t *testing.T) {
 	}
 	id := mustCreate(t, db, "a")[0]
 	const rows = 20
-	value := strings.Repeat("v", copySync/rows*5/4)
+	value := strings.Repeat("v", copyBytes/rows*5/4)
 	for i := range rows {
 		mustPut(t, db, id, fmt.Sprintf("row%02d", i), "q", value)
 	}
@@ -249,20 +249,20 @@ func TestWriteErrorInRecovery(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		memtables int64 // small ones are flushed on the way
-		suffix    string
+		files     string
 		segments  int64
 		least     int64 // syncs
 	}{
-		{"copies", 64 << 20, segmentSuffix, 8 << 20, 2},
-		{"copies in several segments", 64 << 20, segmentSuffix, 1 << 20, 2},
-		{"copies before a flush", 1 << 20, segmentSuffix, 8 << 20, 4},
+		{"copies", 64 << 20, "/wal/", 8 << 20, 4},
+		{"copies in several segments", 64 << 20, "/wal/", 1 << 20, 6},
+		{"copies before a flush", 1 << 20, "/wal/", 8 << 20, 6},
 		{"files", 1 << 20, tableSuffix, 8 << 20, 2},
 	} {
 		opt.SegmentBytes = c.segments
 		for n := int64(0); ; n++ {
 			fs := image.Clone()
 			failure := &vfs.Failure{At: n, Fault: vfs.Fault{Err: syscall.EIO}, Match: func(op vfs.Op) bool {
-				return op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, c.suffix)
+				return op.Kind == vfs.OpSync && strings.Contains(op.Name, c.files)
 			}}
 			opt.FS, opt.MemtableBytes = vfs.Inject(fs, failure.Rule), c.memtables
 			db, err := Open("store", opt)

@@ -199,7 +199,7 @@ func (r *recovery) takeOver(seq uint64, payload []byte) error {
 	if err != nil || !live {
 		return err
 	}
-	if err := r.copy(seq, payload); err != nil {
+	if err := r.copies.add(seq, payload); err != nil {
 		return writeError{err}
 	}
 	if err := r.relieve(); err != nil {

@@ -11,7 +11,8 @@
 // A segment is a file of fixed size. It is filled before use, with zeros or
 // with whatever an older segment left in it, and then overwritten from front
 // to back: a file whose blocks exist is synced at little more than half the
-// cost of one that grows.
+// cost of one that grows. One that counts as a whole or not at all is written
+// once instead (see NewWholeWriter).
 //
 //	0        77
 //	+--------+-------+-------+------+-------+-------+------------------+

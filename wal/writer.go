@@ -13,8 +13,8 @@ import (
 // fit is written in parts, all before the next Sync.
 const bufferSize = 1 << 20
 
-// File is what a Writer needs of the file it writes: the file has the
-// segment's size already, and Write overwrites it from the front.
+// File is what a Writer needs of the file it writes: but for that of a whole segment,
+// it has the segment's size already, and Write overwrites it from the front.
 type File interface {
 	io.Writer
 	Sync() error // returns when all that was written is durable
@@ -35,6 +35,7 @@ type Writer struct {
 	Again func(cause error) bool
 
 	f      File
+	whole  bool // nobody reads the segment before it is finished
 	header Header
 	pad    *pad
 	buf    []byte // encoded, not yet written; at most bufferSize
@@ -56,6 +57,16 @@ func NewWriter(f File, h Header) *Writer {
 		return w
 	}
 	w.put(typeHeader, h.appendPayload(nil))
+	return w
+}
+
+// NewWholeWriter returns a Writer of a segment that counts once Finish has returned
+// without an error, and not before: the caller gives it a name that is read after
+// that. So its file is empty, is written once, and is synced once, by Finish, which
+// fills it up to the segment's size.
+func NewWholeWriter(f File, h Header) *Writer {
+	w := NewWriter(f, h)
+	w.whole = true
 	return w
 }
 
@@ -154,7 +165,10 @@ func (w *Writer) Close() error {
 // seal makes all batches durable, and after them a seal in a sector of its own:
 // the loss of one sector must not take both the last batch and its proof.
 func (w *Writer) seal(t recordType) error {
-	if err := w.Sync(); err != nil {
+	whole := w.whole && t == typeFinal && w.err == nil
+	if whole {
+		w.synced = w.size // when anybody reads the seal
+	} else if err := w.Sync(); err != nil {
 		return err
 	}
 	if into := w.size % sectorSize; into > 0 {
@@ -163,6 +177,10 @@ func (w *Writer) seal(t recordType) error {
 	}
 	w.put(t, nil)
 	w.sealed = true
+	if whole {
+		w.flush()
+		w.write(make([]byte, w.header.Size-w.size))
+	}
 	return w.Sync()
 }
 

@@ -362,3 +362,57 @@ func TestFill(t *testing.T) {
 		t.Errorf("short write: got %v, want %v", err, io.ErrShortWrite)
 	}
 }
+
+// TestWholeSegments: one that counts only once it is finished is written and synced
+// once, and then is like any other.
+func TestWholeSegments(t *testing.T) {
+	const size = 1 << 12
+	f := newFile(size)
+	w := NewWholeWriter(f, Header{Store: testStore, Number: 7, Size: size})
+	for seq := range uint64(9) {
+		w.Append(seq+1, bytes.Repeat([]byte("x"), 100))
+	}
+	end := int(w.Size())
+	must(t, w.Finish())
+	if f.off != size || !slices.Equal(f.synced, []int{size}) {
+		t.Errorf("got a file of %d bytes, synced at %v, want %d and one sync of all of it", f.off, f.synced, size)
+	}
+	r, err := NewReader(bytes.NewReader(f.data), size, testStore, 7)
+	must(t, err)
+	for want := uint64(1); want <= 9; want++ {
+		if seq, _, err := r.Next(); seq != want || err != nil {
+			t.Fatalf("got batch %d, %v, want %d", seq, err, want)
+		}
+	}
+	if _, _, err := r.Next(); err != io.EOF || r.End().Kind != Finished {
+		t.Errorf("got %v and an end that is %v, want a finished segment", err, r.End().Kind)
+	}
+	copy(f.data[end-50:end], make([]byte, 50))
+	r, err = NewReader(bytes.NewReader(f.data), size, testStore, 7)
+	must(t, err)
+	for err == nil {
+		_, _, err = r.Next()
+	}
+	if !errors.As(err, new(*CorruptError)) {
+		t.Errorf("the last batch has lost its end: got %v, want damage, which the seal proves", err)
+	}
+}
+
+func TestWholeSegmentsThatFail(t *testing.T) {
+	w := NewWholeWriter(newFile(100), Header{Store: testStore, Number: 7, Size: 100})
+	if err := w.Finish(); err == nil {
+		t.Error("a segment too small for any batch was finished")
+	}
+	f := newFile(1 << 12)
+	f.onOp = func(op string) error {
+		if op == "write" {
+			return syscall.EIO
+		}
+		return nil
+	}
+	w = NewWholeWriter(f, Header{Store: testStore, Number: 7, Size: 1 << 12})
+	w.Append(1, []byte("x"))
+	if err := w.Finish(); !errors.Is(err, syscall.EIO) || len(f.synced) > 0 {
+		t.Errorf("got %v after %d syncs, want the error of the write, and none", err, len(f.synced))
+	}
+}

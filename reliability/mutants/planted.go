@@ -266,7 +266,7 @@ var planted = []mutant{
 	{number: 22, bug: "recovery trusts what it reads of the log to be durable", part: "crash", edits: []edit{
 		{
 			file: "engine/logcopy.go",
-			old: `	r.writer.Append(seq, payload)
+			old: `		w.Append(b.seq, rest[:b.size])
 `,
 			new: "",
 		},
