@@ -11,6 +11,7 @@
 //	history_test.go   reads of what was written again, or deleted in part
 //	groups_test.go    scans of a few columns, with and without locality groups
 //	load_test.go      loading until nothing is left to compact, and reopening
+//	recover_test.go   recovery of a long log
 //
 // The names of metrics mean the same everywhere: cells/s are cells written by, or
 // returned to, the caller; cells_scanned/op and bytes_scanned/op are what the

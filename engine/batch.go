@@ -231,6 +231,8 @@ type batchReader struct {
 	row       []byte
 	cell      cell.Cell // without Seq
 	err       error
+
+	left int // the length of rest behind row
 }
 
 // init begins with a batch. One without a good header has no entries, and an error.
@@ -260,6 +262,7 @@ func (r *batchReader) next() bool {
 	}
 	if flags&flagSameRow == 0 {
 		r.row = r.bytes()
+		r.left = len(r.rest)
 	}
 	r.cell.Column = r.bytes()
 	switch {
@@ -318,21 +321,21 @@ func (r *batchReader) fail(what string) {
 }
 
 // checkBatch verifies an encoded batch as a whole, so that its entries can be
-// taken as they come. It calls part with each partition that they are for, more than
-// once if entries for others lie between, and returns its first error.
-func checkBatch(payload []byte, part func(PartitionID) error) error {
+// taken as they come. It calls begin at the first of each run of entries for one row
+// of one partition, with the entry's place in payload, and returns its first error.
+func checkBatch(payload []byte, begin func(r *batchReader, at int) error) error {
 	var r batchReader
 	r.init(payload)
-	last := PartitionID(0) // no partition has this one
-	for r.next() {
-		if r.partition != last {
-			if err := part(r.partition); err != nil {
-				return err
-			}
-			last = r.partition
-		}
+	last, left := PartitionID(0), 0 // no partition has this one
+	for at := batchHeader; r.next(); at = len(payload) - len(r.rest) {
 		if len(r.row) == 0 {
 			return errors.New("batch has an entry without a row key")
+		}
+		if r.partition != last || r.left != left {
+			if err := begin(&r, at); err != nil {
+				return err
+			}
+			last, left = r.partition, r.left
 		}
 		if err := r.cell.Check(); err != nil {
 			return err

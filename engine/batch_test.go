@@ -81,8 +81,14 @@ func TestBatchOfTheLogThatDoesNotGoIn(t *testing.T) {
 	defer mustClose(t, db)
 	r := newRecovery(db)
 	r.inserts = newInsertion(db)
-	r.inserts.fill("log")
-	r.inserts.add(7, []byte{batchVersion})
+	payload := goodBatch(1)
+	l := r.inserts.fill("log", len(payload))
+	var b batchReader
+	b.init(payload)
+	b.next()
+	l.begin(&b, payload, batchHeader, l.assign(db.partitions[mustCreate(t, db, "a")[0]], 7))
+	l.finish(len(payload) - 1)
+	r.inserts.add(7, payload)
 	for name, err := range map[string]error{"wait": r.inserts.wait(), "startFlush": r.startFlush(), "end": r.inserts.end()} {
 		var damage *CorruptError
 		if !errors.As(err, &damage) || damage.File != "log" || !strings.Contains(damage.Reason, "batch 7: ") {
@@ -91,7 +97,7 @@ func TestBatchOfTheLogThatDoesNotGoIn(t *testing.T) {
 	}
 }
 
-func anyPart(PartitionID) error { return nil }
+func anyPart(*batchReader, int) error { return nil }
 
 // TestLoadLeavesOutWhatIsInFiles, of a partition for which a later batch of the load is.
 func TestLoadLeavesOutWhatIsInFiles(t *testing.T) {

@@ -134,7 +134,7 @@ func (c *checker) log() error {
 	r := newRecovery(c.db)
 	r.take = func(_ uint64, payload []byte) error {
 		c.result.Batches++
-		return checkBatch(payload, r.known)
+		return checkBatch(payload, func(b *batchReader, _ int) error { return r.known(b.partition) })
 	}
 	err := r.list()
 	if err == nil {

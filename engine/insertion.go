@@ -1,8 +1,12 @@
 package engine
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 )
 
@@ -22,26 +26,89 @@ type insertion struct {
 }
 
 // load is batches of one file on their way from the log to the memtables: many of
-// them, since handing over costs as much as putting a small one in.
+// them, since handing over costs as much as putting a small one in, and since rows
+// that come in order find their places soon.
 type load struct {
 	file     string
 	payloads []byte // one after another
-	batches  []struct {
-		seq  uint64
-		size int
-	}
-	parts Batch // the partitions that they are for, with their memtables
+	batches  []loadBatch
+	runs     []rowRun
+	open     bool  // the last of the runs has no end yet
+	parts    Batch // the partitions that they are for, with their memtables
+}
+
+// loadBatch is what the runs of a batch have in common.
+type loadBatch struct {
+	seq  uint64
+	time int64
+}
+
+// rowRun is entries of a batch that lie together and are for one row of one partition.
+// It has places in the payloads of its load instead of slices, which would have to be
+// looked at by the garbage collector.
+type rowRun struct {
+	prefix          uint64 // the row's first bytes, to compare by
+	rowFrom, rowEnd uint32
+	from, end       uint32
+	batch           uint32 // index in batches
+	part            uint32 // index in parts
 }
 
 const (
-	// insertAhead is how many loads each goroutine may have before it.
-	insertAhead = 4
+	// insertAhead is how many loads there are for each goroutine.
+	insertAhead = 2
 	// insertShare is the part of the memtable budget that one load may have: so what
 	// is on its way is a small part of it.
-	insertShare = 64
+	insertShare = 32
 	// insertBytes is what a load has at most, but for one batch.
-	insertBytes = 64 << 10
+	insertBytes = 2 << 20
+	// insertParts is from how many partitions on a load gets no other batch.
+	insertParts = 64
 )
+
+// assign notes that a batch is for the partition, and returns its place in parts. It
+// needs DB.mu.
+func (l *load) assign(p *partition, seq uint64) (part uint32) {
+	l.parts.touch(p.id)
+	i := slices.IndexFunc(l.parts.parts, func(b batchPart) bool { return b.id == p.id })
+	l.parts.parts[i].mem = p.active
+	if p.active.minSeq == 0 {
+		p.active.minSeq = seq
+	}
+	p.active.maxSeq = seq
+	return uint32(i)
+}
+
+// begin notes a run that begins with the entry at the given place of the batch that
+// comes next, which b reads.
+func (l *load) begin(b *batchReader, payload []byte, at int, part uint32) {
+	base := len(l.payloads)
+	end := base + len(payload) - b.left
+	l.runs = append(l.runs, rowRun{
+		prefix:  prefix(b.row),
+		rowFrom: uint32(end - len(b.row)),
+		rowEnd:  uint32(end),
+		from:    uint32(base + at),
+		batch:   uint32(len(l.batches)),
+		part:    part,
+	})
+	l.open = true
+}
+
+// finish notes that the last run ends at the given place of its batch.
+func (l *load) finish(at int) {
+	if l.open {
+		l.runs[len(l.runs)-1].end = uint32(len(l.payloads) + at)
+		l.open = false
+	}
+}
+
+// prefix returns the first eight bytes of a row as a number that orders as they do.
+func prefix(row []byte) uint64 {
+	var b [8]byte
+	copy(b[:], row)
+	return binary.BigEndian.Uint64(b[:])
+}
 
 func newInsertion(db *DB) *insertion {
 	workers := runtime.GOMAXPROCS(0)
@@ -54,7 +121,7 @@ func newInsertion(db *DB) *insertion {
 	for range workers {
 		go func() {
 			for l := range in.ready {
-				in.insert(l)
+				in.insert(l, l.payloads)
 				in.idle <- l
 				in.pending.Done()
 			}
@@ -63,10 +130,10 @@ func newInsertion(db *DB) *insertion {
 	return in
 }
 
-// fill returns the load that the next batch of a file goes into. The partitions that
-// it is for are to be noted there, and add is to follow.
-func (in *insertion) fill(file string) *load {
-	if in.filling != nil && in.filling.file != file {
+// fill returns the load that the next batch of a file goes into, of n bytes. Its runs
+// are to be noted there, and add is to follow if it has any.
+func (in *insertion) fill(file string, n int) *load {
+	if l := in.filling; l != nil && (l.file != file || len(l.payloads)+n > in.most || len(l.parts.parts) >= insertParts) {
 		in.handOver()
 	}
 	if in.filling == nil {
@@ -77,22 +144,15 @@ func (in *insertion) fill(file string) *load {
 }
 
 // add lets a batch go in, at the latest before wait returns. It keeps nothing of
-// payload: a large one is in when it returns.
+// payload: one that is too large for a load is in when it returns.
 func (in *insertion) add(seq uint64, payload []byte) {
 	l := in.filling
+	l.batches = append(l.batches, loadBatch{seq, batchTime(payload)})
 	if len(payload) > in.most {
-		in.insertBatch(l, seq, payload)
-		in.account(l)
+		in.insert(l, payload)
 		return
 	}
 	l.payloads = append(l.payloads, payload...)
-	l.batches = append(l.batches, struct {
-		seq  uint64
-		size int
-	}{seq, len(payload)})
-	if len(l.payloads) >= in.most {
-		in.handOver()
-	}
 }
 
 // handOver lets go in what was added. It comes before a partition gets another
@@ -121,55 +181,59 @@ func (in *insertion) end() error {
 	return err
 }
 
-// insert puts the batches of a load into the memtables and empties it.
-func (in *insertion) insert(l *load) {
-	rest := l.payloads
-	for _, b := range l.batches {
-		in.insertBatch(l, b.seq, rest[:b.size])
-		rest = rest[b.size:]
+// insert puts the batches of a load into the memtables, in the order of the rows, and
+// empties it.
+func (in *insertion) insert(l *load, payloads []byte) {
+	if err := l.insert(payloads); err != nil {
+		in.mu.Lock()
+		if in.err == nil {
+			in.err = err
+		}
+		in.mu.Unlock()
 	}
-	in.account(l)
-	l.payloads, l.batches = l.payloads[:0], l.batches[:0]
-	l.parts.Reset()
-}
-
-func (in *insertion) account(l *load) {
 	for i := range l.parts.parts {
 		in.db.account(l.parts.parts[i].mem)
 	}
+	l.payloads, l.batches, l.runs = l.payloads[:0], l.batches[:0], l.runs[:0]
+	l.parts.Reset()
 }
 
-func (in *insertion) insertBatch(l *load, seq uint64, payload []byte) {
-	l.parts.seq = seq
-	if err := l.parts.insertLive(payload); err != nil {
-		in.mu.Lock()
-		defer in.mu.Unlock()
-		if in.err == nil {
-			in.err = &CorruptError{File: l.file, Offset: -1, Reason: fmt.Sprintf("batch %d: %v", seq, err)}
-		}
-	}
-}
-
-// insertLive puts the entries of an encoded batch that are for the partitions of b
-// into the memtables of these. Entries that are in a file already are of a batch before
-// the memtable's first, even where others of the load are for the same partition.
-func (b *Batch) insertLive(payload []byte) (err error) {
+func (l *load) insert(payloads []byte) (err error) {
+	var batch loadBatch
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("insert: %v", p)
 		}
-	}()
-	var in batchReader
-	in.init(payload)
-	part, last := (*batchPart)(nil), PartitionID(0)
-	for in.next() {
-		if in.partition != last {
-			part, last = b.part(in.partition), in.partition
+		if err != nil {
+			err = &CorruptError{File: l.file, Offset: -1, Reason: fmt.Sprintf("batch %d: %v", batch.seq, err)}
 		}
-		if part != nil && b.seq >= part.mem.minSeq {
-			in.cell.Seq = b.seq
-			part.ins.Add(part.mem.table, in.row, &in.cell)
+	}()
+	row := func(r *rowRun) []byte { return payloads[r.rowFrom:r.rowEnd] }
+	slices.SortFunc(l.runs, func(a, b rowRun) int {
+		switch {
+		case a.part != b.part:
+			return cmp.Compare(a.part, b.part)
+		case a.prefix != b.prefix:
+			return cmp.Compare(a.prefix, b.prefix)
+		}
+		if c := bytes.Compare(row(&a), row(&b)); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.from, b.from) // of the same version in a batch, the later one counts
+	})
+	for i := range l.runs {
+		r := &l.runs[i]
+		p := &l.parts.parts[r.part]
+		p.ins.Ascending = true
+		batch = l.batches[r.batch]
+		in := batchReader{rest: payloads[r.from:r.end], time: batch.time, partition: p.id, row: row(r)}
+		for in.next() {
+			in.cell.Seq = batch.seq
+			p.ins.Add(p.mem.table, in.row, &in.cell)
+		}
+		if in.err != nil {
+			return in.err
 		}
 	}
-	return in.err
+	return nil
 }

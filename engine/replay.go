@@ -211,37 +211,48 @@ func (r *recovery) takeOver(seq uint64, payload []byte) error {
 // insert has the entries of a batch that are in no file yet put into the memtables,
 // and reports whether there are any. They are in after r.inserts.wait.
 func (r *recovery) insert(seq uint64, payload []byte) (live bool, err error) {
-	if live, err = r.assign(r.inserts.fill(r.name), seq, payload); live && err == nil {
+	l := r.inserts.fill(r.name, len(payload))
+	if live, err = r.assign(l, seq, payload); live && err == nil {
 		r.inserts.add(seq, payload)
 	}
 	return live, err
 }
 
-// assign checks a batch, finds the memtables for it, and reports whether there are any.
+// assign checks a batch, notes the runs of its entries that are for memtables, and
+// reports whether there are any.
 func (r *recovery) assign(l *load, seq uint64, payload []byte) (live bool, err error) {
 	db := r.db
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	err = checkBatch(payload, func(id PartitionID) error {
-		p := db.partitions[id]
-		if p == nil || seq <= p.flushed {
-			return r.known(id) // dropped, or in a file
+	var (
+		last   PartitionID // of the run before: no partition has this one
+		inFile bool        // it has the batch in a file, or was dropped
+		part   uint32
+		before = len(l.runs)
+	)
+	err = checkBatch(payload, func(b *batchReader, at int) error {
+		l.finish(at)
+		if b.partition != last {
+			last = b.partition
+			p := db.partitions[last]
+			if inFile = p == nil || seq <= p.flushed; inFile {
+				return r.known(last)
+			}
+			part = l.assign(p, seq)
 		}
-		live = true
-		l.parts.touch(id)
-		l.parts.part(id).mem = p.active
-		if p.active.minSeq == 0 {
-			p.active.minSeq = seq
+		if !inFile {
+			l.begin(b, payload, at, part)
 		}
-		p.active.maxSeq = seq
 		return nil
 	})
 	if err != nil {
+		l.runs, l.open = l.runs[:before], false
 		return false, err
 	}
+	l.finish(len(payload))
 	db.lastSeq = max(db.lastSeq, seq)
 	db.lastTime = max(db.lastTime, batchTime(payload))
-	return live, nil
+	return len(l.runs) > before, nil
 }
 
 // known returns an error if a batch of the log cannot be for a partition.

@@ -83,7 +83,7 @@ func TestConcurrentInserts(t *testing.T) {
 			var all [writers][]entry
 			write := func(g int) {
 				r := rand.New(rand.NewPCG(uint64(g), 6))
-				var in Inserter
+				in := Inserter{Ascending: g%4 == 1}
 				for i := range each {
 					row, column := place(r, i)
 					c := cell.Cell{Column: []byte(column), Value: []byte(row), Time: int64(i), Seq: uint64(g), Type: cell.String}

@@ -15,6 +15,11 @@ import (
 // An Inserter is for one goroutine; any number of them may work on a table at
 // once. It keeps the table of its last Add alive until Reset.
 type Inserter struct {
+	// Ascending says that most rows come behind the one before, as in a long sorted
+	// list. The search for one then begins where the last one ended, which costs
+	// more where they are far apart. It may change at any time, and stays over Reset.
+	Ascending bool
+
 	table *Table
 	row   unsafe.Pointer // the row of the last Add
 	rows  finger         // at row
@@ -24,7 +29,7 @@ type Inserter struct {
 
 // Reset forgets the table.
 func (in *Inserter) Reset() {
-	*in = Inserter{rand: in.rand}
+	*in = Inserter{Ascending: in.Ascending, rand: in.rand}
 }
 
 // Add inserts an entry into the table, as Table.Add does.
@@ -47,7 +52,7 @@ func (in *Inserter) Add(t *Table, row []byte, c *cell.Cell) {
 func (in *Inserter) findRow(row []byte) unsafe.Pointer {
 	a, l := &in.table.arena, in.table.rowList()
 	k := place{key: row}
-	r, found := in.rows.seek(&l, &k)
+	r, found := in.rows.seek(&l, &k, in.Ascending)
 	if !found {
 		height := in.height()
 		n, _ := a.newNode(height, row, 0)
@@ -64,7 +69,7 @@ func (in *Inserter) findRow(row []byte) unsafe.Pointer {
 func (in *Inserter) addEntry(c *cell.Cell) {
 	a, l := &in.table.arena, in.table.entryList(in.row)
 	k := place{key: c.Column, entry: true, time: c.Time, seq: c.Seq}
-	r, found := in.cells.seek(&l, &k)
+	r, found := in.cells.seek(&l, &k, false)
 	if found {
 		in.cells.prev[0] = r
 		(*entryNode)(a.at(r)).value.Store(uint32(a.newRecord(c)))

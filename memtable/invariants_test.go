@@ -1,11 +1,30 @@
 package memtable
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"testing"
 	"unsafe"
 
 	"colonnade/cell"
 )
+
+// TestAscending: sorted lists of rows go into a large table, each from its beginning,
+// with gaps of all lengths.
+func TestAscending(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 0))
+	tb, m := New(), new(model)
+	in := Inserter{Ascending: true}
+	for gap := 1; gap < 3000; gap *= 3 {
+		for i := r.IntN(gap); i < 6000; i += 1 + r.IntN(gap) {
+			row, c := fmt.Sprintf("%04d", i), cell.Cell{Column: []byte("f\x00"), Seq: uint64(gap), Type: cell.String}
+			in.Add(tb, []byte(row), &c)
+			m.add(row, c)
+		}
+	}
+	checkInvariants(t, tb)
+	compare(t, dump(tb, ReadOptions{}), m.entries)
+}
 
 // checkInvariants walks every level of every list: nodes ascend, and each is on
 // the level below too.

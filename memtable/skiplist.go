@@ -70,8 +70,9 @@ type finger struct {
 	prev [maxHeight]ref
 }
 
-// seek does what search does, in one step where k comes right after the finger.
-func (f *finger) seek(l *list, k *place) (next ref, found bool) {
+// seek does what search does, in one step where k comes right after the finger, and
+// in a few where it comes soon after, if ahead says to look there.
+func (f *finger) seek(l *list, k *place, ahead bool) (next ref, found bool) {
 	if f.prev[0] == 0 {
 		return l.search(k, f)
 	}
@@ -87,8 +88,43 @@ func (f *finger) seek(l *list, k *place) (next ref, found bool) {
 		if r := k.compare(l.arena.at(next)); r <= 0 {
 			return next, r == 0
 		}
+		if ahead {
+			return l.searchAhead(k, f)
+		}
 	}
 	return l.search(k, f)
+}
+
+// searchAhead does what search does for a k behind the finger. It climbs from there
+// as long as the next node of a level is before k too, so that it costs the logarithm
+// of the distance, not of the length.
+func (l *list) searchAhead(k *place, f *finger) (next ref, found bool) {
+	level, top := 0, maxHeight-1
+	if l.high == nil {
+		top = lowHeight - 1
+	}
+	for ; level < top; level++ {
+		n := ref(link(l.from(f.prev[level], level), level).Load())
+		if n == 0 || k.compare(l.arena.at(n)) <= 0 {
+			break
+		}
+		f.prev[level] = n
+	}
+	var prev, behind ref
+	for moved := false; level >= 0; level-- {
+		if !moved {
+			prev = f.prev[level]
+		}
+		before := prev
+		var own bool
+		prev, next, own = l.walk(k, prev, level, behind)
+		if next != behind {
+			behind, found = next, own
+		}
+		moved = moved || prev != before
+		f.prev[level] = prev
+	}
+	return next, found
 }
 
 // insert links a new node, whose place is k, between the finger and next, which

@@ -130,7 +130,7 @@ func TestRandom(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 0))
 			tb, m := New(), new(model)
-			var ins [3]Inserter
+			ins := [3]Inserter{{Ascending: true}}
 			for range 3000 {
 				row, c := randomRow(r), randomCell(r)
 				m.add(row, c)
