@@ -79,16 +79,17 @@ func newCopier(db *DB) *copier {
 // was added before.
 func (c *copier) add(seq uint64, payload []byte) error {
 	need := recordSize(len(payload))
-	if c.filling != nil && c.filling.room+need > c.most {
+	full := c.filling != nil && c.filling.room+need > c.most
+	if full {
 		c.handOver()
 	}
 	h := c.fill()
 	h.payloads = append(h.payloads, payload...)
 	h.batches = append(h.batches, heldBatch{seq, len(payload)})
-	if h.room += need; h.room < c.most {
+	h.room += need
+	if !full {
 		return nil
 	}
-	c.handOver()
 	return c.failure()
 }
 
