@@ -690,7 +690,10 @@ func TestRandomFindsBugs(t *testing.T) {
 					continue
 				}
 				report := f.Shrunk()
-				_, shrunk, _ := strings.Cut(report, "shrunk from ")
+				_, shrunk, again := strings.Cut(report, "shrunk from ")
+				if !again {
+					continue // of writes at once, one came in time by chance
+				}
 				n := 0
 				if _, err := fmt.Sscanf(shrunk, "%d to %d", new(int), &n); err != nil || n > most {
 					t.Errorf("%d operations are left after shrinking (%v), want at most %d", n, err, most)
