@@ -79,7 +79,10 @@ func (s *Store) write(ctx context.Context, t *table, mutations []widecol.Mutatio
 // overload like any other: nothing was written.
 func (s *Store) commit(ctx context.Context, b *engine.Batch) (engine.Commit, error) {
 	commit, err := s.db.Commit(ctx, b)
-	if errors.Is(err, context.DeadlineExceeded) && !errors.As(err, new(*engine.UnknownError)) {
+	var late *engine.UnknownError
+	if errors.As(err, &late) {
+		s.late.note(commit.Seq, late)
+	} else if errors.Is(err, context.DeadlineExceeded) {
 		err = engine.ErrOverloaded
 	}
 	return commit, failure(err)
@@ -152,9 +155,11 @@ func (s *Store) DeleteRow(ctx context.Context, name string, row []byte, filter w
 // there is one: that is durable even where nothing is left to delete. t.changing is
 // shared.
 func (s *Store) deleteRow(ctx context.Context, t *table, row []byte, filter widecol.Filter, e *entry) (int64, error) {
-	lock := t.rows.lock(row)
-	lock.Lock()
-	defer lock.Unlock()
+	unlock, err := s.lockRow(ctx, t, row)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
 	w := writers.Get().(*writer)
 	defer w.release()
 	deleted, err := s.bury(ctx, t, row, filter, w)
