@@ -291,14 +291,14 @@ var planted = []mutant{
 	{number: 25, bug: "a panic leaves a lock held", part: "overload", edits: []edit{
 		{
 			file: "widecol/lsmstore/write.go",
-			old: `	defer lock.Unlock()
+			old: `	defer unlock()
 	w := writers.Get().(*writer)
 	defer w.release()
 	deleted, err := s.bury(ctx, t, row, filter, w)`,
 			new: `	w := writers.Get().(*writer)
 	defer w.release()
 	deleted, err := s.bury(ctx, t, row, filter, w)
-	defer lock.Unlock()`,
+	defer unlock()`,
 		},
 	}},
 }
