@@ -165,19 +165,21 @@ func checkEntry(row []byte, c *cell.Cell) error {
 	return c.Check()
 }
 
-// touch makes sure that parts lists the partition.
-func (b *Batch) touch(id PartitionID) {
+// touch makes sure that parts lists the partition, and returns its place there.
+func (b *Batch) touch(id PartitionID) int {
 	for i := range b.parts {
 		if b.parts[i].id == id {
-			return
+			return i
 		}
 	}
-	if len(b.parts) < cap(b.parts) { // keep the inserter's memory
-		b.parts = b.parts[:len(b.parts)+1]
-		b.parts[len(b.parts)-1].id = id
-		return
+	n := len(b.parts)
+	if n < cap(b.parts) { // keep the inserter's memory
+		b.parts = b.parts[:n+1]
+		b.parts[n].id = id
+	} else {
+		b.parts = append(b.parts, batchPart{id: id})
 	}
-	b.parts = append(b.parts, batchPart{id: id})
+	return n
 }
 
 // part returns the entry of parts for a partition that the batch touches.

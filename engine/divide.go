@@ -52,7 +52,7 @@ func largestRun(v *version, start, end []byte) (largest []*file, size int64) {
 		}
 	}
 	for _, f := range v.levels[0] {
-		if bytes.Compare(f.largest, start) >= 0 && (end == nil || bytes.Compare(f.smallest, end) < 0) {
+		if f.reaches(start, end) {
 			try([]*file{f})
 		}
 	}

@@ -69,8 +69,7 @@ const (
 // assign notes that a batch is for the partition, and returns its place in parts. It
 // needs DB.mu.
 func (l *load) assign(p *partition, seq uint64) (part uint32) {
-	l.parts.touch(p.id)
-	i := slices.IndexFunc(l.parts.parts, func(b batchPart) bool { return b.id == p.id })
+	i := l.parts.touch(p.id)
 	l.parts.parts[i].mem = p.active
 	if p.active.minSeq == 0 {
 		p.active.minSeq = seq

@@ -111,7 +111,7 @@ func (s *Scan) open() error {
 	levels := &s.state.version.levels
 	before := len(s.sources)
 	for _, f := range levels[0] {
-		if bytes.Compare(f.largest, s.opt.Start) < 0 || s.opt.End != nil && bytes.Compare(f.smallest, s.opt.End) >= 0 {
+		if !f.reaches(s.opt.Start, s.opt.End) {
 			continue
 		}
 		s.asked++
@@ -158,6 +158,11 @@ func (s *Scan) openFile(f *file, read sstable.ReadOptions, single bool) error {
 func (s *Scan) single() bool {
 	n := len(s.opt.Start)
 	return len(s.opt.End) == n+1 && s.opt.End[n] == 0 && bytes.Equal(s.opt.End[:n], s.opt.Start)
+}
+
+// reaches reports whether the file can hold rows from start up to end.
+func (f *file) reaches(start, end []byte) bool {
+	return bytes.Compare(f.largest, start) >= 0 && (end == nil || bytes.Compare(f.smallest, end) < 0)
 }
 
 // within returns the files of a level below 0 that can hold rows from start up to

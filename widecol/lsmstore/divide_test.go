@@ -6,9 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"colonnade/clock"
 	"colonnade/engine"
-	"colonnade/vfs"
 	"colonnade/widecol"
 	"colonnade/widecol/lsmstore"
 )
@@ -31,19 +29,11 @@ func noise(seed int) string {
 // TestDivide: the parts of a query have the same rows in the same order, and cost
 // together what it costs, with files on two levels and memtables above them.
 func TestDivide(t *testing.T) {
-	s, err := lsmstore.Open(lsmstore.Options{Dir: "data", Engine: engine.Options{
-		FS: vfs.NewMem(), Clock: clock.System, ReserveBytes: -1,
+	s := openLong(t, engine.Options{
 		MemtableBytes: 16 << 20, SegmentBytes: 1 << 20, FileBytes: 2 << 20, BlockBytes: 64,
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	})
 	defer s.Close()
 	ctx := context.Background()
-	spec := widecol.TableSpec{Families: []widecol.Family{{Name: "a"}, {Name: "b"}}, Groups: [][]string{{"b"}}}
-	if err := s.CreateTable(ctx, "t", spec); err != nil {
-		t.Fatal(err)
-	}
 	for first := 0; first < divideRows; first += longBatch {
 		overwrite(t, s, first, noise(first))
 	}

@@ -124,14 +124,8 @@ func again(t *testing.T, image *vfs.Mem, where string, acknowledged int) {
 // applied, nobody else can have its key. When it is decided, whoever sends the same
 // again learns what came of it.
 func TestKeyOfALateWrite(t *testing.T) {
-	var armed atomic.Bool
-	release := make(chan struct{})
-	s := openAt(t, vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
-		if armed.Load() && op.Kind == vfs.OpSync && strings.HasPrefix(op.Name, "data/wal/") {
-			return vfs.Fault{Hold: release}
-		}
-		return vfs.Fault{}
-	}))
+	fs, armed, release := holding()
+	s := openAt(t, fs)
 	defer s.Close()
 	if err := makeTable(s); err != nil {
 		t.Fatal(err)

@@ -18,22 +18,29 @@ const (
 	longBatch = 1_000
 )
 
-// TestLongScan: a scan of many rows is of one moment, though all of them are
-// overwritten while it is read, and memtables, files and the log come and go.
-func TestLongScan(t *testing.T) {
-	s, err := lsmstore.Open(lsmstore.Options{Dir: "data", Engine: engine.Options{
-		FS: vfs.NewMem(), Clock: clock.System, ReserveBytes: -1, Workers: 2,
-		MemtableBytes: 10 << 20, SegmentBytes: 1 << 20, FileBytes: 256 << 10, CacheBytes: 1 << 20,
-	}})
+// openLong opens a store in memory, with a table of two families in groups of their own.
+func openLong(t *testing.T, opt engine.Options) *lsmstore.Store {
+	t.Helper()
+	opt.FS, opt.Clock, opt.ReserveBytes = vfs.NewMem(), clock.System, -1
+	s, err := lsmstore.Open(lsmstore.Options{Dir: "data", Engine: opt})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	ctx := context.Background()
 	spec := widecol.TableSpec{Families: []widecol.Family{{Name: "a"}, {Name: "b"}}, Groups: [][]string{{"b"}}}
-	if err := s.CreateTable(ctx, "t", spec); err != nil {
+	if err := s.CreateTable(t.Context(), "t", spec); err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// TestLongScan: a scan of many rows is of one moment, though all of them are
+// overwritten while it is read, and memtables, files and the log come and go.
+func TestLongScan(t *testing.T) {
+	s := openLong(t, engine.Options{
+		Workers: 2, MemtableBytes: 10 << 20, SegmentBytes: 1 << 20, FileBytes: 256 << 10, CacheBytes: 1 << 20,
+	})
+	defer s.Close()
+	ctx := context.Background()
 	for first := 0; first < longRows; first += longBatch {
 		overwrite(t, s, first, "old")
 	}

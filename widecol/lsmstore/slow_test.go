@@ -16,19 +16,24 @@ import (
 	"colonnade/widecol/lsmstore"
 )
 
+// holding is a file system that holds syncs of the log, once armed, until release is
+// closed.
+func holding() (fs vfs.FS, armed *atomic.Bool, release chan struct{}) {
+	armed, release = new(atomic.Bool), make(chan struct{})
+	return vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
+		if armed.Load() && op.Kind == vfs.OpSync && strings.HasPrefix(op.Name, "data/wal/") {
+			return vfs.Fault{Hold: release}
+		}
+		return vfs.Fault{}
+	}), armed, release
+}
+
 // TestSlowDisk: a write that has reached the log is not said to be undone when the
 // time of its caller is up. A change of a table goes on when its caller has left, since
 // what tables look like must not depend on whether somebody waited. Meanwhile the
 // table is read as it was, and other tables are not touched.
 func TestSlowDisk(t *testing.T) {
-	var armed atomic.Bool
-	release := make(chan struct{})
-	fs := vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
-		if armed.Load() && op.Kind == vfs.OpSync && strings.HasPrefix(op.Name, "data/wal/") {
-			return vfs.Fault{Hold: release}
-		}
-		return vfs.Fault{}
-	})
+	fs, armed, release := holding()
 	s, err := lsmstore.Open(lsmstore.Options{Dir: "data", Engine: engine.Options{
 		FS: fs, Clock: clock.NewManual(1), SegmentBytes: 64 << 10, ReserveBytes: -1,
 	}})
@@ -114,14 +119,8 @@ func one(row, family string) []widecol.Mutation {
 // TestDeleteBehindALateOne: a deletion whose caller has left is still on its way. The
 // next one of the row does not find once more what that will have deleted.
 func TestDeleteBehindALateOne(t *testing.T) {
-	var armed atomic.Bool
-	release := make(chan struct{})
-	s := openAt(t, vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
-		if armed.Load() && op.Kind == vfs.OpSync && strings.HasPrefix(op.Name, "data/wal/") {
-			return vfs.Fault{Hold: release}
-		}
-		return vfs.Fault{}
-	}))
+	fs, armed, release := holding()
+	s := openAt(t, fs)
 	defer s.Close()
 	if err := makeTable(s); err != nil {
 		t.Fatal(err)
