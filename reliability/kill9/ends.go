@@ -36,15 +36,15 @@ func checkSealed(p *process.Process) error {
 	return nil
 }
 
-// endRecovery starts the server and ends it soon: by a kill, or by a request
-// that it may not be able to hear yet.
+// endRecovery starts the server and ends it while it opens, going by how long that
+// took before: by a kill, or by a request that it may not be able to hear yet.
 func (r *run) endRecovery() error {
 	r.sealed = false
 	p, err := process.Start(r.serve(r.data))
 	if err != nil {
 		return err
 	}
-	time.Sleep(time.Duration(r.rnd.IntN(25_000)) * time.Microsecond)
+	time.Sleep(time.Duration(r.rnd.Int64N(int64(r.opening))))
 	polite := r.rnd.IntN(4) == 0
 	if polite {
 		err = p.Interrupt()

@@ -66,9 +66,10 @@ func (r *Report) Finish(now time.Time) {
 	}
 }
 
-// String shows the report to a person.
+// String shows the report to a person: what was found comes last, where it is seen
+// and where the end of a log still has it.
 func (r *Report) String() string {
-	text := ""
+	text, found := "", ""
 	for _, name := range slices.Sorted(maps.Keys(r.Parts)) {
 		e := r.Parts[name]
 		text += fmt.Sprintf("%s (%s), rounds: %d, seconds: %.0f\n", name, e.About, e.Rounds, e.Seconds)
@@ -80,17 +81,17 @@ func (r *Report) String() string {
 			text += "\n"
 		}
 		for _, f := range e.Failures {
-			text += fmt.Sprintf("  FAILED %s\n    repeat: %s\n", f.What, f.Repeat)
+			found += fmt.Sprintf("FAILED %s: %s\n  repeat: %s\n", name, f.What, f.Repeat)
 		}
 		if e.More > 0 {
-			text += fmt.Sprintf("  and %d more failures\n", e.More)
+			found += fmt.Sprintf("FAILED %s: %d more failures\n", name, e.More)
 		}
 	}
 	verdict := "RED"
 	if r.Green {
 		verdict = "green"
 	}
-	return text + fmt.Sprintf("%s after %.0f s, commit %s\n", verdict, r.Seconds, r.Commit)
+	return text + found + fmt.Sprintf("%s after %.0f s, commit %s\n", verdict, r.Seconds, r.Commit)
 }
 
 // sectionJSON is a Section on its way from the process of a part.
