@@ -218,7 +218,7 @@ func (b *Batch) insert() (err error) {
 			p = b.part(r.partition)
 		}
 		r.cell.Seq = b.seq
-		p.ins.Add(p.mem.table, r.row, &r.cell)
+		p.ins.Add(p.mem.newest(), r.row, &r.cell)
 	}
 	return r.err
 }

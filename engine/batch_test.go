@@ -78,18 +78,22 @@ func TestBatchThatDoesNotGoIn(t *testing.T) {
 // TestBatchOfTheLogThatDoesNotGoIn: recovery names the file, and goes no further.
 func TestBatchOfTheLogThatDoesNotGoIn(t *testing.T) {
 	db := mustOpen(t, vfs.NewMem())
-	defer mustClose(t, db)
+	p := db.partitions[mustCreate(t, db, "a")[0]]
+	mustClose(t, db) // so that nothing else flushes
 	r := newRecovery(db)
-	r.inserts = newInsertion(db)
+	r.inserts, r.copies = newInsertion(db), newCopier(db)
 	payload := goodBatch(1)
 	l := r.inserts.fill("log", len(payload))
 	var b batchReader
 	b.init(payload)
 	b.next()
-	l.begin(&b, payload, batchHeader, l.assign(db.partitions[mustCreate(t, db, "a")[0]], 7))
+	l.begin(&b, payload, batchHeader, l.assign(p, 7))
 	l.finish(len(payload) - 1)
 	r.inserts.add(7, payload)
-	for name, err := range map[string]error{"wait": r.inserts.wait(), "startFlush": r.startFlush(), "end": r.inserts.end()} {
+	db.lastSeq = 7
+	db.freezeLocked(p)
+	r.startFlush()
+	for name, err := range map[string]error{"flush": r.awaitFlush(), "cut": r.inserts.cut()(), "end": r.inserts.end()} {
 		var damage *CorruptError
 		if !errors.As(err, &damage) || damage.File != "log" || !strings.Contains(damage.Reason, "batch 7: ") {
 			t.Errorf("%s returned %v, want that batch 7 of the log is damaged", name, err)
@@ -122,7 +126,7 @@ func TestLoadLeavesOutWhatIsInFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []int{1, 2} {
-		if got := db.partitions[ids[i]].active.table.Len(); got != want {
+		if got := db.partitions[ids[i]].active.newest().Len(); got != want {
 			t.Errorf("partition %d got %d entries, want %d", i, got, want)
 		}
 	}
@@ -157,7 +161,7 @@ func TestLoadEndsWithItsMemtable(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := db.partitions[id]
-	if len(p.frozen) != 1 || p.frozen[0].table.Len() != 2 || p.active.table.Len() != 2 {
-		t.Errorf("%d frozen memtables, the active one has %d entries; want 1 and 2", len(p.frozen), p.active.table.Len())
+	if len(p.frozen) != 1 || p.frozen[0].newest().Len() != 2 || p.active.newest().Len() != 2 {
+		t.Errorf("%d frozen memtables, the active one has %d entries; want 1 and 2", len(p.frozen), p.active.newest().Len())
 	}
 }

@@ -86,20 +86,38 @@ type partition struct {
 // its sequence number while the memory was active goes in, others do not, so
 // memories of a partition cut the order cleanly.
 type memory struct {
-	table  *memtable.Table
+	// tables are one, which has all entries, but for a memory that a recovery has
+	// filled: it goes on with the last one of several. They change only before Open
+	// returns, and need DB.mu until then.
+	tables []*memtable.Table
 	minSeq uint64 // of the batches that go in, 0 for none
 	maxSeq uint64
-	bytes  atomic.Int64 // what of table.Bytes is in DB.memBytes
+	bytes  atomic.Int64 // of its tables, as far as they are in DB.memBytes
 	gone   atomic.Bool  // flushed or dropped: counts no longer
 
 	frozenBytes int64 // what of it is in DB.frozenBytes
+	recovered   int64 // bytes of the log that a recovery has put into the last of its tables
 }
 
-func newMemory() *memory { return &memory{table: memtable.New()} }
+func newMemory() *memory { return &memory{tables: []*memtable.Table{memtable.New()}} }
+
+// newest returns the table that entries go into.
+func (m *memory) newest() *memtable.Table { return m.tables[len(m.tables)-1] }
+
+// entries returns how many it has.
+func (m *memory) entries() (n int) {
+	for _, t := range m.tables {
+		n += t.Len()
+	}
+	return n
+}
 
 // account brings DB.memBytes up to date after entries went into m.
 func (db *DB) account(m *memory) {
-	now := m.table.Bytes()
+	now := int64(0)
+	for _, t := range m.tables {
+		now += t.Bytes()
+	}
 	db.memBytes.Add(now - m.bytes.Swap(now))
 	if m.gone.Load() { // its partition was dropped meanwhile
 		db.memBytes.Add(-m.bytes.Swap(0))
@@ -153,9 +171,10 @@ func (s *readState) unref() {
 func (db *DB) publishLocked(p *partition) {
 	s := &readState{version: p.version, price: price(p.version), trash: &db.trash}
 	s.refs.Store(1)
-	s.memories = append(s.memories, p.active.table)
-	for _, m := range slices.Backward(p.frozen) {
-		s.memories = append(s.memories, m.table)
+	for _, m := range slices.Backward(append(p.frozen[:len(p.frozen):len(p.frozen)], p.active)) {
+		for _, t := range slices.Backward(m.tables) {
+			s.memories = append(s.memories, t)
+		}
 	}
 	for f := range p.version.files() {
 		f.table.refs.Add(1)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"colonnade/cell"
 	"colonnade/memtable"
@@ -44,10 +45,10 @@ func (db *DB) writeFlushed(list []flushing) (failure error) {
 	for i := range list {
 		f := &list[i]
 		f.out = &output{db: db, p: f.p, limit: maxFile}
-		f.entries = f.m.table.Len()
-		it := f.m.table.NewIterator(memtable.ReadOptions{})
-		err := db.write(f.out, it, f.entries, func([]byte) bool { return false })
-		it.Close()
+		f.entries = f.m.entries()
+		src := f.m.source()
+		err := db.write(f.out, src, f.entries, func([]byte) bool { return false })
+		src.Close()
 		f.written = err == nil
 		if err == nil || f.p.state.Load() == nil { // dropped
 			continue
@@ -58,6 +59,20 @@ func (db *DB) writeFlushed(list []flushing) (failure error) {
 		}
 	}
 	return failure
+}
+
+// source returns all entries of a memory.
+func (m *memory) source() source {
+	var list []source
+	for _, t := range slices.Backward(m.tables) {
+		list = append(list, t.NewIterator(memtable.ReadOptions{}))
+	}
+	if len(list) == 1 {
+		return list[0]
+	}
+	all := new(merger)
+	all.init(list)
+	return all
 }
 
 // installFlushed makes the files part of their partitions. ErrNoPartition if none is

@@ -102,7 +102,7 @@ func TestWriteCountsEntries(t *testing.T) {
 		mustPut(t, db, id, "row", "q", "v")
 		p := db.partitions[id]
 		out := &output{db: db, p: p, limit: maxFile, cells: c.written}
-		it := p.active.table.NewIterator(memtable.ReadOptions{})
+		it := p.active.newest().NewIterator(memtable.ReadOptions{})
 		err := db.write(out, it, c.entries, func([]byte) bool { return false })
 		it.Close()
 		var damage *CorruptError

@@ -63,7 +63,7 @@ func (m *manifest) follows(old *manifest) error {
 // check makes sure that the file is of its memtable alone, and this still as it was
 // when it was written.
 func (f *flushing) check() error {
-	if n := f.m.table.Len(); n != f.entries {
+	if n := f.m.entries(); n != f.entries {
 		return f.p.inconsistent("a frozen memtable grew from %d to %d entries", f.entries, n)
 	}
 	for _, out := range f.out.files {

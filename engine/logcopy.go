@@ -211,34 +211,36 @@ func (r *recovery) relieve() error {
 	if !waiting {
 		return nil
 	}
-	return r.startFlush()
+	r.startFlush()
+	return nil
 }
 
-// startFlush begins to flush what is frozen. The copies are durable before.
-func (r *recovery) startFlush() error {
+// startFlush begins to flush what is frozen. All of it is in the memtables, and the
+// copies are durable, before.
+func (r *recovery) startFlush() {
 	db := r.db
-	if err := r.inserts.wait(); err != nil {
-		return err
-	}
 	db.mu.Lock()
 	db.visible.Store(db.lastSeq)
 	list := db.nextFlushLocked()
 	db.mu.Unlock()
 	if len(list) == 0 {
-		return nil
+		return
 	}
 	r.flushed = true
+	inserted := r.inserts.cut()
 	durable := r.copies.cut()
 	done := make(chan error, 1)
 	r.flush = done
 	go func() {
-		err := <-durable
+		err := inserted()
+		if e := <-durable; err == nil {
+			err = e
+		}
 		if err == nil {
 			err = db.flush(list)
 		}
 		done <- err
 	}()
-	return nil
 }
 
 // awaitFlush waits for the flush under way.

@@ -69,6 +69,7 @@ func (r *recovery) run() error {
 		return err
 	}
 	db.visible.Store(db.lastSeq)
+	r.freezeDivided()
 	if err := db.prepareSegment(min(firstSegment, db.opt.SegmentBytes), 0); err != nil {
 		return err
 	}
@@ -78,6 +79,18 @@ func (r *recovery) run() error {
 		return err
 	}
 	return r.sweep()
+}
+
+// freezeDivided has memories flushed that were filled table by table, once the store
+// is open: reads would have to look into each.
+func (r *recovery) freezeDivided() {
+	r.db.mu.Lock()
+	defer r.db.mu.Unlock()
+	for _, p := range r.db.partitions {
+		if len(p.active.tables) > 1 {
+			r.db.freezeLocked(p)
+		}
+	}
 }
 
 // firstSegment is the size of the segment that an open begins to write: one of

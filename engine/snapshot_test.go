@@ -156,7 +156,7 @@ func TestOldMemtablesGoWithTheirReader(t *testing.T) {
 	watch := func(i int) {
 		db.mu.Lock()
 		defer db.mu.Unlock()
-		runtime.AddCleanup(db.partitions[id].active.table, func(i int) { gone <- i }, i)
+		runtime.AddCleanup(db.partitions[id].active.newest(), func(i int) { gone <- i }, i)
 	}
 	watch(0)
 	for i := range 100 {

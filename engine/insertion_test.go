@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"colonnade/cell"
+	"colonnade/vfs"
+)
+
+// TestRecoveryInTables: a memory that recovery fills table by table reads as before
+// the kill, with rows and versions that lie in several of them, and becomes one file.
+func TestRecoveryInTables(t *testing.T) {
+	fs := vfs.NewMem()
+	db := mustOpen(t, fs)
+	id := mustCreate(t, db, "a")[0]
+	r := rand.New(rand.NewPCG(1, 0))
+	value := strings.Repeat("v", 400)
+	for n := range 800 {
+		var b Batch
+		row, c := set(fmt.Sprint("row", r.IntN(40)), fmt.Sprint("q", r.IntN(4)), fmt.Sprint(n, value))
+		if c.Time = int64(r.IntN(50)); r.IntN(4) == 0 {
+			c.Kind, c.Type, c.Value = cell.DeleteVersion, 0, nil
+		}
+		b.Add(id, row, c)
+		if _, err := db.Commit(context.Background(), &b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := contents(t, db, id)
+	killed := fs.Clone()
+	mustClose(t, db)
+
+	looked := make(chan struct{})
+	killed.SetHook(func(op vfs.Op, done bool) {
+		if !done && op.Kind == vfs.OpCreate && strings.Contains(op.Name, partitionsDir) {
+			<-looked
+		}
+	})
+	db = mustOpen(t, killed)
+	defer mustClose(t, db)
+	p := db.partitions[id]
+	db.mu.Lock()
+	if len(p.frozen) != 1 || len(p.frozen[0].tables) < 3 || len(p.active.tables) != 1 {
+		t.Fatalf("%d frozen memories after the open, want one of several tables", len(p.frozen))
+	}
+	held := p.active.newest().Bytes()
+	for _, table := range p.frozen[0].tables {
+		held += table.Bytes()
+	}
+	if got := db.memBytes.Load() + p.active.newest().Bytes(); got != held {
+		t.Errorf("the tables are counted as %d bytes, want %d", got, held)
+	}
+	db.mu.Unlock()
+	if got := contents(t, db, id); !slices.Equal(got, want) {
+		t.Errorf("out of the memory got %d cells, want the %d there were: %.300q", len(got), len(want), got)
+	}
+	close(looked)
+	eventually(db, func() bool { return len(p.frozen) == 0 })
+	if n := len(p.version.levels[0]); n != 1 {
+		t.Errorf("%d files in level 0, want 1", n)
+	}
+	if got := contents(t, db, id); !slices.Equal(got, want) {
+		t.Errorf("out of the file got %d cells, want the %d there were: %.300q", len(got), len(want), got)
+	}
+}
