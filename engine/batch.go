@@ -213,12 +213,14 @@ func (b *Batch) insert() (err error) {
 	var r batchReader
 	r.init(b.buf)
 	p := &b.parts[0]
+	table := p.mem.newest()
 	for r.next() {
 		if r.partition != p.id {
 			p = b.part(r.partition)
+			table = p.mem.newest()
 		}
 		r.cell.Seq = b.seq
-		p.ins.Add(p.mem.newest(), r.row, &r.cell)
+		p.ins.Add(table, r.row, &r.cell)
 	}
 	return r.err
 }

@@ -82,7 +82,7 @@ type partition struct {
 	wear        wear
 }
 
-// memory is a memtable with its place in the order of batches. A batch that got
+// memory is a memtable, of one table or several, with its place in the order of batches. A batch that got
 // its sequence number while the memory was active goes in, others do not, so
 // memories of a partition cut the order cleanly.
 type memory struct {
@@ -96,7 +96,7 @@ type memory struct {
 	gone   atomic.Bool  // flushed or dropped: counts no longer
 
 	frozenBytes int64 // what of it is in DB.frozenBytes
-	recovered   int64 // bytes of the log that a recovery has put into the last of its tables
+	logged      int64 // bytes of the log that a recovery has put into the last of its tables
 }
 
 func newMemory() *memory { return &memory{tables: []*memtable.Table{memtable.New()}} }
@@ -135,11 +135,11 @@ func (db *DB) releaseLocked(m *memory) {
 // newest first, and the files. It is immutable. Readers count themselves, so
 // that files stay until the last of them is done.
 type readState struct {
-	memories []*memtable.Table
-	version  *version
-	price    int64 // of a compaction of level 0, to those who read it
-	trash    *trash
-	refs     atomic.Int32
+	tables  []*memtable.Table
+	version *version
+	price   int64 // of a compaction of level 0, to those who read it
+	trash   *trash
+	refs    atomic.Int32
 }
 
 // acquire returns the partition's present state with a reference on it.
@@ -173,7 +173,7 @@ func (db *DB) publishLocked(p *partition) {
 	s.refs.Store(1)
 	for _, m := range slices.Backward(append(p.frozen[:len(p.frozen):len(p.frozen)], p.active)) {
 		for _, t := range slices.Backward(m.tables) {
-			s.memories = append(s.memories, t)
+			s.tables = append(s.tables, t)
 		}
 	}
 	for f := range p.version.files() {

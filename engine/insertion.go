@@ -17,8 +17,9 @@ import (
 // goroutines; the rest is for the one that reads the log.
 type insertion struct {
 	db      *DB
-	most    int             // bytes in a load
-	table   int64           // bytes in a table
+	most    int             // bytes in a load, but for one batch
+	alone   int             // bytes of the largest batch that gets into a load
+	full    int64           // bytes of the log in a table
 	filling *load           // nil for none
 	idle    chan *load      // those that are free to be filled
 	ready   chan *load      // those that go in next
@@ -38,7 +39,7 @@ type load struct {
 	runs     []rowRun
 	open     bool       // the last of the runs has no end yet
 	parts    Batch      // the partitions that they are for, with their memories
-	into     []loadPart // what else there is to each of parts
+	into     []loadPart // where their entries go, for each of parts
 	pending  *sync.WaitGroup
 }
 
@@ -72,15 +73,18 @@ const (
 	// insertShare is the part of the memtable budget that one load may have: so what
 	// is on its way is a small part of it.
 	insertShare = 32
-	// insertBytes is what a load has at most, but for one batch.
+	// insertBytes is what a load has at most, but for one batch of up to insertAlone: a
+	// larger one goes in where it is.
 	insertBytes = 512 << 10
-	// tableShare is the part of the memtable budget, and tableBytes the most, that a
-	// memory gets, as it is in the log, before it goes on with another table. In a
-	// larger one rows are farther apart than the processor's caches reach: with loads
-	// and tables of this size a log of single cells goes in a sixth faster than with
-	// four times as much of both, and a quarter faster than into one table.
-	tableShare = 16
+	insertAlone = 2 << 20
+	// tableBytes is what a memory gets, as it is in the log, before it goes on with
+	// another table, where that is between tableMost and tableLeast of the memtable
+	// budget. In larger ones rows are farther apart than the processor's caches reach, and
+	// many cost the flush that merges them. Measured: see docs/performance.md,
+	// Recovery of a long log.
 	tableBytes = 2 << 20
+	tableMost  = 16
+	tableLeast = 128
 	// insertParts is from how many partitions on a load gets no other batch.
 	insertParts = 64
 )
@@ -137,8 +141,10 @@ func newInsertion(db *DB) *insertion {
 	workers := runtime.GOMAXPROCS(0)
 	n := workers * insertAhead
 	in := &insertion{db: db, idle: make(chan *load, n), ready: make(chan *load, n), pending: new(sync.WaitGroup)}
-	in.most = int(min(insertBytes, db.opt.MemtableBytes/insertShare))
-	in.table = min(tableBytes, db.opt.MemtableBytes/tableShare)
+	budget := db.opt.MemtableBytes
+	in.most = int(min(insertBytes, budget/insertShare))
+	in.alone = int(min(insertAlone, budget/insertShare))
+	in.full = max(min(tableBytes, budget/tableMost), budget/tableLeast)
 	for range n {
 		in.idle <- new(load)
 	}
@@ -168,12 +174,13 @@ func (in *insertion) fill(file string, n int) *load {
 	return in.filling
 }
 
-// add lets a batch go in, at the latest before the wait of the next cut returns. It keeps nothing of
-// payload: one that is too large for a load is in when it returns.
+// add lets a batch go in, at the latest before the wait of the next cut returns. It
+// keeps nothing of payload: one that is too large for a load is in when it returns.
 func (in *insertion) add(seq uint64, payload []byte) {
 	l := in.filling
 	l.batches = append(l.batches, loadBatch{seq, batchTime(payload)})
-	if len(payload) > in.most {
+	if len(payload) > in.alone {
+		in.nextTables(l)
 		in.insert(l, payload)
 		return
 	}
@@ -184,7 +191,7 @@ func (in *insertion) add(seq uint64, payload []byte) {
 // memory, or table.
 func (in *insertion) handOver() {
 	if in.filling != nil {
-		in.divide(in.filling)
+		in.nextTables(in.filling)
 		in.filling.pending = in.pending
 		in.pending.Add(1)
 		in.ready <- in.filling
@@ -192,16 +199,16 @@ func (in *insertion) handOver() {
 	}
 }
 
-// divide lets memories go on with another table that have enough in theirs with this load.
-func (in *insertion) divide(l *load) {
+// nextTables lets memories go on with another table whose last one is full with this
+// load. Nobody reads before the memory is frozen, which publishes them.
+func (in *insertion) nextTables(l *load) {
 	db := in.db
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	for i := range l.into {
 		m, part := l.parts.parts[i].mem, &l.into[i]
-		if m.recovered += part.bytes; m.recovered >= in.table && part.p.active == m {
-			m.tables, m.recovered = append(m.tables, memtable.New()), 0
-			db.publishLocked(part.p)
+		if m.logged += part.bytes; m.logged >= in.full && part.p.active == m {
+			m.tables, m.logged = append(m.tables, memtable.New()), 0
 		}
 	}
 }

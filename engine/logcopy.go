@@ -226,7 +226,6 @@ func (r *recovery) startFlush() {
 	if len(list) == 0 {
 		return
 	}
-	r.flushed = true
 	inserted := r.inserts.cut()
 	durable := r.copies.cut()
 	done := make(chan error, 1)
@@ -237,6 +236,7 @@ func (r *recovery) startFlush() {
 			err = e
 		}
 		if err == nil {
+			r.flushed = true // for others once done has the outcome
 			err = db.flush(list)
 		}
 		done <- err

@@ -69,7 +69,7 @@ func (r *recovery) run() error {
 		return err
 	}
 	db.visible.Store(db.lastSeq)
-	r.freezeDivided()
+	r.freezeTables()
 	if err := db.prepareSegment(min(firstSegment, db.opt.SegmentBytes), 0); err != nil {
 		return err
 	}
@@ -81,9 +81,9 @@ func (r *recovery) run() error {
 	return r.sweep()
 }
 
-// freezeDivided has memories flushed that were filled table by table, once the store
+// freezeTables has memories flushed that were filled table by table, once the store
 // is open: reads would have to look into each.
-func (r *recovery) freezeDivided() {
+func (r *recovery) freezeTables() {
 	r.db.mu.Lock()
 	defer r.db.mu.Unlock()
 	for _, p := range r.db.partitions {

@@ -209,7 +209,7 @@ func (r *recovery) takeOver(seq uint64, payload []byte) error {
 }
 
 // insert has the entries of a batch that are in no file yet put into the memtables,
-// and reports whether there are any. They are in after r.inserts.wait.
+// and reports whether there are any. They are in after the wait of the next cut of r.inserts.
 func (r *recovery) insert(seq uint64, payload []byte) (live bool, err error) {
 	l := r.inserts.fill(r.name, len(payload))
 	if live, err = r.assign(l, seq, payload); live && err == nil {

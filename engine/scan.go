@@ -101,7 +101,7 @@ func (s *Scan) start(snap *Snapshot, id PartitionID, opt ScanOptions) error {
 
 // open collects the sources, the newest first.
 func (s *Scan) open() error {
-	for _, m := range s.state.memories {
+	for _, m := range s.state.tables {
 		if m.Len() > 0 {
 			s.sources = append(s.sources, m.NewIterator(memtable.ReadOptions{Columns: s.opt.Columns, KeysOnly: s.opt.KeysOnly}))
 		}
