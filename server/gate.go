@@ -15,21 +15,34 @@ import (
 // queue would only make those wait who are refused later.
 type gate struct {
 	clock clock.Clock
+	short int // places in the queue while it is too slow for those who wait
 
 	mu    sync.Mutex
 	free  int       // turns that nobody has, 0 while somebody waits
 	queue list.List // of chan struct{}; closing one hands over a turn
+	late  int64     // when somebody has waited in vain last, in microseconds
 }
 
-// maxQueue is how many requests may wait for their first turn at a gate.
-const maxQueue = 1024
+const (
+	// maxQueue is how many requests may wait for their first turn at a gate.
+	maxQueue = 1024
+	// slowFor is how long a gate is taken to be slow after somebody has waited in vain.
+	// As long as nobody does, a queue of any length moves fast enough.
+	slowFor = 100 * time.Millisecond
+)
 
-func newGate(turns int, c clock.Clock) *gate { return &gate{clock: c, free: turns} }
+func newGate(turns int, c clock.Clock) *gate {
+	return &gate{clock: c, free: turns, short: (turns + 1) / 2, late: -slowFor.Microseconds()}
+}
 
 // enter takes a turn, for which it waits so long at most. It reports whether it got
 // one.
 func (g *gate) enter(ctx context.Context, most time.Duration) bool {
-	e, ok := g.take(maxQueue)
+	limit := maxQueue
+	if g.slow() {
+		limit = g.short
+	}
+	e, ok := g.take(limit)
 	if e == nil {
 		return ok
 	}
@@ -61,17 +74,31 @@ func (g *gate) take(limit int) (place *list.Element, ok bool) {
 	return g.queue.PushBack(make(chan struct{})), true
 }
 
+// slow reports whether somebody has waited in vain a moment ago.
+func (g *gate) slow() bool {
+	now := g.clock.Now()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return now-g.late < slowFor.Microseconds()
+}
+
 // wait waits for the turn of a place in the queue.
 func (g *gate) wait(e *list.Element, done, late <-chan struct{}) bool {
 	turn := e.Value.(chan struct{})
+	inVain := false
 	select {
 	case <-turn:
 		return true
 	case <-done:
 	case <-late:
+		inVain = true
 	}
+	now := g.clock.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if inVain {
+		g.late = now
+	}
 	select {
 	case <-turn: // it came all the same
 		return true

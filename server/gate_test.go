@@ -90,6 +90,44 @@ func TestGateRefuses(t *testing.T) {
 	}
 }
 
+// TestSlowGate: once somebody has waited in vain, the queue is short, and who finds it
+// full is refused at once; a moment later it is long again.
+func TestSlowGate(t *testing.T) {
+	manual := clock.NewManual(0)
+	g := newGate(3, manual) // of which two may wait while it is slow
+	for range 3 {
+		g.enter(t.Context(), 0)
+	}
+	outcomes := enters(t, t.Context(), g, 5)
+	manual.Advance(time.Second)
+	for range 5 {
+		if got := <-outcomes; got > 0 {
+			t.Fatalf("got the turn of %d, want all refused", got)
+		}
+	}
+	outcomes = enters(t, t.Context(), g, 2)
+	third := make(chan bool, 1)
+	go func() { third <- g.enter(t.Context(), time.Hour) }()
+	eventually(t, "a third at the slow gate is refused", func() bool { return len(third) == 1 })
+	if <-third {
+		t.Error("got a turn behind two who wait at a slow gate")
+	}
+	for range 2 {
+		g.leave()
+		if got := <-outcomes; got < 0 {
+			t.Errorf("%d was refused, want it to wait for its turn", -got)
+		}
+	}
+	manual.Advance(slowFor)
+	outcomes = enters(t, t.Context(), g, 4)
+	for want := 1; want <= 4; want++ {
+		g.leave()
+		if got := <-outcomes; got != want {
+			t.Errorf("got %d a moment later, want the turn of %d", got, want)
+		}
+	}
+}
+
 // TestOverloadOfWrites: a write that gets no turn is refused in a moment, before
 // it is parsed, and its connection goes on.
 func TestOverloadOfWrites(t *testing.T) {
