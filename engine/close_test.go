@@ -126,3 +126,28 @@ func TestCloseWaitsForSegments(t *testing.T) {
 		t.Errorf("%d operations after Close", n)
 	}
 }
+
+// TestIdleLeaderEnds: the goroutine that has led waits for the next group as long as
+// the store is open.
+func TestIdleLeaderEnds(t *testing.T) {
+	db := mustOpen(t, vfs.NewMem())
+	id := mustCreate(t, db, "a")[0]
+	mustPut(t, db, id, "row", "q", "v")
+	for idle := false; !idle; runtime.Gosched() {
+		select {
+		case db.leaders <- struct{}{}: // it finds no group
+			idle = true
+		default:
+		}
+	}
+	mustPut(t, db, id, "row", "q", "w")
+	mustClose(t, db)
+	for range 100 {
+		select {
+		case db.leaders <- struct{}{}:
+			t.Fatal("a leader of a closed store waits for the next group")
+		default:
+			runtime.Gosched()
+		}
+	}
+}

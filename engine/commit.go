@@ -43,7 +43,7 @@ func (db *DB) Commit(ctx context.Context, b *Batch) (Commit, error) {
 	}
 	db.insert(g, b)
 	if leading {
-		go db.lead()
+		db.startLeader()
 	}
 	c := Commit{Seq: b.seq, Time: b.time()}
 	if err := g.await(ctx); err != nil {

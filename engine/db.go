@@ -41,10 +41,11 @@ type DB struct {
 	lastSeq     uint64
 	lastTime    int64
 	nextFile    uint64
-	group       *group // batches that the next sync will carry
-	leading     bool   // a leader writes the log now
-	slow        bool   // the log has waited for the disk longer than SyncTimeout
-	failed      error  // a *ReadOnlyError after a failure of the log or manifest
+	group       *group        // batches that the next sync will carry
+	leading     bool          // a leader writes the log now
+	leaders     chan struct{} // wakes one that is idle
+	slow        bool          // the log has waited for the disk longer than SyncTimeout
+	failed      error         // a *ReadOnlyError after a failure of the log or manifest
 	closed      bool
 	frozen      map[*partition]bool // those with memtables that wait for their flush
 	frozenBytes int64               // what these held when they were frozen

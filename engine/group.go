@@ -8,8 +8,8 @@ import (
 )
 
 // Group commit: the batches that come while the log is being written and synced
-// form the next group. The leader, a goroutine that lives as long as there are
-// groups, writes them one after another. Whoever waits for a group can give up,
+// form the next group. The leader, a goroutine, writes them one after another as long
+// as there are any. Whoever waits for a group can give up,
 // as the leader cannot: a sync that has been asked for ends when the disk says so.
 
 // group is the batches that one sync of the log makes durable.
@@ -76,6 +76,26 @@ func (db *DB) caughtUpLocked() {
 	if db.slow {
 		db.slow = false
 		db.opt.Log.Info("the disk answers again")
+	}
+}
+
+// startLeader has a goroutine lead: one that did so before, if it is idle by now. A new
+// one has to grow its stack first, a tenth of what a small batch costs that waits for
+// no disk.
+func (db *DB) startLeader() {
+	select {
+	case db.leaders <- struct{}{}:
+	default:
+		go func() {
+			for {
+				db.lead()
+				select {
+				case <-db.leaders:
+				case <-db.background.stop:
+					return
+				}
+			}
+		}()
 	}
 }
 

@@ -23,6 +23,7 @@ func Open(dir string, opt Options) (*DB, error) {
 	db := &DB{opt: opt, dir: path.Clean(dir), partitions: make(map[PartitionID]*partition), frozen: make(map[*partition]bool)}
 	db.handles = newHandles(opt.OpenFiles)
 	db.background.init(&db.mu)
+	db.leaders = make(chan struct{})
 	db.log.low = db.background.signalLocked
 	db.trash.wake = func() {
 		select {
