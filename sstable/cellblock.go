@@ -178,6 +178,13 @@ func (b *cellBlock) column(id int) []byte {
 	return b.columnBytes[from:to:to]
 }
 
+// dictionary returns what its columns are made of: where each begins in the names, and
+// the names, one after another.
+func (b *cellBlock) dictionary() (offsets, names []byte) {
+	o := &b.columnOffsets
+	return b.raw[o.offset : int(o.offset)+(b.columns+1)*int(o.width)], b.columnBytes
+}
+
 func (b *cellBlock) columnLength(id int) int {
 	return b.columnOffsets.int(b.raw, id+1) - b.columnOffsets.int(b.raw, id)
 }

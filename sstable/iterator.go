@@ -53,9 +53,12 @@ type Iterator struct {
 
 	first, next, end int // the row's cells in the block: its first, the next to take, the end
 
-	// What is known of the columns of the block, if a filter is set: 0 nothing,
-	// else the length of the column over classShift, and classWanted or
-	// classUnwanted.
+	// offsets and names are the dictionary of the block at hand, as cellBlock.dictionary
+	// has it. Most blocks of a table have the same, and what is known of it stays.
+	offsets, names []byte
+	met            bool // there was a block
+	// What is known of the columns, if a filter is set: 0 nothing, else the length of
+	// the column over classShift, and classWanted or classUnwanted.
 	class []uint32
 
 	small   smallValues
@@ -102,7 +105,7 @@ func (it *Iterator) Close() {
 	it.small.buffers.trim()
 	it.large.buffers.trim()
 	*it = Iterator{
-		last: cell.Run{Dictionary: it.last.Dictionary}, key: it.key[:0], class: it.class[:0], own: it.own, window: it.window,
+		last: cell.Run{Dictionary: it.last.Dictionary}, key: it.key[:0], offsets: it.offsets[:0], names: it.names[:0], class: it.class[:0], own: it.own, window: it.window,
 		small: smallValues{buffers: it.small.buffers}, large: largeValues{buffers: it.large.buffers},
 	}
 	iterators.Put(it)
@@ -263,12 +266,9 @@ func (it *Iterator) load(entry int) bool {
 		return false
 	}
 	it.entry, it.block = entry, b
-	it.last.Dictionary++
 	it.small.reset(b)
 	it.large.reset()
-	if it.o.Columns != nil {
-		it.resetClass(b.columns)
-	}
+	it.meet(b)
 	return true
 }
 

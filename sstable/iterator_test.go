@@ -260,8 +260,8 @@ func TestIteratorBeforeSeek(t *testing.T) {
 }
 
 // TestDictionary: the cells of one dictionary have the same place when they have the
-// same column, and places in the order of columns; and no two blocks have the same
-// dictionary, not of iterators either that were used before.
+// same column, and places in the order of columns; and no two iterators have the same
+// dictionary, not if one was used before.
 func TestDictionary(t *testing.T) {
 	type numbered struct {
 		dictionary uint64

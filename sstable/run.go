@@ -1,6 +1,7 @@
 package sstable
 
 import (
+	"bytes"
 	"math"
 	"slices"
 
@@ -272,10 +273,19 @@ func (it *Iterator) count(n, size int) {
 	it.scanned.Bytes += uint64(n*(len(it.key)+8) + size)
 }
 
-// resetClass forgets the columns of the block before.
-func (it *Iterator) resetClass(columns int) {
-	it.class = slices.Grow(it.class[:0], columns)[:columns]
-	clear(it.class)
+// meet forgets the columns of the block before, unless those of b are the same.
+func (it *Iterator) meet(b *cellBlock) {
+	offsets, names := b.dictionary()
+	if it.met && bytes.Equal(it.offsets, offsets) && bytes.Equal(it.names, names) {
+		return
+	}
+	it.met = true
+	it.offsets, it.names = append(it.offsets[:0], offsets...), append(it.names[:0], names...)
+	it.last.Dictionary++
+	if it.o.Columns != nil {
+		it.class = slices.Grow(it.class[:0], b.columns)[:b.columns]
+		clear(it.class)
+	}
 }
 
 // wants reports whether the filter, if there is one, wants a column of the block.
