@@ -67,6 +67,29 @@ func TestSeenIsOwed(t *testing.T) {
 	}
 }
 
+// What a reader may have been shown before a step began is not owed, though the step
+// would leave the same.
+func TestSeenBefore(t *testing.T) {
+	l := begun(true)
+	before := l.Debts()
+	l.Acked(0)
+	l.Begin(0, cells("1"))
+	if err := l.Seen(before, []Cells{cells("1")}); err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range []string{"1", "2"} {
+		if _, err := l.Debts().Settle([]Cells{cells(found)}); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := l.Seen(l.Debts(), []Cells{cells("1")}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Debts().Settle([]Cells{cells("2")}); err == nil {
+		t.Error("what a reader was shown since may go")
+	}
+}
+
 func TestSeen(t *testing.T) {
 	l := begun(true)
 	before := l.Debts()
