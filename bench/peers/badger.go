@@ -11,7 +11,7 @@ import (
 
 var badgerEngine = &Engine{
 	Name:   "badger",
-	About:  "Badger v4, memtables of 64 MiB, no detection of conflicts, no metrics, no prefetch (values are beside their keys)",
+	About:  "Badger v4, two memtables of 64 MiB, blocks of 4 KiB in Snappy, no detection of conflicts, no metrics, no prefetch (values are beside their keys)",
 	Open:   openBadger,
 	Tables: []string{".sst", ".vlog"},
 	Mapped: true, MappedWrites: true,
@@ -28,6 +28,7 @@ func openBadger(dir string, c Config) (Store, error) {
 		WithMetricsEnabled(false).
 		WithDetectConflicts(false).
 		WithSyncWrites(c.Durable).
+		WithNumMemtables(1).                           // besides the one that is written
 		WithMemTableSize(max(c.memtables()/2, 8<<20)). // a transaction is 15 % of it at most
 		WithBaseTableSize(c.scaled(2<<20, 256<<10)).
 		WithBaseLevelSize(c.scaled(10<<20, 1<<20)).

@@ -12,7 +12,7 @@ import (
 
 var bboltEngine = &Engine{
 	Name:   "bbolt",
-	About:  "bbolt, free list in a map, no statistics; durable writers share transactions (`Batch`). Its cache is the page cache",
+	About:  "bbolt, free list in a map, no statistics; durable writers share transactions (`Batch`); nothing is compressed. Its cache is the page cache",
 	Open:   openBbolt,
 	Tables: []string{".bolt"},
 	Mapped: true,

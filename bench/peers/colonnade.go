@@ -14,7 +14,7 @@ import (
 // colonnade is this engine: a partition for each space.
 var colonnade = &Engine{
 	Name:   "colonnade",
-	About:  "defaults; every batch is synced, in loads too",
+	About:  "defaults but for the cache, blocks of 4 KiB in S2; every batch is synced, in loads too",
 	Open:   openColonnade,
 	Tables: []string{".sst"},
 }
@@ -29,7 +29,7 @@ func openColonnade(dir string, c Config) (Store, error) {
 		FS: vfs.OS, Clock: clock.System,
 		MemtableBytes: c.memtables(),
 		CacheBytes:    c.Cache,
-		LogBytes:      max(4*c.memtables(), 4<<20),
+		LogBytes:      max(2*c.memtables(), 8*c.scaled(16<<20, 256<<10)),
 		SegmentBytes:  c.scaled(16<<20, 256<<10),
 		FileBytes:     c.scaled(32<<20, 64<<10),
 	})

@@ -40,8 +40,11 @@ type Config struct {
 // million rows, so that a small run goes through as many flushes and levels as a
 // large one. It is least at least; beyond a million rows sizes stay.
 func (c Config) scaled(bytes, least int64) int64 {
-	return max(bytes*min(int64(c.Rows), 1_000_000)/1_000_000, least)
+	return max(bytes*min(int64(c.Rows), unscaledRows)/unscaledRows, least)
 }
+
+// unscaledRows is from how many rows on sizes are as they are meant.
+const unscaledRows = 1_000_000
 
 const (
 	usualMemtables = 128 << 20

@@ -12,14 +12,14 @@ import (
 
 var pebbleTuned = &Engine{
 	Name:   "pebble-tuned",
-	About:  "Pebble v2, newest format; memtables of 64 MiB, row-prefix Bloom filters of 10 bits in every level, used in the last one too, `Split` at the row, at most two compactions at once",
+	About:  "Pebble v2, newest format; memtables of 64 MiB, row-prefix Bloom filters of 10 bits in every level, used in the last one too, `Split` at the row, at most two compactions at once; blocks of 4 KiB in Snappy",
 	Open:   func(dir string, c Config) (Store, error) { return openPebble(dir, c, true) },
 	Tables: []string{".sst"},
 }
 
 var pebbleDefault = &Engine{
 	Name:   "pebble",
-	About:  "Pebble v2, newest format, default options but for the cache",
+	About:  "Pebble v2, newest format, default options but for the cache, and for memtables where all have the same (*Reopen*)",
 	Open:   func(dir string, c Config) (Store, error) { return openPebble(dir, c, false) },
 	Tables: []string{".sst"},
 }

@@ -216,15 +216,20 @@ func scanAll(st Store, q Query, rows, cells int) (u used, err error) {
 	if err != nil {
 		return u, err
 	}
-	a, err := st.Reader().Scan(q)
-	if err != nil {
+	if err := wantScan(st, q, rows, cells); err != nil {
 		return u, err
 	}
 	after, err := readUsage()
-	if a.Rows != rows || a.Cells != cells {
-		return u, fmt.Errorf("a scan has %d rows of %d cells, want %d of %d", a.Rows, a.Cells, rows, cells)
-	}
 	return after.since(before), err
+}
+
+// wantScan scans, and makes sure that everything is there.
+func wantScan(st Store, q Query, rows, cells int) error {
+	a, err := st.Reader().Scan(q)
+	if err == nil && (a.Rows != rows || a.Cells != cells) {
+		err = fmt.Errorf("a scan has %d rows of %d cells, want %d of %d", a.Rows, a.Cells, rows, cells)
+	}
+	return err
 }
 
 // megabytes of 1,000,000 bytes each.

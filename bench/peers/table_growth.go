@@ -64,8 +64,7 @@ func (s *session) wantRoom() error {
 // cost loads the table so many times over, and measures.
 func (s *session) cost(times int) (c cost, err error) {
 	n := s.data.Len() * times
-	config := s.config()
-	config.Rows *= times
+	config := s.config() // of the small table for both: only the data grows
 	st, err := s.open(config)
 	if err != nil {
 		return c, err
@@ -97,28 +96,18 @@ func (s *session) cost(times int) (c cost, err error) {
 		}
 		*w.cost = u.cpuEach(n)
 	}
-	if c.pages, err = s.pageCost(st, keysOf(s.data, order[:len(order)/10], "")); err != nil {
+	want := min(pageRows, s.data.Len())
+	starts := startsOf(s.data, order[:max(len(order)/10, 1)], want)
+	if err := warmPages(st, starts, want); err != nil {
 		return c, err
 	}
+	m, u, err := s.readPages(st, starts, want)
+	if err != nil {
+		return c, err
+	}
+	c.pages = u.cpuEach(m)
 	if err := st.Close(); err != nil {
 		return c, err
 	}
 	return c, s.remove()
-}
-
-// pageCost is the processor time of a scan of 100 rows.
-func (s *session) pageCost(st Store, starts *keys) (float64, error) {
-	r, next := st.Reader(), 0
-	scan := func() error {
-		_, err := r.Scan(Query{Start: starts.at(next % len(starts.ends)), Rows: pageRows})
-		next++
-		return err
-	}
-	for range starts.ends {
-		if err := scan(); err != nil {
-			return 0, err
-		}
-	}
-	n, u, err := s.repeat(1, func(int) func() error { return scan })
-	return u.cpuEach(n), err
 }

@@ -34,15 +34,16 @@ var randomLoad = &Table{
 func runLoad(s *session, order func(*dataset.Table) []int) error {
 	rows := inOrder(s.data, order(s.data))
 	c := s.config()
-	st, err := s.open(c)
-	if err != nil {
-		return err
-	}
+	c.Cache = c.scaled(smallCache, 1<<20) // a load asks for nothing twice
 	memory, err := watchMemory()
 	if err != nil {
 		return err
 	}
 	defer memory.end()
+	st, err := s.open(c)
+	if err != nil {
+		return err
+	}
 	u, took, err := loadSettled(st, s.data.Len(), rows)
 	if err != nil {
 		return err

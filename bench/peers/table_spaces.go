@@ -26,7 +26,7 @@ const spaceCount = 1000
 
 func runSpaces(s *session) error {
 	c := s.config()
-	c.Spaces = spaceCount
+	c.Spaces, c.Cache = spaceCount, c.scaled(smallCache, 1<<20)
 	memory, err := watchMemory()
 	if err != nil {
 		return err

@@ -58,9 +58,11 @@ func measure(ctx context.Context, set settings, dir string) ([]*line, error) {
 	if err := s.real.Terminate(0); err != nil {
 		return nil, err
 	}
-	if s.real, err = serve(); err != nil {
+	again, err := serve()
+	if err != nil {
 		return nil, err
 	}
+	s.real = again
 	cmd, err := bareCommand()
 	if err != nil {
 		return nil, err
