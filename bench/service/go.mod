@@ -6,6 +6,7 @@ require (
 	colonnade v0.0.0
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/valyala/fasthttp v1.69.0
+	golang.org/x/sys v0.49.0
 )
 
 require (

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"colonnade/internal/process"
 )
 
@@ -35,28 +37,21 @@ func start(cmd *exec.Cmd) (*node, error) {
 	return &node{p, u.Host}, nil
 }
 
-// tick is what the kernel counts processor time of processes in.
-const tick = 10 * time.Millisecond
+// idleTime is the processor time below which a process has nothing to do.
+const idleTime = 10 * time.Millisecond
 
-// processor returns the processor time that a process has used.
+// processor returns the processor time that a process has used, by its own clock, which
+// clock_getcpuclockid(3) names so.
 func processor(pid int) (time.Duration, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
+	if pid <= 0 {
+		return 0, fmt.Errorf("no process has the id %d", pid)
 	}
-	// The second field is the name, which may hold spaces. User and system time
-	// are the 14th and the 15th.
-	_, rest, _ := strings.Cut(string(text), ") ")
-	fields := strings.Fields(rest)
-	if len(fields) < 13 {
-		return 0, fmt.Errorf("/proc/%d/stat has too few fields", pid)
+	const perProcess = 2
+	var used unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|perProcess), &used); err != nil {
+		return 0, fmt.Errorf("processor time of process %d: %w", pid, err)
 	}
-	user, err := strconv.ParseInt(fields[11], 10, 64)
-	if err != nil {
-		return 0, err
-	}
-	system, err := strconv.ParseInt(fields[12], 10, 64)
-	return time.Duration(user+system) * tick, err
+	return time.Duration(used.Nano()), nil
 }
 
 // anonymous returns how many bytes of a process's memory are no file's.
@@ -104,7 +99,7 @@ func settle(pid int, most time.Duration) error {
 		time.Sleep(look)
 		var now time.Duration
 		now, err = processor(pid)
-		if now-before <= tick {
+		if now-before <= idleTime {
 			break
 		}
 		before = now
