@@ -27,6 +27,7 @@ type DB struct {
 	visible  atomic.Uint64 // every batch up to here is durable and in the memtables
 	memBytes atomic.Int64  // of all memtables, frozen ones included
 
+	leaders   chan struct{} // wakes a leader that is idle
 	snapshots snapshots
 	// found is a copy of partitions for those who read, nil when it has to be made
 	// anew, and once the DB is closed.
@@ -41,11 +42,10 @@ type DB struct {
 	lastSeq     uint64
 	lastTime    int64
 	nextFile    uint64
-	group       *group        // batches that the next sync will carry
-	leading     bool          // a leader writes the log now
-	leaders     chan struct{} // wakes one that is idle
-	slow        bool          // the log has waited for the disk longer than SyncTimeout
-	failed      error         // a *ReadOnlyError after a failure of the log or manifest
+	group       *group // batches that the next sync will carry
+	leading     bool   // a leader writes the log now
+	slow        bool   // the log has waited for the disk longer than SyncTimeout
+	failed      error  // a *ReadOnlyError after a failure of the log or manifest
 	closed      bool
 	frozen      map[*partition]bool // those with memtables that wait for their flush
 	frozenBytes int64               // what these held when they were frozen
@@ -83,9 +83,9 @@ type partition struct {
 	wear        wear
 }
 
-// memory is a memtable, of one table or several, with its place in the order of batches. A batch that got
-// its sequence number while the memory was active goes in, others do not, so
-// memories of a partition cut the order cleanly.
+// memory is a memtable, of one table or several, with its place in the order of
+// batches. A batch that got its sequence number while the memory was active goes in,
+// others do not, so memories of a partition cut the order cleanly.
 type memory struct {
 	// tables are one, which has all entries, but for a memory that a recovery has
 	// filled: it goes on with the last one of several. They change only before Open

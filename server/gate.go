@@ -38,11 +38,13 @@ func newGate(turns int, c clock.Clock) *gate {
 // enter takes a turn, for which it waits so long at most. It reports whether it got
 // one.
 func (g *gate) enter(ctx context.Context, most time.Duration) bool {
+	g.mu.Lock()
 	limit := maxQueue
-	if g.slow() {
+	if g.queue.Len() >= g.short && g.slowLocked() {
 		limit = g.short
 	}
-	e, ok := g.take(limit)
+	e, ok := g.takeLocked(limit)
+	g.mu.Unlock()
 	if e == nil {
 		return ok
 	}
@@ -64,6 +66,10 @@ func (g *gate) enterAgain(ctx context.Context) bool {
 func (g *gate) take(limit int) (place *list.Element, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.takeLocked(limit)
+}
+
+func (g *gate) takeLocked(limit int) (place *list.Element, ok bool) {
 	switch {
 	case g.free > 0:
 		g.free--
@@ -74,13 +80,8 @@ func (g *gate) take(limit int) (place *list.Element, ok bool) {
 	return g.queue.PushBack(make(chan struct{})), true
 }
 
-// slow reports whether somebody has waited in vain a moment ago.
-func (g *gate) slow() bool {
-	now := g.clock.Now()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return now-g.late < slowFor.Microseconds()
-}
+// slowLocked reports whether somebody has waited in vain a moment ago.
+func (g *gate) slowLocked() bool { return g.clock.Now()-g.late < slowFor.Microseconds() }
 
 // wait waits for the turn of a place in the queue.
 func (g *gate) wait(e *list.Element, done, late <-chan struct{}) bool {
