@@ -47,7 +47,7 @@ func newGates(c clock.Clock) gates {
 // scan has collected flushSize bytes, so it is worth waiting for; but not without
 // end, since one that finds nothing collects nothing.
 const (
-	shortWait = 5 * time.Millisecond
+	shortWait = 3 * time.Millisecond
 	longWait  = time.Second
 )
 

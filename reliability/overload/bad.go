@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -40,25 +39,25 @@ func badConnections(ctx context.Context, r *run) error {
 	if err := n.Do(ctx, http.MethodPost, table+"/write", batch("r", 100, 1, 30), nil); err != nil {
 		return err
 	}
-	t := transport(8)
-	defer t.CloseIdleConnections()
-	reads := load{url: n.url + table + "/rows", bodies: [][]byte{rowOf("r00001")}, clients: 8, long: 2 * time.Second}
-	before := reads.run(ctx, t)
+	conns := wires(n.address(), 8)
+	defer hangUp(conns)
+	reads := load{path: table + "/rows", bodies: [][]byte{rowOf("r00001")}, long: 2 * time.Second}
+	before := reads.run(ctx, conns)
 
-	address := strings.TrimPrefix(n.url, "http://")
 	slow := make(chan error, 1)
-	go func() { slow <- r.slowHeads(ctx, address) }()
+	go func() { slow <- r.slowHeads(ctx, n.address()) }()
 	arrived := make(chan *outcome, 1)
+	newcomers := load{path: reads.path, bodies: reads.bodies, long: 4 * time.Second, pause: 10 * time.Millisecond, once: true}
 	go func() {
-		newcomers := reads
-		newcomers.clients, newcomers.long, newcomers.pause = 2, 4*time.Second, 10*time.Millisecond
-		arrived <- newcomers.run(ctx, &http.Transport{DisableKeepAlives: true})
+		conns := wires(n.address(), 2)
+		defer hangUp(conns)
+		arrived <- newcomers.run(ctx, conns)
 	}()
 	reads.long = 4 * time.Second
-	among := reads.run(ctx, t)
+	among := reads.run(ctx, conns)
 	err = errors.Join(<-slow, r.arrived(<-arrived))
 	r.Largest("slow_heads_p99_percent", percent(float64(quantile(among.answered, 0.99)), float64(quantile(before.answered, 0.99))))
-	return errors.Join(err, suffered(before, among), r.idle(n, address), n.alive(ctx))
+	return errors.Join(err, suffered(before, among), r.idle(n, n.address()), n.alive(ctx))
 }
 
 // arrived says whether those who came among slow heads, each with a connection of

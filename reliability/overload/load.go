@@ -1,11 +1,9 @@
 package overload
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -15,11 +13,11 @@ import (
 
 // load is clients that send one request after the other.
 type load struct {
-	url     string // of the endpoint
-	bodies  [][]byte
-	clients int
-	long    time.Duration
-	pause   time.Duration // of a client that was refused
+	path   string // of the endpoint
+	bodies [][]byte
+	long   time.Duration
+	pause  time.Duration // of a client that was refused
+	once   bool          // each request has a connection of its own
 }
 
 // outcome is what became of a load.
@@ -31,13 +29,12 @@ type outcome struct {
 	wrong    []error         // anything else
 }
 
-// transport keeps a connection for each of some clients.
-func transport(clients int) *http.Transport {
-	return &http.Transport{MaxIdleConns: clients, MaxIdleConnsPerHost: clients, DisableCompression: true}
-}
-
-// run applies the load.
-func (l load) run(ctx context.Context, t *http.Transport) *outcome {
+// run applies the load, with a client for each of the connections.
+func (l load) run(ctx context.Context, conns []*wire) *outcome {
+	var requests [][]byte
+	for _, body := range l.bodies {
+		requests = append(requests, request(l.path, body))
+	}
 	var all outcome
 	var mu sync.Mutex
 	var clients sync.WaitGroup
@@ -45,9 +42,9 @@ func (l load) run(ctx context.Context, t *http.Transport) *outcome {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := time.AfterFunc(l.long, cancel)
 	defer stop.Stop()
-	for i := range l.clients {
+	for i, w := range conns {
 		clients.Go(func() {
-			own := l.client(ctx, &http.Client{Transport: t, Timeout: 30 * time.Second}, i)
+			own := l.client(ctx, w, func(n int) []byte { return requests[(i+n*len(conns))%len(requests)] })
 			mu.Lock()
 			defer mu.Unlock()
 			all.answered = append(all.answered, own.answered...)
@@ -65,10 +62,13 @@ func (l load) run(ctx context.Context, t *http.Transport) *outcome {
 }
 
 // client sends requests until ctx is done. What it has sent by then it waits for.
-func (l load) client(ctx context.Context, c *http.Client, first int) (o outcome) {
-	for n := first; ctx.Err() == nil; n += l.clients {
+func (l load) client(ctx context.Context, w *wire, request func(n int) []byte) (o outcome) {
+	for n := 0; ctx.Err() == nil; n++ {
+		if l.once {
+			w.close()
+		}
 		begin := time.Now()
-		err := post(c, l.url, l.bodies[n%len(l.bodies)])
+		err := answer(w.post(request(n)))
 		var refused *refusal
 		switch took := time.Since(begin); {
 		case err == nil:
@@ -90,13 +90,8 @@ type refusal struct{ within time.Duration }
 
 func (r *refusal) Error() string { return "refused" }
 
-func post(c *http.Client, url string, body []byte) error {
-	resp, err := c.Post(url, "application/json", bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
+// answer says what an answer says.
+func answer(resp *http.Response, text []byte, err error) error {
 	if err != nil {
 		return err
 	}

@@ -52,6 +52,9 @@ func startCommand(ctx context.Context, cmd *exec.Cmd, clients int, environment [
 
 const table = "/v1/table/t"
 
+// address is where the server listens.
+func (n *node) address() string { return strings.TrimPrefix(n.url, "http://") }
+
 // end kills the server.
 func (n *node) end() {
 	n.Client.Close()

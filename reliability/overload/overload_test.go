@@ -98,6 +98,8 @@ func TestStrangeAnswers(t *testing.T) {
 		w.WriteHeader(int(status.Load()))
 	}))
 	defer s.Close()
+	w := wires(s.Listener.Addr().String(), 1)
+	defer hangUp(w)
 	for _, e := range []struct {
 		status int64
 		after  string
@@ -105,7 +107,7 @@ func TestStrangeAnswers(t *testing.T) {
 	}{{200, "", ""}, {503, "3", "refused"}, {429, "1", "refused"}, {503, "", "want 1 to 5"}, {503, "60", "want 1 to 5"}, {500, "1", "status 500"}} {
 		status.Store(e.status)
 		after.Store(e.after)
-		said(t, e.after, post(http.DefaultClient, s.URL, nil), e.want)
+		said(t, e.after, answer(w[0].post(request("/", nil))), e.want)
 	}
 }
 

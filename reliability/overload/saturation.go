@@ -31,20 +31,16 @@ func saturation(ctx context.Context, r *run) error {
 		return err
 	}
 	defer n.end()
-	t := transport(4 * capacity)
-	defer t.CloseIdleConnections()
-	l := load{url: n.url + table + "/write", long: time.Second, pause: 50 * time.Millisecond}
+	conns := wires(n.address(), 4*capacity)
+	defer hangUp(conns)
+	l := load{path: table + "/write", long: time.Second, pause: 50 * time.Millisecond}
 	for i := range 64 {
 		l.bodies = append(l.bodies, batch(fmt.Sprintf("s%02d-", i), 50, 10, 30))
 	}
-	with := func(clients int) *outcome {
-		l.clients = clients
-		return l.run(ctx, t)
-	}
-	with(capacity) // connects, and warms up
+	l.run(ctx, conns) // connects, and warms up
 	var all []comparison
 	for range comparisons {
-		all = append(all, comparison{with(capacity), with(4 * capacity)})
+		all = append(all, comparison{l.run(ctx, conns[:capacity]), l.run(ctx, conns)})
 	}
 	r.note(all)
 	return errors.Join(judge(all), n.alive(ctx))

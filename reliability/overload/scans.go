@@ -35,12 +35,12 @@ func scans(ctx context.Context, r *run) error {
 			return err
 		}
 	}
-	t := transport(4)
-	defer t.CloseIdleConnections()
-	reads := load{url: n.url + table + "/rows", bodies: [][]byte{rowOf("r000-00001")}, clients: 4, long: time.Second}
-	before := reads.run(ctx, t)
+	conns := wires(n.address(), 4)
+	defer hangUp(conns)
+	reads := load{path: table + "/rows", bodies: [][]byte{rowOf("r000-00001")}, long: time.Second}
+	before := reads.run(ctx, conns)
 
-	stuck, err := dial(strings.TrimPrefix(n.url, "http://"), slowReaders)
+	stuck, err := dial(n.address(), slowReaders)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func scans(ctx context.Context, r *run) error {
 	scanned := make(chan error, 1)
 	go func() { scanned <- r.scanAll(ctx, n) }()
 	reads.long = 2 * time.Second
-	among := reads.run(ctx, t)
+	among := reads.run(ctx, conns)
 	err = <-scanned
 	_, most, memErr := n.resident()
 	r.Largest("scan_mib", most)
