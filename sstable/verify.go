@@ -88,6 +88,8 @@ type verifier struct {
 	row    []byte
 	last   cell.Cell
 	column []byte // of last
+
+	key, bound []byte // to put keys of rows together in
 }
 
 func newVerifier(t *Reader) (*verifier, error) {
@@ -176,7 +178,8 @@ func (v *verifier) verifyPlace(entry int, h handle) error {
 func (v *verifier) verifyBound(entry int) error {
 	x, b := &v.index, &v.block
 	r := x.rowOf(entry)
-	row, firstRow := x.appendRow(nil, r), b.appendRow(nil, 0)
+	v.bound, v.key = x.appendRow(v.bound[:0], r), b.appendRow(v.key[:0], 0)
+	row, firstRow := v.bound, v.key
 	bound, first := x.keyAt(entry), b.keyAt(0)
 	switch {
 	case v.info.Cells > 0 && comparePlace(v.row, &v.last, row, &bound) >= 0:

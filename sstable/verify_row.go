@@ -10,7 +10,8 @@ import (
 // verifyRow checks the cells of row r of the block at hand.
 func (v *verifier) verifyRow(r int) error {
 	b := &v.block
-	row := b.appendRow(nil, r)
+	v.key = b.appendRow(v.key[:0], r)
+	row := v.key
 	if !bytes.Equal(row, v.row) {
 		v.info.Rows++
 		if !v.filter.mayContain(row) {
