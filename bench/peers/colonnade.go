@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"runtime/debug"
 
 	"colonnade/cell"
 	"colonnade/clock"
@@ -14,7 +15,7 @@ import (
 // colonnade is this engine: a partition for each space.
 var colonnade = &Engine{
 	Name:   "colonnade",
-	About:  "defaults but for the cache, blocks of 4 KiB in S2; every batch is synced, in loads too",
+	About:  "defaults but for the cache, blocks of 4 KiB in S2; every batch is synced, in loads too. The memory limit of the Go runtime is the budgets and 64 MiB, as the server sets one",
 	Open:   openColonnade,
 	Tables: []string{".sst"},
 }
@@ -24,7 +25,12 @@ type colonnadeStore struct {
 	ids []engine.PartitionID
 }
 
+// otherMemory is what the process may take beside the budgets of the store. The server
+// tells the runtime as well what its flags add up to: the rest is up to garbage.
+const otherMemory = 64 << 20
+
 func openColonnade(dir string, c Config) (Store, error) {
+	debug.SetMemoryLimit(c.memtables() + c.Cache + otherMemory)
 	db, err := engine.Open(filepath.ToSlash(dir), engine.Options{
 		FS: vfs.OS, Clock: clock.System,
 		MemtableBytes: c.memtables(),
@@ -96,9 +102,10 @@ func (r *colonnadeReader) Row(space int, row []byte) (Answer, error) {
 	return r.read(space, engine.ScanOptions{Start: row, End: r.end, Fill: true}, 1, nil)
 }
 
-// Scan keeps what it reads in the cache, as the iterators of the peers do.
+// Scan keeps what it reads in the cache, as the iterators of the peers do, unless it
+// is asked for once only: then it does what the engine does when it is told nothing.
 func (r *colonnadeReader) Scan(q Query) (Answer, error) {
-	o := engine.ScanOptions{Start: q.Start, Fill: true}
+	o := engine.ScanOptions{Start: q.Start, Fill: !q.Once}
 	if q.Family != "" {
 		o.Columns = cell.NewColumns(cell.FamilyRange([]byte(q.Family)))
 	}

@@ -98,6 +98,7 @@ type Query struct {
 	Start  []byte // a row, or nil for the first one
 	Rows   int    // at most, 0 for all
 	Family string // only its cells, "" for all
+	Once   bool   // nobody asks for the same again: an engine that can goes past its cache
 	// Visit sees each cell, its parts valid until it returns. Nil in what is measured.
 	Visit func(row []byte, c *cell.Cell)
 }

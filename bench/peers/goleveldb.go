@@ -94,7 +94,7 @@ func (r *goleveldbReader) Scan(q Query) (Answer, error) {
 
 func (r *goleveldbReader) walk(keys *util.Range, q *Query) (Answer, error) {
 	w := newWalk(r.s.spaces, q)
-	it := r.s.db.NewIterator(keys, nil)
+	it := r.s.db.NewIterator(keys, &opt.ReadOptions{DontFillCache: q.Once})
 	defer it.Release()
 	for it.Next() {
 		if more, err := w.take(it.Key(), it.Value()); err != nil || !more {

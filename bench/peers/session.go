@@ -191,15 +191,30 @@ func (s *session) readRows(st Store, space int, k *keys, cells, goroutines int) 
 	})
 }
 
-// warmRows asks for each row once.
+// warmRows asks for each row twice.
 func warmRows(st Store, space int, k *keys, cells int) error {
 	r := st.Reader()
-	for i := range k.ends {
-		if err := wantRow(r, space, k.at(i), cells); err != nil {
-			return err
+	return twice(func() error {
+		for i := range k.ends {
+			if err := wantRow(r, space, k.at(i), cells); err != nil {
+				return err
+			}
 		}
+		return nil
+	})
+}
+
+// twice calls a function that reads, lets the engine do what it does because of that,
+// as some compact what is read often, and calls it again. So what is read is in the
+// cache, as far as it fits.
+func twice(read func() error) error {
+	if err := read(); err != nil {
+		return err
 	}
-	return nil
+	if _, err := awaitQuiet(); err != nil {
+		return err
+	}
+	return read()
 }
 
 func wantRow(r Reader, space int, key []byte, cells int) error {
