@@ -17,7 +17,16 @@ import (
 // the kill, with rows and versions that lie in several of them, and becomes one file.
 func TestRecoveryInTables(t *testing.T) {
 	fs := vfs.NewMem()
-	db := mustOpen(t, fs)
+	open := func(fs vfs.FS) *DB {
+		opt := testOptions(fs)
+		opt.LogBytes = 16 << 20 // nothing is flushed to make room in the log
+		db, err := Open("store", opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return db
+	}
+	db := open(fs)
 	id := mustCreate(t, db, "a")[0]
 	r := rand.New(rand.NewPCG(1, 0))
 	value := strings.Repeat("v", 400)
@@ -46,7 +55,7 @@ func TestRecoveryInTables(t *testing.T) {
 			<-looked
 		}
 	})
-	db = mustOpen(t, killed)
+	db = open(killed)
 	t.Cleanup(func() { mustClose(t, db) })
 	p := db.partitions[id]
 	db.mu.Lock()
