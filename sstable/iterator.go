@@ -56,7 +56,9 @@ type Iterator struct {
 	// offsets and names are the dictionary of the block at hand, as cellBlock.dictionary
 	// has it. Most blocks of a table have the same, and what is known of it stays.
 	offsets, names []byte
-	met            bool // there was a block
+	columns        [][]byte // the same, cut out of names, if all are wanted
+	met            bool     // there was a block
+	touched        byte     // by near, kept so that the compiler keeps the reads
 	// What is known of the columns, if a filter is set: 0 nothing, else the length of
 	// the column over classShift, and classWanted or classUnwanted.
 	class []uint32
@@ -105,7 +107,7 @@ func (it *Iterator) Close() {
 	it.small.buffers.trim()
 	it.large.buffers.trim()
 	*it = Iterator{
-		last: cell.Run{Dictionary: it.last.Dictionary}, key: it.key[:0], offsets: it.offsets[:0], names: it.names[:0], class: it.class[:0], own: it.own, window: it.window,
+		last: cell.Run{Dictionary: it.last.Dictionary}, key: it.key[:0], offsets: it.offsets[:0], names: it.names[:0], columns: it.columns[:0], class: it.class[:0], own: it.own, window: it.window,
 		small: smallValues{buffers: it.small.buffers}, large: largeValues{buffers: it.large.buffers},
 	}
 	iterators.Put(it)
@@ -280,15 +282,35 @@ func (it *Iterator) open(entry int) (*cellBlock, error) {
 			return b, err
 		}
 	}
+	sequential := it.block != nil && entry == it.entry+1
 	h := it.index.handle(entry)
 	if b, ok := cached[*cellBlock](it.r, h.offset); ok {
+		if sequential {
+			it.near(b)
+		}
 		return b, nil
 	}
-	sequential := it.block != nil && entry == it.entry+1
 	if err := it.readAround(entry, sequential); err != nil {
 		return nil, err
 	}
 	return it.r.readCellBlock(h, it.o.wholeBlocks(), it.o.Fill, &it.window, &it.own)
+}
+
+// near reads a byte of each line of the processor's cache that a block takes which will
+// be walked from end to end. These reads do not wait for each other, as those of
+// the walk do.
+func (it *Iterator) near(b *cellBlock) {
+	const line = 64
+	sum := byte(0)
+	for i := 0; i < len(b.raw); i += line {
+		sum += b.raw[i]
+	}
+	if !it.o.KeysOnly {
+		for i := 0; i < len(b.values); i += line {
+			sum += b.values[i]
+		}
+	}
+	it.touched = sum
 }
 
 // A scan reads the file in stretches that grow from the first number of bytes to

@@ -84,7 +84,7 @@ func (it *Iterator) runAll(dst []cell.Cell) []cell.Cell {
 		id := b.columnIDs.int(raw, i)
 		kind, stamp := b.kind(i, id), b.stamp(i)
 		c := &out[k]
-		c.Column = b.column(id)
+		c.Column = it.columns[id]
 		if values != nil {
 			c.Value = values[base+start : base+end : base+end]
 		} else {
@@ -285,6 +285,14 @@ func (it *Iterator) meet(b *cellBlock) {
 	if it.o.Columns != nil {
 		it.class = slices.Grow(it.class[:0], b.columns)[:b.columns]
 		clear(it.class)
+		return
+	}
+	it.columns = slices.Grow(it.columns[:0], b.columns)[:b.columns]
+	from := 0
+	for id := range it.columns {
+		to := b.columnOffsets.int(b.raw, id+1)
+		it.columns[id] = it.names[from:to:to]
+		from = to
 	}
 }
 
