@@ -22,7 +22,9 @@ type Options struct {
 
 	// MemtableBytes bounds what all memtables hold, those being flushed
 	// included. Default 128 MiB, at most 8 GiB: a partition's memtable gets half of
-	// it, and more than 7 GiB might not fit into one.
+	// it, and more than 7 GiB might not fit into one. They lie on the Go heap, like the
+	// cache: a program that does not set debug.SetMemoryLimit, to both budgets and
+	// 64 MiB or more, lets garbage double them.
 	MemtableBytes int64
 	// CacheBytes bounds the block cache. Default 256 MiB.
 	CacheBytes int64
