@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"os"
@@ -91,7 +92,7 @@ func watch(pid int) (stop func() int64) {
 	return func() int64 { close(done); return <-most }
 }
 
-// settle waits until a process has nothing to do, for so long at most.
+// settle waits until a process has nothing to do. It is an error if that takes longer.
 func settle(pid int, most time.Duration) error {
 	const look = 200 * time.Millisecond
 	before, err := processor(pid)
@@ -100,9 +101,9 @@ func settle(pid int, most time.Duration) error {
 		var now time.Duration
 		now, err = processor(pid)
 		if now-before <= idleTime {
-			break
+			return err
 		}
 		before = now
 	}
-	return err
+	return cmp.Or(err, fmt.Errorf("the server is still at work after %v", most))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
 
@@ -74,7 +75,7 @@ func newOperations(d *dataset) operations {
 				for string(keyOf(item)) > string(d.lastPage) {
 					item = d.any(rnd)
 				}
-				dst = append(append(dst, `{"row":{"limit":100,"range":{"start":"`...), keyOf(item)...)
+				dst = fmt.Appendf(dst, `{"row":{"limit":%d,"range":{"start":"%s`, pageRows, keyOf(item))
 				return append(dst, `"}}}`...), item
 			},
 			check: rows(pageRows),

@@ -34,8 +34,8 @@ type suite struct {
 	lines      []*line
 }
 
-// patient is how long background work may go on before it is measured with.
-const patient = 20 * time.Second
+// patient is how long background work may go on before a measurement.
+const patient = time.Minute
 
 // measure starts the servers with their data below dir and measures everything.
 func measure(ctx context.Context, set settings, dir string) ([]*line, error) {
