@@ -295,6 +295,54 @@ func TestSealedDamage(t *testing.T) {
 	}
 }
 
+// TestColumnsWithoutNames: a file whose checksums are right may have blocks whose
+// columns have no bytes, a different number of them in each.
+func TestColumnsWithoutNames(t *testing.T) {
+	var list []entry
+	for _, c := range "abc" {
+		list = append(list, entry{bytes.Repeat([]byte{byte(c)}, 3000), cell.Cell{Kind: cell.DeleteRow, Time: cell.TombstoneTime, Seq: 5}})
+	}
+	file, _ := build(t, list, WriterOptions{ID: testID, Compression: None, BlockSize: 1024, FilterBits: 4})
+	blocks := blocksOf(t, file, testID)
+	r := open(t, file, testID, nil)
+	x, err := r.openIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := r.readFresh(x.handle(1), maxCellBlock, new(window))
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(file[bytes.Index(file, raw):], twoColumns(t, len(raw), 'b'))
+	seal(file, testID, blocks)
+	for _, o := range []ReadOptions{{}, {KeysOnly: true}, {Columns: cell.NewColumns(cell.FamilyRange([]byte("f")))}} {
+		it := open(t, file, testID, nil).NewIterator(o)
+		cells := 0
+		for it.SeekRow(nil); it.Row() != nil; it.NextRow() {
+			cells += len(it.Cells(nil))
+		}
+		if it.Err() == nil && cells != 4 {
+			t.Errorf("%+v: %d cells, want an error or those of the blocks, 4", o, cells)
+		}
+		it.Close()
+	}
+}
+
+// twoColumns makes up a block of size bytes: a row whose key is many times the same
+// letter, with a tombstone in each of two columns without a name.
+func twoColumns(t *testing.T, size int, letter byte) []byte {
+	h := cellHeader{cells: 2, rows: 1, columns: 2, stamps: 1, flags: flagValueLength}
+	h.prefix = uint64(size) - h.size()
+	p := append(h.append(nil), 0, 2) // where its rows start
+	kind := byte(cell.DeleteRow) << kindShift
+	p = append(p, kind, kind, 0, 1) // of the columns; the columns of the cells
+	p = append(p, bytes.Repeat([]byte{letter}, int(h.prefix))...)
+	if len(p) != size {
+		t.Fatalf("the block has %d bytes, want %d", len(p), size)
+	}
+	return p
+}
+
 func TestVersions(t *testing.T) {
 	file, _, _ := smallFile(t, testID, None)
 	binary.LittleEndian.PutUint32(file[len(file)-12:], 7)

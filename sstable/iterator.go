@@ -57,7 +57,7 @@ type Iterator struct {
 	// has it. Most blocks of a table have the same, and what is known of it stays.
 	offsets, names []byte
 	columns        [][]byte // the same, cut out of names, if all are wanted
-	met            bool     // there was a block
+	met            int      // how many: columns without names have no bytes either. 0 before the first block
 	touched        byte     // by near, kept so that the compiler keeps the reads
 	// What is known of the columns, if a filter is set: 0 nothing, else the length of
 	// the column over classShift, and classWanted or classUnwanted.
@@ -297,15 +297,15 @@ func (it *Iterator) open(entry int) (*cellBlock, error) {
 }
 
 // near reads a byte of each line of the processor's cache that a block takes which will
-// be walked from end to end. These reads do not wait for each other, as those of
-// the walk do.
+// be walked from end to end, and its values if all are wanted. These reads do not wait
+// for each other, as those of the walk do.
 func (it *Iterator) near(b *cellBlock) {
 	const line = 64
 	sum := byte(0)
 	for i := 0; i < len(b.raw); i += line {
 		sum += b.raw[i]
 	}
-	if !it.o.KeysOnly {
+	if b.smallBlocks > 0 && it.o.Columns == nil && !it.o.KeysOnly {
 		for i := 0; i < len(b.values); i += line {
 			sum += b.values[i]
 		}

@@ -276,10 +276,10 @@ func (it *Iterator) count(n, size int) {
 // meet forgets the columns of the block before, unless those of b are the same.
 func (it *Iterator) meet(b *cellBlock) {
 	offsets, names := b.dictionary()
-	if it.met && bytes.Equal(it.offsets, offsets) && bytes.Equal(it.names, names) {
+	if it.met == b.columns && bytes.Equal(it.offsets, offsets) && bytes.Equal(it.names, names) {
 		return
 	}
-	it.met = true
+	it.met = b.columns
 	it.offsets, it.names = append(it.offsets[:0], offsets...), append(it.names[:0], names...)
 	it.last.Dictionary++
 	if it.o.Columns != nil {
