@@ -15,7 +15,7 @@ import (
 // colonnade is this engine: a partition for each space.
 var colonnade = &Engine{
 	Name:   "colonnade",
-	About:  "defaults but for the cache, blocks of 4 KiB in S2; every batch is synced, in loads too. The memory limit of the Go runtime is the budgets and 64 MiB, as the server sets one",
+	About:  "defaults but for the cache, blocks of 4 KiB in S2; every batch is synced, in loads too. The memory limit of the Go runtime is the budgets and 64 MiB, which is the bound of target 13; the server sets one too. The others, to which that target does not apply, have none",
 	Open:   openColonnade,
 	Tables: []string{".sst"},
 }
@@ -25,8 +25,9 @@ type colonnadeStore struct {
 	ids []engine.PartitionID
 }
 
-// otherMemory is what the process may take beside the budgets of the store. The server
-// tells the runtime as well what its flags add up to: the rest is up to garbage.
+// otherMemory is what the process may take beside the budgets of the store, the keys that
+// are asked for included. Who embeds the engine is told to set such a limit, and the
+// server sets one: without it, garbage may double what is in use.
 const otherMemory = 64 << 20
 
 func openColonnade(dir string, c Config) (Store, error) {

@@ -12,7 +12,7 @@ const pageRows = 100
 var reads = &Table{
 	Name:  "reads",
 	Title: "Reads",
-	About: "Of the table loaded in random order, settled, closed and opened again, with a cache of 1 GiB, and at last with one of 64 MiB. Files are in the page cache throughout. The first scan finds nothing in the cache of the engine, and goes past it where that is possible (colonnade, where it is what scans do, and goleveldb); rows and short scans are asked for twice before they are measured, with a pause in which engines may compact what was read. An absent row has the key of one that is there, and one byte more.",
+	About: "Of the table loaded in random order, settled, closed and opened again, with a cache of 1 GiB, and at last with one of 64 MiB. Files are in the page cache throughout. The first scan finds nothing in the cache of the engine, and goes past it where that is possible (colonnade, where it is what scans do, and goleveldb); rows, and the first 3,000 short scans, are asked for twice before they are measured, with a pause in which engines may compact what was read. An absent row has the key of one that is there, and one byte more.",
 	Figures: []Figure{
 		{"scan-first", "full scan, first, cells/s", perSecond},
 		{"scan-warm", "full scan, warm, cells/s", perSecond},

@@ -3,6 +3,7 @@ package overload
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -108,6 +109,44 @@ func TestStrangeAnswers(t *testing.T) {
 		status.Store(e.status)
 		after.Store(e.after)
 		said(t, e.after, answer(w[0].post(request("/", nil))), e.want)
+	}
+}
+
+// TestConnections: a client keeps its connection as long as the server does, or has a new
+// one for each request if it shall.
+func TestConnections(t *testing.T) {
+	var opened, answered atomic.Int64
+	var closing atomic.Bool
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answered.Add(1)
+		if closing.Load() {
+			w.Header().Set("Connection", "close")
+		}
+	}))
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	s.Start()
+	defer s.Close()
+	for _, e := range []struct {
+		name          string
+		once, closing bool
+	}{{"kept", false, false}, {"one each", true, false}, {"closed by the server", false, true}} {
+		opened.Store(0)
+		answered.Store(0)
+		closing.Store(e.closing)
+		conns := wires(s.Listener.Addr().String(), 2)
+		o := load{path: "/", bodies: [][]byte{nil}, long: 100 * time.Millisecond, once: e.once}.run(t.Context(), conns)
+		hangUp(conns)
+		want := answered.Load()
+		if !e.once && !e.closing {
+			want = 2
+		}
+		if len(o.wrong) > 0 || len(o.answered) != int(answered.Load()) || opened.Load() != want || answered.Load() <= 2 {
+			t.Errorf("%s: %d requests, %d answered, %d failed (%v), %d connections, want %d", e.name, answered.Load(), len(o.answered), len(o.wrong), errors.Join(o.wrong...), opened.Load(), want)
+		}
 	}
 }
 
