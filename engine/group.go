@@ -9,8 +9,8 @@ import (
 
 // Group commit: the batches that come while the log is being written and synced
 // form the next group. The leader, a goroutine, writes them one after another as long
-// as there are any. Whoever waits for a group can give up,
-// as the leader cannot: a sync that has been asked for ends when the disk says so.
+// as there are any. Whoever waits for a group can give up, as the leader cannot: a
+// sync that has been asked for ends when the disk says so.
 
 // group is the batches that one sync of the log makes durable.
 type group struct {

@@ -42,6 +42,7 @@ func newOperations(d *dataset) operations {
 			return a.begins(keyOf(item))
 		}
 	}
+	pageHead := fmt.Sprintf(`{"row":{"limit":%d,"range":{"start":"`, pageRows)
 	return operations{
 		bulk: &operation{
 			path: "/v1/table/" + written + "/write", cells: bulkRows * perRow,
@@ -75,7 +76,7 @@ func newOperations(d *dataset) operations {
 				for string(keyOf(item)) > string(d.lastPage) {
 					item = d.any(rnd)
 				}
-				dst = fmt.Appendf(dst, `{"row":{"limit":%d,"range":{"start":"%s`, pageRows, keyOf(item))
+				dst = append(append(dst, pageHead...), keyOf(item)...)
 				return append(dst, `"}}}`...), item
 			},
 			check: rows(pageRows),

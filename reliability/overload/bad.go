@@ -57,7 +57,7 @@ func badConnections(ctx context.Context, r *run) error {
 	among := reads.run(ctx, conns)
 	err = errors.Join(<-slow, r.arrived(<-arrived))
 	r.Largest("slow_heads_p99_percent", percent(float64(quantile(among.answered, 0.99)), float64(quantile(before.answered, 0.99))))
-	return errors.Join(err, suffered(before, among), r.idle(n, n.address()), n.alive(ctx))
+	return errors.Join(err, suffered(before, among), r.idle(n), n.alive(ctx))
 }
 
 // arrived says whether those who came among slow heads, each with a connection of
@@ -122,8 +122,8 @@ func (r *run) slowHeads(ctx context.Context, address string) error {
 }
 
 // idle opens connections, uses each once, and keeps them.
-func (r *run) idle(n *node, address string) error {
-	open, err := dial(address, badClients)
+func (r *run) idle(n *node) error {
+	open, err := dial(n.address(), badClients)
 	if err != nil {
 		return err
 	}
