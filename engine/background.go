@@ -181,10 +181,24 @@ const (
 	flushShare = 8
 )
 
-// nextFlushLocked returns the oldest frozen memtables of those partitions whose
+// nextFlushLocked returns the first memtables of those that can be flushed, as many as
+// one flush should take.
+func (db *DB) nextFlushLocked() []flushing {
+	list := db.flushableLocked()
+	size := int64(0)
+	for i := range list {
+		size += list[i].m.bytes.Load()
+		if i > 0 && (i == flushFiles || size > db.opt.MemtableBytes/flushShare) {
+			return list[:i]
+		}
+	}
+	return list
+}
+
+// flushableLocked returns the oldest frozen memtables of those partitions whose
 // oldest is complete, the longest frozen first: a batch that is still on its way to
 // the disk must not get into a file before it is durable.
-func (db *DB) nextFlushLocked() []flushing {
+func (db *DB) flushableLocked() []flushing {
 	if db.idleLocked() {
 		return nil
 	}
@@ -197,13 +211,6 @@ func (db *DB) nextFlushLocked() []flushing {
 	slices.SortFunc(list, func(a, b flushing) int {
 		return cmp.Or(cmp.Compare(a.m.minSeq, b.m.minSeq), cmp.Compare(a.p.id, b.p.id))
 	})
-	size := int64(0)
-	for i := range list {
-		size += list[i].m.bytes.Load()
-		if i > 0 && (i == flushFiles || size > db.opt.MemtableBytes/flushShare) {
-			return list[:i]
-		}
-	}
 	return list
 }
 

@@ -92,11 +92,11 @@ func TestBatchOfTheLogThatDoesNotGoIn(t *testing.T) {
 	r.inserts.add(7, payload)
 	db.lastSeq = 7
 	db.freezeLocked(p)
-	r.startFlush()
+	r.startFlushLargest()
 	if err := r.awaitFlush(); err == nil || r.flushed {
 		t.Errorf("flush returned %v, and something is in files: %v", err, r.flushed)
 	}
-	r.startFlush()
+	r.startFlushLargest()
 	for name, err := range map[string]error{"flush": r.awaitFlush(), "cut": r.inserts.cut()(), "end": r.inserts.end()} {
 		var damage *CorruptError
 		if !errors.As(err, &damage) || damage.File != "log" || !strings.Contains(damage.Reason, "batch 7: ") {

@@ -172,9 +172,17 @@ func TestCrashAtEveryOperation(t *testing.T) {
 	t.Logf("%d images", len(images))
 }
 
-// survive opens an image and crashes it once more.
+// survive opens an image and crashes it once more. For every other one the log is
+// a long one, of which a recovery flushes all.
 func (w *workload) survive(t testing.TB, im image, seed uint64) error {
-	db, err := Open("store", crashOptions(im.fs))
+	open := func(fs vfs.FS) (*DB, error) {
+		opt := crashOptions(fs)
+		if seed%2 == 1 {
+			opt.MemtableBytes = 12 << 10
+		}
+		return Open("store", opt)
+	}
+	db, err := open(im.fs)
 	if err != nil {
 		return err
 	}
@@ -192,7 +200,7 @@ func (w *workload) survive(t testing.TB, im image, seed uint64) error {
 	if err := db.Close(); err != nil {
 		return err
 	}
-	db, err = Open("store", crashOptions(second))
+	db, err = open(second)
 	if err != nil {
 		return fmt.Errorf("after the second crash: %w", err)
 	}

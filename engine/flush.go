@@ -26,17 +26,32 @@ type flushing struct {
 // must not write it a thousand times. Versions that no reader can see any more stay
 // behind. The ones that fail leave the others alone.
 func (db *DB) flush(list []flushing) error {
+	defer discardFlushed(list)
 	err := db.writeFlushed(list)
-	installErr := db.installFlushed(list)
+	installErr := db.installFlushed(list, 0)
+	if err == nil || installErr != nil && !errors.Is(installErr, ErrNoPartition) {
+		return installErr
+	}
+	return err
+}
+
+// flushAll is flush for memtables that, with the files there are, have all batches up
+// to last: either all of them are in files then, and the manifest says so, or none is.
+func (db *DB) flushAll(list []flushing, last uint64) error {
+	defer discardFlushed(list)
+	if err := db.writeFlushed(list); err != nil {
+		return err
+	}
+	return db.installFlushed(list, last)
+}
+
+// discardFlushed removes files that were not installed.
+func discardFlushed(list []flushing) {
 	for i := range list {
 		if f := &list[i]; f.out != nil && !f.installed {
 			f.out.discard()
 		}
 	}
-	if err == nil || installErr != nil && !errors.Is(installErr, ErrNoPartition) {
-		return installErr
-	}
-	return err
 }
 
 // writeFlushed writes the files. When one fails for a reason that the others share,
@@ -76,8 +91,9 @@ func (m *memory) source() source {
 }
 
 // installFlushed makes the files part of their partitions. ErrNoPartition if none is
-// written, or all of their partitions are gone.
-func (db *DB) installFlushed(list []flushing) error {
+// written, or all of their partitions are gone. Unless last is 0, it installs all or
+// none, and all batches up to last are in files then.
+func (db *DB) installFlushed(list []flushing, last uint64) error {
 	flushed := make(map[*partition]*memory, len(list))
 	for _, f := range list {
 		if f.written {
@@ -91,12 +107,18 @@ func (db *DB) installFlushed(list []flushing) error {
 			f := &list[i]
 			r := next.parts[f.p.id]
 			if !f.written || r == nil {
+				if last != 0 {
+					return fmt.Errorf("of the batches up to %d, those of partition %s are in no file", last, f.p.name)
+				}
 				continue
 			}
 			v := r.version.flushed(f.out.files)
 			fault := f.check()
 			if e := v.check(); fault == nil && e != nil {
 				fault = f.p.inconsistent("flush would break the order of levels: %v", e)
+			}
+			if fault != nil && last != 0 {
+				return fault
 			}
 			if fault != nil {
 				broken = fault
@@ -106,6 +128,9 @@ func (db *DB) installFlushed(list []flushing) error {
 			f.chosen = true
 			next.parts[r.id] = &partRecord{id: r.id, name: r.name, flushed: f.m.maxSeq, version: v}
 			err = nil
+		}
+		if last != 0 {
+			next.recovered = max(next.recovered, last+1)
 		}
 		return err
 	}, func() {

@@ -207,7 +207,7 @@ func TestFlushOfAnotherMemtable(t *testing.T) {
 			list[0].entries--
 		}
 		start := db.manifest.logStart
-		if err := db.installFlushed(list); !errors.As(err, new(*CorruptError)) {
+		if err := db.installFlushed(list, 0); !errors.As(err, new(*CorruptError)) {
 			t.Errorf("%s: got %v, want a *CorruptError", name, err)
 		}
 		if err := db.install(nil, func(*manifest) error { return nil }, func() {}); err != nil {

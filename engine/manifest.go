@@ -60,9 +60,10 @@ type manifest struct {
 	nextFile uint64      // above every number of a sorted file in use
 	nextPart PartitionID // above every partition in use or dropped
 	logStart uint64      // lowest segment that holds a batch which is not flushed
-	copied   uint64      // highest segment that a finished recovery copied; see recover.go
-	// recovered is one more than the seq of the last batch that there was when the
-	// last recovery finished; 0 if that is not known.
+	copied   uint64      // highest segment that a finished recovery made of what it found; see recover.go
+	// recovered is one more than the seq of the last batch that a recovery has dealt
+	// with: that there was when the last one finished, or that one not finished since has
+	// flushed with all before it. The log need not have these batches. 0 if not known.
 	recovered uint64
 	lastSeq   uint64 // at least the seq of every entry in a file
 	lastTime  int64  // at least the commit time of every entry in a file

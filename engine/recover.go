@@ -6,26 +6,26 @@ package engine
 //  1. Read the segments of the log from the manifest's logStart on, in order,
 //     and put the batches that are not in files into the memtables, several at
 //     once. When they grow too large they are flushed, beside the reading.
-//  2. Copy those batches, with their sequence numbers, to new segments, and
-//     sync them, beside the reading. What was read may have come from a page cache that the disk
-//     never saw, for example after a sync that failed; the copy is durable.
+//  2. Write what was read again, beside the reading. It may have come from a page
+//     cache that the disk never saw, for example after a sync that failed. Of a long
+//     log all is flushed, to the last batch; of others the batches are copied, with
+//     their sequence numbers, to new segments, which are synced.
 //  3. Make the segment that new batches go to.
-//  4. Install a manifest whose logStart is the first copy and whose copied is
-//     the last one. Before this edit the old segments count, and of copies that
-//     an interrupted recovery left only the batches behind the end of those;
-//     after it the old segments count for nothing.
+//  4. Install a manifest whose logStart is the first copy, or the new segment, and
+//     whose copied is the last copy, or that. Before this edit the old segments count, and of
+//     copies that an interrupted recovery left only the batches behind the end of
+//     those; after it the old segments count for nothing.
 //  5. Remove what nothing refers to: old segments, copies of a recovery that
 //     was interrupted, files of flushes and compactions that never finished. Not
 //     before: the manifest that was read may not be durable either, and only
 //     the edit of step 4 proves that none before it can come back.
 //
-// A flush in step 1 makes its batches durable in one partition. So that they are
-// in the others too, whatever comes next, the copies are synced before: should
-// power fail then and take the end of the old log, which may never have reached
-// the disk, the copies still have it.
+// A flush in step 1 is durable at once, and the batches of it must be so in all of
+// their partitions, should power fail then and take the end of the old log, which may
+// never have reached the disk. See relieve.go.
 //
-// So a record that was torn is decided on once: what step 2 copies is there for
-// good, what it does not copy never comes back.
+// So a record that was torn is decided on once: what step 2 writes is there for
+// good, what it does not write never comes back.
 type recovery struct {
 	db       *DB
 	manifest *manifest  // that was found; flushes on the way install others
@@ -38,8 +38,9 @@ type recovery struct {
 	// it is a writeError.
 	take func(seq uint64, payload []byte) error
 
+	whole   bool       // all of the log is flushed, and nothing is copied
 	copies  *copier    // of what was read
-	flushed bool       // something of the log is in files: the copies must stay
+	flushed bool       // some of what was copied is in files: the copies must stay
 	flush   chan error // gets the outcome of the flush under way, nil for none
 }
 
@@ -57,8 +58,11 @@ func (r *recovery) run() error {
 		return err
 	}
 	db := r.db
-	r.inserts, r.copies = newInsertion(db), newCopier(db)
+	r.inserts, r.copies, r.whole = newInsertion(db), newCopier(db), r.long()
 	err := r.replay()
+	if err == nil && r.whole {
+		err = r.startFlushAll()
+	}
 	for _, end := range []func() error{r.inserts.end, r.awaitFlush, r.copies.end} {
 		if e := end(); err == nil {
 			err = e
@@ -104,6 +108,8 @@ func (r *recovery) install() error {
 		m.logStart = r.db.log.segments[0].number
 		if n := len(r.copies.segments); n > 0 {
 			m.copied = r.copies.segments[n-1].number
+		} else if r.whole {
+			m.copied = r.db.log.segments[0].number // so evidence stays while that does
 		}
 		m.recovered = r.db.lastSeq + 1
 		return nil

@@ -13,76 +13,128 @@ import (
 	"colonnade/vfs"
 )
 
-// TestSecondFaultInRecovery kills the process between the write and the sync of
-// a record over two partitions, so that only the page cache has it, and then
-// takes the power away at every operation of the recovery, which flushes one of
-// the two. The batch must be in both partitions or in none.
-func TestSecondFaultInRecovery(t *testing.T) {
+// unsyncedStore is a store killed between the write and the sync of a record over two
+// partitions, so that only the page cache has it. Its recovery flushes them.
+type unsyncedStore struct {
+	opt Options
+	fs  *vfs.Mem
+	ids []PartitionID
+}
+
+// newUnsyncedStore makes one in which others partitions have nothing.
+func newUnsyncedStore(t *testing.T, others int) *unsyncedStore {
 	fs := vfs.NewMem()
-	opt := testOptions(fs)
-	opt.MemtableBytes, opt.SegmentBytes, opt.LogBytes = 256<<10, 512<<10, 8<<20
-	opt.Clock = clock.NewManual(1) // the seal of an idle log is no sync of the record
-	open := func(fs *vfs.Mem) (*DB, error) {
-		o := opt
-		o.FS = fs
-		return Open("store", o)
-	}
-	db, err := open(fs)
+	s := &unsyncedStore{opt: testOptions(fs)}
+	s.opt.MemtableBytes, s.opt.SegmentBytes, s.opt.LogBytes = 256<<10, 512<<10, 8<<20
+	s.opt.Clock = clock.NewManual(1) // the seal of an idle log is no sync of the record
+	db, err := s.open(fs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids := mustCreate(t, db, "a", "b")
-	mustPut(t, db, ids[0], "old", "q", "1")
-	var killed *vfs.Mem
+	s.ids = mustCreate(t, db, append([]string{"a", "b"}, make([]string, others)...)...)
+	mustPut(t, db, s.ids[0], "old", "q", "1")
 	var once sync.Once
 	var b Batch
 	r, c := set("row", "q", strings.Repeat("v", 200<<10))
-	b.Add(ids[0], r, c)
+	b.Add(s.ids[0], r, c)
 	r, c = set("row", "q", strings.Repeat("v", 20<<10))
-	b.Add(ids[1], r, c)
+	b.Add(s.ids[1], r, c)
 	fs.SetHook(func(op vfs.Op, done bool) {
 		if !done && op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, segmentName(1)) && db.visible.Load() < db.LastSeq() {
-			once.Do(func() { killed = fs.Clone() })
+			once.Do(func() { s.fs = fs.Clone() })
 		}
 	})
 	if _, err := db.Commit(context.Background(), &b); err != nil {
 		t.Fatal(err)
 	}
 	fs.SetHook(nil)
-	if killed == nil {
+	mustClose(t, db)
+	if s.fs == nil {
 		t.Fatal("the record was not caught before its sync")
 	}
+	return s
+}
 
-	var images []*vfs.Mem
-	var ops []string
-	killed.SetHook(func(op vfs.Op, done bool) {
-		if done {
-			images, ops = append(images, killed.Crash(vfs.DropAll, 1)), append(ops, op.String())
-		}
-	})
-	again, err := open(killed)
+func (s *unsyncedStore) open(fs vfs.FS) (*DB, error) {
+	o := s.opt
+	o.FS = fs
+	return Open("store", o)
+}
+
+// judge checks that the record is in both partitions or in none.
+func (s *unsyncedStore) judge(t *testing.T, fs vfs.FS, when string) {
+	t.Helper()
+	db, err := s.open(fs)
 	if err != nil {
-		t.Fatal(err)
+		t.Errorf("power loss %s: %v", when, err)
+		return
 	}
-	killed.SetHook(nil)
-	flushed := len(again.partitions[ids[0]].version.levels[0]) > 0
-	mustClose(t, again)
-	if !flushed {
-		t.Fatal("recovery flushed nothing, so the test tests nothing")
-	}
-	for i, image := range images {
-		db, err := open(image)
-		if err != nil {
-			t.Errorf("power loss after %s: %v", ops[i], err)
-			continue
-		}
-		inA, inB := len(contents(t, db, ids[0])) == 2, len(contents(t, db, ids[1])) == 1
-		if inA != inB {
-			t.Errorf("power loss after %s: in the one partition %v, in the other %v", ops[i], inA, inB)
-		}
-		mustClose(t, db)
+	inA, inB := len(contents(t, db, s.ids[0])) == 2, len(contents(t, db, s.ids[1])) == 1
+	if inA != inB {
+		t.Errorf("power loss %s: in the one partition %v, in the other %v", when, inA, inB)
 	}
 	mustClose(t, db)
+}
+
+// recoveries are the two ways to make good what was flushed: with copies of the rest,
+// or with everything else.
+var recoveries = map[string]int{"all is flushed": 0, "the largest are flushed": flushFiles}
+
+// TestSecondFaultInRecovery takes the power away at every operation of a recovery of a
+// batch that was not synced.
+func TestSecondFaultInRecovery(t *testing.T) {
+	for name, others := range recoveries {
+		t.Run(name, func(t *testing.T) {
+			s := newUnsyncedStore(t, others)
+			var images []*vfs.Mem
+			var ops []string
+			s.fs.SetHook(func(op vfs.Op, done bool) {
+				if done {
+					images, ops = append(images, s.fs.Crash(vfs.DropAll, 1)), append(ops, op.String())
+				}
+			})
+			db, err := s.open(s.fs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.fs.SetHook(nil)
+			if len(db.partitions[s.ids[0]].version.levels[0]) == 0 {
+				t.Error("recovery flushed nothing, so the test tests nothing")
+			}
+			if copies := len(db.log.segments) - 1; copies > 0 != (others > 0) {
+				t.Errorf("recovery made %d copies", copies)
+			}
+			mustClose(t, db)
+			for i, image := range images {
+				s.judge(t, image, "after "+ops[i])
+			}
+		})
+	}
+}
+
+// TestFaultAndSecondFaultInRecovery lets an operation of such a recovery fail, and takes
+// the power away then.
+func TestFaultAndSecondFaultInRecovery(t *testing.T) {
+	for name, others := range recoveries {
+		t.Run(name, func(t *testing.T) {
+			s := newUnsyncedStore(t, others)
+			for n := int64(0); ; n++ {
+				fs := s.fs.Clone()
+				failure := &vfs.Failure{At: n, Fault: vfs.Fault{Err: syscall.EIO}, Match: func(op vfs.Op) bool { return op.Kind != vfs.OpRead }}
+				db, err := s.open(vfs.Inject(fs, failure.Rule))
+				if err == nil {
+					db.Close()
+				}
+				if failure.Hits() == 0 {
+					if n < 20 {
+						t.Errorf("only %d operations", n)
+					}
+					return
+				}
+				s.judge(t, fs.Crash(vfs.DropAll, 1), fmt.Sprintf("after operation %d failed", n))
+			}
+		})
+	}
 }
 
 // TestRefusedOpensLeaveNothing: who starts a damaged store again and again does
@@ -244,23 +296,27 @@ func TestWriteErrorInRecovery(t *testing.T) {
 	for i := range rows {
 		mustPut(t, db, id, fmt.Sprintf("row%02d", i), "q", value)
 	}
-	image := mem.Crash(vfs.DropAll, 1)
+	few := mem.Crash(vfs.DropAll, 1)
+	mustCreate(t, db, make([]string, flushFiles)...)
+	many := mem.Crash(vfs.DropAll, 1) // not all memtables are flushed at once
 	mustClose(t, db)
 	for _, c := range []struct {
 		name      string
+		image     *vfs.Mem
 		memtables int64 // small ones are flushed on the way
 		files     string
 		segments  int64
 		least     int64 // syncs
 	}{
-		{"copies", 64 << 20, "/wal/", 8 << 20, 4},
-		{"copies in several segments", 64 << 20, "/wal/", 1 << 20, 6},
-		{"copies before a flush", 1 << 20, "/wal/", 8 << 20, 6},
-		{"files", 1 << 20, tableSuffix, 8 << 20, 2},
+		{"copies", few, 64 << 20, "/wal/", 8 << 20, 4},
+		{"copies in several segments", few, 64 << 20, "/wal/", 1 << 20, 6},
+		{"copies before a flush", many, 1 << 20, "/wal/", 8 << 20, 6},
+		{"files of some", many, 1 << 20, tableSuffix, 8 << 20, 2},
+		{"files of all", few, 1 << 20, tableSuffix, 8 << 20, 2},
 	} {
 		opt.SegmentBytes = c.segments
 		for n := int64(0); ; n++ {
-			fs := image.Clone()
+			fs := c.image.Clone()
 			failure := &vfs.Failure{At: n, Fault: vfs.Fault{Err: syscall.EIO}, Match: func(op vfs.Op) bool {
 				return op.Kind == vfs.OpSync && strings.Contains(op.Name, c.files)
 			}}

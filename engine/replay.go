@@ -97,18 +97,18 @@ func (r *recovery) replay() error {
 }
 
 // reachesFiles makes sure that the log goes as far as the files do. A batch is
-// flushed once it is durable in the log, so the log has all batches since the last
-// recovery that are in a file, too. One that ends before is of an
+// flushed once it is durable in the log, so the log has all batches that are in a file,
+// but for those that a recovery has dealt with. One that ends before is of an
 // earlier moment than the files, as in a copy of a directory that was written
 // meanwhile, or has lost its end: of the batches in between some partitions have
 // entries and others have not.
 func (r *recovery) reachesFiles(last *segment) error {
 	end := r.lastSeq
-	if !r.grown {
-		if r.manifest.recovered == 0 {
-			return nil
-		}
-		end = r.manifest.recovered - 1 // of the batches before, there are copies of some only
+	switch recovered := r.manifest.recovered; {
+	case recovered > 0:
+		end = max(end, recovered-1)
+	case !r.grown:
+		return nil // there may be copies of some batches only
 	}
 	for _, p := range r.manifest.parts {
 		for f := range p.version.files() {
@@ -199,8 +199,10 @@ func (r *recovery) takeOver(seq uint64, payload []byte) error {
 	if err != nil || !live {
 		return err
 	}
-	if err := r.copies.add(seq, payload); err != nil {
-		return writeError{err}
+	if !r.whole {
+		if err := r.copies.add(seq, payload); err != nil {
+			return writeError{err}
+		}
 	}
 	if err := r.relieve(); err != nil {
 		return writeError{err}

@@ -2,8 +2,8 @@ package engine
 
 // A segment in whose end a crash has torn something, or so it looked, is kept as
 // evidence when recovery has copied what was whole of it: as a .torn file, which
-// nothing reads. It goes when all that was copied is in sorted files, or when there
-// are newer ones.
+// nothing reads. It goes when the log has gone on, and all that was copied is in sorted
+// files, or when there are newer ones.
 
 // maxTorn bounds the torn segments that are kept.
 const maxTorn = 2
@@ -40,7 +40,7 @@ func (r *recovery) keepTorn(s *segment) bool {
 func (db *DB) releaseTornLocked() {
 	l := &db.log
 	keep := maxTorn
-	if db.manifest.logStart > db.manifest.copied { // all that recovery has copied is in files
+	if db.manifest.logStart > db.manifest.copied { // all that recovery has copied is in files, or the log has gone on from it
 		keep = 0
 	}
 	for len(l.torn) > keep {

@@ -59,6 +59,23 @@ func tornFiles(t *testing.T, fs *vfs.Mem) (names []string) {
 	return names
 }
 
+// TestTornSegmentOfALongLog is kept as well, though all that recovery took over is in
+// sorted files when the store is open.
+func TestTornSegmentOfALongLog(t *testing.T) {
+	image, _, _ := tornImage(t, vfs.NewMem(), 0, "torn")
+	opt := testOptions(image)
+	opt.MemtableBytes = 32 << 10
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := len(db.partitions[1].version.levels[0])
+	mustClose(t, db)
+	if kept := tornFiles(t, image); files != 1 || len(kept) != 1 {
+		t.Errorf("%d sorted files, and %v are kept; want one of each", files, kept)
+	}
+}
+
 // TestTornSegmentIsKept as it was found, until all that recovery took over from it is
 // in sorted files.
 func TestTornSegmentIsKept(t *testing.T) {

@@ -19,6 +19,9 @@ const (
 	// chainEvery is of how many first images one crashes until depth longest.
 	chainEvery = 16
 	longest    = 5
+	// shortMemtable is the budget for memtables with which every other image is opened:
+	// beside it the log is a long one, and the recovery flushes all of it.
+	shortMemtable = 8 << 10
 	// checkEvery is of how many images one is looked at by engine.Check.
 	checkEvery = 16
 )
@@ -82,7 +85,11 @@ func (x *explorer) survive(im image) error {
 			im.more = longest - 1
 		}
 	}
-	store, err := x.level(im.fs, x.size)
+	size := x.size
+	if rnd.IntN(2) == 0 {
+		size.Memtable = shortMemtable
+	}
+	store, err := x.level(im.fs, size)
 	im.fs.SetHook(nil)
 	if err != nil {
 		return err
