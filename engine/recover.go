@@ -40,6 +40,7 @@ type recovery struct {
 
 	whole   bool       // all of the log is flushed, and nothing is copied
 	copies  *copier    // of what was read
+	held    int64      // by memtables when they were last looked at
 	flushed bool       // some of what was copied is in files: the copies must stay
 	flush   chan error // gets the outcome of the flush under way, nil for none
 }

@@ -20,8 +20,14 @@ func (r *recovery) long() bool {
 	return size > r.db.opt.MemtableBytes && len(r.db.partitions) <= flushFiles && r.manifest.recovered > 0
 }
 
-// relieve flushes memtables that hold too much.
+// relieve flushes memtables that hold too much. It looks when what they hold has changed,
+// which is not at every batch.
 func (r *recovery) relieve() error {
+	held := r.db.memBytes.Load()
+	if held == r.held {
+		return nil
+	}
+	r.held = held
 	if r.whole {
 		return r.relieveAll()
 	}
