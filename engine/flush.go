@@ -129,9 +129,6 @@ func (db *DB) installFlushed(list []flushing, last uint64) error {
 			next.parts[r.id] = &partRecord{id: r.id, name: r.name, flushed: f.m.maxSeq, version: v}
 			err = nil
 		}
-		if last != 0 {
-			next.recovered = max(next.recovered, last+1)
-		}
 		return err
 	}, func() {
 		for i := range list {

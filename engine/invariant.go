@@ -49,7 +49,7 @@ func (m *manifest) follows(old *manifest) error {
 		return fmt.Errorf("edit %d of the manifest follows edit %d", m.edit, old.edit)
 	case m.store != old.store,
 		m.nextFile < old.nextFile, m.nextPart < old.nextPart, m.logStart < old.logStart,
-		m.copied < old.copied, m.recovered < old.recovered, m.lastSeq < old.lastSeq, m.lastTime < old.lastTime:
+		m.copied < old.copied, m.settled < old.settled, m.lastSeq < old.lastSeq, m.lastTime < old.lastTime:
 		return fmt.Errorf("edit %d of the manifest takes back what edit %d gave out", m.edit, old.edit)
 	}
 	for id, r := range m.parts {

@@ -282,9 +282,9 @@ func (db *DB) useLocked(s *segment) {
 }
 
 // logStartLocked returns the segment at which the log can begin once m is the
-// manifest and flushed are in files.
-func (db *DB) logStartLocked(m *manifest, flushed map[*partition]*memory) uint64 {
-	oldest := db.lastSeq + 1
+// manifest and flushed are in files, and the first batch that is in no file then.
+func (db *DB) logStartLocked(m *manifest, flushed map[*partition]*memory) (start, oldest uint64) {
+	oldest = db.lastSeq + 1
 	for id, p := range db.partitions {
 		if m.parts[id] == nil {
 			continue
@@ -293,14 +293,14 @@ func (db *DB) logStartLocked(m *manifest, flushed map[*partition]*memory) uint64
 			oldest = min(oldest, seq)
 		}
 	}
-	start := m.logStart
+	start = m.logStart
 	for _, s := range db.log.segments {
 		if s == db.log.current || s.maxSeq >= oldest {
 			break
 		}
 		start = s.number + 1
 	}
-	return start
+	return start, oldest
 }
 
 // oldestSeq returns the sequence number of the first batch that is in no file,
@@ -317,7 +317,8 @@ func (p *partition) oldestSeq(skip *memory) uint64 {
 // retirableLocked reports whether an edit of the manifest, whatever else is in it,
 // would let segments go.
 func (db *DB) retirableLocked() bool {
-	return db.logStartLocked(db.manifest, nil) > db.manifest.logStart
+	start, _ := db.logStartLocked(db.manifest, nil)
+	return start > db.manifest.logStart
 }
 
 // trimLog lets go of the segments of which nothing is needed any more, and waits

@@ -31,7 +31,7 @@ import (
 //
 //	body:
 //	+-------+------+----------+-----------+----------+----------+-----------+
-//	| store | edit | nextFile | nextPart  | logStart | copied   | recovered |
+//	| store | edit | nextFile | nextPart  | logStart | copied   | settled   |
 //	+-------+------+----------+-----------+----------+----------+-----------+
 //	  16      uvarint …
 //	+----------+-----------+-------+-----------+-----------+-----
@@ -53,7 +53,7 @@ import (
 //
 // Numbers of the body are uvarints; checksums are 8 bytes; fixed-width numbers
 // are little endian. Files stand level by level, in the order of the level.
-// Version 1 has no field recovered.
+// Version 1 has no field settled.
 type manifest struct {
 	store    [16]byte
 	edit     uint64
@@ -61,12 +61,12 @@ type manifest struct {
 	nextPart PartitionID // above every partition in use or dropped
 	logStart uint64      // lowest segment that holds a batch which is not flushed
 	copied   uint64      // highest segment that a finished recovery made of what it found; see recover.go
-	// recovered is one more than the seq of the last batch that a recovery has dealt
-	// with: that there was when the last one finished, or that one not finished since has
-	// flushed with all before it. The log need not have these batches. 0 if not known.
-	recovered uint64
-	lastSeq   uint64 // at least the seq of every entry in a file
-	lastTime  int64  // at least the commit time of every entry in a file
+	// settled is a seq above those of batches that the log need not have: all before it are
+	// in files, or were there when the last recovery finished, which copied those that
+	// are not. 0 if that is not known.
+	settled  uint64
+	lastSeq  uint64 // at least the seq of every entry in a file
+	lastTime int64  // at least the commit time of every entry in a file
 
 	parts map[PartitionID]*partRecord
 }
@@ -99,7 +99,7 @@ func (m *manifest) encode() []byte {
 	buf = binary.LittleEndian.AppendUint32(buf, manifestVersion)
 	buf = binary.LittleEndian.AppendUint64(buf, 0)
 	buf = append(buf, m.store[:]...)
-	for _, n := range []uint64{m.edit, m.nextFile, uint64(m.nextPart), m.logStart, m.copied, m.recovered, m.lastSeq, uint64(m.lastTime)} {
+	for _, n := range []uint64{m.edit, m.nextFile, uint64(m.nextPart), m.logStart, m.copied, m.settled, m.lastSeq, uint64(m.lastTime)} {
 		buf = binary.AppendUvarint(buf, n)
 	}
 	buf = binary.AppendUvarint(buf, uint64(len(m.parts)))
@@ -189,7 +189,7 @@ func (d *fields) manifest(version uint32) *manifest {
 	m.edit, m.nextFile, m.nextPart = d.uvarint(), d.uvarint(), PartitionID(d.uvarint())
 	m.logStart, m.copied = d.uvarint(), d.uvarint()
 	if version > 1 {
-		m.recovered = d.uvarint()
+		m.settled = d.uvarint()
 	}
 	m.lastSeq, m.lastTime = d.uvarint(), int64(d.uvarint())
 	for n := d.uvarint(); n > 0 && d.err == nil; n-- {

@@ -112,7 +112,7 @@ func (r *recovery) install() error {
 		} else if r.whole {
 			m.copied = r.db.log.segments[0].number // so evidence stays while that does
 		}
-		m.recovered = r.db.lastSeq + 1
+		m.settled = r.db.lastSeq + 1
 		return nil
 	}, func() {})
 }

@@ -341,6 +341,48 @@ func TestWriteErrorInRecovery(t *testing.T) {
 	}
 }
 
+// TestSettledLog: all that the log had is in files, so that it begins with its last
+// segment, and power fails before that has a batch.
+func TestSettledLog(t *testing.T) {
+	mem := vfs.NewMem()
+	var db *DB
+	var image *vfs.Mem
+	second := "store/wal/" + segmentName(2)
+	db, err := Open("store", testOptions(vfs.Inject(mem, func(op vfs.Op) vfs.Fault {
+		if op.Kind == vfs.OpWrite && op.Name == second && op.Offset > 0 && image == nil {
+			if err := db.trimLog(); err != nil {
+				t.Error(err)
+			}
+			image = mem.Crash(vfs.DropAll, 1)
+		}
+		return vfs.Fault{}
+	})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := mustCreate(t, db, "a")[0]
+	for i := range 2 { // a segment takes one of them
+		mustPut(t, db, id, fmt.Sprint("row", i), "q", strings.Repeat("v", 40<<10))
+		if i == 0 {
+			if err := db.Flush(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	mustClose(t, db)
+	if image == nil {
+		t.Fatalf("no batch went to %s", second)
+	}
+	if m, _, err := readManifest(image, "store"); err != nil || segmentName(m.logStart) != segmentName(2) {
+		t.Fatalf("the log begins with segment %d, %v", m.logStart, err)
+	}
+	db = mustOpen(t, image)
+	defer mustClose(t, db)
+	if got := contents(t, db, id); len(got) != 1 {
+		t.Errorf("%d rows after the loss of power, want 1", len(got))
+	}
+}
+
 // TestLogOfAnEarlierMoment: files of a later moment than the log, as in a copy of a
 // directory that is written meanwhile, are refused. Of some batches they would
 // show the entries of one partition only.

@@ -17,7 +17,7 @@ func (r *recovery) long() bool {
 	for _, s := range r.live() {
 		size += s.size
 	}
-	return size > r.db.opt.MemtableBytes && len(r.db.partitions) <= flushFiles && r.manifest.recovered > 0
+	return size > r.db.opt.MemtableBytes && len(r.db.partitions) <= flushFiles && r.manifest.settled > 0
 }
 
 // relieve flushes memtables that hold too much. It looks when what they hold has changed,

@@ -98,15 +98,15 @@ func (r *recovery) replay() error {
 
 // reachesFiles makes sure that the log goes as far as the files do. A batch is
 // flushed once it is durable in the log, so the log has all batches that are in a file,
-// but for those that a recovery has dealt with. One that ends before is of an
+// but for those that are settled. One that ends before is of an
 // earlier moment than the files, as in a copy of a directory that was written
 // meanwhile, or has lost its end: of the batches in between some partitions have
 // entries and others have not.
 func (r *recovery) reachesFiles(last *segment) error {
 	end := r.lastSeq
-	switch recovered := r.manifest.recovered; {
-	case recovered > 0:
-		end = max(end, recovered-1)
+	switch settled := r.manifest.settled; {
+	case settled > 0:
+		end = max(end, settled-1)
 	case !r.grown:
 		return nil // there may be copies of some batches only
 	}

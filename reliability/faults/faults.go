@@ -52,11 +52,17 @@ func (f fast) AfterFunc(d time.Duration, do func()) func() bool {
 
 var small = script.Size{Memtable: 48 << 10, Log: 24 << 10, Segment: 4 << 10, Clock: fast{clock.System}, Patience: 25 * time.Second}
 
+// long makes the log one that memtables could not hold, so that a recovery flushes all
+// of it.
+var long = script.Size{Memtable: 8 << 10, Log: 24 << 10, Segment: 4 << 10, Clock: small.Clock, Patience: small.Patience}
+
 var workloads = []workload{
 	{name: "engine", level: script.Engine, steps: 14, life: 9, size: small,
 		mix: script.Mix{Writers: 1, Rows: 6, Batch: 2, Values: []int{8, 300, 600}, Deletes: 8, Flushes: 20, Compacts: 8, Remakes: 16}},
 	{name: "tables", level: script.Tables, tables: true, steps: 9, life: 6, size: small,
 		mix: script.Mix{Writers: 1, Rows: 6, Batch: 2, Values: []int{8, 300}, Deletes: 15, Flushes: 20, Compacts: 10, Remakes: 20}},
+	{name: "long log", level: script.Engine, steps: 7, life: 6, size: long,
+		mix: script.Mix{Writers: 1, Rows: 6, Batch: 2, Values: []int{300, 600}, Deletes: 8}},
 }
 
 func run(ctx context.Context, env report.Env, s *report.Section) error {
