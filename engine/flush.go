@@ -102,13 +102,16 @@ func (db *DB) installFlushed(list []flushing, last uint64) error {
 	}
 	var broken error
 	err := db.install(flushed, func(next *manifest) error {
+		if last != 0 {
+			next.settled = max(next.settled, last+1)
+		}
 		err := ErrNoPartition
 		for i := range list {
 			f := &list[i]
 			r := next.parts[f.p.id]
 			if !f.written || r == nil {
 				if last != 0 {
-					return fmt.Errorf("of the batches up to %d, those of partition %s are in no file", last, f.p.name)
+					return f.p.inconsistent("flush of all up to batch %d has left it out", last)
 				}
 				continue
 			}
@@ -117,10 +120,10 @@ func (db *DB) installFlushed(list []flushing, last uint64) error {
 			if e := v.check(); fault == nil && e != nil {
 				fault = f.p.inconsistent("flush would break the order of levels: %v", e)
 			}
-			if fault != nil && last != 0 {
+			switch {
+			case fault != nil && last != 0:
 				return fault
-			}
-			if fault != nil {
+			case fault != nil:
 				broken = fault
 				delete(flushed, f.p) // so the log keeps its batches
 				continue

@@ -19,7 +19,7 @@ import (
 // read-only, and nothing is deleted.
 //
 // Every edit also moves the beginning of the log up to the oldest batch that is
-// in no file then, and settles those before; flushed has the memory that the edit flushes of each partition.
+// in no file then, and settles those of the segments that go; flushed has the memory that the edit flushes of each partition.
 func (db *DB) install(flushed map[*partition]*memory, change func(*manifest) error, apply func()) error {
 	db.installMu.Lock()
 	defer db.installMu.Unlock()
@@ -62,10 +62,10 @@ func (db *DB) nextManifestLocked(flushed map[*partition]*memory, change func(*ma
 		return nil, err
 	}
 	next.nextFile = db.nextFile
-	start, oldest := db.logStartLocked(next, flushed)
+	start, gone := db.logStartLocked(next, flushed)
 	next.logStart = start
-	if next.settled > 0 { // not of version 1, which another recovery has to finish first
-		next.settled = max(next.settled, oldest)
+	if next.settled > 0 { // else it is of version 1, and a recovery has to finish first
+		next.settled = max(next.settled, gone+1)
 	}
 	if err := next.follows(db.manifest); err != nil {
 		db.failLocked(err)

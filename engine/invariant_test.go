@@ -176,6 +176,52 @@ func TestManifestIsReadAgain(t *testing.T) {
 	}
 }
 
+// TestFlushOfAllOrNone: when one of the memtables is not in a file, or not as it should
+// be, none of the files counts.
+func TestFlushOfAllOrNone(t *testing.T) {
+	for name, breakIt := range map[string]func(f *flushing){
+		"is not written":             func(f *flushing) { f.written = false },
+		"grows after it was written": func(f *flushing) { f.entries-- },
+	} {
+		fs := vfs.NewMem()
+		opt := testOptions(fs)
+		opt.Clock = clock.NewManual(1)
+		db, err := Open("store", opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := mustCreate(t, db, "a", "b")
+		putBoth(t, db, ids, "row", 1)
+		db.mu.Lock()
+		var list []flushing
+		for _, id := range ids {
+			p := db.partitions[id]
+			list = append(list, flushing{p: p, m: p.active})
+			p.frozen, p.active = append(p.frozen, p.active), newMemory()
+		}
+		edit := db.manifest.edit
+		db.mu.Unlock()
+		if err := db.writeFlushed(list); err != nil {
+			t.Fatal(err)
+		}
+		breakIt(&list[1])
+		if err := db.installFlushed(list, db.LastSeq()); !errors.As(err, new(*CorruptError)) {
+			t.Errorf("one %s: got %v, want a *CorruptError", name, err)
+		}
+		if db.manifest.edit != edit {
+			t.Errorf("one %s: the manifest has changed", name)
+		}
+		crashed := mustOpen(t, fs.Crash(vfs.DropAll, 1))
+		for _, id := range ids {
+			if got := contents(t, crashed, id); len(got) != 1 {
+				t.Errorf("one %s: after a crash got %v, want one row", name, got)
+			}
+		}
+		mustClose(t, crashed)
+		db.Close()
+	}
+}
+
 // TestFlushOfAnotherMemtable: a memtable that changes after it was frozen, or whose
 // file holds batches of others, is not flushed, and the log keeps what it has.
 func TestFlushOfAnotherMemtable(t *testing.T) {

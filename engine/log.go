@@ -139,16 +139,25 @@ func (db *DB) prepareSegment(size int64, n int) error {
 
 // recycleLocked keeps the file of a segment that is not needed any more, unless enough
 // are kept: half of what the log may take, so that under steady load the segments that
-// a flush lets go are there again until the next one.
+// a flush lets go are there again until the next one. A disk that is almost full gets
+// them back.
 func (db *DB) recycleLocked(s *segment) bool {
 	l := &db.log
 	n := len(l.recycled)
 	enough := n >= minRecycled && int64(n+1)*db.opt.SegmentBytes > db.opt.LogBytes/2
-	if enough || s.size != db.opt.SegmentBytes {
+	if enough || db.space.low || s.size != db.opt.SegmentBytes {
 		return false
 	}
 	l.recycled = append(l.recycled, s)
 	return true
+}
+
+// releaseRecycledLocked lets go of the files that are kept for reuse.
+func (db *DB) releaseRecycledLocked() {
+	for _, s := range db.log.recycled {
+		db.trash.addFile(db.segmentPath(s.number))
+	}
+	db.log.recycled = nil
 }
 
 func (db *DB) takeRecycledLocked(size int64) *segment {
@@ -282,9 +291,10 @@ func (db *DB) useLocked(s *segment) {
 }
 
 // logStartLocked returns the segment at which the log can begin once m is the
-// manifest and flushed are in files, and the first batch that is in no file then.
-func (db *DB) logStartLocked(m *manifest, flushed map[*partition]*memory) (start, oldest uint64) {
-	oldest = db.lastSeq + 1
+// manifest and flushed are in files, and the last batch of the segments before that go
+// then, 0 if none goes.
+func (db *DB) logStartLocked(m *manifest, flushed map[*partition]*memory) (start, gone uint64) {
+	oldest := db.lastSeq + 1
 	for id, p := range db.partitions {
 		if m.parts[id] == nil {
 			continue
@@ -298,9 +308,9 @@ func (db *DB) logStartLocked(m *manifest, flushed map[*partition]*memory) (start
 		if s == db.log.current || s.maxSeq >= oldest {
 			break
 		}
-		start = s.number + 1
+		start, gone = s.number+1, s.maxSeq
 	}
-	return start, oldest
+	return start, gone
 }
 
 // oldestSeq returns the sequence number of the first batch that is in no file,

@@ -61,9 +61,9 @@ type manifest struct {
 	nextPart PartitionID // above every partition in use or dropped
 	logStart uint64      // lowest segment that holds a batch which is not flushed
 	copied   uint64      // highest segment that a finished recovery made of what it found; see recover.go
-	// settled is a seq above those of batches that the log need not have: all before it are
-	// in files, or were there when the last recovery finished, which copied those that
-	// are not. 0 if that is not known.
+	// settled is one more than the seq of the last batch that the log need not have, nor
+	// those before: it was in a segment that has gone, or was there when the last recovery
+	// finished, or one that has not finished since flushed all up to it. 0 if not known.
 	settled  uint64
 	lastSeq  uint64 // at least the seq of every entry in a file
 	lastTime int64  // at least the commit time of every entry in a file

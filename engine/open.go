@@ -41,6 +41,7 @@ func Open(dir string, opt Options) (*DB, error) {
 	db.lock = lock
 	db.cache = blockcache.New(opt.CacheBytes)
 	if err := db.load(); err != nil {
+		db.removeTrash() // or opens that are refused again and again would fill the disk
 		db.closeFiles()
 		lock.Close()
 		return nil, fmt.Errorf("open store %s: %w", db.dir, err)

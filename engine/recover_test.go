@@ -52,6 +52,7 @@ func newUnsyncedStore(t *testing.T, others int) *unsyncedStore {
 	if s.fs == nil {
 		t.Fatal("the record was not caught before its sync")
 	}
+	s.opt.MemtableBytes = 192 << 10 // less than the first segment
 	return s
 }
 
@@ -78,7 +79,7 @@ func (s *unsyncedStore) judge(t *testing.T, fs vfs.FS, when string) {
 
 // recoveries are the two ways to make good what was flushed: with copies of the rest,
 // or with everything else.
-var recoveries = map[string]int{"all is flushed": 0, "the largest are flushed": flushFiles}
+var recoveries = map[string]int{"all is flushed": 0, "the largest are flushed": wholeParts}
 
 // TestSecondFaultInRecovery takes the power away at every operation of a recovery of a
 // batch that was not synced.
@@ -161,6 +162,24 @@ func TestRefusedOpensLeaveNothing(t *testing.T) {
 	}
 	if after, _ := fs.List("store/wal"); len(after) > len(before) {
 		t.Errorf("refused opens left files: before %v, after %v", before, after)
+	}
+}
+
+// TestOpensThatFailLeaveNoFiles: nor do those that have no room for all that they flush.
+func TestOpensThatFailLeaveNoFiles(t *testing.T) {
+	s := newUnsyncedStore(t, 0)
+	for range 3 {
+		failure := &vfs.Failure{At: 1, Fault: vfs.Fault{Err: syscall.ENOSPC}, Match: func(op vfs.Op) bool {
+			return op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, tableSuffix)
+		}}
+		if _, err := s.open(vfs.Inject(s.fs, failure.Rule)); !errors.Is(err, syscall.ENOSPC) {
+			t.Fatalf("got %v, want ENOSPC", err)
+		}
+		for _, id := range s.ids {
+			if names, _ := s.fs.List("store/partitions/" + partitionName(uint64(id))); len(names) > 0 {
+				t.Errorf("%v are left of partition %d", names, id)
+			}
+		}
 	}
 }
 
@@ -297,7 +316,7 @@ func TestWriteErrorInRecovery(t *testing.T) {
 		mustPut(t, db, id, fmt.Sprintf("row%02d", i), "q", value)
 	}
 	few := mem.Crash(vfs.DropAll, 1)
-	mustCreate(t, db, make([]string, flushFiles)...)
+	mustCreate(t, db, make([]string, wholeParts)...)
 	many := mem.Crash(vfs.DropAll, 1) // not all memtables are flushed at once
 	mustClose(t, db)
 	for _, c := range []struct {
@@ -383,6 +402,73 @@ func TestSettledLog(t *testing.T) {
 	}
 }
 
+// putBoth commits a batch with one row for each partition.
+func putBoth(t *testing.T, db *DB, ids []PartitionID, row string, size int) {
+	t.Helper()
+	var b Batch
+	for _, id := range ids {
+		r, c := set(row, "q", strings.Repeat("v", size))
+		b.Add(id, r, c)
+	}
+	if _, err := db.Commit(context.Background(), &b); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// flushOnly flushes one partition, and no others.
+func flushOnly(db *DB, id PartitionID) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	p := db.partitions[id]
+	for db.freezeLocked(p); len(p.frozen) > 0; {
+		db.background.work.Wait()
+	}
+}
+
+// TestRefusedAgain: an open that is refused, since the log does not go as far as a
+// file, has flushed what it read, and the next one is refused all the same.
+func TestRefusedAgain(t *testing.T) {
+	fs := vfs.NewMem()
+	db := mustOpen(t, fs)
+	ids := mustCreate(t, db, "a", "b")
+	log := db.segmentPath(db.log.current.number)
+	putBoth(t, db, ids, "early", 10<<10)
+	early := readAll(t, fs, log)
+	putBoth(t, db, ids, "late", 1)
+	flushOnly(db, ids[0])
+	d := &damagedStore{fs: fs.Clone()}
+	mustClose(t, db)
+	opt := testOptions(d.with(t, log, early))
+	opt.MemtableBytes = 16 << 10 // all is flushed
+	for i := range 3 {
+		if again, err := Open("store", opt); err == nil {
+			t.Errorf("open %d succeeds: a has %d rows, b has %d", i, len(contents(t, again, ids[0])), len(contents(t, again, ids[1])))
+			mustClose(t, again)
+		}
+	}
+}
+
+// TestLogLosesItsEnd to damage, behind which a batch was acknowledged: what is in
+// files tells that there was more.
+func TestLogLosesItsEnd(t *testing.T) {
+	fs := vfs.NewMem()
+	db := mustOpen(t, fs)
+	ids := mustCreate(t, db, "a", "b")
+	log := db.segmentPath(db.log.current.number)
+	putBoth(t, db, ids, "early", 1)
+	early := readAll(t, fs, log)
+	putBoth(t, db, ids, "late", 1)
+	if err := db.Flush(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	putBoth(t, db, ids, "acknowledged", 1)
+	d := &damagedStore{fs: fs.Clone()}
+	mustClose(t, db)
+	if err := openAndClose(d.with(t, log, early)); !errors.As(err, new(*CorruptError)) {
+		t.Errorf("got %v, want that the log is damaged", err)
+	}
+}
+
 // TestLogOfAnEarlierMoment: files of a later moment than the log, as in a copy of a
 // directory that is written meanwhile, are refused. Of some batches they would
 // show the entries of one partition only.
@@ -390,31 +476,16 @@ func TestLogOfAnEarlierMoment(t *testing.T) {
 	fs := vfs.NewMem()
 	db := mustOpen(t, fs)
 	ids := mustCreate(t, db, "a", "b")
-	both := func(row string) {
-		var b Batch
-		for _, id := range ids {
-			r, c := set(row, "q", "v")
-			b.Add(id, r, c)
-		}
-		if _, err := db.Commit(context.Background(), &b); err != nil {
-			t.Fatal(err)
-		}
-	}
 	log := db.segmentPath(db.log.current.number)
 	unwritten := readAll(t, fs, log)
-	both("early")
+	putBoth(t, db, ids, "early", 1)
 	early := readAll(t, fs, log)
-	both("late")
+	putBoth(t, db, ids, "late", 1)
 	d := &damagedStore{fs: fs.Clone()}
 	if err := openAndClose(d.with(t, log, early)); err != nil {
 		t.Errorf("an earlier log, and no files: %v", err)
 	}
-	db.mu.Lock()
-	p := db.partitions[ids[0]]
-	for db.freezeLocked(p); len(p.frozen) > 0; {
-		db.background.work.Wait()
-	}
-	db.mu.Unlock()
+	flushOnly(db, ids[0])
 	d = &damagedStore{fs: fs.Clone()}
 	mustClose(t, db)
 	if err := openAndClose(d.fs.Clone()); err != nil {

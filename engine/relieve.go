@@ -9,15 +9,19 @@ package engine
 //   - Otherwise the largest ones go, and others stay: after a sync of the copies, which have
 //     their batches.
 
-// long reports whether all of the log is to be flushed: memtables could not hold it, and
-// there are not so many partitions that each flush would be of many small files. A
-// manifest of version 1 could not say how far such flushes have come.
+// wholeParts is the most partitions with which all memtables are flushed at once.
+const wholeParts = 32
+
+// long reports whether all of the log is to be flushed: its segments are larger than the
+// memtables may be, so that much of it would be flushed anyway, and there are not so many
+// partitions that each flush would be of many small files. A manifest of version 1 could
+// not say how far such flushes have come.
 func (r *recovery) long() bool {
 	var size int64
 	for _, s := range r.live() {
 		size += s.size
 	}
-	return size > r.db.opt.MemtableBytes && len(r.db.partitions) <= flushFiles && r.manifest.settled > 0
+	return size > r.db.opt.MemtableBytes && len(r.db.partitions) <= wholeParts && r.manifest.settled > 0
 }
 
 // relieve flushes memtables that hold too much. It looks when what they hold has changed,

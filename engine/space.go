@@ -9,6 +9,8 @@ import (
 // again: flushes, compactions, and the copies of a recovery. Commits are refused
 // before that is touched, and taken again once there is more.
 //
+// Then files that are kept for new segments of the log go as well.
+//
 // How much is free is asked beside the Commits, once a second while there are any
 // and after some bytes; in between it can fall below the reserve by what is
 // written meanwhile.
@@ -64,6 +66,7 @@ func (db *DB) look() {
 		db.opt.Log.Info("there is room on the disk again", "free", free)
 	}
 	if s.low = low; low {
+		db.releaseRecycledLocked()
 		db.opt.Clock.AfterFunc(lookEvery*time.Microsecond, func() {
 			db.mu.Lock()
 			defer db.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	iofs "io/fs"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -71,6 +72,58 @@ func TestReserve(t *testing.T) {
 	if err := put(); err != nil {
 		t.Errorf("with room again: %v", err)
 	}
+}
+
+// TestLowDiskGetsSegmentsBack that are kept for reuse, and no others are kept while it is
+// low.
+func TestLowDiskGetsSegmentsBack(t *testing.T) {
+	fs := vfs.NewMem()
+	opt := testOptions(fs)
+	manual := clock.NewManual(1)
+	opt.Clock, opt.ReserveBytes = manual, 8<<20
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	fill := func(rows int) { // each fills a segment
+		for i := range rows {
+			mustPut(t, db, id, fmt.Sprint("row", i), "q", strings.Repeat("v", 40<<10))
+		}
+	}
+	fill(8)
+	if err := db.Flush(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	kept := func() int {
+		db.mu.Lock()
+		defer db.mu.Unlock()
+		return len(db.log.recycled)
+	}
+	fill(3)
+	if kept() < 2 {
+		t.Fatalf("%d segments are kept for reuse", kept())
+	}
+	free, _ := fs.FreeSpace("store")
+	fs.SetCapacity(1<<40 - int64(free) + 1<<20)
+	for db.Health() == nil {
+		manual.Advance(time.Second)
+		tryPut(db, id) // finds out
+	}
+	if n := kept(); n > 0 {
+		t.Fatalf("%d segments are kept for reuse on a disk that is almost full", n)
+	}
+	if err := db.Flush(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if n := kept(); n > 0 {
+		t.Fatalf("%d segments were kept for reuse while the disk was almost full", n)
+	}
+	eventually(db, func() bool {
+		names, _ := fs.List("store/wal")
+		return len(names) == len(db.log.segments)+len(db.log.spares)
+	})
 }
 
 // TestReserveIsLeft: the disk is not used up to where a flush would fail.

@@ -1,7 +1,7 @@
 package engine
 
 // A segment in whose end a crash has torn something, or so it looked, is kept as
-// evidence when recovery has copied what was whole of it: as a .torn file, which
+// evidence when recovery has written again what was whole of it: as a .torn file, which
 // nothing reads. It goes when the log has gone on, and all that was copied is in sorted
 // files, or when there are newer ones.
 
