@@ -12,9 +12,9 @@ package engine
 //     their sequence numbers, to new segments, which are synced.
 //  3. Make the segment that new batches go to.
 //  4. Install a manifest whose logStart is the first copy, and whose copied is the last
-//     one; the new segment stands for both if there are none. Before this edit the old segments count, and of
-//     copies that an interrupted recovery left only the batches behind the end of
-//     those; after it the old segments count for nothing.
+//     one; the new segment stands for both if there are none. Before this edit the old
+//     segments count, and of copies that an interrupted recovery left only the batches
+//     behind the end of those; after it the old segments count for nothing.
 //  5. Remove what nothing refers to: old segments, copies of a recovery that
 //     was interrupted, files of flushes and compactions that never finished. Not
 //     before: the manifest that was read may not be durable either, and only
