@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ type client struct {
 	response fasthttp.Response
 	answer   answer
 	room     []byte // for the pieces of a long answer
+	key      []byte // of the last keyed request, which no other request has
 }
 
 func newClient(address string) *client {
@@ -34,8 +36,22 @@ func newClient(address string) *client {
 	}
 	c.request.Header.SetContentType("application/json")
 	c.request.Header.SetHost(address)
+	c.key = []byte(rand.Text() + "00000000")
 	return c
 }
+
+// nextKey gives requests an idempotency key that no other had, until dropKey.
+func (c *client) nextKey() {
+	for i := len(c.key) - 1; ; i-- {
+		if c.key[i]++; c.key[i] <= '9' {
+			break
+		}
+		c.key[i] = '0'
+	}
+	c.request.Header.SetBytesV("Idempotency-Key", c.key)
+}
+
+func (c *client) dropKey() { c.request.Header.Del("Idempotency-Key") }
 
 func (c *client) close() { c.host.CloseIdleConnections() }
 

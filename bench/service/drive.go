@@ -121,6 +121,10 @@ func (w *worker) request(o *operation, n int) {
 	if w.bare {
 		path = "/" + strconv.FormatInt(o.size.Load(), 10)
 	}
+	if o.keyed {
+		w.client.nextKey()
+		defer w.client.dropKey()
+	}
 	begin := time.Now()
 	a, err := w.client.post(path, w.body, o.long)
 	took := time.Since(begin)

@@ -12,6 +12,7 @@ import (
 type operation struct {
 	path  string
 	long  bool // its answers are read piece by piece
+	keyed bool // its requests have idempotency keys
 	cells int  // that the server takes, returns or steps over
 	// body appends a body, request number n of its workload, and returns the item
 	// that it is about, if any.
@@ -27,7 +28,7 @@ const (
 )
 
 // operations on a dataset.
-type operations struct{ bulk, write, read, page, scan, count *operation }
+type operations struct{ bulk, write, keyed, read, page, scan, count *operation }
 
 func newOperations(d *dataset) operations {
 	const perRow = webtable.CellsPerRow
@@ -43,7 +44,7 @@ func newOperations(d *dataset) operations {
 		}
 	}
 	pageHead := fmt.Sprintf(`{"row":{"limit":%d,"range":{"start":"`, pageRows)
-	return operations{
+	ops := operations{
 		bulk: &operation{
 			path: "/v1/table/" + written + "/write", cells: bulkRows * perRow,
 			body: func(dst []byte, n int, _ *rand.Rand) ([]byte, []byte) {
@@ -92,4 +93,6 @@ func newOperations(d *dataset) operations {
 			check: func(a *answer, _ []byte) error { return a.counts(d.rows, d.rows) },
 		},
 	}
+	ops.keyed = &operation{path: ops.write.path, cells: perRow, keyed: true, body: ops.write.body, check: ops.write.check}
+	return ops
 }

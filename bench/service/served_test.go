@@ -48,6 +48,7 @@ func BenchmarkServed(b *testing.B) {
 	}{
 		{"bulk", ops.bulk, []int{4}},
 		{"write", ops.write, []int{1, 64}},
+		{"keyed", ops.keyed, []int{1, 64}},
 		{"read", ops.read, []int{1, 64}},
 		{"page", ops.page, []int{1, 8}},
 		{"scan", ops.scan, []int{1}},
