@@ -308,7 +308,7 @@ func (db *DB) logStartLocked(m *manifest, flushed map[*partition]*memory) (start
 		if s == db.log.current || s.maxSeq >= oldest {
 			break
 		}
-		start, gone = s.number+1, s.maxSeq
+		start, gone = s.number+1, max(gone, s.maxSeq) // one that was too small for a batch has none
 	}
 	return start, gone
 }

@@ -363,42 +363,51 @@ func TestWriteErrorInRecovery(t *testing.T) {
 // TestSettledLog: all that the log had is in files, so that it begins with its last
 // segment, and power fails before that has a batch.
 func TestSettledLog(t *testing.T) {
-	mem := vfs.NewMem()
-	var db *DB
-	var image *vfs.Mem
-	second := "store/wal/" + segmentName(2)
-	db, err := Open("store", testOptions(vfs.Inject(mem, func(op vfs.Op) vfs.Fault {
-		if op.Kind == vfs.OpWrite && op.Name == second && op.Offset > 0 && image == nil {
-			if err := db.trimLog(); err != nil {
-				t.Error(err)
+	for _, c := range []struct {
+		name string
+		size int    // of the batch that goes there
+		last uint64 // segment
+	}{
+		{"the next segment", 40 << 10, 2},
+		{"one after a segment that is too small", 100 << 10, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			mem := vfs.NewMem()
+			var db *DB
+			var image *vfs.Mem
+			name := "store/wal/" + segmentName(c.last)
+			db, err := Open("store", testOptions(vfs.Inject(mem, func(op vfs.Op) vfs.Fault {
+				if op.Kind == vfs.OpWrite && op.Name == name && op.Offset > 0 && image == nil {
+					if err := db.trimLog(); err != nil {
+						t.Error(err)
+					}
+					image = mem.Crash(vfs.DropAll, 1)
+				}
+				return vfs.Fault{}
+			})))
+			if err != nil {
+				t.Fatal(err)
 			}
-			image = mem.Crash(vfs.DropAll, 1)
-		}
-		return vfs.Fault{}
-	})))
-	if err != nil {
-		t.Fatal(err)
-	}
-	id := mustCreate(t, db, "a")[0]
-	for i := range 2 { // a segment takes one of them
-		mustPut(t, db, id, fmt.Sprint("row", i), "q", strings.Repeat("v", 40<<10))
-		if i == 0 {
+			id := mustCreate(t, db, "a")[0]
+			mustPut(t, db, id, "early", "q", strings.Repeat("v", 40<<10)) // fills the first segment
 			if err := db.Flush(context.Background()); err != nil {
 				t.Fatal(err)
 			}
-		}
-	}
-	mustClose(t, db)
-	if image == nil {
-		t.Fatalf("no batch went to %s", second)
-	}
-	if m, _, err := readManifest(image, "store"); err != nil || segmentName(m.logStart) != segmentName(2) {
-		t.Fatalf("the log begins with segment %d, %v", m.logStart, err)
-	}
-	db = mustOpen(t, image)
-	defer mustClose(t, db)
-	if got := contents(t, db, id); len(got) != 1 {
-		t.Errorf("%d rows after the loss of power, want 1", len(got))
+			eventually(db, func() bool { return len(db.log.spares) > 0 })
+			mustPut(t, db, id, "late", "q", strings.Repeat("v", c.size))
+			mustClose(t, db)
+			if image == nil {
+				t.Fatalf("no batch went to %s", name)
+			}
+			if m, _, err := readManifest(image, "store"); err != nil || m.logStart != c.last {
+				t.Fatalf("the log begins with segment %d, %v", m.logStart, err)
+			}
+			db = mustOpen(t, image)
+			defer mustClose(t, db)
+			if got := contents(t, db, id); len(got) != 1 {
+				t.Errorf("%d rows after the loss of power, want 1", len(got))
+			}
+		})
 	}
 }
 
