@@ -69,16 +69,8 @@ func (r *recovery) startFlushAll() error {
 	if len(list) == 0 {
 		return nil
 	}
-	inserted, last := r.inserts.cut(), r.lastSeq
-	done := make(chan error, 1)
-	r.flush = done
-	go func() {
-		err := inserted()
-		if err == nil {
-			err = db.flushAll(list, last)
-		}
-		done <- err
-	}()
+	last := r.lastSeq
+	r.startFlush(func() error { return db.flushAll(list, last) })
 	return nil
 }
 
@@ -119,18 +111,25 @@ func (r *recovery) startFlushLargest() {
 	if len(list) == 0 {
 		return
 	}
-	inserted := r.inserts.cut()
 	durable := r.copies.cut()
+	r.startFlush(func() error {
+		if err := <-durable; err != nil {
+			return err
+		}
+		r.flushed = true // for others once r.flush has the outcome
+		return db.flush(list)
+	})
+}
+
+// startFlush lets a flush begin once all that was read is in the memtables.
+func (r *recovery) startFlush(flush func() error) {
+	inserted := r.inserts.cut()
 	done := make(chan error, 1)
 	r.flush = done
 	go func() {
 		err := inserted()
-		if e := <-durable; err == nil {
-			err = e
-		}
 		if err == nil {
-			r.flushed = true // for others once done has the outcome
-			err = db.flush(list)
+			err = flush()
 		}
 		done <- err
 	}()
