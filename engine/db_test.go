@@ -45,6 +45,19 @@ func mustClose(t testing.TB, db *DB) {
 	}
 }
 
+// mustOpenIdle opens a store whose clock stands still: it does nothing by itself after a
+// time, such as to seal an idle log.
+func mustOpenIdle(t testing.TB, fs vfs.FS) *DB {
+	t.Helper()
+	opt := testOptions(fs)
+	opt.Clock = clock.NewManual(1)
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	return db
+}
+
 func mustCreate(t testing.TB, db *DB, names ...string) []PartitionID {
 	t.Helper()
 	ids, err := db.CreatePartitions(names...)

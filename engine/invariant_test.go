@@ -184,12 +184,7 @@ func TestFlushOfAllOrNone(t *testing.T) {
 		"grows after it was written": func(f *flushing) { f.entries-- },
 	} {
 		fs := vfs.NewMem()
-		opt := testOptions(fs)
-		opt.Clock = clock.NewManual(1)
-		db, err := Open("store", opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := mustOpenIdle(t, fs)
 		ids := mustCreate(t, db, "a", "b")
 		putBoth(t, db, ids, "row", 1)
 		db.mu.Lock()
@@ -230,12 +225,7 @@ func TestFlushOfAnotherMemtable(t *testing.T) {
 		"batches of others":          func(m *memory) { m.minSeq++; m.maxSeq++ },
 	} {
 		fs := vfs.NewMem()
-		opt := testOptions(fs)
-		opt.Clock = clock.NewManual(1)
-		db, err := Open("store", opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := mustOpenIdle(t, fs)
 		id := mustCreate(t, db, "a")[0]
 		mustPut(t, db, id, "row", "q", "v")
 		mustPut(t, db, mustCreate(t, db, "b")[0], "row", "q", "v")

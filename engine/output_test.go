@@ -102,12 +102,7 @@ func TestWrongCompactionIsNotInstalled(t *testing.T) {
 		created.Add(1)
 		return wrong.Load()
 	}}
-	opt := testOptions(fs)
-	opt.Clock = clock.NewManual(1)
-	db, err := Open("store", opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := mustOpenIdle(t, fs)
 	ids := mustCreate(t, db, "a", "b")
 	flushed(t, db, ids[0], 3)
 	flushed(t, db, ids[1], 3)

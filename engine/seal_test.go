@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/clock"
 	"colonnade/vfs"
 	"colonnade/wal"
 )
@@ -15,12 +14,7 @@ import (
 // than that too.
 func TestSealOfFullSegment(t *testing.T) {
 	fs := vfs.NewMem()
-	opt := testOptions(fs)
-	opt.Clock = clock.NewManual(1)
-	db, err := Open("store", opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := mustOpenIdle(t, fs)
 	id := mustCreate(t, db, "a")[0]
 	mustPut(t, db, id, "row", "q", "first")
 	db.mu.Lock()

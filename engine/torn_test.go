@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"colonnade/clock"
 	"colonnade/vfs"
 )
 
@@ -16,12 +15,7 @@ import (
 // takes a sector out of its record, and the content of that segment.
 func tornImage(t *testing.T, fs *vfs.Mem, id PartitionID, row string) (image *vfs.Mem, segment string, data []byte) {
 	t.Helper()
-	opt := testOptions(fs)
-	opt.Clock = clock.NewManual(1)
-	db, err := Open("store", opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := mustOpenIdle(t, fs)
 	if id == 0 {
 		id = mustCreate(t, db, "a")[0]
 	}
