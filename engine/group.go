@@ -119,8 +119,8 @@ func (db *DB) lead() {
 			db.failLocked(err)
 		}
 		db.settleLocked(g, refused)
-		if len(g.batches) >= manyBatches {
-			db.giveWayLocked()
+		if n := len(g.batches); n >= manyBatches {
+			db.giveWayLocked(n)
 		}
 	}
 	db.leading = false
@@ -130,17 +130,33 @@ func (db *DB) lead() {
 	}
 }
 
-// manyBatches is from how many batches in a group on the next one waits for what their
+// manyBatches is from how many batches in a group on the leader waits for what their
 // writers have next.
 const manyBatches = 8
 
-// giveWayLocked lets those who have waited for a group run before the next one is
-// taken, with DB.mu released. Most have their next batch in by then; otherwise many
-// would wait for the leader's processor, which a sync keeps, and then for another sync.
-func (db *DB) giveWayLocked() {
-	db.mu.Unlock()
-	runtime.Gosched()
-	db.mu.Lock()
+// mostYields bounds how often the leader lets others run for the sake of one group: those
+// whose batches it has just written may have no more to write.
+const mostYields = 16
+
+// giveWayLocked lets the writers of a group of n, which has just been settled, run, with
+// DB.mu released, until half of all writers wait for the next one. The other half then works
+// while it is synced: with fewer, a sync would be spent on the few who happened to be
+// first, and with all of them nobody would have anything to do during one.
+func (db *DB) giveWayLocked(n int) {
+	half := (n + db.group.size()) / 2
+	for i := 0; i < mostYields && db.group.size() < half; i++ {
+		db.mu.Unlock()
+		runtime.Gosched()
+		db.mu.Lock()
+	}
+}
+
+// size returns the number of batches in a group; a nil one has none.
+func (g *group) size() int {
+	if g == nil {
+		return 0
+	}
+	return len(g.batches)
 }
 
 // settleLocked makes the outcome of a group known.
