@@ -50,9 +50,15 @@ func (db *DB) nextCompactionLocked() *compaction {
 func (db *DB) chooseLocked(p *partition) choice {
 	busy := func(f *file) bool { return p.busy[f.number] }
 	opt := db.pickOptions()
-	opt.worn = p.wear.worn.Load()
+	opt.early = p.wear.worn.Load()
 	if p.full == nil {
-		return pick(p.version, busy, opt)
+		tidying := db.untidyLocked(p.version)
+		opt.early = opt.early || tidying
+		c := pick(p.version, busy, opt)
+		if tidying && c.kind == merge && len(c.inputs[0]) > 0 {
+			db.allowance -= db.tidyingCost(c.files())
+		}
+		return c
 	}
 	c, done := p.full.next(p.version, busy, opt)
 	if done {

@@ -44,7 +44,7 @@ type pickOptions struct {
 	baseSize int64  // so many bytes; and the largest goal of the base level
 	fileSize int64  // of the files that a compaction writes
 	oldest   uint64 // at most that of a keeper later: tombstones up to it can go
-	worn     bool   // level 0 is to be compacted for the sake of reads, full or not
+	early    bool   // level 0 is to be compacted, full or not
 }
 
 const (
@@ -142,7 +142,7 @@ func (p *picker) full() []int {
 			continue
 		case level == 0:
 			scores[0] = max(float64(files)/float64(p.o.l0Files), float64(size)/float64(p.o.baseSize))
-			if p.o.worn {
+			if p.o.early {
 				scores[0] = max(scores[0], 1)
 			}
 		default:

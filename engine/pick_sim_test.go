@@ -293,7 +293,7 @@ func TestPickRandom(t *testing.T) {
 				}
 			case 4:
 				s.o.oldest = max(s.o.oldest, rng.Uint64N(s.lastSeq+1))
-				s.o.worn = rng.IntN(2) == 0
+				s.o.early = rng.IntN(2) == 0
 				if len(s.running) > 0 {
 					s.finish()
 					check("a compaction")
@@ -396,7 +396,7 @@ func TestPickAmplification(t *testing.T) {
 }
 
 func simulateLoad(t *testing.T, name string, row func(rng *rand.Rand, flush, i int) int, worn bool, limit float64) {
-	s := newSimStore(1, pickOptions{l0Files: 4, baseSize: 8 * perFlush * simEntrySize, fileSize: perFlush / 4 * simEntrySize, worn: worn})
+	s := newSimStore(1, pickOptions{l0Files: 4, baseSize: 8 * perFlush * simEntrySize, fileSize: perFlush / 4 * simEntrySize, early: worn})
 	for flush := range loadFlushes {
 		rows := make([]int, perFlush)
 		for i := range rows {

@@ -36,21 +36,13 @@ const (
 // price is how much reads have to pay before level 0 of v is compacted: what is
 // to be merged counts, with the level that it falls on.
 func price(v *version) int64 {
-	if len(v.levels[0]) == 0 {
+	files := v.leaving0()
+	if len(files) == 0 {
 		return 0
 	}
 	entries := uint64(0)
-	for _, f := range v.levels[0] {
+	for _, f := range files {
 		entries += f.cells
-	}
-	first, last := bounds(v.levels[0])
-	for level := 1; level < numLevels; level++ {
-		if len(v.levels[level]) > 0 {
-			for _, f := range v.overlapping(level, first, last) {
-				entries += f.cells
-			}
-			break
-		}
 	}
 	return max(int64(entries/entriesPaid), leastPrice)
 }

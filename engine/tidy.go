@@ -1,0 +1,49 @@
+package engine
+
+import "slices"
+
+// Small partitions are tidied: compacted to one run before level 0 is full. A partition is
+// often flushed for the sake of a large one that the log has in common with it, such as a locality group of
+// short values beside one of long ones. Its files are then small, and up to compactFiles
+// of them make a scan of little data dear. Beside what such a flush writes, merging them
+// costs next to nothing; so a part of that is allowed for it, and nothing else is.
+
+const (
+	// tidiedPart of what flushes write is what tidying may merge in all. Of the
+	// memtable budget, mostTidied is the largest part that it may merge at once, and
+	// leastTidied what it counts as at least: with an edit of the manifest and files
+	// of its own, a smaller one is no cheaper.
+	tidiedPart  = 16
+	mostTidied  = 32
+	leastTidied = 512
+)
+
+// allowLocked takes note of what a flush has written.
+func (db *DB) allowLocked(flushed int64) {
+	db.allowance = min(db.allowance+flushed/tidiedPart, db.opt.MemtableBytes/mostTidied)
+}
+
+// untidyLocked reports whether v is to be tidied.
+func (db *DB) untidyLocked(v *version) bool {
+	files := v.leaving0()
+	return len(files) > 1 && db.tidyingCost(files) <= db.allowance
+}
+
+// tidyingCost is what of the allowance it takes to merge files.
+func (db *DB) tidyingCost(files []*file) int64 {
+	return max(totalSize(files), db.opt.MemtableBytes/leastTidied)
+}
+
+// leaving0 returns all files of level 0, and those that they fall on.
+func (v *version) leaving0() []*file {
+	if len(v.levels[0]) == 0 {
+		return nil
+	}
+	first, last := bounds(v.levels[0])
+	for level := 1; level < numLevels; level++ {
+		if len(v.levels[level]) > 0 {
+			return slices.Concat(v.levels[0], v.overlapping(level, first, last))
+		}
+	}
+	return v.levels[0]
+}
