@@ -86,6 +86,9 @@ type Run struct {
 	Dictionary uint64
 	// Last says that the row has no more entries.
 	Last bool
+	// Wanted says that the columns of all entries are among those that the read is
+	// for. False says nothing.
+	Wanted bool
 	// Plain says that all entries are values, each of another column, and that their
 	// sequence numbers and times are in these bounds. False says nothing.
 	Plain          bool

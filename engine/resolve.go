@@ -97,7 +97,7 @@ func (r *resolver) visible(cells []cell.Cell, run *cell.Run) []cell.Cell {
 // and the whole row, so that all there is to ask is who they belong to. False says
 // nothing.
 func (r *resolver) seesAll(cells []cell.Cell, run *cell.Run) bool {
-	if run.MaxSeq > r.seq || r.columns != nil {
+	if run.MaxSeq > r.seq || r.columns != nil && !run.Wanted {
 		return false
 	}
 	if r.policies.keepAll() {

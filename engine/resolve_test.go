@@ -157,7 +157,11 @@ var orderedColumns = sync.OnceValue(func() []string {
 func resolve(r *resolver, rng *rand.Rand, cells []cell.Cell) []string {
 	r.beginRow()
 	texts := []string{}
-	for _, c := range inChunks(rng, cells, r.visible) {
+	chunks := inChunks(rng, cells, func(chunk []cell.Cell, run *cell.Run) []cell.Cell {
+		run.Wanted = rng.IntN(4) > 0 && !slices.ContainsFunc(chunk, func(c cell.Cell) bool { return !r.columns.Contains(c.Column) })
+		return r.visible(chunk, run)
+	})
+	for _, c := range chunks {
 		texts = append(texts, seenText(&c))
 	}
 	return texts

@@ -317,13 +317,14 @@ func TestDictionary(t *testing.T) {
 
 // What a run says of its entries holds, and its last one is told to be the last.
 func TestRun(t *testing.T) {
-	plain, last, several := 0, 0, 0
+	everything := cell.NewColumns(cell.Range{})
+	plain, last, several, wanted := 0, 0, 0, 0
 	for seed := range uint64(40) {
 		g := newGenerator(seed)
 		list := sortEntries(append(g.entries(1+g.IntN(200), 500), benchEntries(1+g.IntN(100))...))
 		o := options(g)
 		file, _ := build(t, list, o)
-		for _, read := range []ReadOptions{{}, {KeysOnly: true}, {Columns: g.columns(list)}} {
+		for _, read := range []ReadOptions{{}, {KeysOnly: true}, {Columns: g.columns(list)}, {Columns: everything}} {
 			it := open(t, file, o.ID, nil).NewIterator(read)
 			for it.SeekRow(nil); it.Row() != nil; it.NextRow() {
 				runs, ended := 0, false
@@ -331,13 +332,16 @@ func TestRun(t *testing.T) {
 					if ended {
 						t.Fatalf("seed %d: row %q goes on behind its last run", seed, it.Row())
 					}
-					checkRun(t, it.Run(), cells)
+					checkRun(t, it.Run(), cells, read.Columns)
 					runs++
 					if ended = it.Run().Last; ended {
 						last++
 					}
 					if it.Run().Plain {
 						plain++
+					}
+					if it.Run().Wanted && read.Columns != nil {
+						wanted++
 					}
 				}
 				if runs > 1 {
@@ -350,14 +354,19 @@ func TestRun(t *testing.T) {
 			it.Close()
 		}
 	}
-	if plain < 100 || last < 100 || several < 100 {
-		t.Fatalf("%d runs are plain, %d the last, and %d rows have several", plain, last, several)
+	if plain < 100 || last < 100 || several < 100 || wanted < 100 {
+		t.Fatalf("%d runs are plain, %d the last, %d wanted though there is a filter, and %d rows have several", plain, last, wanted, several)
 	}
 }
 
 // checkRun compares what a run says of its entries with them.
-func checkRun(t *testing.T, run *cell.Run, cells []cell.Cell) {
+func checkRun(t *testing.T, run *cell.Run, cells []cell.Cell, columns *cell.Columns) {
 	t.Helper()
+	for i := range cells {
+		if run.Wanted && !columns.Contains(cells[i].Column) {
+			t.Fatalf("entry %d of %d, %+v, is in a run that is wanted", i, len(cells), cells[i])
+		}
+	}
 	if !run.Plain {
 		return
 	}

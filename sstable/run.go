@@ -24,7 +24,7 @@ func (it *Iterator) Cells(dst []cell.Cell) []cell.Cell {
 	n := len(dst)
 	for it.valid {
 		if it.next < it.end {
-			it.last.Plain = false
+			it.last.Plain, it.last.Wanted = false, it.all
 			dst = it.run(dst)
 			if len(dst) > n {
 				it.last.Last = it.next == it.end && !it.continues()
@@ -49,13 +49,14 @@ func (it *Iterator) run(dst []cell.Cell) []cell.Cell {
 	switch {
 	case it.block.largeCount > 0:
 		return it.runLarge(dst)
-	case it.o.Columns != nil:
-		return it.runWanted(dst)
+	case it.all:
+		return it.runAll(dst)
 	}
-	return it.runAll(dst)
+	return it.runWanted(dst)
 }
 
-// runAll takes all cells, none of which has a large value.
+// runAll takes all cells, none of which has a large value, from a block of which all columns are
+// wanted.
 func (it *Iterator) runAll(dst []cell.Cell) []cell.Cell {
 	b, raw := it.block, it.block.raw
 	base, start := b.rowValue(it.row, it.first), b.valueStart(it.first, it.next)
@@ -72,7 +73,8 @@ func (it *Iterator) runAll(dst []cell.Cell) []cell.Cell {
 	out := dst[len(dst) : len(dst)+n]
 	begin, columnBytes := start, 0
 	last, time, seq := -1, int64(0), uint64(0) // the stamp of the cell before
-	known, same, before := cell.Run{Dictionary: it.last.Dictionary, MinSeq: math.MaxUint64, MinTime: math.MaxInt64}, false, -1
+	known := cell.Run{Dictionary: it.last.Dictionary, Wanted: true, MinSeq: math.MaxUint64, MinTime: math.MaxInt64}
+	same, before := false, -1
 	kinds := byte(0)
 	for k := range out {
 		i := it.next + k
@@ -282,7 +284,8 @@ func (it *Iterator) meet(b *cellBlock) {
 	it.met = b.columns
 	it.offsets, it.names = append(it.offsets[:0], offsets...), append(it.names[:0], names...)
 	it.last.Dictionary++
-	if it.o.Columns != nil {
+	it.all = it.wantsAll(b)
+	if !it.all {
 		it.class = slices.Grow(it.class[:0], b.columns)[:b.columns]
 		clear(it.class)
 		return
@@ -296,9 +299,23 @@ func (it *Iterator) meet(b *cellBlock) {
 	}
 }
 
-// wants reports whether the filter, if there is one, wants a column of the block.
-func (it *Iterator) wants(id int) bool {
+// wantsAll reports whether the caller wants every column of a block: so does a scan of the one
+// family of a locality group, with a filter or without.
+func (it *Iterator) wantsAll(b *cellBlock) bool {
 	if it.o.Columns == nil {
+		return true
+	}
+	for id := range b.columns {
+		if !it.o.Columns.Contains(b.column(id)) {
+			return false
+		}
+	}
+	return true
+}
+
+// wants reports whether the caller wants a column of the block.
+func (it *Iterator) wants(id int) bool {
+	if it.all {
 		return true
 	}
 	class := it.class[id]
