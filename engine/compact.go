@@ -31,10 +31,14 @@ func (db *DB) nextCompactionLocked() *compaction {
 		if p.reading.on {
 			continue
 		}
-		c := db.chooseLocked(p)
+		tidying := p.full == nil && db.untidyLocked(p)
+		c := db.chooseLocked(p, tidying)
 		if c.kind == nothing {
 			delete(db.background.compactable, p)
 			continue
+		}
+		if tidying && len(c.inputs[0]) > 0 {
+			db.allowance -= db.tidyingCost(c.files())
 		}
 		for _, f := range c.files() {
 			p.busy[f.number] = true
@@ -46,19 +50,14 @@ func (db *DB) nextCompactionLocked() *compaction {
 }
 
 // chooseLocked asks for the next step of the full compaction of a partition, if
-// one is under way, and otherwise for what the partition needs most.
-func (db *DB) chooseLocked(p *partition) choice {
+// one is under way, and otherwise for what the partition needs most. tidying has level 0
+// compacted before it is full.
+func (db *DB) chooseLocked(p *partition, tidying bool) choice {
 	busy := func(f *file) bool { return p.busy[f.number] }
 	opt := db.pickOptions()
-	opt.early = p.wear.worn.Load()
+	opt.early = tidying || p.wear.worn.Load()
 	if p.full == nil {
-		tidying := db.untidyLocked(p.version)
-		opt.early = opt.early || tidying
-		c := pick(p.version, busy, opt)
-		if tidying && c.kind == merge && len(c.inputs[0]) > 0 {
-			db.allowance -= db.tidyingCost(c.files())
-		}
-		return c
+		return pick(p.version, busy, opt)
 	}
 	c, done := p.full.next(p.version, busy, opt)
 	if done {

@@ -29,6 +29,14 @@ type pending struct {
 	segment *segment
 }
 
+// size returns the number of batches; a nil group has none.
+func (g *group) size() int {
+	if g == nil {
+		return 0
+	}
+	return len(g.batches)
+}
+
 func (db *DB) newGroup() *group {
 	g := &group{late: make(chan struct{}), done: make(chan struct{})}
 	g.unwatch = db.opt.Clock.AfterFunc(db.opt.SyncTimeout, func() { db.overdue(g) })
@@ -134,29 +142,30 @@ func (db *DB) lead() {
 // writers have next.
 const manyBatches = 8
 
-// mostYields bounds how often the leader lets others run for the sake of one group: those
-// whose batches it has just written may have no more to write.
-const mostYields = 16
+// The leader lets others run for one group so often at most, and begins no other time after
+// that long: those whose batches it has just written may have no more to write, and one
+// time can take a time slice for each goroutine that has work.
+const (
+	mostYields = 16
+	mostWait   = 500 // microseconds
+)
 
 // giveWayLocked lets the writers of a group of n, which has just been settled, run, with
-// DB.mu released, until half of all writers wait for the next one. The other half then works
-// while it is synced: with fewer, a sync would be spent on the few who happened to be
-// first, and with all of them nobody would have anything to do during one.
+// DB.mu released, until half of all writers wait for the next one, within those bounds.
+// The other half then works while that one is synced: with fewer, a sync would be spent on
+// the few who happened to be first, and with all of them nobody would have work during one.
 func (db *DB) giveWayLocked(n int) {
 	half := (n + db.group.size()) / 2
+	until := db.opt.Clock.Now() + mostWait
 	for i := 0; i < mostYields && db.group.size() < half; i++ {
 		db.mu.Unlock()
 		runtime.Gosched()
+		now := db.opt.Clock.Now()
 		db.mu.Lock()
+		if now > until {
+			return
+		}
 	}
-}
-
-// size returns the number of batches in a group; a nil one has none.
-func (g *group) size() int {
-	if g == nil {
-		return 0
-	}
-	return len(g.batches)
 }
 
 // settleLocked makes the outcome of a group known.

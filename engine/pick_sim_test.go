@@ -376,7 +376,7 @@ func TestPickAmplification(t *testing.T) {
 		name  string
 		row   func(rng *rand.Rand, flush, i int) int
 		limit float64
-		worn  float64 // the limit when level 0 is always worn
+		early float64 // the limit when level 0 is always compacted early
 	}{
 		{"in row order", func(_ *rand.Rand, flush, i int) int { return flush*perFlush + i }, 1, 1},
 		{"random", func(rng *rand.Rand, _, _ int) int { return rng.IntN(space) }, 10, 14},
@@ -391,12 +391,12 @@ func TestPickAmplification(t *testing.T) {
 		{"16 writers in order", func(_ *rand.Rand, flush, i int) int { return i%16*(space/16) + flush*perFlush/16 + i/16 }, 5, 8},
 	} {
 		simulateLoad(t, load.name, load.row, false, load.limit)
-		simulateLoad(t, load.name+", worn", load.row, true, load.worn)
+		simulateLoad(t, load.name+", early", load.row, true, load.early)
 	}
 }
 
-func simulateLoad(t *testing.T, name string, row func(rng *rand.Rand, flush, i int) int, worn bool, limit float64) {
-	s := newSimStore(1, pickOptions{l0Files: 4, baseSize: 8 * perFlush * simEntrySize, fileSize: perFlush / 4 * simEntrySize, early: worn})
+func simulateLoad(t *testing.T, name string, row func(rng *rand.Rand, flush, i int) int, early bool, limit float64) {
+	s := newSimStore(1, pickOptions{l0Files: 4, baseSize: 8 * perFlush * simEntrySize, fileSize: perFlush / 4 * simEntrySize, early: early})
 	for flush := range loadFlushes {
 		rows := make([]int, perFlush)
 		for i := range rows {

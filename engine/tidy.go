@@ -3,17 +3,17 @@ package engine
 import "slices"
 
 // Small partitions are tidied: compacted to one run before level 0 is full. A partition is
-// often flushed for the sake of a large one that the log has in common with it, such as a locality group of
-// short values beside one of long ones. Its files are then small, and up to compactFiles
-// of them make a scan of little data dear. Beside what such a flush writes, merging them
-// costs next to nothing; so a part of that is allowed for it, and nothing else is.
+// often flushed for the sake of a large one that it shares the log and the budget with, as
+// a locality group of short values is beside one of long ones. Its files are then small,
+// and up to compactFiles of them make a scan of little data dear. Beside what such a
+// flush writes, merging them costs next to nothing; so a part of that is allowed for it.
 
 const (
-	// tidiedPart of what flushes write is what tidying may merge in all. Of the
-	// memtable budget, mostTidied is the largest part that it may merge at once, and
-	// leastTidied what it counts as at least: with an edit of the manifest and files
-	// of its own, a smaller one is no cheaper.
-	tidiedPart  = 16
+	// tidiedPart of what flushes write is what tidying may merge in all.
+	tidiedPart = 16
+	// mostTidied of the memtable budget is the most that it may merge at once, and
+	// leastTidied what a compaction counts as at least: an edit of the manifest and
+	// files of its own make a smaller one no cheaper.
 	mostTidied  = 32
 	leastTidied = 512
 )
@@ -23,19 +23,20 @@ func (db *DB) allowLocked(flushed int64) {
 	db.allowance = min(db.allowance+flushed/tidiedPart, db.opt.MemtableBytes/mostTidied)
 }
 
-// untidyLocked reports whether v is to be tidied.
-func (db *DB) untidyLocked(v *version) bool {
-	files := v.leaving0()
+// untidyLocked reports whether a partition is to be tidied.
+func (db *DB) untidyLocked(p *partition) bool {
+	files := p.version.topInputs()
 	return len(files) > 1 && db.tidyingCost(files) <= db.allowance
 }
 
-// tidyingCost is what of the allowance it takes to merge files.
+// tidyingCost is what of the allowance it takes to compact files.
 func (db *DB) tidyingCost(files []*file) int64 {
 	return max(totalSize(files), db.opt.MemtableBytes/leastTidied)
 }
 
-// leaving0 returns all files of level 0, and those that they fall on.
-func (v *version) leaving0() []*file {
+// topInputs returns what a compaction of all of level 0 takes: its files, and those that
+// they fall on.
+func (v *version) topInputs() []*file {
 	if len(v.levels[0]) == 0 {
 		return nil
 	}

@@ -10,9 +10,9 @@ import (
 )
 
 // withNeighbours is a store with a large partition and small ones, all flushed
-// together as often as it says, and compacted until nothing is due. flushed is what the
-// flushes have written.
-func withNeighbours(t *testing.T, small, flushes, size int) (db *DB, ids []PartitionID, flushed int64) {
+// together as often as it says, and compacted until nothing is due. The rows of flush i
+// have the key row(i). flushed is the size of all files at the end.
+func withNeighbours(t *testing.T, small, flushes, size int, row func(i int) string) (db *DB, ids []PartitionID, flushed int64) {
 	t.Helper()
 	db = mustOpen(t, vfs.NewMem())
 	names := []string{"large"}
@@ -21,12 +21,12 @@ func withNeighbours(t *testing.T, small, flushes, size int) (db *DB, ids []Parti
 	}
 	ids = mustCreate(t, db, names...)
 	noise := rand.NewChaCha8([32]byte{})
-	for range flushes {
+	for i := range flushes {
 		value := make([]byte, size)
 		noise.Read(value)
-		mustPut(t, db, ids[0], "row", "q", string(value))
+		mustPut(t, db, ids[0], row(i), "q", string(value))
 		for _, id := range ids[1:] {
-			mustPut(t, db, id, "row", "q", "value")
+			mustPut(t, db, id, row(i), "q", "value")
 		}
 		if err := db.Flush(context.Background()); err != nil {
 			t.Fatal(err)
@@ -41,17 +41,19 @@ func withNeighbours(t *testing.T, small, flushes, size int) (db *DB, ids []Parti
 	return db, ids, flushed
 }
 
+func sameRow(int) string { return "row" }
+
 // TestSmallPartitionsAreTidied: beside a large partition a small one is one run soon,
 // while the large one goes by the rules.
 func TestSmallPartitionsAreTidied(t *testing.T) {
 	const flushes = 5
-	db, ids, _ := withNeighbours(t, 1, flushes, 100<<10)
+	db, ids, _ := withNeighbours(t, 1, flushes, 100<<10, sameRow)
 	defer mustClose(t, db)
 	large, small := db.partitions[ids[0]].state.Load().version, db.partitions[ids[1]].state.Load().version
 	if n := len(large.levels[0]); n != flushes {
 		t.Errorf("the large partition has %d files in level 0, want all %d", n, flushes)
 	}
-	if n := len(small.leaving0()); n > 1 {
+	if n := len(small.topInputs()); n > 1 {
 		t.Errorf("the small partition has %d files, want one run", n)
 	}
 	if got := contents(t, db, ids[1]); len(got) != flushes {
@@ -59,20 +61,32 @@ func TestSmallPartitionsAreTidied(t *testing.T) {
 	}
 }
 
-// TestTidyingIsBounded by a part of what was flushed, each partition counting as
-// much as an edit and files cost.
+// TestTidyingIsBounded by a part of what was flushed, each compaction counting as
+// much as an edit and files cost: also one that only moves a file.
 func TestTidyingIsBounded(t *testing.T) {
-	const small = 20
-	db, ids, flushed := withNeighbours(t, small, 2, 64<<10)
-	defer mustClose(t, db)
-	tidied := int64(0)
-	for _, id := range ids[1:] {
-		if len(db.partitions[id].state.Load().version.leaving0()) < 2 {
-			tidied++
+	const small, flushes = 20, 2
+	for name, row := range map[string]func(int) string{"merged": sameRow, "moved": func(i int) string { return fmt.Sprint("row", i) }} {
+		db, ids, flushed := withNeighbours(t, small, flushes, 64<<10, row)
+		tidied := int64(0)
+		for _, id := range ids[1:] {
+			if len(db.partitions[id].state.Load().version.levels[0]) < flushes {
+				tidied++
+			}
 		}
+		each := db.opt.MemtableBytes / leastTidied
+		if most := flushed / tidiedPart / each; tidied < 1 || tidied > most {
+			t.Errorf("%s: %d of %d small partitions were tidied, want 1 to %d after %d bytes of flushes", name, tidied, small, most, flushed)
+		}
+		mustClose(t, db)
 	}
-	each := db.opt.MemtableBytes / leastTidied
-	if most := flushed / tidiedPart / each; tidied < 1 || tidied > most {
-		t.Errorf("%d of %d small partitions were tidied, want 1 to %d after %d bytes of flushes", tidied, small, most, flushed)
+}
+
+// TestAllowanceIsBounded: what was not needed does not add up to a large compaction.
+func TestAllowanceIsBounded(t *testing.T) {
+	db, _, flushed := withNeighbours(t, 0, 6, 100<<10, sameRow)
+	defer mustClose(t, db)
+	most := db.opt.MemtableBytes / mostTidied
+	if flushed/tidiedPart < most || db.allowance != most {
+		t.Errorf("after %d bytes of flushes the allowance is %d, want %d", flushed, db.allowance, most)
 	}
 }

@@ -36,7 +36,7 @@ const (
 // price is how much reads have to pay before level 0 of v is compacted: what is
 // to be merged counts, with the level that it falls on.
 func price(v *version) int64 {
-	files := v.leaving0()
+	files := v.topInputs()
 	if len(files) == 0 {
 		return 0
 	}

@@ -57,8 +57,8 @@ type Iterator struct {
 	// has it. Most blocks of a table have the same, and what is known of it stays.
 	offsets, names []byte
 	met            int      // how many: columns without names have no bytes either. 0 before the first block
-	all            bool     // all of them are wanted
-	columns        [][]byte // they, cut out of names, if all is set
+	all            bool     // every column is known to be wanted
+	columns        [][]byte // cut out of names, if all is set
 	touched        byte     // by near, kept so that the compiler keeps the reads
 	// What is known of the columns, unless all is set: 0 nothing, else the length of
 	// the column over classShift, and classWanted or classUnwanted.

@@ -55,8 +55,8 @@ func (it *Iterator) run(dst []cell.Cell) []cell.Cell {
 	return it.runWanted(dst)
 }
 
-// runAll takes all cells, none of which has a large value, from a block of which all columns are
-// wanted.
+// runAll takes all cells, none of which has a large value, from a block of which all
+// columns are wanted.
 func (it *Iterator) runAll(dst []cell.Cell) []cell.Cell {
 	b, raw := it.block, it.block.raw
 	base, start := b.rowValue(it.row, it.first), b.valueStart(it.first, it.next)
@@ -299,11 +299,19 @@ func (it *Iterator) meet(b *cellBlock) {
 	}
 }
 
+// mostAsked bounds the comparisons of columns with ranges of a filter that are made when a
+// block is met: a read of one row would not get them back.
+const mostAsked = 64
+
 // wantsAll reports whether the caller wants every column of a block: so does a scan of the one
-// family of a locality group, with a filter or without.
+// family of a locality group, with a filter or without. False says nothing of large
+// dictionaries.
 func (it *Iterator) wantsAll(b *cellBlock) bool {
 	if it.o.Columns == nil {
 		return true
+	}
+	if b.columns*len(it.o.Columns.Ranges()) > mostAsked {
+		return false
 	}
 	for id := range b.columns {
 		if !it.o.Columns.Contains(b.column(id)) {
