@@ -89,7 +89,7 @@ func TestTurnAwayWhileAhead(t *testing.T) {
 	file, list := longFile(t)
 	rowOf := func(i int) []byte { return list[i].row }
 	for _, fill := range []bool{false, true} {
-		r := open(t, file, testID, new(testCache))
+		r := open(t, file, testID, &testCache{picky: true})
 		it := r.NewIterator(ReadOptions{Fill: fill})
 		for _, from := range []int{0, len(list) / 2, 1000, len(list) / 2, len(list) - 50, 0} {
 			at := from

@@ -17,7 +17,7 @@ type ReadOptions struct {
 	// KeysOnly leaves out the values that would have to be read from elsewhere;
 	// they are nil, but their length counts in Scanned.
 	KeysOnly bool
-	// Fill puts the blocks that are read into the cache. Without it they go
+	// Fill puts the blocks that are read into the cache, if it wants them. Without it they go
 	// through one private buffer; blocks that are cached are used either way.
 	Fill bool
 }

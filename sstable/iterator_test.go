@@ -175,7 +175,7 @@ func TestConcurrentReads(t *testing.T) {
 	g := newGenerator(9)
 	list := g.entries(300, 500)
 	file, _ := build(t, list, WriterOptions{ID: testID, Compression: Zstd, BlockSize: 2 << 10})
-	cache := new(testCache)
+	cache := &testCache{picky: true}
 	r := open(t, file, testID, cache)
 	var wait sync.WaitGroup
 	for i := range 8 {

@@ -157,6 +157,11 @@ func cached[B Block](t *Reader, offset uint64) (b B, ok bool) {
 	return b, ok
 }
 
+// wanted reports whether there is a cache that wants the block at offset.
+func (t *Reader) wanted(offset uint64) bool {
+	return t.cache != nil && t.cache.Wants(Key{t.id.Number, offset})
+}
+
 // keep puts a block into the cache.
 func (t *Reader) keep(offset uint64, b Block) {
 	if t.cache != nil {
@@ -235,11 +240,11 @@ func (t *Reader) readFilter() (*filter, error) {
 }
 
 // readCellBlock returns the cell block at h, which is not in the cache: read
-// afresh for the cache if fill is set, or else into own. If values are wanted, all
+// afresh for the cache if fill is set and that wants it, or else into own. If values are wanted, all
 // of them are in one small block, and this lies in the window, then the block gets
 // them too.
 func (t *Reader) readCellBlock(h handle, values, fill bool, w *window, own *ownBlock) (*cellBlock, error) {
-	fill = fill && t.cache != nil
+	fill = fill && t.wanted(h.offset)
 	b := &own.cellBlock
 	if fill {
 		b = new(cellBlock)
@@ -277,11 +282,11 @@ func (t *Reader) readInto(h handle, limit uint32, fresh bool, w *window, raw *[]
 }
 
 // readValueBlock returns the bytes of the value block at h, which is not in the
-// cache: read afresh for the cache if fill is set, or else into the window and
-// raw, which is a buffer. A block above maxCachedValue, of one huge value, is not
+// cache: read afresh for the cache if fill is set and that wants it, or else into the
+// window and raw, which is a buffer. A block above maxCachedValue, of one huge value, is not
 // put into the cache.
 func (t *Reader) readValueBlock(h handle, fill bool, w *window, raw *[]byte) (valueBlock, error) {
-	if !fill || t.cache == nil || h.length > maxCachedValue {
+	if !fill || h.length > maxCachedValue || !t.wanted(h.offset) {
 		return t.readBlock(h, MaxValue, w, raw)
 	}
 	fresh, err := t.readFresh(h, MaxValue, w)

@@ -209,11 +209,21 @@ func options(g generator) WriterOptions {
 	}
 }
 
-// testCache keeps everything, and reserves nothing beyond its room.
+// testCache keeps everything it is given, and reserves nothing beyond its room. If picky, it
+// wants every other block only.
 type testCache struct {
 	sync.Mutex
 	blocks map[Key]Block
 	room   int
+	picky  bool
+	asked  int
+}
+
+func (c *testCache) Wants(Key) bool {
+	c.Lock()
+	defer c.Unlock()
+	c.asked++
+	return !c.picky || c.asked%2 == 0
 }
 
 func (c *testCache) Reserve(_ uint64, bytes int) bool {
@@ -248,7 +258,7 @@ func TestRoundTrip(t *testing.T) {
 		o := options(g)
 		file, info := build(t, list, o)
 		what := fmt.Sprintf("seed %d: %d entries, %+v", seed, len(list), o)
-		cache := new(testCache)
+		cache := &testCache{picky: seed%2 == 1}
 		for _, c := range []Cache{nil, cache, cache} {
 			r := open(t, file, o.ID, c)
 			if err := r.Verify(info.Checksum); err != nil {
@@ -287,7 +297,7 @@ func TestValueSizes(t *testing.T) {
 	}
 	for c := None; c <= Zstd; c++ {
 		file, info := build(t, list, WriterOptions{ID: testID, Compression: c})
-		r := open(t, file, testID, new(testCache))
+		r := open(t, file, testID, &testCache{picky: c%2 == 1})
 		if err := r.Verify(info.Checksum); err != nil {
 			t.Errorf("%v: %v", c, err)
 		}
@@ -354,7 +364,7 @@ func TestSeekRow(t *testing.T) {
 		list := g.entries(1+g.IntN(200), 800)
 		o := options(g)
 		file, _ := build(t, list, o)
-		r := open(t, file, o.ID, new(testCache))
+		r := open(t, file, o.ID, &testCache{picky: seed%2 == 1})
 		it := r.NewIterator(ReadOptions{Fill: true})
 		var last []byte
 		for _, e := range list {

@@ -25,6 +25,7 @@ const overhead = 160
 // call that put it there returns, unless other calls are at work on the cache.
 type Cache struct {
 	blocks *otter.Cache[sstable.Key, sstable.Block]
+	door   doorkeeper
 
 	mu       sync.Mutex
 	budget   int64            // for blocks and what is reserved
@@ -34,7 +35,7 @@ type Cache struct {
 
 // New returns a cache for up to budget bytes.
 func New(budget int64) *Cache {
-	return &Cache{budget: budget, reserved: make(map[uint64]int64), blocks: otter.Must(&otter.Options[sstable.Key, sstable.Block]{
+	return &Cache{budget: budget, reserved: make(map[uint64]int64), door: newDoorkeeper(budget), blocks: otter.Must(&otter.Options[sstable.Key, sstable.Block]{
 		MaximumWeight: uint64(max(budget, 1)),
 		Weigher:       weigh,
 		Executor:      func(work func()) { work() },
@@ -79,6 +80,19 @@ func weigh(_ sstable.Key, b sstable.Block) uint32 {
 func (c *Cache) Get(key sstable.Key) sstable.Block {
 	b, _ := c.blocks.GetIfPresent(key)
 	return b
+}
+
+// Wants reports whether to put the block under the key, which is not there: any as long as
+// there is room, and then those that were asked for not long ago.
+func (c *Cache) Wants(key sstable.Key) bool {
+	return c.door.admits(key, c.full)
+}
+
+// full reports whether the cache has next to no room. It may say so early: a sixteenth is left
+// to the doorkeeper's late look.
+func (c *Cache) full() bool {
+	size := c.blocks.WeightedSize()
+	return size >= c.blocks.GetMaximum()/16*15
 }
 
 // Put keeps the block, unless others are worth more.

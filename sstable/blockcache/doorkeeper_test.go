@@ -1,0 +1,74 @@
+package blockcache
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"colonnade/sstable"
+)
+
+func TestDoorkeeper(t *testing.T) {
+	full := false
+	isFull := func() bool { return full }
+	d := newDoorkeeper(1000 * usual)
+	if n := len(d.marks); n != 512 {
+		t.Fatalf("%d marks, want the power of two below 1000", n)
+	}
+	for i := range 10 * fullEvery {
+		if !d.admits(key(1, i), isFull) {
+			t.Fatalf("block %d was not let in though there is room", i)
+		}
+	}
+	full = true
+	for i := range 2 * fullEvery { // at the latest now it knows
+		d.admits(key(2, i), isFull)
+	}
+	ask := func(file, n int) (admitted int) {
+		for i := range n {
+			if d.admits(key(file, 4096*i), isFull) {
+				admitted++
+			}
+		}
+		return admitted
+	}
+	const few, many = 64, 20 * 512
+	if n := ask(3, few); n > 0 {
+		t.Errorf("%d of %d blocks were let in when first asked for", n, few)
+	}
+	if n := ask(3, few); n < few*8/10 {
+		t.Errorf("%d of %d blocks were let in when asked for again", n, few)
+	}
+	ask(4, many)
+	if n := ask(3, few); n > 0 {
+		t.Errorf("%d of %d blocks were let in though %d others came between", n, few, many)
+	}
+	if d = newDoorkeeper(0); len(d.marks) != leastMarks {
+		t.Errorf("%d marks without a budget, want %d", len(d.marks), leastMarks)
+	}
+}
+
+// TestWantsPays: of reads of which some blocks are asked for much more often than others,
+// the cache answers as many with its doorkeeper as without, for a part of the puts.
+func TestWantsPays(t *testing.T) {
+	const blocks, size, reads = 20_000, 8000, 200_000
+	run := func(wants func(*Cache, sstable.Key) bool) (hits, puts int) {
+		c := New(blocks / 10 * size)
+		zipf := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 20, blocks-1)
+		for range reads {
+			k := key(1, 4096*int(zipf.Uint64()))
+			if c.Get(k) != nil {
+				hits++
+			} else if wants(c, k) {
+				c.Put(k, block(size))
+				puts++
+			}
+		}
+		return hits, puts
+	}
+	all, allPuts := run(func(*Cache, sstable.Key) bool { return true })
+	hits, puts := run((*Cache).Wants)
+	t.Logf("%d hits and %d puts, without a doorkeeper %d and %d, of %d reads", hits, puts, all, allPuts, reads)
+	if hits < all*98/100 || puts > allPuts*2/3 {
+		t.Errorf("%d hits and %d puts, without a doorkeeper %d and %d", hits, puts, all, allPuts)
+	}
+}
