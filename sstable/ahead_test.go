@@ -88,9 +88,9 @@ func TestTurnAwayWhileAhead(t *testing.T) {
 	twoCores(t)
 	file, list := longFile(t)
 	rowOf := func(i int) []byte { return list[i].row }
-	for _, fill := range []bool{false, true} {
-		r := open(t, file, testID, &testCache{picky: true})
-		it := r.NewIterator(ReadOptions{Fill: fill})
+	for _, c := range []struct{ fill, picky bool }{{}, {fill: true}, {fill: true, picky: true}} {
+		r := open(t, file, testID, &testCache{picky: c.picky})
+		it := r.NewIterator(ReadOptions{Fill: c.fill})
 		for _, from := range []int{0, len(list) / 2, 1000, len(list) / 2, len(list) - 50, 0} {
 			at := from
 			for bytes.Equal(rowOf(max(at-1, 0)), rowOf(from)) && at > 0 {
@@ -98,9 +98,9 @@ func TestTurnAwayWhileAhead(t *testing.T) {
 			}
 			it.SeekRow(rowOf(from))
 			got, _ := walk(it, 5000)
-			diff(t, fmt.Sprintf("fill %v, from %d", fill, from), got, list[at:at+len(got)])
+			diff(t, fmt.Sprintf("%+v, from %d", c, from), got, list[at:at+len(got)])
 			if it.Err() != nil || len(got) < min(5000, len(list)-at) {
-				t.Errorf("fill %v, from %d: %d cells, %v", fill, from, len(got), it.Err())
+				t.Errorf("%+v, from %d: %d cells, %v", c, from, len(got), it.Err())
 			}
 		}
 		it.Close()

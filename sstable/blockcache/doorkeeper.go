@@ -1,10 +1,13 @@
 package blockcache
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"sync/atomic"
 
 	"colonnade/sstable"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // doorkeeper lets blocks into a full cache when they are asked for a second time. What is
@@ -51,10 +54,10 @@ func (d *doorkeeper) admits(k sstable.Key, isFull func() bool) bool {
 	return !d.full.Load()
 }
 
-// hash spreads keys evenly, with the finalizer of MurmurHash3.
+// hash spreads keys evenly.
 func hash(k sstable.Key) uint64 {
-	h := k.File*0x9e3779b97f4a7c15 ^ k.Offset
-	h = (h ^ h>>33) * 0xff51afd7ed558ccd
-	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
-	return h ^ h>>33
+	var b [16]byte
+	binary.LittleEndian.PutUint64(b[:], k.File)
+	binary.LittleEndian.PutUint64(b[8:], k.Offset)
+	return xxhash.Sum64(b[:])
 }
