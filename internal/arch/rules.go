@@ -27,7 +27,7 @@ var moduleRules = Rules{
 		},
 		"sstable/blockcache": {
 			Packages:  []string{"sstable"},
-			Libraries: []string{"github.com/maypok86/otter/v2"},
+			Libraries: []string{"github.com/cespare/xxhash/v2", "github.com/maypok86/otter/v2"},
 		},
 		"engine": {
 			Packages:  []string{"cell", "clock", "memtable", "sstable", "sstable/blockcache", "vfs", "wal"},
