@@ -50,25 +50,48 @@ func TestDoorkeeper(t *testing.T) {
 // TestWantsPays: of reads of which some blocks are asked for much more often than others,
 // the cache answers as many with its doorkeeper as without, for a part of the puts.
 func TestWantsPays(t *testing.T) {
-	const blocks, size, reads = 20_000, 8000, 200_000
-	run := func(wants func(*Cache, sstable.Key) bool) (hits, puts int) {
-		c := New(blocks / 10 * size)
-		zipf := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 20, blocks-1)
-		for range reads {
-			k := key(1, 4096*int(zipf.Uint64()))
-			if c.Get(k) != nil {
-				hits++
-			} else if wants(c, k) {
-				c.Put(k, block(size))
-				puts++
-			}
-		}
-		return hits, puts
-	}
-	all, allPuts := run(func(*Cache, sstable.Key) bool { return true })
-	hits, puts := run((*Cache).Wants)
-	t.Logf("%d hits and %d puts, without a doorkeeper %d and %d, of %d reads", hits, puts, all, allPuts, reads)
+	hits, puts := zipf((*Cache).Get, (*Cache).Wants)
+	all, allPuts := zipf((*Cache).Get, always)
+	t.Logf("%d hits and %d puts, without a doorkeeper %d and %d", hits, puts, all, allPuts)
 	if hits < all*98/100 || puts > allPuts*2/3 {
 		t.Errorf("%d hits and %d puts, without a doorkeeper %d and %d", hits, puts, all, allPuts)
 	}
+}
+
+// TestNotesOfFull: a cache that takes note of reads only when it is full answers as many as
+// one that always does.
+func TestNotesOfFull(t *testing.T) {
+	hits, _ := zipf((*Cache).Get, always)
+	noted, _ := zipf(func(c *Cache, k sstable.Key) sstable.Block {
+		b, _ := c.blocks.GetIfPresent(k)
+		return b
+	}, always)
+	t.Logf("%d hits, %d with all reads noted", hits, noted)
+	if hits < noted*96/100 {
+		t.Errorf("%d hits, %d with all reads noted", hits, noted)
+	}
+}
+
+// always wants every block, but has the cache see when it is full.
+func always(c *Cache, k sstable.Key) bool {
+	c.Wants(k)
+	return true
+}
+
+// zipf reads blocks of which some are asked for much more often than others, and tells how many
+// reads found theirs in the cache, which has room for a tenth, and how many put it there.
+func zipf(get func(*Cache, sstable.Key) sstable.Block, wants func(*Cache, sstable.Key) bool) (hits, puts int) {
+	const blocks, size, reads = 20_000, 8000, 200_000
+	c := New(blocks / 10 * size)
+	numbers := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 20, blocks-1)
+	for range reads {
+		k := key(1, 4096*int(numbers.Uint64()))
+		if get(c, k) != nil {
+			hits++
+		} else if wants(c, k) {
+			c.Put(k, block(size))
+			puts++
+		}
+	}
+	return hits, puts
 }
