@@ -107,6 +107,7 @@ type cellBlock struct {
 	timeBase, seqBase                uint64
 	valueLength                      int // of every small value, or -1
 	kindPerCell, stampPerCell        bool
+	plain                            bool // kinds are of columns, and all of small values
 
 	kinds, prefix, rowBytes, columnBytes []byte
 
@@ -208,6 +209,17 @@ func (b *cellBlock) stamp(i int) int {
 		return i
 	}
 	return b.stampIDs.int(b.raw, i)
+}
+
+// oneStamp reports whether cells from first up to end, of which there is one at least, have the
+// same stamp.
+func (b *cellBlock) oneStamp(first, end int) bool {
+	if b.stampPerCell {
+		return end-first == 1
+	}
+	ids := b.stampIDs.span(b.raw, first, end)
+	n := len(ids) - int(b.stampIDs.width)
+	return len(ids) == 0 || bytes.Equal(ids[:n], ids[len(ids)-n:])
 }
 
 // rowValue returns where the small values of row r begin, whose first cell is

@@ -57,6 +57,7 @@ func (b *cellBlock) slice(h *cellHeader, raw []byte) {
 	}
 	b.columnOffsets = s.packed(b.columns+1, widthOf(h.columnBytes))
 	b.kinds = s.bytes(int(h.kinds()))
+	b.plain = !b.kindPerCell && smallValuesOnly(b.kinds)
 	b.times = s.packed(int(h.stamps), int(h.timeWidth))
 	b.seqs = s.packed(int(h.stamps), int(h.seqWidth))
 	b.columnIDs = s.packed(b.cells, widthOf(h.columns-1))
@@ -249,4 +250,13 @@ func kindsKnown(kinds []byte, large bool) bool {
 		}
 	}
 	return true
+}
+
+// smallValuesOnly reports whether all kind bytes are of small values.
+func smallValuesOnly(kinds []byte) bool {
+	all := byte(0)
+	for _, k := range kinds {
+		all |= k
+	}
+	return all>>kindShift == 0
 }

@@ -359,6 +359,85 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// Rows of values come back whole, whether one batch has written them or several, and over
+// as many small blocks as their values take.
+func TestRowsOfOneStamp(t *testing.T) {
+	types := []cell.Type{cell.String, cell.Bytes}
+	one, several, parted := 0, 0, 0
+	for seed := range uint64(30) {
+		g := newGenerator(seed)
+		var list []entry
+		for row := range 60 {
+			longest := []int{1, 60, 900}[g.IntN(3)]
+			written := 1 + g.IntN(3) // batches
+			for column := range 1 + g.IntN(40) {
+				c := set(fmt.Sprintf("f\x00%02d", column), int64(100*row+g.IntN(written)), 0)
+				c.Seq, c.Type, c.Value = uint64(c.Time), types[column%2], benchText(g, g.IntN(longest))
+				list = append(list, entry{fmt.Appendf(nil, "row%03d", row), c})
+			}
+		}
+		file, _ := build(t, list, options(g))
+		for _, read := range []ReadOptions{{}, {KeysOnly: true}} {
+			it := open(t, file, testID, nil).NewIterator(read)
+			var got []entry
+			for it.SeekRow(nil); it.Row() != nil; it.NextRow() {
+				runs, row, stamps := 0, bytes.Clone(it.Row()), make(map[uint64]bool)
+				for cells := it.Cells(nil); len(cells) > 0; cells = it.Cells(nil) {
+					checkRun(t, it.Run(), cells, nil)
+					for _, c := range cells {
+						stamps[c.Seq] = true
+						c.Column, c.Value = bytes.Clone(c.Column), bytes.Clone(c.Value)
+						got = append(got, entry{row, c})
+					}
+					runs++
+				}
+				if len(stamps) == 1 {
+					one++
+				} else {
+					several++
+				}
+				if runs > 1 && !read.KeysOnly {
+					parted++
+				}
+			}
+			want := slices.Clone(list)
+			if read.KeysOnly {
+				for i := range want {
+					want[i].Value = nil
+				}
+			}
+			diff(t, fmt.Sprintf("seed %d, %+v", seed, read), got, want)
+			checkScanned(t, "all", it.Scanned(), list)
+			it.Close()
+		}
+	}
+	if one < 100 || several < 100 || parted < 100 {
+		t.Fatalf("%d rows of one stamp, %d of several, %d in parts", one, several, parted)
+	}
+}
+
+// A row that has a column twice with one stamp, which only damage makes, is not plain.
+func TestTwiceIsNotPlain(t *testing.T) {
+	file, _ := build(t, []entry{{[]byte("row"), set("f\x00a", 1, 1)}, {[]byte("row"), set("f\x00b", 1, 1)}}, WriterOptions{ID: testID})
+	for _, twice := range []bool{false, true} {
+		broken := tamper(t, file, 0, func(raw []byte) {
+			var b cellBlock
+			if err := b.parse(append(sized(nil, len(raw))[:0], raw...)); err != nil {
+				t.Fatal(err)
+			}
+			if ids := b.columnIDs.span(raw, 0, 2); twice {
+				ids[1] = ids[0]
+			}
+		})
+		it := open(t, broken, testID, nil).NewIterator(ReadOptions{})
+		it.SeekRow(nil)
+		if cells := it.Cells(nil); len(cells) != 2 || it.Run().Plain == twice {
+			t.Errorf("twice %v: cells %v of a run %+v", twice, cells, it.Run())
+		}
+		it.Close()
+	}
+}
+
 // checkRun compares what a run says of its entries with them.
 func checkRun(t *testing.T, run *cell.Run, cells []cell.Cell, columns *cell.Columns) {
 	t.Helper()

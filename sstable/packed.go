@@ -30,6 +30,11 @@ func (p *packed) int(block []byte, i int) int {
 	return int(p.at(block, i))
 }
 
+// span returns elements i up to end as they are stored.
+func (p *packed) span(block []byte, i, end int) []byte {
+	return block[int(p.offset)+i*int(p.width) : int(p.offset)+end*int(p.width)]
+}
+
 func widthMask(width int) uint64 {
 	return 1<<(8*width) - 1 // at width 8 the shift leaves 0
 }

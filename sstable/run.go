@@ -71,6 +71,10 @@ func (it *Iterator) runAll(dst []cell.Cell) []cell.Cell {
 	n := min(it.end-it.next, maxRun)
 	dst = slices.Grow(dst, n)
 	out := dst[len(dst) : len(dst)+n]
+	if b.plain && b.oneStamp(it.next, it.next+n) && it.valuesEnd(it.next+n) <= limit {
+		it.runPlain(out, values, base, start)
+		return dst[:len(dst)+n]
+	}
 	begin, columnBytes := start, 0
 	last, time, seq := -1, int64(0), uint64(0) // the stamp of the cell before
 	known := cell.Run{Dictionary: it.last.Dictionary, Wanted: true, MinSeq: math.MaxUint64, MinTime: math.MaxInt64}
@@ -121,6 +125,48 @@ func (it *Iterator) runAll(dst []cell.Cell) []cell.Cell {
 	it.next += n
 	it.count(n, columnBytes+start-begin)
 	return dst[:len(dst)+n]
+}
+
+// runPlain takes values that have one stamp, as all of a row do that one batch has written.
+// They are in values, if wanted, from base on, where start counts from; the first begins there.
+// What the loop reads of the block is in variables of its own: for all that the compiler knows,
+// a store into out could change the block.
+func (it *Iterator) runPlain(out []cell.Cell, values []byte, base, start int) {
+	b, raw, columns, kinds := it.block, it.block.raw, it.columns, it.block.kinds
+	stamp := b.stamp(it.next)
+	time, seq := int64(b.timeBase+b.times.at(raw, stamp)), b.seqBase+b.seqs.at(raw, stamp)
+	ids, ends, length := b.columnIDs, b.valueEnds, b.valueLength
+	begin, columnBytes, same, before := start, 0, false, -1
+	i := it.next
+	for k := range out {
+		id := ids.int(raw, i)
+		end := start + length
+		if length < 0 {
+			end = ends.int(raw, i)
+		}
+		column, value := columns[id], []byte(nil)
+		if values != nil {
+			value = values[base+start : base+end : base+end]
+		}
+		c := &out[k]
+		c.Column, c.Value, c.Time, c.Seq = column, value, time, seq
+		c.Kind, c.Type, c.Place = cell.Set, cell.Type(kinds[id]), uint32(id)+1
+		columnBytes += len(column)
+		same = same || id == before
+		before, start = id, end
+		i++
+	}
+	r := &it.last
+	r.Wanted, r.Plain = true, !same
+	r.MinSeq, r.MaxSeq, r.MinTime = seq, seq, time
+	it.next = i
+	it.count(len(out), columnBytes+start-begin)
+}
+
+// valuesEnd returns where the small values of the cells before i end, counted from those of the
+// row. The row has one of these cells at least.
+func (it *Iterator) valuesEnd(i int) int {
+	return it.block.valueEnd(i-1, it.block.valueStart(it.first, i-1))
 }
 
 // runWanted takes the cells that the filter wants; none has a large value. Of the
@@ -255,7 +301,7 @@ func (it *Iterator) skipCells() {
 	}
 	b := it.block
 	start := b.valueStart(it.first, it.next)
-	size := b.valueEnd(it.end-1, b.valueStart(it.first, it.end-1)) - start
+	size := it.valuesEnd(it.end) - start
 	for i := it.next; i < it.end; i++ {
 		id := b.columnID(i)
 		size += b.columnLength(id)
@@ -291,10 +337,11 @@ func (it *Iterator) meet(b *cellBlock) {
 		return
 	}
 	it.columns = slices.Grow(it.columns[:0], b.columns)[:b.columns]
+	raw, ends, all := b.raw, b.columnOffsets, it.names
 	from := 0
 	for id := range it.columns {
-		to := b.columnOffsets.int(b.raw, id+1)
-		it.columns[id] = it.names[from:to:to]
+		to := ends.int(raw, id+1)
+		it.columns[id] = all[from:to:to]
 		from = to
 	}
 }
