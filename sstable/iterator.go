@@ -3,6 +3,7 @@ package sstable
 import (
 	"bytes"
 	"errors"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -59,7 +60,6 @@ type Iterator struct {
 	met            int      // how many: columns without names have no bytes either. 0 before the first block
 	all            bool     // every column is known to be wanted
 	columns        [][]byte // cut out of names, if all is set
-	touched        byte     // by near, kept so that the compiler keeps the reads
 	// What is known of the columns, unless all is set: 0 nothing, else the length of
 	// the column over classShift, and classWanted or classUnwanted.
 	class []uint32
@@ -72,6 +72,7 @@ type Iterator struct {
 	window window   // what was read with it
 	length uint64   // of the window, in a scan
 	ahead  ahead
+	coming coming
 }
 
 var errBound = errors.New("cell block: does not begin with the row that the index says")
@@ -190,6 +191,9 @@ func (it *Iterator) toRow(r int) {
 func (it *Iterator) setRow(r int) {
 	b := it.block
 	it.row, it.valid = r, true
+	if it.coming.is(it.entry + 1) {
+		it.coming.ask(askedEach)
+	}
 	if it.keyEntry != it.entry {
 		it.key = append(it.key[:0], b.prefix...)
 		it.keyEntry = it.entry
@@ -284,34 +288,29 @@ func (it *Iterator) open(entry int) (*cellBlock, error) {
 		}
 	}
 	sequential := it.block != nil && entry == it.entry+1
-	h := it.index.handle(entry)
-	if b, ok := cached[*cellBlock](it.r, h.offset); ok {
+	if !it.coming.is(entry) {
+		it.coming.find(it, entry)
+	}
+	if b := it.coming.block; b != nil {
 		if sequential {
-			it.near(b)
+			it.comes()
 		}
 		return b, nil
 	}
+	h := it.index.handle(entry)
 	if err := it.readAround(entry, sequential); err != nil {
 		return nil, err
 	}
 	return it.r.readCellBlock(h, it.o.wholeBlocks(), it.o.Fill, &it.window, &it.own)
 }
 
-// near reads a byte of each line of the processor's cache that a block takes which will
-// be walked from end to end, and its values if all are wanted. These reads do not wait
-// for each other, as those of the walk do.
-func (it *Iterator) near(b *cellBlock) {
-	const line = 64
-	sum := byte(0)
-	for i := 0; i < len(b.raw); i += line {
-		sum += b.raw[i]
+// comes is for a block of a walk that is in the cache: the processor is asked for all of it that
+// it was not asked for yet, and for the beginning of the next.
+func (it *Iterator) comes() {
+	it.coming.ask(math.MaxInt)
+	if next := it.coming.entry + 1; next < it.index.cells {
+		it.coming.find(it, next)
 	}
-	if b.smallBlocks > 0 && it.o.Columns == nil && !it.o.KeysOnly {
-		for i := 0; i < len(b.values); i += line {
-			sum += b.values[i]
-		}
-	}
-	it.touched = sum
 }
 
 // A scan reads the file in stretches that grow from the first number of bytes to
