@@ -5,7 +5,8 @@ import "unsafe"
 // coming is the next block of a walk, if it is in the cache. While the rows of the block at
 // hand are taken, the processor is asked for some lines of the next with each row, so that
 // they come while there is other work: a walk over cached blocks waits for memory more than
-// for anything else. The zero value has no block.
+// for anything else. A search for a row in a cached block asks for what it will compare. The
+// zero value has no block.
 type coming struct {
 	block  *cellBlock // nil for none
 	entry  int        // the block's, or that of which the block was not found
@@ -16,6 +17,10 @@ type coming struct {
 // askedEach is how many bytes are asked for with each row: a block of 4 KiB, and values read
 // with it, within a few rows.
 const askedEach = 1 << 10
+
+// askedAtSeek is how many bytes are asked for of a block in which a row is looked for: that is
+// the row keys and all arrays, mostly, but no values that stand apart, of which few are read.
+const askedAtSeek = 4 << 10
 
 // find looks for the block of an entry in the cache. Its struct is asked for at once: the rest
 // cannot be before it is there.

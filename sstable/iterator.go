@@ -294,6 +294,8 @@ func (it *Iterator) open(entry int) (*cellBlock, error) {
 	if b := it.coming.block; b != nil {
 		if sequential {
 			it.comes()
+		} else {
+			it.coming.ask(min(askedAtSeek, len(b.raw)))
 		}
 		return b, nil
 	}
