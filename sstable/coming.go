@@ -9,7 +9,7 @@ import "unsafe"
 // zero value has no block.
 type coming struct {
 	block  *cellBlock // nil for none
-	entry  int        // the block's, or that of which the block was not found
+	entry  int        // the block's
 	values bool       // small values are wanted, too
 	asked  int        // bytes of the block, and then of its small values, that were asked for
 }

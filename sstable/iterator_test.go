@@ -416,6 +416,32 @@ func TestRowsOfOneStamp(t *testing.T) {
 	}
 }
 
+// A walk over cached blocks has the next block at hand, in order to ask for its lines, and has
+// none any more when it is closed: its iterator is used again for other files.
+func TestWalkFindsNextBlock(t *testing.T) {
+	cache := new(testCache)
+	file, _ := build(t, benchEntries(300), WriterOptions{ID: testID, BlockSize: 1000})
+	r := open(t, file, testID, cache)
+	it := r.NewIterator(ReadOptions{Fill: true})
+	collect(it, nil, 300)
+	it.Close()
+
+	it = r.NewIterator(ReadOptions{})
+	it.SeekRow(nil)
+	if it.coming.is(1) {
+		t.Error("a search looks for the next block")
+	}
+	for ; it.entry+1 < it.index.cells; it.NextRow() {
+		if it.entry > 0 && (!it.coming.is(it.entry+1) || it.coming.asked == 0) {
+			t.Fatalf("at entry %d of %d: %d bytes asked for of entry %d", it.entry, it.index.cells, it.coming.asked, it.coming.entry)
+		}
+	}
+	it.Close()
+	if it.coming.block != nil {
+		t.Error("a closed iterator has a block")
+	}
+}
+
 // A row that has a column twice with one stamp, which only damage makes, is not plain.
 func TestTwiceIsNotPlain(t *testing.T) {
 	file, _ := build(t, []entry{{[]byte("row"), set("f\x00a", 1, 1)}, {[]byte("row"), set("f\x00b", 1, 1)}}, WriterOptions{ID: testID})

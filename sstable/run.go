@@ -337,11 +337,11 @@ func (it *Iterator) meet(b *cellBlock) {
 		return
 	}
 	it.columns = slices.Grow(it.columns[:0], b.columns)[:b.columns]
-	raw, ends, all := b.raw, b.columnOffsets, it.names
+	raw, ends, names := b.raw, b.columnOffsets, it.names
 	from := 0
 	for id := range it.columns {
 		to := ends.int(raw, id+1)
-		it.columns[id] = all[from:to:to]
+		it.columns[id] = names[from:to:to]
 		from = to
 	}
 }

@@ -35,11 +35,18 @@ type Cache struct {
 
 // New returns a cache for up to budget bytes.
 func New(budget int64) *Cache {
-	return &Cache{budget: budget, reserved: make(map[uint64]int64), door: newDoorkeeper(budget), blocks: otter.Must(&otter.Options[sstable.Key, sstable.Block]{
+	c := &Cache{budget: budget, reserved: make(map[uint64]int64), door: newDoorkeeper(budget)}
+	c.blocks = otter.Must(&otter.Options[sstable.Key, sstable.Block]{
 		MaximumWeight: uint64(max(budget, 1)),
 		Weigher:       weigh,
 		Executor:      func(work func()) { work() },
-	})}
+		OnDeletion: func(e otter.DeletionEvent[sstable.Key, sstable.Block]) {
+			if e.WasEvicted() {
+				c.door.full.Store(true)
+			}
+		},
+	})
+	return c
 }
 
 // Reserve takes bytes from the budget for what a reader of the file keeps itself, until
@@ -94,7 +101,8 @@ func (c *Cache) Wants(key sstable.Key) bool {
 }
 
 // full reports whether the cache has next to no room. It may say so early: a sixteenth is left
-// to the doorkeeper's late look.
+// to the doorkeeper's late look. Where blocks are larger than that, or come without a question,
+// the first that has to go says so.
 func (c *Cache) full() bool {
 	size := c.blocks.WeightedSize()
 	return size >= c.blocks.GetMaximum()/16*15
