@@ -21,7 +21,7 @@ import (
 type doorkeeper struct {
 	marks []atomic.Uint32
 	asked atomic.Uint32 // how often
-	full  atomic.Bool
+	full  atomic.Bool   // what isFull said last, or true since, if a block has had to go
 }
 
 const (
