@@ -13,16 +13,16 @@ import (
 	"colonnade/cell"
 )
 
-// region is memory that a test has taken from an arena and filled.
-type region struct {
+// piece is memory that a test has taken from an arena and filled.
+type piece struct {
 	ref  ref
 	b    []byte
 	fill byte
 }
 
 // take allocates size bytes, which must be aligned and zero, and fills them.
-func take(t *testing.T, a *arena, size int, fill byte) region {
-	r, p := a.alloc(size)
+func take(t *testing.T, a *arena, size int, fill byte) piece {
+	r, p := a.alloc(&a.entries, size)
 	b := unsafe.Slice((*byte)(p), size)
 	if r == 0 || uintptr(p)%unit != 0 || p != a.at(r) {
 		t.Errorf("alloc(%d): got ref %#x at %p, want an aligned place", size, r, p)
@@ -33,14 +33,14 @@ func take(t *testing.T, a *arena, size int, fill byte) region {
 		}
 		b[i] = fill
 	}
-	return region{r, b, fill}
+	return piece{r, b, fill}
 }
 
-// intact checks that nobody else has written to a region.
-func (g region) intact(t *testing.T) {
+// intact checks that nobody else has written to a piece.
+func (g piece) intact(t *testing.T) {
 	for i, c := range g.b {
 		if c != g.fill {
-			t.Fatalf("region of %d bytes at %#x: byte %d is %#x, want %#x", len(g.b), g.ref, i, c, g.fill)
+			t.Fatalf("piece of %d bytes at %#x: byte %d is %#x, want %#x", len(g.b), g.ref, i, c, g.fill)
 		}
 	}
 }
@@ -67,11 +67,11 @@ func TestArenaChunkEnd(t *testing.T) {
 		{[]int{page - unit + maxShared, page + maxShared}, 2},
 	} {
 		a := new(arena)
-		var regions []region
+		var pieces []piece
 		for i, size := range c.sizes {
-			regions = append(regions, take(t, a, size, byte(i+1)))
+			pieces = append(pieces, take(t, a, size, byte(i+1)))
 		}
-		for _, g := range regions {
+		for _, g := range pieces {
 			g.intact(t)
 		}
 		if got := len(*a.chunks.Load()) - 1; got != c.chunks {
@@ -92,16 +92,32 @@ func TestArenaGrowth(t *testing.T) {
 			chunks, before = n, a.bytes.Load()
 		}
 	}
-	want := "[4096 8192 16384 32768 65536 131072 262144 524288 1048576 1048576 1048576 1048576]"
+	want := "[2048 4096 8192 16384 32768 65536 131072 262144 524288 1048576 1048576 1048576]"
 	if got := fmt.Sprint(sizes); got != want {
 		t.Errorf("chunk sizes:\n got %s\nwant %s", got, want)
+	}
+}
+
+// What a search looks at of a usual row is in one line.
+func TestRowsInLines(t *testing.T) {
+	tb, lines := New(), 0
+	var in Inserter
+	for i := range 1000 {
+		row := fmt.Appendf(nil, "%032d", i)[:16+i%17]
+		in.Add(tb, row, &cell.Cell{Column: []byte("f\x00"), Seq: uint64(i), Type: cell.String})
+		if p := uintptr(in.row); p&^(line-1) == (p+uintptr(nodeSize+len(row))-1)&^(line-1) {
+			lines++
+		}
+	}
+	if lines < 900 { // a tower of three levels takes more: one row in sixteen
+		t.Errorf("got %d rows of 1000 in one line", lines)
 	}
 }
 
 func TestArenaConcurrent(t *testing.T) {
 	const goroutines, rounds = 8, 300
 	a := new(arena)
-	regions := make([][]region, goroutines)
+	pieces := make([][]piece, goroutines)
 	var wg sync.WaitGroup
 	for g := range goroutines {
 		wg.Go(func() {
@@ -111,12 +127,12 @@ func TestArenaConcurrent(t *testing.T) {
 				if i%100 == 99 {
 					size = unit * (1 + r.IntN(2*maxShared/unit))
 				}
-				regions[g] = append(regions[g], take(t, a, size, byte(g+1)))
+				pieces[g] = append(pieces[g], take(t, a, size, byte(g+1)))
 			}
 		})
 	}
 	wg.Wait()
-	for _, rs := range regions {
+	for _, rs := range pieces {
 		for _, g := range rs {
 			g.intact(t)
 		}
@@ -133,7 +149,7 @@ func TestArenaLimit(t *testing.T) {
 		var got any
 		func() {
 			defer func() { got = recover() }()
-			a.alloc(maxShared + unit)
+			a.alloc(&a.entries, maxShared+unit)
 		}()
 		if got != "memtable: table is full" {
 			t.Errorf("one chunk too many: got panic %v, want one that says so", got)

@@ -55,9 +55,8 @@ func (in *Inserter) findRow(row []byte) unsafe.Pointer {
 	r, found := in.rows.seek(&l, &k, in.Ascending)
 	if !found {
 		height := in.height()
-		n, _ := a.newNode(height, row, 0)
 		var added bool
-		if r, added = in.rows.insert(&l, &k, r, n, height); added {
+		if r, added = in.rows.insert(&l, &k, r, a.newRow(height, row), height); added {
 			in.table.rows.Add(1)
 		}
 	}

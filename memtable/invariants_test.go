@@ -126,10 +126,10 @@ func TestRowBeforeItsFirstEntry(t *testing.T) {
 // new chunk and one head.
 func TestGrowOnce(t *testing.T) {
 	a := new(arena)
-	a.alloc(unit)
-	full := cursor(a.cursor.Load()).chunk()
+	a.alloc(&a.entries, unit)
+	full := cursor(a.entries.cursor.Load()).chunk()
 	for range 2 {
-		a.grow(full, unit)
+		a.grow(&a.entries, full, unit)
 	}
 	if got := len(*a.chunks.Load()) - 1; got != 2 {
 		t.Errorf("got %d chunks, want 2", got)

@@ -40,7 +40,8 @@
 //
 // Nodes live in an arena of large chunks without Go pointers, linked by 32-bit
 // references, so the garbage collector has nothing to scan in them. A new table
-// has no chunk; the first is 4 KiB, and they double up to 1 MiB.
+// has no chunk. The first ones, one for rows and one for entries, are 1 KiB, and each doubles up
+// to 1 MiB.
 package memtable
 
 import (
