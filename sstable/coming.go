@@ -1,6 +1,10 @@
 package sstable
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"colonnade/internal/prefetch"
+)
 
 // coming is the next block of a walk, if it is in the cache. While the rows of the block at
 // hand are taken, the processor is asked for some lines of the next with each row, so that
@@ -28,7 +32,7 @@ func (c *coming) find(it *Iterator, entry int) {
 	*c = coming{entry: entry, values: it.o.Columns == nil && !it.o.KeysOnly}
 	if b, ok := cached[*cellBlock](it.r, it.index.handle(entry).offset); ok {
 		c.block = b
-		prefetch(unsafe.Slice((*byte)(unsafe.Pointer(b)), unsafe.Sizeof(*b)))
+		prefetch.Lines(unsafe.Pointer(b), int(unsafe.Sizeof(*b)))
 	}
 }
 
@@ -40,7 +44,7 @@ func (c *coming) ask(n int) {
 	raw := c.block.raw
 	if left := len(raw) - c.asked; left > 0 {
 		part := min(n, left)
-		prefetch(raw[c.asked : c.asked+part])
+		prefetch.Bytes(raw[c.asked : c.asked+part])
 		c.asked += part
 		n -= part
 	}
@@ -49,6 +53,6 @@ func (c *coming) ask(n int) {
 	}
 	from := c.asked - len(raw)
 	part := min(n, len(c.block.values)-from)
-	prefetch(c.block.values[from : from+part])
+	prefetch.Bytes(c.block.values[from : from+part])
 	c.asked += part
 }

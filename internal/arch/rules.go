@@ -20,9 +20,9 @@ var moduleRules = Rules{
 			"syscall": "the operating system's files are opened here and nowhere else",
 		}},
 		"wal":      {},
-		"memtable": {Packages: []string{"cell"}},
+		"memtable": {Packages: []string{"cell", "internal/prefetch"}},
 		"sstable": {
-			Packages:  []string{"cell"},
+			Packages:  []string{"cell", "internal/prefetch"},
 			Libraries: []string{"github.com/bits-and-blooms/bloom/v3", "github.com/cespare/xxhash/v2", "github.com/klauspost/compress"},
 		},
 		"sstable/blockcache": {

@@ -2,10 +2,10 @@
 
 #include "textflag.h"
 
-// func prefetch(p []byte)
-TEXT ·prefetch(SB), NOSPLIT, $0-24
-	MOVQ p_base+0(FP), AX
-	MOVQ p_len+8(FP), CX
+// func Lines(p unsafe.Pointer, n int)
+TEXT ·Lines(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), AX
+	MOVQ n+8(FP), CX
 	ADDQ AX, CX
 	ANDQ $~63, AX // or a last line that is begun would be missed
 
