@@ -26,7 +26,9 @@ func build(b *testing.B, data *dataset.Table, file *bytes.Buffer, o sstable.Writ
 		row = cells
 		for k := range cells {
 			cells[k].Seq = uint64(i)
-			must(b, w.Add(key, &cells[k]))
+			if err := w.Add(key, &cells[k]); err != nil {
+				b.Fatal(err)
+			}
 		}
 	}
 	info, err := w.Finish()
