@@ -104,18 +104,15 @@ func (db *DB) compact(c *compaction) error {
 	if c.choice.kind == move {
 		return db.replace(c, nil)
 	}
-	out := &output{
-		db: db, p: c.p, limit: db.opt.FileBytes,
-		split: newSplitter(c.version, &c.choice, db.pickOptions()), stop: db.background.stop,
-	}
-	err := db.merge(c, out)
+	parts := db.divide(c)
+	err := db.merge(c, parts)
 	if err == nil {
-		err = db.replace(c, out.files)
+		err = db.replace(c, parts.files())
 	}
 	switch {
-	case out.wrong: // evidence, until the next open
+	case parts.wrong(): // evidence, until the next open
 	case err != nil:
-		out.discard()
+		parts.discard()
 	}
 	return err
 }
@@ -125,25 +122,22 @@ type readError struct{ error }
 
 func (e readError) Unwrap() error { return e.error }
 
-// merge writes the inputs to out.
-func (db *DB) merge(c *compaction, out *output) error {
+// mergeRows writes the rows of a part of the inputs, and returns how many entries it has read.
+func (db *DB) mergeRows(c *compaction, part *compactionPart) (read int, err error) {
 	var m merger
-	sources, entries, err := c.sources()
+	sources, err := c.sources()
 	m.init(sources)
 	defer m.Close()
 	if err != nil {
-		return readError{err}
+		return 0, readError{err}
 	}
-	return db.write(out, &m, entries, newDepth(c.version, c.choice.output).bottom)
+	return db.writeRows(part.out, &m, part.rows, newDepth(c.version, c.choice.output).bottom)
 }
 
-// sources opens the inputs, the newest first, and counts their entries.
-func (c *compaction) sources() (list []source, entries int, err error) {
+// sources opens the inputs, the newest first.
+func (c *compaction) sources() (list []source, err error) {
 	read := sstable.ReadOptions{}
 	for level, files := range c.choice.inputs {
-		for _, f := range files {
-			entries += int(f.cells)
-		}
 		if level > 0 && len(files) > 0 {
 			list = append(list, newLevelSource(files, read))
 			continue
@@ -151,12 +145,12 @@ func (c *compaction) sources() (list []source, entries int, err error) {
 		for _, f := range files {
 			r, err := f.table.open()
 			if err != nil {
-				return list, 0, err
+				return list, err
 			}
 			list = append(list, r.NewIterator(read))
 		}
 	}
-	return list, entries, nil
+	return list, nil
 }
 
 // replace takes the inputs of a compaction out of the partition and puts files

@@ -28,15 +28,21 @@ func (s *Snapshot) Divide(id PartitionID, start, end []byte) (bounds [][]byte) {
 	if parts < 2 {
 		return nil
 	}
+	return slices.DeleteFunc(divideRun(files, size, parts), func(row []byte) bool {
+		return bytes.Compare(row, start) <= 0 || end != nil && bytes.Compare(row, end) >= 0
+	})
+}
+
+// divideRun returns rows, in order, that divide files which do not overlap into about so many
+// parts. The first is where they begin.
+func divideRun(files []*file, size, parts int64) (bounds [][]byte) {
 	for _, f := range files {
 		bounds = append(bounds, f.smallest)
 		if r, err := f.table.open(); err == nil {
 			bounds = r.AppendBounds(bounds, int(f.size*parts/size))
 		}
 	}
-	return slices.DeleteFunc(bounds, func(row []byte) bool {
-		return bytes.Compare(row, start) <= 0 || end != nil && bytes.Compare(row, end) >= 0
-	})
+	return bounds
 }
 
 // largestRun returns the most bytes in files that do not overlap, in order, and that

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"runtime"
@@ -176,13 +177,30 @@ const yieldCells = 2048
 // write sends what is worth keeping of a stream into out and finishes it. entries
 // is what the stream has to have; bottom is as in keeper.init.
 func (db *DB) write(out *output, src source, entries int, bottom func(row []byte) bool) error {
+	read, err := db.writeRows(out, src, rowRange{}, bottom)
+	if err == nil && read != entries {
+		err = out.p.miscounted(entries, read)
+	}
+	return err
+}
+
+// rowRange is rows from start up to end, nil for no end.
+type rowRange struct{ start, end []byte }
+
+// reaches reports whether a row is at the end or behind.
+func (r *rowRange) reaches(row []byte) bool {
+	return r.end != nil && bytes.Compare(row, r.end) >= 0
+}
+
+// writeRows does what write does for a range of rows, and returns how many entries it has read.
+func (db *DB) writeRows(out *output, src source, rows rowRange, bottom func(row []byte) bool) (read int, err error) {
 	var k keeper
 	k.init(db.visible.Load(), db.opt.Clock.Now(), out.p.policies.Load(), bottom)
 	var cells []cell.Cell
-	read, yield := 0, yieldCells
-	for src.SeekRow(nil); src.Row() != nil; src.NextRow() {
+	yield := yieldCells
+	for src.SeekRow(rows.start); src.Row() != nil && !rows.reaches(src.Row()); src.NextRow() {
 		if err := out.pointless(); err != nil {
-			return err
+			return 0, err
 		}
 		if read >= yield {
 			yield = read + yieldCells
@@ -199,25 +217,27 @@ func (db *DB) write(out *output, src source, entries int, bottom func(row []byte
 			k.dictionary = src.Run().Dictionary
 			if kept := k.keep(cells); len(kept) > 0 {
 				if err := out.add(row, first, kept); err != nil {
-					return err
+					return 0, err
 				}
 				first = false
 			}
 		}
 	}
 	if err := src.Err(); err != nil {
-		return readError{out.p.inTable(err)}
+		return 0, readError{out.p.inTable(err)}
 	}
 	if err := out.finish(); err != nil {
-		return err
-	}
-	if read != entries {
-		return out.p.quarantine("%d entries expected, %d read", entries, read)
+		return 0, err
 	}
 	if dropped := int(k.dropped()); read != int(out.cells)+dropped {
-		return out.p.inconsistent("%d entries read, %d written, %d left out", read, out.cells, dropped)
+		return 0, out.p.inconsistent("%d entries read, %d written, %d left out", read, out.cells, dropped)
 	}
-	return nil
+	return read, nil
+}
+
+// miscounted is what a stream that has other entries than it should says of its partition.
+func (p *partition) miscounted(entries, read int) error {
+	return p.quarantine("%d entries expected, %d read", entries, read)
 }
 
 // flushed returns the version with new files of level 0.

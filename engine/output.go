@@ -6,6 +6,7 @@ import (
 	"io"
 	iofs "io/fs"
 	"runtime"
+	"sync/atomic"
 
 	"colonnade/cell"
 	"colonnade/sstable"
@@ -20,6 +21,7 @@ type output struct {
 	limit int64           // a file past it ends with its row
 	split *splitter       // ends files early, nil for never
 	stop  <-chan struct{} // when closed, nobody needs the output; nil for never
+	lost  *atomic.Bool    // when true, neither: another part has failed; nil for no other
 
 	files  []*file
 	wrong  bool   // a file is not what was written
@@ -54,6 +56,9 @@ func (o *output) add(row []byte, first bool, cells []cell.Cell) error {
 func (o *output) pointless() error {
 	if o.p.state.Load() == nil {
 		return ErrNoPartition
+	}
+	if o.lost != nil && o.lost.Load() {
+		return errLost
 	}
 	select {
 	case <-o.stop:

@@ -138,7 +138,7 @@ func (s *simStore) merge(c *choice) []*file {
 	var outputs []*file
 	var entries []simEntry
 	size := int64(0)
-	split := newSplitter(s.v, c, s.o)
+	split := newSplitter(s.v, c, nil, s.o)
 	for _, row := range slices.Sorted(maps.Keys(newest)) {
 		e := newest[row]
 		if e.dead && e.seq <= s.o.oldest && s.bottom(c.output, row) {

@@ -227,7 +227,7 @@ func TestSplitter(t *testing.T) {
 	v := drawVersion("4: 1[b-y]", "6: 2[a-b]:500 3[c-d]:150 4[e-f]:50 5[g-h]:1 6[i-j]:300 7[k-l]")
 	c := choice{kind: merge, output: 5}
 	c.inputs[4] = v.levels[4]
-	split := newSplitter(v, &c, testPickOptions)
+	split := newSplitter(v, &c, nil, testPickOptions)
 	var got []string
 	for _, row := range strings.Split("b c d e f g h i j k l m x y", " ") {
 		if split.before([]byte(row)) {
@@ -238,7 +238,7 @@ func TestSplitter(t *testing.T) {
 		t.Errorf("got new files before %q, want %q", got, want)
 	}
 	c.output = numLevels - 1
-	if newSplitter(v, &c, testPickOptions).before([]byte("y")) {
+	if newSplitter(v, &c, nil, testPickOptions).before([]byte("y")) {
 		t.Error("the last level is split for what lies below")
 	}
 }

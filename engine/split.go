@@ -11,10 +11,14 @@ type splitter struct {
 	size  int64 // of those passed since the file began
 }
 
-func newSplitter(v *version, c *choice, o pickOptions) *splitter {
+// newSplitter is for the output of a part of a compaction, which begins at a row, nil for all of it.
+func newSplitter(v *version, c *choice, start []byte, o pickOptions) *splitter {
 	s := &splitter{limit: maxBelow * o.fileSize}
 	if c.output+1 < numLevels {
 		first, last := bounds(c.files())
+		if start != nil {
+			first = start
+		}
 		s.below = v.overlapping(c.output+1, first, last)
 	}
 	return s
