@@ -45,7 +45,8 @@ type Options struct {
 	// BlockBytes is the size of a data block before compression. Default: that
 	// of package sstable.
 	BlockBytes int
-	// Workers is how many compactions run at once. Default 1.
+	// Workers is how many compactions run at once. Default 1. While writers are slowed down
+	// each may take up to four processors.
 	Workers int
 	// Snapshots bounds how many are open at once: each keeps the memtables and files
 	// that there were when it was opened. Default 10,000.
