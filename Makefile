@@ -38,7 +38,7 @@ build: ## Build bin/colonnade
 
 test: ## Run all tests
 	$(GO) test ./...
-	$(GO) test -short -tags purego ./memtable ./sstable
+	$(GO) test -short -tags purego ./internal/prefetch ./memtable ./sstable
 	@for m in $(MODULES); do (cd $$m && $(MODULE_GO) test ./...) || exit 1; done
 
 race: ## Run the tests of concurrent packages under the race detector (needs a C compiler)

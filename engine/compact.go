@@ -109,9 +109,7 @@ func (db *DB) compact(c *compaction) error {
 	if err == nil {
 		err = db.replace(c, parts.files())
 	}
-	switch {
-	case parts.wrong(): // evidence, until the next open
-	case err != nil:
+	if err != nil {
 		parts.discard()
 	}
 	return err

@@ -39,8 +39,8 @@ type Options struct {
 	// never split, so that a file can be larger by one row. Default 32 MiB.
 	FileBytes int64
 	// OpenFiles bounds how many sorted files are open at once, 1 at least. The
-	// store opens about ten more: those that it writes, the log, directories. Default
-	// 512.
+	// store opens about ten more, and while writers are slowed down three for each of
+	// Workers: those that it writes, the log, directories. Default 512.
 	OpenFiles int
 	// BlockBytes is the size of a data block before compression. Default: that
 	// of package sstable.

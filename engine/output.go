@@ -21,7 +21,8 @@ type output struct {
 	limit int64           // a file past it ends with its row
 	split *splitter       // ends files early, nil for never
 	stop  <-chan struct{} // when closed, nobody needs the output; nil for never
-	lost  *atomic.Bool    // when true, neither: another part has failed; nil for no other
+
+	abandoned *atomic.Bool // true when a part beside it has failed, so that nobody needs it; nil without parts
 
 	files  []*file
 	wrong  bool   // a file is not what was written
@@ -57,8 +58,8 @@ func (o *output) pointless() error {
 	if o.p.state.Load() == nil {
 		return ErrNoPartition
 	}
-	if o.lost != nil && o.lost.Load() {
-		return errLost
+	if o.abandoned != nil && o.abandoned.Load() {
+		return errAbandoned
 	}
 	select {
 	case <-o.stop:

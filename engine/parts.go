@@ -4,20 +4,21 @@ import (
 	"bytes"
 	"errors"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 )
 
-// A compaction is one goroutine's work, beside whoever reads and writes. Once writers are held
-// up, so that cores have nothing to do, it is divided: each part is a range of rows, merged
-// by a goroutine of its own into files of its own. They are installed together, so for everybody
-// else it is one compaction all the same.
+// One goroutine merges what a compaction has for inputs, beside whoever reads and writes. Once
+// writers are slowed down, so that cores have nothing to do, the rows are divided: each part is a
+// range of them, merged by a goroutine of its own into files of its own. They are installed
+// together, so for everybody else it is one compaction all the same.
 
 const (
-	// mostParts bounds the memory that a compaction takes, a few MiB a part.
+	// mostParts bounds the memory that a compaction takes: each part opens all inputs, at some
+	// hundred KiB each.
 	mostParts = 4
-	// partFiles is how many files a part has to fill at least: its last one is not full.
+	// partFiles is how many files of input a part has at least: the last one that it writes is
+	// not full, and each input has been read a little past the part's end.
 	partFiles = 2
 	// partChoices is among how many rows for each part the bounds are looked for.
 	partChoices = 16
@@ -32,8 +33,8 @@ type compactionPart struct {
 // compactionParts are all parts of a compaction, in the order of their rows.
 type compactionParts []compactionPart
 
-// errLost ends a part of a compaction that cannot succeed any more.
-var errLost = errors.New("another part of the compaction has failed")
+// errAbandoned ends a part of a compaction that cannot succeed any more.
+var errAbandoned = errors.New("another part of the compaction has failed")
 
 // divide returns the parts in which a compaction is carried out: one, unless level 0 is so full
 // that writers are slowed down.
@@ -43,22 +44,23 @@ func (db *DB) divide(c *compaction) compactionParts {
 	if len(c.version.levels[0]) >= slowFiles {
 		n = min(runtime.GOMAXPROCS(0), mostParts, int(totalSize(c.choice.files())/(partFiles*opt.fileSize)))
 	}
-	bounds := append([][]byte{nil}, c.bounds(n)...)
-	bounds = append(bounds, nil)
-	var lost atomic.Bool
+	starts := append([][]byte{nil}, c.cuts(n)...)
+	ends := append(starts[1:len(starts):len(starts)], nil)
+	var abandoned atomic.Bool
 	var parts compactionParts
-	for i, start := range bounds[:len(bounds)-1] {
-		parts = append(parts, compactionPart{rows: rowRange{start, bounds[i+1]}, out: &output{
+	for i, start := range starts {
+		parts = append(parts, compactionPart{rows: rowRange{start, ends[i]}, out: &output{
 			db: db, p: c.p, limit: opt.fileSize,
-			split: newSplitter(c.version, &c.choice, start, opt), stop: db.background.stop, lost: &lost,
+			split: newSplitter(c.version, &c.choice, start, opt), stop: db.background.stop, abandoned: &abandoned,
 		}})
 	}
 	return parts
 }
 
-// bounds returns the rows, ascending, at which the second part begins and all that follow, n
-// parts in all or fewer. What goes by is the largest of the inputs that do not overlap.
-func (c *compaction) bounds(n int) (bounds [][]byte) {
+// cuts returns the rows, ascending, at which the second part begins and all that follow, n
+// parts in all or fewer, by the largest of the inputs that do not overlap. No row is empty, so
+// none is taken for the end of all.
+func (c *compaction) cuts(n int) (cuts [][]byte) {
 	if n < 2 {
 		return nil
 	}
@@ -66,20 +68,21 @@ func (c *compaction) bounds(n int) (bounds [][]byte) {
 	rows := divideRun(files, size, int64(n*partChoices))
 	for i := 1; i < n; i++ {
 		row := rows[i*len(rows)/n]
-		if before := len(bounds) - 1; before < 0 || bytes.Compare(bounds[before], row) < 0 {
-			bounds = append(bounds, row)
+		if before := len(cuts) - 1; before < 0 || bytes.Compare(cuts[before], row) < 0 {
+			cuts = append(cuts, row)
 		}
 	}
-	return bounds
+	return cuts
 }
 
-// merge writes the inputs to the parts. The first error ends all of them.
+// merge writes the inputs to the parts. The first error ends all of them. It returns that one,
+// unless a part that was about to end anyhow finds damage: to try again would find it again.
 func (db *DB) merge(c *compaction, parts compactionParts) error {
 	var (
-		mu    sync.Mutex
-		total int   // entries read; guarded by mu
-		first error // guarded by mu
-		all   sync.WaitGroup
+		mu      sync.Mutex
+		total   int   // entries read; guarded by mu
+		failure error // guarded by mu
+		all     sync.WaitGroup
 	)
 	for i := range parts {
 		all.Go(func() {
@@ -87,15 +90,15 @@ func (db *DB) merge(c *compaction, parts compactionParts) error {
 			mu.Lock()
 			defer mu.Unlock()
 			total += read
-			if err != nil && first == nil {
-				first = err
-				parts[i].out.lost.Store(true)
+			if err != nil && (failure == nil || damaging(err) && !damaging(failure)) {
+				failure = err
+				parts[i].out.abandoned.Store(true)
 			}
 		})
 	}
 	all.Wait()
-	if first != nil {
-		return first
+	if failure != nil {
+		return failure
 	}
 	entries := 0
 	for _, f := range c.choice.files() {
@@ -107,6 +110,9 @@ func (db *DB) merge(c *compaction, parts compactionParts) error {
 	return nil
 }
 
+// damaging reports whether an error is of what the disk holds.
+func damaging(err error) bool { return errors.As(err, new(*CorruptError)) }
+
 // files returns what the parts have written.
 func (p compactionParts) files() (files []*file) {
 	for i := range p {
@@ -115,14 +121,12 @@ func (p compactionParts) files() (files []*file) {
 	return files
 }
 
-// wrong reports whether a file of any part is not what was written.
-func (p compactionParts) wrong() bool {
-	return slices.ContainsFunc(p, func(part compactionPart) bool { return part.out.wrong })
-}
-
-// discard removes what the parts have written.
+// discard removes what the parts have written, but for those in which a file is not what was
+// written: that is evidence, until the next open.
 func (p compactionParts) discard() {
 	for i := range p {
-		p[i].out.discard()
+		if out := p[i].out; !out.wrong {
+			out.discard()
+		}
 	}
 }

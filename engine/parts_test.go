@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"path"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -18,8 +21,9 @@ import (
 	"colonnade/vfs"
 )
 
-// backlog is a store with so many files in level 0 of a partition, all over the same rows,
-// and the compaction of them, which is for the test to carry out.
+// backlog is a store with so many files in level 0 of a partition, up to slowFiles, all over the
+// same rows, and the compaction of them, which is for the test to carry out. Its clock stands still,
+// so with more of them commits would wait for ever.
 type backlog struct {
 	db *DB
 	p  *partition
@@ -28,7 +32,8 @@ type backlog struct {
 
 func newBacklog(t *testing.T, fs vfs.FS, files int) *backlog {
 	t.Helper()
-	runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0))) // until the test is over
+	before := runtime.GOMAXPROCS(4)
+	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
 	opt := testOptions(fs)
 	opt.FileBytes, opt.Clock = 4<<10, clock.NewManual(1)
 	db, err := Open("store", opt)
@@ -86,7 +91,6 @@ func (b *backlog) compact() error {
 // TestCompactionInParts: all that was there is there afterwards, in one level, in parts that
 // adjoin.
 func TestCompactionInParts(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	fs := vfs.NewMem()
 	b := newBacklog(t, fs, slowFiles)
 	want := contents(t, b.db, b.p.id)
@@ -132,7 +136,6 @@ func TestCompactionInParts(t *testing.T) {
 
 // TestCompactionInOnePart: as long as nobody is held up, others need the processors.
 func TestCompactionInOnePart(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	b := newBacklog(t, vfs.NewMem(), slowFiles-1)
 	defer mustClose(t, b.db)
 	if parts := b.db.divide(b.c); len(parts) != 1 || parts[0].rows.start != nil || parts[0].rows.end != nil {
@@ -143,48 +146,178 @@ func TestCompactionInOnePart(t *testing.T) {
 	}
 }
 
+// faults has the first files of a divided compaction fail. It notes which were created and not
+// closed.
+type faults struct {
+	mu      sync.Mutex
+	on      bool
+	created int
+	open    map[string]bool
+	rule    func(op vfs.Op, created int) vfs.Fault // of operations on files of the compaction
+}
+
+func (f *faults) fault(op vfs.Op) vfs.Fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.on || !strings.HasSuffix(op.Name, tableSuffix) {
+		return vfs.Fault{}
+	}
+	switch op.Kind {
+	case vfs.OpCreate:
+		f.created++
+		f.open[op.Name] = true
+	case vfs.OpClose:
+		delete(f.open, op.Name)
+	}
+	if f.rule == nil {
+		return vfs.Fault{}
+	}
+	fault := f.rule(op, f.created)
+	if fault.Err != nil && op.Kind == vfs.OpCreate {
+		delete(f.open, op.Name)
+	}
+	return fault
+}
+
+// arm begins to count and to fail.
+func (f *faults) arm(rule func(op vfs.Op, created int) vfs.Fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.on, f.created, f.open, f.rule = true, 0, make(map[string]bool), rule
+}
+
+// stillOpen returns the files that were created and neither closed nor refused.
+func (f *faults) stillOpen() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Collect(maps.Keys(f.open))
+}
+
 // TestPartFails: one part ends all, for its own reason, and nothing of any stays.
 func TestPartFails(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	fs := vfs.NewMem()
-	var armed atomic.Bool
-	var created atomic.Int32
-	failed := make(chan struct{})
-	b := newBacklog(t, vfs.Inject(fs, func(op vfs.Op) vfs.Fault {
-		if !armed.Load() || op.Kind != vfs.OpCreate || !strings.HasSuffix(op.Name, tableSuffix) {
-			return vfs.Fault{}
-		}
-		if created.Add(1) == 2 {
-			return vfs.Fault{Err: syscall.EIO}
-		}
-		return vfs.Fault{Hold: failed} // so the others have written next to nothing by then
-	}), slowFiles)
+	fs, disk := vfs.NewMem(), new(faults)
+	b := newBacklog(t, vfs.Inject(fs, disk.fault), slowFiles)
 	defer mustClose(t, b.db)
 	want, inputs := contents(t, b.db, b.p.id), tables(t, fs)
-	armed.Store(true)
-	parts := b.db.divide(b.c)
-	go func() {
-		for !parts[0].out.lost.Load() {
-			runtime.Gosched()
+	disk.arm(func(op vfs.Op, created int) vfs.Fault {
+		if op.Kind == vfs.OpCreate && created == 2 {
+			return vfs.Fault{Err: syscall.EIO}
 		}
-		close(failed)
-	}()
-	if err := b.db.merge(b.c, parts); !errors.Is(err, syscall.EIO) {
-		t.Errorf("merge returned %v, want EIO", err)
+		return vfs.Fault{}
+	})
+	if err := b.db.compact(b.c); !errors.Is(err, syscall.EIO) {
+		t.Errorf("compact returned %v, want EIO", err)
 	}
-	if n := len(parts.files()); n != 0 {
-		t.Errorf("%d files were completed after the failure", n)
-	}
-	parts.discard()
 	b.db.removeTrash()
 	if got := tables(t, fs); !slices.Equal(got, inputs) {
 		t.Errorf("files: got %q, want the inputs %q", got, inputs)
 	}
-	armed.Store(false)
+	if open := disk.stillOpen(); len(open) > 0 {
+		t.Errorf("%q are still open", open)
+	}
+	disk.arm(nil)
 	if err := b.compact(); err != nil {
 		t.Errorf("compact, with the disk well again: %v", err)
 	}
 	if got := contents(t, b.db, b.p.id); !slices.Equal(got, want) {
 		t.Errorf("got %d cells, want the %d that were there", len(got), len(want))
+	}
+}
+
+// TestPartsAreAbandoned: once a part has failed, the others write no further row.
+func TestPartsAreAbandoned(t *testing.T) {
+	disk := new(faults)
+	b := newBacklog(t, vfs.Inject(vfs.NewMem(), disk.fault), slowFiles)
+	defer mustClose(t, b.db)
+	parts := b.db.divide(b.c)
+	disk.arm(func(op vfs.Op, created int) vfs.Fault {
+		if op.Kind == vfs.OpCreate && created == 1 {
+			return vfs.Fault{Err: syscall.EIO}
+		}
+		return vfs.Fault{}
+	})
+	if err := b.db.merge(b.c, parts); !errors.Is(err, syscall.EIO) {
+		t.Errorf("merge returned %v, want EIO", err)
+	}
+	for i, part := range parts {
+		if err := part.out.pointless(); err != errAbandoned {
+			t.Errorf("part %d: got %v, want %v", i, err, errAbandoned)
+		}
+	}
+	parts.discard()
+}
+
+// TestDamageWinsOverOtherFailures: the disk is full for one part while another, which only has
+// to read its file again, is about to find it wrong. To try again would leave another such
+// file each time. The evidence stays, and nothing else.
+func TestDamageWinsOverOtherFailures(t *testing.T) {
+	fs, disk := vfs.NewMem(), new(faults)
+	var wrong atomic.Value
+	wrong.Store("")
+	lies := &lying{vfs.Inject(fs, disk.fault), func(name string) bool { return name == wrong.Load() }}
+	b := newBacklog(t, lies, slowFiles)
+	defer mustClose(t, b.db)
+	inputs := tables(t, fs)
+	parts := b.db.divide(b.c)
+	written, failed := make(chan struct{}), make(chan struct{})
+	disk.arm(func(op vfs.Op, created int) vfs.Fault {
+		switch {
+		case op.Kind == vfs.OpCreate && created == 1:
+			wrong.Store(op.Name)
+		case op.Kind == vfs.OpCreate && created == 2:
+			return vfs.Fault{Err: syscall.ENOSPC, Hold: written}
+		case op.Kind == vfs.OpSync && op.Name == wrong.Load():
+			close(written)
+			return vfs.Fault{Hold: failed}
+		}
+		return vfs.Fault{}
+	})
+	go func() {
+		for !parts[0].out.abandoned.Load() {
+			runtime.Gosched()
+		}
+		close(failed)
+	}()
+	err := b.db.merge(b.c, parts)
+	if damage := new(CorruptError); !errors.As(err, &damage) || damage.File != wrong.Load() {
+		t.Errorf("merge returned %v, want a *CorruptError for %s", err, wrong.Load())
+	}
+	parts.discard()
+	b.db.removeTrash()
+	want := append(slices.Clone(inputs), path.Base(wrong.Load().(string)))
+	if got := tables(t, fs); !slices.Equal(got, want) {
+		t.Errorf("files: got %q, want %q", got, want)
+	}
+	if open := disk.stillOpen(); len(open) > 0 {
+		t.Errorf("%q are still open", open)
+	}
+}
+
+// TestPartsAreCounted: what the bounds leave out would be lost.
+func TestPartsAreCounted(t *testing.T) {
+	b := newBacklog(t, vfs.NewMem(), slowFiles)
+	defer mustClose(t, b.db)
+	parts := b.db.divide(b.c)
+	parts[1].rows.start = append(slices.Clone(parts[1].rows.start), '~')
+	if damage := new(CorruptError); !errors.As(b.db.merge(b.c, parts), &damage) || b.p.quarantined.Load() == nil {
+		t.Error("entries are missing, and nobody says so")
+	}
+	parts.discard()
+}
+
+// TestSplitterOfAPart: what lies before a part does not count.
+func TestSplitterOfAPart(t *testing.T) {
+	o := pickOptions{fileSize: 10}
+	v, c := new(version), choice{output: 1}
+	c.inputs[0] = []*file{{smallest: []byte("a"), largest: []byte("z")}}
+	for i := range 26 {
+		row := []byte{byte('a' + i)}
+		v.levels[2] = append(v.levels[2], &file{smallest: row, largest: row, size: maxBelow * o.fileSize})
+	}
+	if newSplitter(v, &c, []byte("m"), o).before([]byte("m")) {
+		t.Error("a part that begins at m begins with a new file")
+	}
+	if !newSplitter(v, &c, nil, o).before([]byte("m")) {
+		t.Error("a file would go from a to m")
 	}
 }

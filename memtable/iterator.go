@@ -95,7 +95,7 @@ func (it *Iterator) Row() []byte {
 func (it *Iterator) SeekRow(row []byte) {
 	if it.row != nil && bytes.Compare(row, key(it.row)) > 0 {
 		for range nearRows {
-			it.NextRow()
+			it.step()
 			if it.row == nil || bytes.Compare(row, key(it.row)) <= 0 {
 				return
 			}
@@ -110,9 +110,13 @@ func (it *Iterator) SeekRow(row []byte) {
 // NextRow moves to the next row. It is one step, however many entries of the
 // current row were not taken.
 func (it *Iterator) NextRow() {
+	it.step()
+	it.askAhead()
+}
+
+func (it *Iterator) step() {
 	if it.row != nil {
 		it.settle(ref(link(it.row, 0).Load()))
-		it.askAhead()
 	}
 }
 
