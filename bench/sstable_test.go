@@ -26,9 +26,9 @@ func build(b *testing.B, data *dataset.Table, file *bytes.Buffer, o sstable.Writ
 		row = cells
 		for k := range cells {
 			cells[k].Seq = uint64(i)
-			if err := w.Add(key, &cells[k]); err != nil {
-				b.Fatal(err)
-			}
+		}
+		if err := w.Add(key, cells); err != nil {
+			b.Fatal(err)
 		}
 	}
 	info, err := w.Finish()

@@ -45,12 +45,7 @@ func (o *output) add(row []byte, first bool, cells []cell.Cell) error {
 			return err
 		}
 	}
-	for i := range cells {
-		if err := o.w.Add(row, &cells[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return o.w.Add(row, cells)
 }
 
 // pointless returns why nobody needs the output any more, or nil.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"sync"
 	"testing"
 
@@ -73,10 +74,11 @@ func BenchmarkWrite(b *testing.B) {
 			b.ReportAllocs()
 			var size int64
 			list := benchCells()
+			rows := rowsOf(list, math.MaxInt)
 			for b.Loop() {
 				w := NewWriter(discard{}, WriterOptions{ID: testID, Compression: c})
-				for i := range list {
-					if err := w.Add(list[i].row, &list[i].Cell); err != nil {
+				for i := range rows {
+					if err := w.Add(rows[i].row, rows[i].cells); err != nil {
 						b.Fatal(err)
 					}
 				}

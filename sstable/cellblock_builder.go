@@ -1,7 +1,6 @@
 package sstable
 
 import (
-	"bytes"
 	"encoding/binary"
 	"slices"
 
@@ -17,7 +16,7 @@ type cellBuilder struct {
 	rowValues []int  // first value of each row, in values
 	prefix    int    // bytes that all row keys have in common
 
-	columnIDs []uint32 // in order of appearance, until finish sorts them
+	columnIDs []uint32 // in order of appearance, until finish places them
 	stampIDs  []uint32
 	kinds     []byte
 	valueEnds []uint32 // from the first value of the row
@@ -35,8 +34,7 @@ type cellBuilder struct {
 	largeBlocks []handle
 	smallBlocks []smallBlock
 
-	order []uint32 // scratch: column ids in order of their names
-	place []uint32 // scratch: the inverse of order
+	place []uint32 // scratch: where each column is among the sorted ones
 }
 
 // A smallBlock is an entry of a cell block's list of small blocks.
@@ -81,41 +79,70 @@ func (b *cellBuilder) addRow(row []byte) {
 	} else {
 		b.prefix = min(b.prefix, commonPrefix(b.row(0), row))
 	}
+	b.columns.beginRow()
+}
+
+// addExpected adds a cell to the last row if it is one like those of rows before: its column is
+// expected and after that of the last cell, it has a small value of the type that the column's first
+// cell has, and time and sequence number are in bounds. So there is nothing else to be checked.
+func (b *cellBuilder) addExpected(c *cell.Cell) bool {
+	id, ok := b.columns.expect(c.Column)
+	if !ok || c.Kind != cell.Set || c.Type >= cell.TypeCount || b.columns.kinds[id] != byte(c.Type) || len(c.Value) >= largeFrom ||
+		uint64(c.Time) > uint64(cell.MaxTime) || c.Seq == headSeq {
+		return false
+	}
+	b.columns.take(id)
+	b.add(id, byte(c.Type), c)
+	b.addValue(c.Value)
+	return true
 }
 
 // addCell adds a cell to the last row, with its value among the small ones. It
 // reports whether the column is new in the block.
 func (b *cellBuilder) addCell(c *cell.Cell) (fresh bool) {
-	return b.add(c, byte(c.Kind)<<kindShift|byte(c.Type), c.Value)
+	fresh = b.addColumn(c, byte(c.Kind)<<kindShift|byte(c.Type))
+	b.addValue(c.Value)
+	return fresh
 }
 
 // addLarge is addCell for a cell whose value is large.
 func (b *cellBuilder) addLarge(c *cell.Cell, v reference) (fresh bool) {
 	b.largeCells = append(b.largeCells, b.cells())
 	b.references = append(b.references, v)
-	return b.add(c, kindLarge|byte(c.Type), nil)
+	fresh = b.addColumn(c, kindLarge|byte(c.Type))
+	b.addValue(nil)
+	return fresh
 }
 
-func (b *cellBuilder) add(c *cell.Cell, kind byte, value []byte) (fresh bool) {
+// addColumn adds a cell but for its value.
+func (b *cellBuilder) addColumn(c *cell.Cell, kind byte) (fresh bool) {
 	id, fresh := b.columns.id(c.Column)
 	if fresh {
 		b.columns.kinds = append(b.columns.kinds, kind)
 	} else if b.columns.kinds[id] != kind {
 		b.kindPerCell = true
 	}
-	if b.cells() == 0 {
+	b.add(id, kind, c)
+	return fresh
+}
+
+func (b *cellBuilder) add(id uint32, kind byte, c *cell.Cell) {
+	b.columnIDs = append(b.columnIDs, id)
+	b.stampIDs = append(b.stampIDs, b.stamps.id(c.Time, c.Seq))
+	b.kinds = append(b.kinds, kind)
+}
+
+// addValue adds the small value of the cell that was added last.
+func (b *cellBuilder) addValue(value []byte) {
+	if len(b.valueEnds) == 0 {
 		b.valueLength = len(value)
 	} else if b.valueLength != len(value) {
 		b.valueLength = -1
 	}
-	b.columnIDs = append(b.columnIDs, id)
-	b.stampIDs = append(b.stampIDs, b.stamps.id(c.Time, c.Seq))
-	b.kinds = append(b.kinds, kind)
 	b.values = append(b.values, value...)
 	end := uint32(len(b.values) - b.rowValues[len(b.rowValues)-1])
 	b.valueEnds = append(b.valueEnds, end)
 	b.maxValueEnd = max(b.maxValueEnd, end)
-	return fresh
 }
 
 // header describes the block as it stands.
@@ -153,6 +180,26 @@ func (b *cellBuilder) size() int {
 func (b *cellBuilder) roughSize() int {
 	return cellHeaderSize + len(b.rowKeys) + len(b.columns.names) + len(b.values) +
 		4*b.cells() + 6*len(b.rowEnds) + 3*len(b.columns.ends) + 8*len(b.stamps.list)
+}
+
+// largeKeys is the most that a large value takes in its block: a place, a reference, and a block of
+// its own.
+const largeKeys = 4 + referenceSize + handleSize
+
+// mostKeys is the most that the block could have beside its values if it had so many cells more,
+// the bytes of their columns left out: every number at its full width, and a stamp and a column
+// for each of the cells.
+func (b *cellBuilder) mostKeys(more int) int {
+	const (
+		row    = 4 + 4 + 4     // its end, first cell, first value
+		column = 4 + 1         // its end, kind
+		entry  = 4 + 4 + 4 + 1 // column, stamp, end of the value, kind
+		stamp  = 8 + 8
+	)
+	return cellHeaderSize + len(b.rowKeys) + row*(len(b.rowEnds)+1) + // one end more than rows, and than columns
+		len(b.columns.names) + column*(len(b.columns.ends)+1+more) +
+		entry*(b.cells()+more) + stamp*(len(b.stamps.list)+more) +
+		largeKeys*len(b.largeCells)
 }
 
 // cutValues divides the small values into parts of about this size. It cuts
@@ -193,7 +240,7 @@ func (b *cellBuilder) cutValues(size int, cuts []int) []int {
 func (b *cellBuilder) finish(dst []byte) []byte {
 	h := b.header()
 	dst = slices.Grow(dst, int(h.size())+8) // appendPacked writes 8 bytes for every element
-	b.sortColumns()
+	b.placeColumns()
 	dst = h.append(dst)
 	dst = b.appendRows(dst, &h)
 	dst = b.appendColumns(dst, &h)
@@ -215,7 +262,7 @@ func (b *cellBuilder) finish(dst []byte) []byte {
 	for r := range b.rowEnds {
 		dst = append(dst, b.row(r)[b.prefix:]...)
 	}
-	for _, id := range b.order {
+	for _, id := range b.columns.sorted {
 		dst = append(dst, b.columns.name(id)...)
 	}
 	if len(b.smallBlocks) == 0 {
@@ -224,17 +271,11 @@ func (b *cellBuilder) finish(dst []byte) []byte {
 	return dst
 }
 
-// sortColumns finds the places of the columns in the dictionary.
-func (b *cellBuilder) sortColumns() {
-	n := len(b.columns.ends)
-	b.order, b.place = slices.Grow(b.order[:0], n)[:n], slices.Grow(b.place[:0], n)[:n]
-	for i := range b.order {
-		b.order[i] = uint32(i)
-	}
-	slices.SortFunc(b.order, func(x, y uint32) int {
-		return bytes.Compare(b.columns.name(x), b.columns.name(y))
-	})
-	for place, id := range b.order {
+// placeColumns finds the places of the columns in the dictionary.
+func (b *cellBuilder) placeColumns() {
+	n := len(b.columns.sorted)
+	b.place = slices.Grow(b.place[:0], n)[:n]
+	for place, id := range b.columns.sorted {
 		b.place[id] = uint32(place)
 	}
 }
@@ -257,14 +298,14 @@ func (b *cellBuilder) appendRows(dst []byte, h *cellHeader) []byte {
 func (b *cellBuilder) appendColumns(dst []byte, h *cellHeader) []byte {
 	width, end := widthOf(h.columnBytes), 0
 	dst = appendPacked(dst, width, 0)
-	for _, id := range b.order {
+	for _, id := range b.columns.sorted {
 		end += len(b.columns.name(id))
 		dst = appendPacked(dst, width, uint64(end))
 	}
 	if b.kindPerCell {
 		return append(dst, b.kinds...)
 	}
-	for _, id := range b.order {
+	for _, id := range b.columns.sorted {
 		dst = append(dst, b.columns.kinds[id])
 	}
 	return dst

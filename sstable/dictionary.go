@@ -3,29 +3,31 @@ package sstable
 import (
 	"bytes"
 	"math"
+	"slices"
 
 	"colonnade/cell"
-
-	"github.com/cespare/xxhash/v2"
 )
 
 // A columnTable gives the columns of a block numbers in order of appearance.
 type columnTable struct {
-	names []byte // back to back
-	ends  []int
-	kinds []byte            // the kind of each column's first cell
-	next  []uint32          // which column came after each column, when it last appeared
-	last  uint32            // the column asked for last
-	byKey map[uint64]uint32 // by hash; a column whose key is taken has the next free one
+	names  []byte // back to back
+	ends   []int
+	kinds  []byte   // the kind of each column's first cell
+	sorted []uint32 // all columns, in order of their names
+
+	// Rows tend to have the same columns in the same order, so the column that came after the
+	// last one in a row before is tried first.
+	after    []uint32 // which column came after each one when it was last met in a row: a later one; itself for none yet
+	last     uint32   // the column of the cell before
+	expected uint32   // the one to be tried first
+	rowStart uint32   // the first column of the last row
+	inRow    bool     // the last row has cells
+	wasFresh bool     // last was new
+	toFresh  uint32   // what came last after a column that was new
 }
 
 func (t *columnTable) reset() {
-	t.names, t.ends, t.kinds, t.next = t.names[:0], t.ends[:0], t.kinds[:0], t.next[:0]
-	t.last = 0
-	if t.byKey == nil {
-		t.byKey = make(map[uint64]uint32)
-	}
-	clear(t.byKey)
+	*t = columnTable{names: t.names[:0], ends: t.ends[:0], kinds: t.kinds[:0], sorted: t.sorted[:0], after: t.after[:0]}
 }
 
 func (t *columnTable) name(id uint32) []byte {
@@ -36,40 +38,83 @@ func (t *columnTable) name(id uint32) []byte {
 	return t.names[from:t.ends[id]]
 }
 
-// id returns the number of a column, and whether it is new. Rows tend to have
-// the same columns in the same order, so the column that followed the last one
-// in an earlier row is tried first.
-func (t *columnTable) id(column []byte) (id uint32, fresh bool) {
-	if len(t.ends) > 0 {
-		if guess := t.next[t.last]; bytes.Equal(t.name(guess), column) {
-			t.last = guess
-			return guess, false
-		}
+// beginRow is called before the first cell of each row.
+func (t *columnTable) beginRow() { t.expected, t.inRow = t.rowStart, false }
+
+// expect returns the number of the column that is expected next, and whether it is this one
+// and, in its row, comes after the one before.
+func (t *columnTable) expect(column []byte) (id uint32, ok bool) {
+	id = t.expected
+	if int(id) >= len(t.ends) {
+		return 0, false
 	}
-	id, fresh = t.find(column)
-	t.next[t.last] = id
-	t.last = id
-	return id, fresh
+	return id, (!t.inRow || id != t.last) && bytes.Equal(t.name(id), column)
 }
 
-func (t *columnTable) find(column []byte) (id uint32, fresh bool) {
-	key := xxhash.Sum64(column)
-	for {
-		id, ok := t.byKey[key]
-		if !ok {
-			break
-		}
-		if bytes.Equal(t.name(id), column) {
-			return id, false
-		}
-		key++
+// take makes a column that was expected the last one.
+func (t *columnTable) take(id uint32) {
+	t.last, t.expected, t.inRow, t.wasFresh = id, t.after[id], true, false
+}
+
+// id returns the number of a column, and whether it is new. It must not come before the last
+// one of its row.
+func (t *columnTable) id(column []byte) (id uint32, fresh bool) {
+	if t.inRow && bytes.Equal(t.name(t.last), column) {
+		return t.last, false // another version
 	}
+	at, found := t.find(column)
+	if found {
+		id = t.sorted[at]
+	} else {
+		id = t.insert(at, column)
+	}
+	if t.inRow {
+		t.after[t.last] = id
+		if t.wasFresh && found {
+			t.toFresh = id
+		}
+	} else {
+		t.rowStart = id
+	}
+	t.take(id)
+	t.wasFresh = !found
+	return id, !found
+}
+
+// find returns the place of a column among the sorted ones, and whether it is there.
+func (t *columnTable) find(column []byte) (at int, found bool) {
+	n := len(t.sorted)
+	if n == 0 || bytes.Compare(t.name(t.sorted[n-1]), column) < 0 {
+		return n, false // as is all of a first row
+	}
+	lo, hi := 0, n
+	for lo < hi {
+		mid := int(uint(lo+hi) / 2)
+		switch c := bytes.Compare(t.name(t.sorted[mid]), column); {
+		case c == 0:
+			return mid, true
+		case c < 0:
+			lo = mid + 1
+		default:
+			hi = mid
+		}
+	}
+	return lo, false
+}
+
+// insert makes a column the one at a place among the sorted ones. As nobody knows what comes
+// after it, that is taken to be what came after another new one, if it can.
+func (t *columnTable) insert(at int, column []byte) (id uint32) {
 	id = uint32(len(t.ends))
-	t.byKey[key] = id
 	t.names = append(t.names, column...)
 	t.ends = append(t.ends, len(t.names))
-	t.next = append(t.next, 0)
-	return id, true
+	t.sorted = slices.Insert(t.sorted, at, id)
+	after := id
+	if bytes.Compare(column, t.name(t.toFresh)) < 0 {
+		after = t.toFresh
+	}
+	t.after = append(t.after, after)
+	return id
 }
 
 // A stamp is a time and sequence number that occur together.

@@ -39,11 +39,16 @@ func noCells() Info {
 	return Info{MinSeq: math.MaxUint64, MinTime: math.MaxInt64}
 }
 
-// count takes a cell into the numbers.
-func (p *Info) count(row []byte, c *cell.Cell) {
-	if p.Cells == 0 {
+// beginRow takes a row into the numbers, before its cells.
+func (p *Info) beginRow(row []byte) {
+	if p.Rows == 0 {
 		p.Smallest = bytes.Clone(row)
 	}
+	p.Rows++
+}
+
+// count takes a cell into the numbers.
+func (p *Info) count(row []byte, c *cell.Cell) {
 	p.Cells++
 	p.Kinds[c.Kind]++
 	p.RawBytes += uint64(c.RawSize(row))
@@ -53,16 +58,27 @@ func (p *Info) count(row []byte, c *cell.Cell) {
 	}
 }
 
-// addFamily notes the family of a column. A row tombstone has none.
-func (p *Info) addFamily(column []byte) {
+// addFamily notes the family of a column and returns its place. Columns of a family come
+// together, so that is mostly last, the place of the family before. A row tombstone has none.
+func (p *Info) addFamily(column []byte, last int) int {
+	if last < len(p.Families) && ofFamily(column, p.Families[last]) {
+		return last
+	}
 	name, _ := cell.SplitColumn(column)
 	if len(name) == 0 {
-		return
+		return last
 	}
 	at, found := slices.BinarySearch(p.Families, string(name))
 	if !found {
 		p.Families = slices.Insert(p.Families, at, string(name))
 	}
+	return at
+}
+
+// ofFamily reports whether a column is one of a family.
+func ofFamily(column []byte, family string) bool {
+	n := len(family)
+	return len(column) > n && column[n] == 0 && string(column[:n]) == family
 }
 
 // end completes the numbers after the last cell, which is of this row.

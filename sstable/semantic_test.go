@@ -347,7 +347,7 @@ func TestVerifyStrayBlock(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must(w.Add([]byte("row"), &c))
+	must(w.Add([]byte("row"), []cell.Cell{c}))
 	must(w.finishBlock())
 	stray, err := w.out.block([]byte("stray"), None)
 	must(err)

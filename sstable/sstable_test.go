@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -39,9 +40,9 @@ func build(t testing.TB, list []entry, o WriterOptions) ([]byte, Info) {
 	t.Helper()
 	var b bytes.Buffer
 	w := NewWriter(&b, o)
-	for i := range list {
-		if err := w.Add(list[i].row, &list[i].Cell); err != nil {
-			t.Fatalf("Add %v: %v", list[i], err)
+	for _, r := range rowsOf(list, math.MaxInt) {
+		if err := w.Add(r.row, r.cells); err != nil {
+			t.Fatalf("Add %q: %v", r.row, err)
 		}
 	}
 	info, err := w.Finish()

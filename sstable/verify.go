@@ -85,6 +85,7 @@ type verifier struct {
 	largeBuffer        buffers
 
 	info   Info // as found so far
+	family int  // the place of the last family in info
 	row    []byte
 	last   cell.Cell
 	column []byte // of last

@@ -13,7 +13,7 @@ func (v *verifier) verifyRow(r int) error {
 	v.key = b.appendRow(v.key[:0], r)
 	row := v.key
 	if !bytes.Equal(row, v.row) {
-		v.info.Rows++
+		v.info.beginRow(row)
 		if !v.filter.mayContain(row) {
 			return v.t.corrupt(v.t.footer.filter.offset, fmt.Errorf("filter: row %q is missing", row))
 		}
@@ -46,7 +46,7 @@ func (v *verifier) verifyCell(row []byte, c *cell.Cell) error {
 	}
 	v.info.count(row, c)
 	if !bytes.Equal(c.Column, v.column) {
-		v.info.addFamily(c.Column)
+		v.family = v.info.addFamily(c.Column, v.family)
 	}
 	v.row = append(v.row[:0], row...)
 	v.column = append(v.column[:0], c.Column...)

@@ -66,8 +66,10 @@ type Writer struct {
 	rowHashes []uint64
 	info      Info
 
-	row  []byte    // of the last cell
-	last cell.Cell // the last cell, without its value; its column is a copy
+	row        []byte // of the last cell
+	last       stamp  // of the last cell
+	lastColumn []byte // of the last cell of the block before
+	family     int    // the place of the last family in info
 
 	raw  []byte // buffers
 	cuts []int
@@ -104,71 +106,140 @@ func NewWriter(w io.Writer, o WriterOptions) *Writer {
 	return t
 }
 
-// Add adds the next cell. Cells must come in strictly ascending order of row and
-// cell.Compare. The Writer keeps none of the slices.
-func (t *Writer) Add(row []byte, c *cell.Cell) error {
-	if t.err != nil {
-		return t.err
+// Add adds the next cells of a row: all it has, or those that come after the ones added before.
+// Rows must come in strictly ascending order, and so must the cells of a row (cell.Compare). The
+// Writer keeps none of the slices.
+func (t *Writer) Add(row []byte, cells []cell.Cell) error {
+	if t.err == nil && len(cells) > 0 {
+		t.err = t.add(row, cells)
 	}
-	newRow, err := t.check(row, c)
+	return t.err
+}
+
+func (t *Writer) add(row []byte, cells []cell.Cell) error {
+	newRow, err := t.isNew(row)
 	if err != nil {
-		t.err = err
 		return err
 	}
-	if t.full(newRow) {
-		if t.err = t.finishBlock(); t.err != nil {
-			return t.err
+	if newRow {
+		if err := t.beginRow(row, &cells[0]); err != nil {
+			return err
 		}
 	}
-	if t.block.cells() == 0 {
-		t.setBound(row, c, newRow)
-		t.block.addRow(row)
-	} else if newRow {
-		t.block.addRow(row)
-	}
-	if newRow {
-		t.row = append(t.row[:0], row...)
-		t.rowHashes = append(t.rowHashes, xxhash.Sum64(row))
-		t.info.Rows++
-	}
-	t.note(row, c)
-	if len(c.Value) >= largeFrom {
-		t.err = t.addLarge(c)
-		return t.err
-	}
-	if t.block.addCell(c) {
-		t.info.addFamily(c.Column)
+	fits := t.fits(cells)
+	for i := range cells {
+		c := &cells[i]
+		first := newRow && i == 0
+		if !first && !fits && t.full(false) {
+			if err := t.splitRow(row, c); err != nil {
+				return err
+			}
+		}
+		if !t.block.addExpected(c) {
+			if err := t.addOther(row, c, first); err != nil {
+				return err
+			}
+		}
+		t.info.count(row, c)
+		t.last = stamp{c.Time, c.Seq}
 	}
 	return nil
 }
 
-// check refuses cells that are out of order or cannot be stored.
-func (t *Writer) check(row []byte, c *cell.Cell) (newRow bool, err error) {
-	if err := c.Check(); err != nil {
-		return false, fmt.Errorf("sstable: row %q: %w", row, err)
+// isNew reports whether cells begin a row. It refuses rows that are out of order or cannot be
+// stored.
+func (t *Writer) isNew(row []byte) (bool, error) {
+	if len(row) == 0 || len(row) > MaxKey {
+		return false, fmt.Errorf("sstable: row of %d bytes: outside the limits", len(row))
 	}
-	if len(row) == 0 || len(row) > MaxKey || len(c.Column) > MaxKey || len(c.Value) > MaxValue || c.Seq == headSeq {
-		return false, fmt.Errorf("sstable: row of %d, column of %d, value of %d bytes, sequence %d: outside the limits",
-			len(row), len(c.Column), len(c.Value), c.Seq)
+	order := bytes.Compare(t.row, row)
+	if order > 0 {
+		return false, fmt.Errorf("sstable: rows out of order: %q after %q", row, t.row)
 	}
-	if t.info.Cells == 0 {
-		return true, nil
-	}
-	r := bytes.Compare(t.row, row)
-	if r > 0 || r == 0 && t.last.Compare(c) >= 0 {
-		return false, fmt.Errorf("sstable: cells out of order: row %q column %q after row %q column %q",
-			row, c.Column, t.row, t.last.Column)
-	}
-	return r < 0, nil
+	return order < 0, nil
 }
 
-// note takes a cell into the properties, and as the last one.
-func (t *Writer) note(row []byte, c *cell.Cell) {
-	t.info.count(row, c)
-	column := append(t.last.Column[:0], c.Column...)
-	t.last = *c
-	t.last.Column, t.last.Value = column, nil
+// beginRow begins a row, and the block if the one before is full. c is the first cell.
+func (t *Writer) beginRow(row []byte, c *cell.Cell) error {
+	if t.full(true) {
+		if err := t.finishBlock(); err != nil {
+			return err
+		}
+	}
+	if t.block.cells() == 0 {
+		t.setBound(row, c, true)
+	}
+	t.block.addRow(row)
+	t.row = append(t.row[:0], row...)
+	t.rowHashes = append(t.rowHashes, xxhash.Sum64(row))
+	t.info.beginRow(row)
+	return nil
 }
+
+// splitRow goes on with a row in another block, from a cell on.
+func (t *Writer) splitRow(row []byte, c *cell.Cell) error {
+	if err := t.finishBlock(); err != nil {
+		return err
+	}
+	t.setBound(row, c, false)
+	t.block.addRow(row)
+	return nil
+}
+
+// addOther adds a cell that is not like those before it.
+func (t *Writer) addOther(row []byte, c *cell.Cell, first bool) error {
+	if err := t.check(row, c, first); err != nil {
+		return err
+	}
+	if len(c.Value) >= largeFrom {
+		return t.addLarge(c)
+	}
+	if t.block.addCell(c) {
+		t.family = t.info.addFamily(c.Column, t.family)
+	}
+	return nil
+}
+
+// check refuses cells that are out of order in their row or cannot be stored.
+func (t *Writer) check(row []byte, c *cell.Cell, first bool) error {
+	if err := c.Check(); err != nil {
+		return fmt.Errorf("sstable: row %q: %w", row, err)
+	}
+	if len(c.Column) > MaxKey || len(c.Value) > MaxValue || c.Seq == headSeq {
+		return fmt.Errorf("sstable: row %q: column of %d, value of %d bytes, sequence %d: outside the limits",
+			row, len(c.Column), len(c.Value), c.Seq)
+	}
+	if first {
+		return nil
+	}
+	last := cell.Cell{Column: t.lastColumn, Time: t.last.time, Seq: t.last.seq}
+	if t.block.columns.inRow {
+		last.Column = t.block.columns.name(t.block.columns.last)
+	}
+	if last.Compare(c) >= 0 {
+		return fmt.Errorf("sstable: cells out of order: row %q column %q after %q", row, c.Column, last.Column)
+	}
+	return nil
+}
+
+// fits reports whether a row's next cells are sure to fit into the block, so that full need not be
+// asked before each of them. False says nothing.
+func (t *Writer) fits(cells []cell.Cell) bool {
+	b := &t.block
+	keys, values := b.mostKeys(len(cells)), len(b.values)
+	for i := range cells {
+		keys += len(cells[i].Column)
+		values += len(cells[i].Value)
+		if len(cells[i].Value) >= largeFrom { // it has its bytes elsewhere, but counts all the same
+			keys += largeKeys
+		}
+	}
+	limit := rowLimit(t.o.BlockSize)
+	return keys+values <= limit && keys <= limit/2
+}
+
+// rowLimit is the size at which a block ends inside a row.
+func rowLimit(blockSize int) int { return blockSize + blockSize/2 }
 
 // full reports whether the block has to end before the next cell: when it has
 // the size of a block, or without its values half of that, because all of it is
@@ -182,7 +253,7 @@ func (t *Writer) full(newRow bool) bool {
 	}
 	limit, more := t.o.BlockSize, 0
 	if !newRow {
-		limit += limit / 2
+		limit = rowLimit(limit)
 		if b.roughSize() < limit/2 {
 			return false
 		}
@@ -219,7 +290,7 @@ func (t *Writer) addLarge(c *cell.Cell) error {
 	}
 	block := len(t.block.largeBlocks)
 	if t.block.addLarge(c, reference{uint32(block), uint32(len(t.large)), uint32(len(c.Value))}) {
-		t.info.addFamily(c.Column)
+		t.family = t.info.addFamily(c.Column, t.family)
 	}
 	t.large = append(t.large, c.Value...)
 	if len(t.large) >= t.o.BlockSize {
@@ -283,6 +354,7 @@ func (t *Writer) finishBlock() error {
 	}
 	t.info.CellBlocks++
 	t.addIndex(h, uint32(small))
+	t.lastColumn = append(t.lastColumn[:0], t.block.columns.name(t.block.columns.last)...)
 	t.block.reset()
 	return nil
 }

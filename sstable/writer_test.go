@@ -29,6 +29,7 @@ func TestWriterOrder(t *testing.T) {
 	}{
 		{"a", set("f\x00q", 5, 5), "b", set("f\x00a", 5, 5), true},
 		{"b", set("f\x00q", 5, 5), "a", set("f\x00q", 5, 5), false},
+		{"b", set("f\x00q", 5, 5), "a", set("f\x00r", 5, 5), false},
 		{"a", set("f\x00q", 5, 5), "a", set("f\x00q", 5, 5), false},
 		{"a", set("f\x00q", 5, 5), "a", set("f\x00q", 5, 4), true},
 		{"a", set("f\x00q", 5, 5), "a", set("f\x00q", 5, 6), false},
@@ -40,10 +41,10 @@ func TestWriterOrder(t *testing.T) {
 		{"a", cell.Cell{Time: cell.TombstoneTime, Kind: cell.DeleteRow}, "a", set("f\x00q", 5, 5), true},
 	} {
 		w := NewWriter(io.Discard, WriterOptions{})
-		if err := w.Add([]byte(test.row1), &test.c1); err != nil {
+		if err := w.Add([]byte(test.row1), []cell.Cell{test.c1}); err != nil {
 			t.Fatal(err)
 		}
-		err := w.Add([]byte(test.row2), &test.c2)
+		err := w.Add([]byte(test.row2), []cell.Cell{test.c2})
 		if (err == nil) != test.ok {
 			t.Errorf("%s %v then %s %v: %v", test.row1, test.c1, test.row2, test.c2, err)
 		}
@@ -67,7 +68,7 @@ func TestWriterRefuses(t *testing.T) {
 			Column: []byte("f\x00q"), Kind: cell.DeleteColumn, Time: 1}},
 	} {
 		w := NewWriter(io.Discard, WriterOptions{})
-		if err := w.Add(e.row, &e.Cell); err == nil {
+		if err := w.Add(e.row, []cell.Cell{e.Cell}); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
@@ -75,7 +76,7 @@ func TestWriterRefuses(t *testing.T) {
 		t.Error("a file without cells: accepted")
 	}
 	c := set("f\x00q", 1, 1)
-	if err := NewWriter(io.Discard, WriterOptions{Compression: 9}).Add([]byte("r"), &c); err == nil {
+	if err := NewWriter(io.Discard, WriterOptions{Compression: 9}).Add([]byte("r"), []cell.Cell{c}); err == nil {
 		t.Error("unknown compression: accepted")
 	}
 }
@@ -89,7 +90,7 @@ func TestWriterCopies(t *testing.T) {
 	for _, e := range list {
 		row, c := bytes.Clone(e.row), e.Cell
 		c.Column, c.Value = bytes.Clone(c.Column), bytes.Clone(c.Value)
-		if err := w.Add(row, &c); err != nil {
+		if err := w.Add(row, []cell.Cell{c}); err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range [][]byte{row, c.Column, c.Value} {
@@ -133,7 +134,7 @@ func TestWriteErrors(t *testing.T) {
 			w := NewWriter(&failingWriter{left, short}, WriterOptions{ID: testID})
 			var err error
 			for i := range list {
-				if err = w.Add(list[i].row, &list[i].Cell); err != nil {
+				if err = w.Add(list[i].row, []cell.Cell{list[i].Cell}); err != nil {
 					break
 				}
 			}
@@ -202,9 +203,9 @@ func TestWriteErrorsOfBlocks(t *testing.T) {
 func writeAll(out io.Writer, list []entry, o WriterOptions) error {
 	w := NewWriter(out, o)
 	for i := range list {
-		if err := w.Add(list[i].row, &list[i].Cell); err != nil {
+		if err := w.Add(list[i].row, []cell.Cell{list[i].Cell}); err != nil {
 			_, again := w.Finish()
-			return errors.Join(again, w.Add(list[i].row, &list[i].Cell))
+			return errors.Join(again, w.Add(list[i].row, []cell.Cell{list[i].Cell}))
 		}
 	}
 	_, err := w.Finish()
@@ -240,7 +241,7 @@ func TestWriterSize(t *testing.T) {
 		for _, cells := range []int{1, 100, 3000, len(list)} {
 			w := NewWriter(io.Discard, WriterOptions{ID: testID, Compression: c})
 			for i := range list[:cells] {
-				if err := w.Add(list[i].row, &list[i].Cell); err != nil {
+				if err := w.Add(list[i].row, []cell.Cell{list[i].Cell}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -308,7 +309,7 @@ func ExampleWriter() {
 	id := ID{Store: [16]byte{1}, Number: 1}
 	w := NewWriter(&file, WriterOptions{ID: id, Compression: S2})
 	c := cell.Cell{Column: cell.AppendColumn(nil, []byte("title"), nil), Value: []byte("Colonnade"), Time: 1, Type: cell.String}
-	if err := w.Add([]byte("org.example/"), &c); err != nil {
+	if err := w.Add([]byte("org.example/"), []cell.Cell{c}); err != nil {
 		panic(err)
 	}
 	info, err := w.Finish()

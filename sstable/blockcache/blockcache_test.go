@@ -149,7 +149,7 @@ func TestReader(t *testing.T) {
 	w := sstable.NewWriter(&file, sstable.WriterOptions{ID: id, Compression: sstable.S2})
 	for i := range 20_000 {
 		c := cell.Cell{Column: []byte("f\x00q"), Value: fmt.Appendf(nil, "value %d", i), Time: int64(i), Type: cell.String}
-		if err := w.Add(fmt.Appendf(nil, "row%06d", i), &c); err != nil {
+		if err := w.Add(fmt.Appendf(nil, "row%06d", i), []cell.Cell{c}); err != nil {
 			t.Fatal(err)
 		}
 	}
