@@ -214,8 +214,7 @@ func (db *DB) writeRows(out *output, src source, rows rowRange, bottom func(row 
 				break
 			}
 			read += len(cells)
-			k.dictionary = src.Run().Dictionary
-			if kept := k.keep(cells); len(kept) > 0 {
+			if kept := k.keep(cells, src.Run()); len(kept) > 0 {
 				if err := out.add(row, first, kept); err != nil {
 					return 0, err
 				}

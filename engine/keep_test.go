@@ -14,10 +14,7 @@ import (
 // keepRow is what a keeper leaves of one row.
 func keepRow(k *keeper, rng *rand.Rand, cells []cell.Cell) []cell.Cell {
 	k.beginRow([]byte("row"))
-	return inChunks(rng, cells, func(chunk []cell.Cell, run *cell.Run) []cell.Cell {
-		k.dictionary = run.Dictionary
-		return k.keep(chunk)
-	})
+	return inChunks(rng, cells, k.keep)
 }
 
 func newKeeper(oldest uint64, now int64, p *Policies, bottom bool) *keeper {
@@ -38,8 +35,13 @@ func TestKeep(t *testing.T) {
 			for split := range len(texts) + 1 {
 				k := newKeeper(10, 100*second, p, want.bottom)
 				k.beginRow([]byte("row"))
-				got := entryTexts(k.keep(parseEntries(texts[:split]...)))
-				got = append(got, entryTexts(k.keep(parseEntries(texts[split:]...)))...)
+				var got []string
+				for i, texts := range [][]string{texts[:split], texts[split:]} {
+					chunk := parseEntries(texts...)
+					run := runOf(chunk)
+					run.Last = i == 1
+					got = append(got, entryTexts(k.keep(chunk, &run))...)
+				}
 				if !slices.Equal(got, want.texts) {
 					t.Errorf("%s, bottom %t, in two chunks from entry %d:\n got %q\nwant %q", name, want.bottom, split, got, want.texts)
 				}
@@ -67,6 +69,10 @@ func TestKeep(t *testing.T) {
 		entries("f:a @5 #0 x"),
 		"f:a @5 #0 x", "f:a @5 #0 y")
 
+	check("a row tombstone covers what else is one version of each column", nil,
+		entries("!row #5", "f:b @5 #7 y"),
+		entries("f:b @5 #0 y"),
+		"!row #5", "f:a @5 #4 x", "f:b @5 #7 y")
 	check("a settled tombstone does its work, and at the bottom goes", nil,
 		entries("!row #5", "f:a @5 #11 w", "f:a @4 #5 x"),
 		entries("f:a @5 #11 w", "f:a @4 #0 x"),
@@ -144,7 +150,7 @@ func TestKeepReasons(t *testing.T) {
 	k := newKeeper(10, 0, p, true)
 	k.beginRow([]byte("row"))
 	k.keep(parseEntries("!row #3", "!row #2", "e:a @5 #9 x", "f:a @9 #9 x", "f:a @8 #9 x", "f:a @7 #9 x", "f:a @6 #9 x",
-		"!f:b @9 #9", "f:b @9 #8 x", "f:b @9 #7 x", "f:c @1 #1 x", "f:d @1 #1 x", "f:e @1 #1 x", "f:f @1 #1 x"))
+		"!f:b @9 #9", "f:b @9 #8 x", "f:b @9 #7 x", "f:c @1 #1 x", "f:d @1 #1 x", "f:e @1 #1 x", "f:f @1 #1 x"), &unknownRun)
 	want := [reasonCount]uint64{shadowed: 2, deleted: 5, gone: 3, orphaned: 1, spent: 2}
 	if k.reasons != want {
 		t.Errorf("got %v, want %v", k.reasons, want)
@@ -154,7 +160,7 @@ func TestKeepReasons(t *testing.T) {
 		t.Error("init does not reset the counts")
 	}
 	k.beginRow([]byte("row"))
-	if got := k.keep(parseEntries("!row #3", "f:a @9 #9 x")); len(got) != 2 || got[1].Seq != 9 {
+	if got := k.keep(parseEntries("!row #3", "f:a @9 #9 x"), &unknownRun); len(got) != 2 || got[1].Seq != 9 {
 		t.Errorf("nil for bottom is not never: %q", entryTexts(got))
 	}
 }
@@ -170,8 +176,8 @@ func TestKeepAsksForBottom(t *testing.T) {
 	var got []string
 	for _, row := range []string{"a", "b", "c"} {
 		k.beginRow([]byte(row))
-		got = append(got, entryTexts(k.keep(parseEntries("f:a @5 #9 x")))...)
-		got = append(got, entryTexts(k.keep(parseEntries("f:b @5 #9 x")))...)
+		got = append(got, entryTexts(k.keep(parseEntries("f:a @5 #9 x"), &unknownRun))...)
+		got = append(got, entryTexts(k.keep(parseEntries("f:b @5 #9 x"), &unknownRun))...)
 	}
 	if want := []string{"a", "b", "c"}; !slices.Equal(asked, want) {
 		t.Errorf("asked for %q, want %q", asked, want)
@@ -494,7 +500,7 @@ func TestKeepAllocs(t *testing.T) {
 		got := testing.AllocsPerRun(10, func() {
 			k.init(9, 0, load.policies, bottom)
 			k.beginRow(row)
-			k.keep(append(buf, load.cells...))
+			k.keep(append(buf, load.cells...), &unknownRun)
 		})
 		if got != 0 {
 			t.Errorf("%s: %v allocations, want 0", load.name, got)
@@ -512,7 +518,7 @@ func BenchmarkKeep(b *testing.B) {
 			n := 0
 			for b.Loop() {
 				k.beginRow(row)
-				k.keep(append(buf, load.cells...))
+				k.keep(append(buf, load.cells...), &unknownRun)
 				n += len(load.cells)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/cell")
