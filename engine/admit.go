@@ -18,15 +18,13 @@ const (
 	// every read of the partition.
 	slowFiles = 12
 	stopFiles = 24
-	// slowest is the longest delay of one Commit before the stop.
-	slowest = 2 * time.Millisecond
 )
 
 // admission is the state of one Commit that waits for room.
 type admission struct {
 	timeout chan struct{}
 	cancel  func() bool
-	slowed  bool
+	paced   bool // its time was taken
 }
 
 func (a *admission) stop() {
@@ -56,10 +54,9 @@ func (db *DB) wait(ctx context.Context, a *admission, progress <-chan struct{}) 
 	}
 }
 
-// pause lets a Commit wait for d, once.
+// pause lets a Commit wait for d.
 func (db *DB) pause(d time.Duration) obstacle {
 	return func(ctx context.Context, a *admission) error {
-		a.slowed = true
 		over := make(chan struct{})
 		stop := db.opt.Clock.AfterFunc(d, func() { close(over) })
 		defer stop()
@@ -95,10 +92,26 @@ func (db *DB) obstacleLocked(b *Batch, a *admission) obstacle {
 	switch {
 	case files >= stopFiles:
 		return db.stallLocked()
-	case files >= slowFiles && !a.slowed:
-		return db.pause(slowest * time.Duration(files-slowFiles+1) / (stopFiles - slowFiles))
+	case files >= slowFiles && !a.paced:
+		a.paced = true
+		if wait := db.paceLocked(b); wait > 0 {
+			return db.pause(wait)
+		}
 	}
 	return nil
+}
+
+// paceLocked takes the time of a batch in each partition whose level 0 is too full, and returns how
+// long it has to wait.
+func (db *DB) paceLocked(b *Batch) (wait time.Duration) {
+	now := db.opt.Clock.Now()
+	for i := range b.parts {
+		p := db.partitions[b.parts[i].id]
+		if n := len(p.version.levels[0]); n >= slowFiles {
+			wait = max(wait, p.throttle.take(now, len(b.buf), n))
+		}
+	}
+	return wait
 }
 
 // logObstacleLocked is what keeps a batch from entering when it fits into no

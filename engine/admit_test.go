@@ -126,18 +126,19 @@ func TestIdlePartitionDoesNotKeepTheLog(t *testing.T) {
 	}
 }
 
-// signalled is a clock that tells of timers no longer than slowest: those of a Commit
-// that is slowed down.
+// signalled is a clock that tells of timers shorter than those of seals: of a Commit that is
+// slowed down.
 type signalled struct {
 	clock.Clock
-	slowed func()
+	slowed func(time.Duration)
 }
 
 func (s signalled) AfterFunc(d time.Duration, f func()) func() bool {
-	if d <= slowest {
-		s.slowed()
+	stop := s.Clock.AfterFunc(d, f)
+	if d < sealDelay {
+		s.slowed(d)
 	}
-	return s.Clock.AfterFunc(d, f)
+	return stop
 }
 
 // TestContextEndsTheDelay of a Commit that is slowed down since there are many files.
@@ -145,7 +146,7 @@ func (s signalled) AfterFunc(d time.Duration, f func()) func() bool {
 func TestContextEndsTheDelay(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	opt := testOptions(vfs.NewMem())
-	opt.Clock = signalled{clock.NewManual(1), cancel}
+	opt.Clock = signalled{clock.NewManual(1), func(time.Duration) { cancel() }}
 	db, err := Open("store", opt)
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +159,7 @@ func TestContextEndsTheDelay(t *testing.T) {
 	flushed(t, db, id, slowFiles)
 	before, last := contents(t, db, id), db.LastSeq()
 	var b Batch
-	r, c := set("late", "q", "v")
+	r, c := set("late", "q", strings.Repeat("v", 100<<10)) // a small one would not wait yet
 	b.Add(id, r, c)
 	if _, err := db.Commit(ctx, &b); !errors.Is(err, context.Canceled) || errors.As(err, new(*UnknownError)) {
 		t.Errorf("got %v, want the error of the context alone", err)

@@ -71,6 +71,8 @@ type partition struct {
 	// state is what a read needs, replaced as a whole.
 	state atomic.Pointer[readState]
 
+	throttle throttle // of Commits, while level 0 is too full
+
 	busy    map[uint64]bool              // files that a compaction works on
 	damage  error                        // the first that a compaction has met
 	halted  bool                         // no compactions any more

@@ -54,8 +54,9 @@ type Options struct {
 	// ScrubBytesPerSecond bounds what the scrubber reads, to find damage before it is
 	// needed. Default 1 MiB, which is 600 GB in a week; negative for none.
 	ScrubBytesPerSecond int64
-	// StallTimeout bounds how long a Commit waits for flush and compaction
-	// before it fails with ErrOverloaded. Default 10 s.
+	// StallTimeout bounds how long a Commit waits for flush and compaction before it
+	// fails with ErrOverloaded. Not counted is the pause that slows writers down, a
+	// quarter of a second at most. Default 10 s.
 	StallTimeout time.Duration
 	// SyncTimeout bounds how long a Commit waits for its batch to be durable, before
 	// it returns a *UnknownError. Close waits three times as long. Default 10 s.

@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"colonnade/clock"
+	"colonnade/vfs"
+)
+
+// TestThrottle: what is admitted takes its time, less of it the more files there are, one after the
+// other, and nobody waits for much longer than it is worth.
+func TestThrottle(t *testing.T) {
+	const now, second = 1_700_000_000_000_000, 1_000_000
+	var throttle throttle
+	take := func(at int64, bytes, files int, want time.Duration) {
+		t.Helper()
+		if got := throttle.take(at, bytes, files); (got - want).Abs() > time.Microsecond { // bytes are rounded
+			t.Errorf("%d bytes at %d files: wait %v, want %v", bytes, files, got, want)
+		}
+	}
+	for files, rate := range map[int]int{12: 256 << 20, 13: 256 << 20, 14: 128 << 20, 18: 32 << 20, 21: 16 << 20, 22: 8 << 20, 23: 8 << 20} {
+		throttle.until = 0
+		take(now, rate/50, files, 20*time.Millisecond)
+		take(now, rate/25, files, 60*time.Millisecond)
+		take(now+second/100, rate/50, files, 70*time.Millisecond)
+		take(now+second/100, rate/100, files, commonPause)        // a small one, of those that wait for 80 ms
+		take(now+second/100, rate/50, files, 80*time.Millisecond) // four times its own time
+		take(now+second/100, 10*rate, files, longestPause)
+		take(now+second/100, rate/10, files, longestPause)
+		take(now+second/100, 1, files, commonPause)
+		take(now+second, rate/50, files, 20*time.Millisecond) // the one before is long over
+	}
+	throttle.until = 0
+	take(now, firstRate/25_000, slowFiles, 0) // too little to wait for
+	take(now, firstRate/25_000, slowFiles, 0)
+	take(now, firstRate/25_000, slowFiles, 120*time.Microsecond) // and now it is not
+	take(now-3600*second, firstRate, slowFiles, longestPause)    // the clock has stepped back by an hour
+	take(now, 0, slowFiles, 0)
+}
+
+// TestLoadsAreSlowedDown: a load waits for its time while compaction does not keep up, and not
+// when it does.
+func TestLoadsAreSlowedDown(t *testing.T) {
+	opt := testOptions(vfs.NewMem())
+	manual, waited := clock.NewManual(1), time.Duration(0)
+	opt.Clock = signalled{manual, func(d time.Duration) {
+		waited += d
+		manual.Advance(d)
+	}}
+	opt.MemtableBytes, opt.SegmentBytes, opt.LogBytes = 64<<20, 16<<20, 128<<20
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	ids := mustCreate(t, db, "a", "b")
+	db.mu.Lock()
+	db.partitions[ids[0]].halted = true // no compaction
+	db.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	load := func(id PartitionID) time.Duration {
+		waited = 0
+		for i := range 100 {
+			var b Batch
+			r, c := set(fmt.Sprint("row", i), "q", strings.Repeat("v", 10_000))
+			b.Add(id, r, c)
+			r, c = set("row", "q", "v")
+			b.Add(ids[1], r, c) // the pace is that of the other
+			if _, err := db.Commit(ctx, &b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return waited
+	}
+	flushed(t, db, ids[0], slowFiles-1)
+	if got := load(ids[0]); got != 0 {
+		t.Errorf("at %d files a load waited for %v", slowFiles-1, got)
+	}
+	for files := slowFiles; files < stopFiles; files++ {
+		if err := db.Flush(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		least := time.Duration(1_000_000 * int64(time.Second) / (firstRate >> ((files - slowFiles) / 2)))
+		if got := load(ids[1]); got != 0 {
+			t.Errorf("at %d files a load of another partition waited for %v", files, got)
+		}
+		if got := load(ids[0]); got < least*9/10 || got > least*11/10 {
+			t.Errorf("at %d files a load waited for %v, want about %v", files, got, least)
+		}
+	}
+}
