@@ -3,7 +3,7 @@ package engine
 import "time"
 
 // throttle is the rate, in bytes a second, at which batches for a partition are admitted while its
-// writers are slowed down. It falls with each file in level 0, down to where compaction keeps up
+// writers are slowed down. It falls with the files in level 0, mostly to where compaction keeps up
 // with it, whatever the machine: so writers wait a little each instead of all for a whole
 // compaction, and then longer than they may. It is an appointment book: each batch takes its
 // bytes' time from where the one before has left off. The zero value is ready; it is guarded by

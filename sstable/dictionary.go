@@ -51,7 +51,7 @@ func (t *columnTable) expect(column []byte) (id uint32, ok bool) {
 	return id, (!t.inRow || id != t.last) && bytes.Equal(t.name(id), column)
 }
 
-// take makes a column that was expected the last one.
+// take makes a column the last one.
 func (t *columnTable) take(id uint32) {
 	t.last, t.expected, t.inRow, t.wasFresh = id, t.after[id], true, false
 }

@@ -179,6 +179,7 @@ func TestWriteErrorsOfBlocks(t *testing.T) {
 		"large values that share no block": {row(3, 600<<10), WriterOptions{BlockSize: maxBlockSize}, 3},
 		"large values of a block each":     {row(3, 300<<10), WriterOptions{}, 3},
 		"small values":                     {row(400, 1000), WriterOptions{BlockSize: maxBlockSize, smallBlock: 100 << 10}, 3},
+		"blocks within a row":              {row(4000, 100), WriterOptions{}, 3},
 		"keys":                             {longRows(4), WriterOptions{BlockSize: 1}, 3},
 		"filter":                           {row(1, 1), WriterOptions{FilterBits: 2 << 20}, 2},
 	} {
