@@ -123,7 +123,7 @@ func (k *keeper) dropped() uint64 {
 // keep keeps, in place, what is to be written of the next entries of a row, which are a run.
 func (k *keeper) keep(cells []cell.Cell, run *cell.Run) []cell.Cell {
 	k.dictionary = run.Dictionary
-	if run.Plain && run.Last && k.column == nil && k.rowCover == 0 && k.keepsAll(cells, run) {
+	if run.Plain && run.Last && k.column == nil && k.rowCover == 0 && k.keepRow(cells, run) {
 		return cells
 	}
 	n := 0
@@ -150,25 +150,16 @@ func (k *keeper) keep(cells []cell.Cell, run *cell.Run) []cell.Cell {
 	return cells[:n]
 }
 
-// keepsAll reports whether every one of the entries stays, which are plain and all that is left of
+// keepRow reports whether every one of the entries stays, which are plain and all that is left of
 // the row, and then sets to 0 what rule 6 does. False says nothing, and has changed nothing.
-func (k *keeper) keepsAll(cells []cell.Cell, run *cell.Run) bool {
+func (k *keeper) keepRow(cells []cell.Cell, run *cell.Run) bool {
 	zeroes := k.bottom && k.policies.declared()
-	if zeroes && run.MaxSeq > k.oldest {
-		return false
+	kept := *run // as it will be: a family with Since > 0 would not have what is set to 0
+	if zeroes {
+		kept.MinSeq = 0
 	}
-	for i := range cells {
-		if k.policies.keepAll() {
-			break
-		}
-		if !k.leaves(&cells[i]) {
-			continue
-		}
-		k.family = k.find(&cells[i])
-		if !k.family.keeps(run, k.now) || zeroes && k.family.policy.Since > 0 {
-			k.place.beginRow()
-			return false
-		}
+	if zeroes && run.MaxSeq > k.oldest || !k.keepsAll(cells, &kept, k.now) {
+		return false
 	}
 	if zeroes && run.MaxSeq > 0 {
 		for i := range cells {

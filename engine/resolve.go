@@ -100,20 +100,7 @@ func (r *resolver) seesAll(cells []cell.Cell, run *cell.Run) bool {
 	if run.MaxSeq > r.seq || r.columns != nil && !run.Wanted {
 		return false
 	}
-	if r.policies.keepAll() {
-		return true
-	}
-	for i := range cells {
-		if !r.leaves(&cells[i]) {
-			continue
-		}
-		r.family = r.find(&cells[i])
-		if !r.family.keeps(run, r.now) {
-			r.place.beginRow()
-			return false
-		}
-	}
-	return true
+	return r.keepsAll(cells, run, r.now)
 }
 
 // keeps reports whether all versions of a plain run are there, if they are of the
@@ -262,6 +249,25 @@ func (p *place) leaves(c *cell.Cell) bool {
 	default:
 		return !p.has(f, c)
 	}
+}
+
+// keepsAll reports whether all of the entries, which are plain and the whole row, are there as far
+// as the policies of their families go. False says nothing, and leaves the place as it was.
+func (p *place) keepsAll(cells []cell.Cell, run *cell.Run, now int64) bool {
+	if p.policies.keepAll() {
+		return true
+	}
+	for i := range cells {
+		if !p.leaves(&cells[i]) {
+			continue
+		}
+		p.family = p.find(&cells[i])
+		if !p.family.keeps(run, now) {
+			p.beginRow()
+			return false
+		}
+	}
+	return true
 }
 
 // covers reports whether the place of an entry shows that it is of a family. False
