@@ -24,6 +24,8 @@ SEED ?= $(shell date +%s)
 # formats below them are shared between goroutines only by these, but for the blocks
 # that sstable opens ahead.
 RACE := ./cmd/... ./engine/... ./memtable/... ./server ./sstable/blockcache ./vfs/... ./widecol/lsmstore/...
+# Long tests of theirs in which one goroutine calculates, which `make test` runs alone.
+SEQUENTIAL := ^Test(Divide|KeepOpenCases|KeepReaders|MergeRandom|NotesOfFull|PickAmplification|PickRandom|ResolveRandom|WantsPays)$$
 
 .PHONY: help run build test race vet lint fuzz reliability soak harness bench bench-service bench-peers clean
 
@@ -42,7 +44,7 @@ test: ## Run all tests
 	@for m in $(MODULES); do (cd $$m && $(MODULE_GO) test ./...) || exit 1; done
 
 race: ## Run the tests of concurrent packages under the race detector (needs a C compiler)
-	$(GO) test -race -short $(RACE)
+	$(GO) test -race -short -skip '$(SEQUENTIAL)' $(RACE)
 	$(GO) test -race -short -run Ahead ./sstable
 
 vet: ## Look for suspicious code, and code that gofmt would change

@@ -5,20 +5,29 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 
 	"colonnade/cell"
 )
 
-// longFile is a file that a scan goes ahead in, many times over.
+// longFile is a file that a scan goes ahead in, many times over. All tests share it.
 func longFile(t *testing.T) (file []byte, list []entry) {
-	list = benchEntries(20_000)
-	file, info := build(t, list, WriterOptions{ID: testID, Compression: S2})
-	if info.Size < 20*stretchBytes {
-		t.Fatalf("the file has %d bytes", info.Size)
+	long.once.Do(func() {
+		long.list = benchEntries(20_000)
+		long.file, _ = build(t, long.list, WriterOptions{ID: testID, Compression: S2})
+	})
+	if len(long.file) < 20*stretchBytes {
+		t.Fatalf("the file has %d bytes", len(long.file))
 	}
-	return file, list
+	return long.file, long.list
+}
+
+var long struct {
+	once sync.Once
+	file []byte
+	list []entry
 }
 
 // twoCores makes iterators go ahead on any machine, and makes sure in the end that

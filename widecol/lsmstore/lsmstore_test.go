@@ -11,7 +11,11 @@ import (
 func TestConformance(t *testing.T) { storetest.Run(t, lsmtest.Open) }
 
 func TestRandom(t *testing.T) {
-	for seed := range uint64(10) {
+	seeds := uint64(10)
+	if testing.Short() {
+		seeds = 4
+	}
+	for seed := range seeds {
 		storetest.Random(t, lsmtest.Open, seed, 300)
 	}
 }
