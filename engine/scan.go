@@ -2,7 +2,7 @@ package engine
 
 import (
 	"bytes"
-	"slices"
+	"sort"
 	"sync"
 
 	"colonnade/cell"
@@ -42,13 +42,14 @@ type Scan struct {
 	state *readState
 	opt   ScanOptions
 
-	merged   merger
-	sources  []source
-	resolver resolver
-	raw      []cell.Cell
-	started  bool
-	last     bool // the row has no more entries
-	rows     uint64
+	merged     merger
+	sources    []source
+	candidates []candidate // of one row, while it is opened
+	resolver   resolver
+	raw        []cell.Cell
+	started    bool
+	last       bool // the row has no more entries
+	rows       uint64
 
 	db            *DB
 	asked, opened int // files of level 0
@@ -101,13 +102,10 @@ func (s *Scan) start(snap *Snapshot, id PartitionID, opt ScanOptions) error {
 
 // open collects the sources, the newest first.
 func (s *Scan) open() error {
-	for _, m := range s.state.tables {
-		if m.Len() > 0 {
-			s.sources = append(s.sources, m.NewIterator(memtable.ReadOptions{Columns: s.opt.Columns, KeysOnly: s.opt.KeysOnly}))
-		}
+	if s.single() {
+		return s.openRow(s.opt.Start)
 	}
-	read := sstable.ReadOptions{Columns: s.opt.Columns, KeysOnly: s.opt.KeysOnly, Fill: s.opt.Fill}
-	single := s.single()
+	s.openTables()
 	levels := &s.state.version.levels
 	before := len(s.sources)
 	for _, f := range levels[0] {
@@ -115,7 +113,7 @@ func (s *Scan) open() error {
 			continue
 		}
 		s.asked++
-		if err := s.openFile(f, read, single); err != nil {
+		if err := s.openFile(f); err != nil {
 			return err
 		}
 	}
@@ -124,34 +122,102 @@ func (s *Scan) open() error {
 		switch files := within(levels[level], s.opt.Start, s.opt.End); len(files) {
 		case 0:
 		case 1:
-			if err := s.openFile(files[0], read, single); err != nil {
+			if err := s.openFile(files[0]); err != nil {
 				return err
 			}
 		default:
-			s.sources = append(s.sources, newLevelSource(files, read))
+			s.sources = append(s.sources, newLevelSource(files, s.reading()))
 		}
 	}
 	return nil
 }
 
-// openFile adds a file as a source, unless its filter says that it does not
-// hold the one row that is wanted.
-func (s *Scan) openFile(f *file, read sstable.ReadOptions, single bool) error {
+// openRow is open for a single row: of the files that can hold it, only those are sources whose
+// filters do not say otherwise. To look at a filter is to wait for memory, so all of them are
+// asked before the first is looked at.
+func (s *Scan) openRow(row []byte) error {
+	hash := sstable.HashRow(row)
+	levels := &s.state.version.levels
+	for _, f := range levels[0] {
+		if !f.holds(row) {
+			continue
+		}
+		s.asked++
+		if err := s.addCandidate(f, 0, hash); err != nil {
+			return err
+		}
+	}
+	for level := 1; level < numLevels; level++ {
+		files := levels[level]
+		if i := firstReaching(files, row); i < len(files) && files[i].holds(row) {
+			if err := s.addCandidate(files[i], level, hash); err != nil {
+				return err
+			}
+		}
+	}
+	s.openTables()
+	for _, c := range s.candidates {
+		if !c.filter.MayContain(hash) {
+			continue
+		}
+		s.sources = append(s.sources, c.reader.NewIterator(s.reading()))
+		if c.level == 0 {
+			s.opened++
+		}
+	}
+	s.dropCandidates() // the scan may be long, and what filters the cache has room for changes
+	return nil
+}
+
+// candidate is a file that can hold the row which is wanted, and its filter.
+type candidate struct {
+	reader *sstable.Reader
+	filter *sstable.Filter
+	level  int
+}
+
+// addCandidate adds a file of a level, and asks its filter about the row with this hash.
+func (s *Scan) addCandidate(f *file, level int, hash uint64) error {
 	r, err := f.table.open()
 	if err != nil {
 		return err
 	}
-	if single {
-		has, err := r.MayContain(s.opt.Start)
-		if err != nil {
-			return s.p.inTable(err)
-		}
-		if !has {
-			return nil
+	filter, err := r.Filter()
+	if err != nil {
+		return s.p.inTable(err)
+	}
+	filter.Ask(hash)
+	s.candidates = append(s.candidates, candidate{r, filter, level})
+	return nil
+}
+
+func (s *Scan) dropCandidates() {
+	clear(s.candidates)
+	s.candidates = s.candidates[:0]
+}
+
+// openTables adds the memtables as sources.
+func (s *Scan) openTables() {
+	for _, m := range s.state.tables {
+		if m.Len() > 0 {
+			s.sources = append(s.sources, m.NewIterator(memtable.ReadOptions{Columns: s.opt.Columns, KeysOnly: s.opt.KeysOnly}))
 		}
 	}
-	s.sources = append(s.sources, r.NewIterator(read))
+}
+
+// openFile adds a file as a source.
+func (s *Scan) openFile(f *file) error {
+	r, err := f.table.open()
+	if err != nil {
+		return err
+	}
+	s.sources = append(s.sources, r.NewIterator(s.reading()))
 	return nil
+}
+
+// reading says how files are read.
+func (s *Scan) reading() sstable.ReadOptions {
+	return sstable.ReadOptions{Columns: s.opt.Columns, KeysOnly: s.opt.KeysOnly, Fill: s.opt.Fill}
 }
 
 // single reports whether the bounds hold one row at most: that of Start.
@@ -165,22 +231,34 @@ func (f *file) reaches(start, end []byte) bool {
 	return bytes.Compare(f.largest, start) >= 0 && (end == nil || bytes.Compare(f.smallest, end) < 0)
 }
 
+// holds reports whether the file can hold a row.
+func (f *file) holds(row []byte) bool {
+	return bytes.Compare(f.smallest, row) <= 0 && bytes.Compare(f.largest, row) >= 0
+}
+
 // within returns the files of a level below 0 that can hold rows from start up to
 // end.
 func within(files []*file, start, end []byte) []*file {
-	if len(files) == 0 {
-		return nil
-	}
-	first, _ := slices.BinarySearchFunc(files, start, func(f *file, row []byte) int {
-		return bytes.Compare(f.largest, row)
-	})
-	last := len(files)
+	first, last := firstReaching(files, start), len(files)
 	if end != nil {
-		last, _ = slices.BinarySearchFunc(files, end, func(f *file, row []byte) int {
-			return bytes.Compare(f.smallest, row)
-		})
+		last = sort.Search(len(files), func(i int) bool { return bytes.Compare(files[i].smallest, end) >= 0 })
 	}
 	return files[first:max(first, last)]
+}
+
+// firstReaching returns which of the files of a level below 0 is the first that can hold rows
+// from start on. Each read asks it once a level: sort.Search takes half as long again.
+func firstReaching(files []*file, start []byte) int {
+	low, high := 0, len(files)
+	for low < high {
+		mid := int(uint(low+high) >> 1)
+		if bytes.Compare(files[mid].largest, start) < 0 {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low
 }
 
 // NextRow moves to the next row, the first time to the first. It returns false
@@ -264,6 +342,7 @@ func (s *Scan) Close() {
 	s.merged.Close()
 	clear(s.sources)
 	s.sources = s.sources[:0]
+	s.dropCandidates()
 	clear(s.raw)
 	if s.asked > 0 {
 		s.db.pay(s.p, s.state, int64(s.asked)+int64(s.opened)*(sourceCost+int64(s.rows)/rowsPaid))

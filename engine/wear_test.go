@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"colonnade/vfs"
@@ -69,6 +70,63 @@ func TestReadsCompactLevel0(t *testing.T) {
 	readOnce(t, snap, id, "row")
 	if n := p.wear.paid.Load(); n != 0 || p.wear.worn.Load() {
 		t.Errorf("after the compaction, without files in level 0, %d is paid and worn is %v", n, p.wear.worn.Load())
+	}
+}
+
+// TestWhatReadsPay: a question for each file of level 0 that can hold what is wanted, and more
+// for those that have to be read. Files below pay nothing, nor do memtables.
+func TestWhatReadsPay(t *testing.T) {
+	ctx := context.Background()
+	db := mustOpen(t, vfs.NewMem())
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	for i, value := range []string{"below", "old", "new", "newer"} {
+		for _, row := range []string{"a", "row", "z"} {
+			mustPut(t, db, id, row, "q", value)
+		}
+		if i == 3 {
+			break // in the memtable
+		}
+		if err := db.Flush(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			if err := db.Compact(ctx, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	p := db.partitions[id]
+	if v := p.state.Load().version; len(v.levels[0]) != 2 || len(slices.Collect(v.files())) != 3 {
+		t.Fatalf("%d files in level 0 of %d", len(v.levels[0]), len(slices.Collect(v.files())))
+	}
+	for _, c := range []struct {
+		what string
+		opt  ScanOptions
+		pays int64
+	}{
+		{"a row", ScanOptions{Start: []byte("row"), End: []byte("row\x00")}, 2 + 2*sourceCost},
+		{"the first row", ScanOptions{Start: []byte("a"), End: []byte("a\x00")}, 2 + 2*sourceCost},
+		{"the last row", ScanOptions{Start: []byte("z"), End: []byte("z\x00")}, 2 + 2*sourceCost},
+		{"an absent row", ScanOptions{Start: []byte("m"), End: []byte("m\x00")}, 2},
+		{"a row before all", ScanOptions{Start: []byte("A"), End: []byte("A\x00")}, 0},
+		{"a row after all", ScanOptions{Start: []byte("zz"), End: []byte("zz\x00")}, 0},
+		{"all rows", ScanOptions{}, 2 + 2*sourceCost},
+	} {
+		before := p.wear.paid.Load()
+		scan, err := db.Scan(id, c.opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for scan.NextRow() {
+			if cells := scan.Cells(); len(cells) == 0 || string(cells[0].Value) != "newer" {
+				t.Errorf("%s: row %q begins with %v", c.what, scan.Row(), cells)
+			}
+		}
+		scan.Close()
+		if paid := p.wear.paid.Load() - before; paid != c.pays {
+			t.Errorf("%s pays %d, want %d", c.what, paid, c.pays)
+		}
 	}
 }
 

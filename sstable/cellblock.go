@@ -155,17 +155,22 @@ func (b *cellBlock) findRow(key []byte) int {
 		}
 		return b.rows
 	}
-	key = key[len(b.prefix):]
-	low, high := 0, b.rows
-	for low < high {
+	low, _ := b.narrow(key[len(b.prefix):], 0, b.rows, 0)
+	return low
+}
+
+// narrow halves the rows from low up to high, at one of which or at high is the first that has at
+// least this suffix after the prefix, until no more than most are left.
+func (b *cellBlock) narrow(suffix []byte, low, high, most int) (int, int) {
+	for high-low > most {
 		mid := int(uint(low+high) >> 1)
-		if bytes.Compare(b.rowSuffix(mid), key) < 0 {
+		if bytes.Compare(b.rowSuffix(mid), suffix) < 0 {
 			low = mid + 1
 		} else {
 			high = mid
 		}
 	}
-	return low
+	return low, high
 }
 
 // rowCells returns the cells of row r, as the first and the end.

@@ -101,7 +101,7 @@ func readEach(file []byte, id ID, cache Cache, list []entry, once func(read func
 			from := slices.IndexFunc(list, func(f entry) bool { return bytes.Equal(e.row, f.row) })
 			read("seek", ReadOptions{}, e.row, list[from:])
 		}
-		ok, err := r.MayContain(e.row)
+		ok, err := mayContain(r, e.row)
 		note(err)
 		if err == nil && !ok {
 			o.wrong = "filter"
@@ -377,7 +377,7 @@ func TestDamagedFilter(t *testing.T) {
 	file = tamper(t, file, -3, func(raw []byte) { raw[1] = 0 })
 	r := open(t, file, testID, nil)
 	for name, use := range map[string]func() error{
-		"MayContain":  func() error { _, err := r.MayContain([]byte("row")); return err },
+		"MayContain":  func() error { _, err := mayContain(r, []byte("row")); return err },
 		"Verify":      func() error { return r.Verify(0) },
 		"VerifyBytes": func() error { return r.VerifyBytes(info.Checksum) },
 	} {
@@ -425,7 +425,7 @@ func TestFilterVersion(t *testing.T) {
 	if o := readAll(file, testID, nil, list); o != (outcome{opened: true}) {
 		t.Errorf("a filter of an unknown version: %+v", o)
 	}
-	if ok, err := open(t, file, testID, nil).MayContain([]byte("absent")); !ok || err != nil {
+	if ok, err := mayContain(open(t, file, testID, nil), []byte("absent")); !ok || err != nil {
 		t.Errorf("MayContain with an unknown filter: %v, %v", ok, err)
 	}
 }
@@ -509,7 +509,7 @@ func reopen(t *testing.T, r io.ReaderAt, file []byte, cache Cache, err error) *R
 // scanWithFilter reads everything through the cache, and asks the filter.
 func scanWithFilter(r *Reader, list []entry) ([]entry, error) {
 	for _, e := range list {
-		if ok, err := r.MayContain(e.row); err != nil || !ok {
+		if ok, err := mayContain(r, e.row); err != nil || !ok {
 			return nil, err
 		}
 	}

@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/bits"
+	"unsafe"
+
+	"colonnade/internal/prefetch"
 
 	"github.com/bits-and-blooms/bloom/v3"
 	"github.com/cespare/xxhash/v2"
@@ -46,28 +49,28 @@ var (
 	errFilterProbes = errors.New("filter: impossible number of probes")
 )
 
-// A filter is an open filter. It is immutable.
-type filter struct {
+// A Filter is the open filter of a file. It is immutable.
+type Filter struct {
 	bits   *bloom.BloomFilter // nil: the version is unknown
 	probes int
 	lines  uint64
 }
 
 // Memory is what the filter counts for in a cache.
-func (f *filter) Memory() int {
+func (f *Filter) Memory() int {
 	return int(f.lines)*lineSize + 96
 }
 
 // newFilter returns an empty filter for this many rows.
-func newFilter(rows, bitsPerRow int) *filter {
+func newFilter(rows, bitsPerRow int) *Filter {
 	lines := (uint64(rows)*uint64(bitsPerRow) + lineBits - 1) / lineBits
 	lines = min(max(lines, 1), (maxFilter-filterHeaderSize)/lineSize)
 	probes := min(max(bitsPerRow*3/5, 1), maxProbes)
-	return &filter{bloom.New(uint(lines)*lineBits, uint(probes)), probes, lines}
+	return &Filter{bloom.New(uint(lines)*lineBits, uint(probes)), probes, lines}
 }
 
 // locations computes the bits of a key from its hash.
-func (f *filter) locations(hash uint64) (l [maxProbes]uint64) {
+func (f *Filter) locations(hash uint64) (l [maxProbes]uint64) {
 	line, _ := bits.Mul64(hash, f.lines)
 	mix := hash * filterMix
 	for i := range l {
@@ -76,7 +79,7 @@ func (f *filter) locations(hash uint64) (l [maxProbes]uint64) {
 	return l
 }
 
-func (f *filter) add(hash uint64) {
+func (f *Filter) add(hash uint64) {
 	l := f.locations(hash)
 	set := f.bits.BitSet()
 	for _, bit := range l[:f.probes] {
@@ -84,17 +87,31 @@ func (f *filter) add(hash uint64) {
 	}
 }
 
-// mayContain reports whether the key may have been added.
-func (f *filter) mayContain(key []byte) bool {
+// HashRow returns what filters know of a row key.
+func HashRow(row []byte) uint64 { return xxhash.Sum64(row) }
+
+// Ask asks the processor for the line that MayContain will look at, and does not wait for that.
+// Whoever has the filters of several files to look at asks all of them first, and waits once.
+func (f *Filter) Ask(hash uint64) {
+	if f.bits == nil {
+		return
+	}
+	line, _ := bits.Mul64(hash, f.lines)
+	prefetch.Lines(unsafe.Pointer(&f.bits.BitSet().Words()[line*(lineSize/8)]), lineSize)
+}
+
+// MayContain reports whether the file may have cells of the row with this hash; the answer
+// false is certain.
+func (f *Filter) MayContain(hash uint64) bool {
 	if f.bits == nil {
 		return true
 	}
-	l := f.locations(xxhash.Sum64(key))
+	l := f.locations(hash)
 	return f.bits.TestLocations(l[:f.probes])
 }
 
 // append appends the stored form of the filter.
-func (f *filter) append(dst []byte) []byte {
+func (f *Filter) append(dst []byte) []byte {
 	dst = append(dst, filterVersion, byte(f.probes), 0, 0)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(f.lines))
 	for _, word := range f.bits.BitSet().Words() {
@@ -104,12 +121,12 @@ func (f *filter) append(dst []byte) []byte {
 }
 
 // parse opens a stored filter. It does not keep raw.
-func (f *filter) parse(raw []byte) error {
+func (f *Filter) parse(raw []byte) error {
 	if len(raw) < filterHeaderSize {
 		return errFilterHeader
 	}
 	if raw[0] != filterVersion {
-		*f = filter{}
+		*f = Filter{}
 		return nil
 	}
 	lines := uint64(binary.LittleEndian.Uint32(raw[4:]))
@@ -123,6 +140,6 @@ func (f *filter) parse(raw []byte) error {
 	for i := range words {
 		words[i] = binary.LittleEndian.Uint64(raw[filterHeaderSize+8*i:])
 	}
-	*f = filter{bloom.FromWithM(words, uint(lines)*lineBits, uint(raw[1])), int(raw[1]), lines}
+	*f = Filter{bloom.FromWithM(words, uint(lines)*lineBits, uint(raw[1])), int(raw[1]), lines}
 	return nil
 }

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"testing"
-
-	"github.com/cespare/xxhash/v2"
 )
 
-func filterOf(rows, bits int) *filter {
+func filterOf(rows, bits int) *Filter {
 	f := newFilter(rows, bits)
 	for i := range rows {
-		f.add(xxhash.Sum64(benchRow(i)))
+		f.add(HashRow(benchRow(i)))
 	}
 	return f
 }
@@ -24,19 +22,19 @@ func TestFilterRates(t *testing.T) {
 		{1, 10, 5}, {100, 10, 5}, {20_000, 10, 1.6}, {20_000, 5, 12}, {20_000, 16, 0.35}, {20_000, 1, 70},
 	} {
 		f := filterOf(test.rows, test.bits)
-		var opened filter
+		var opened Filter
 		if err := opened.parse(f.append(nil)); err != nil {
 			t.Fatal(err)
 		}
 		for i := range test.rows {
-			if !opened.mayContain(benchRow(i)) {
+			if !opened.MayContain(HashRow(benchRow(i))) {
 				t.Fatalf("%d rows of %d bits: row %d is missing", test.rows, test.bits, i)
 			}
 		}
 		wrong := 0
 		const asked = 50_000
 		for i := range asked {
-			if opened.mayContain(benchRow(1_000_000 + i)) {
+			if opened.MayContain(HashRow(benchRow(1_000_000 + i))) {
 				wrong++
 			}
 		}
@@ -59,9 +57,18 @@ func TestFilterParse(t *testing.T) {
 		"reserved":     func(p []byte) []byte { p[3] = 1; return p },
 		"all the rows": func(p []byte) []byte { binary.LittleEndian.PutUint32(p[4:], 1<<31); return p },
 	} {
-		var f filter
+		var f Filter
 		if err := f.parse(damage(bytes.Clone(good))); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
+}
+
+// mayContain asks the filter of a file.
+func mayContain(r *Reader, row []byte) (bool, error) {
+	f, err := r.Filter()
+	if err != nil {
+		return false, err
+	}
+	return f.MayContain(HashRow(row)), nil
 }

@@ -184,7 +184,7 @@ func TestConcurrentReads(t *testing.T) {
 			defer it.Close()
 			diff(t, fmt.Sprintf("reader %d", i), collect(it, nil, 1<<30), list)
 			for _, e := range list {
-				if ok, err := r.MayContain(e.row); !ok || err != nil {
+				if ok, err := mayContain(r, e.row); !ok || err != nil {
 					t.Errorf("MayContain(%q): %v, %v", e.row, ok, err)
 					return
 				}
@@ -220,7 +220,7 @@ func TestAllocations(t *testing.T) {
 				"row":     func() { read(ReadOptions{Fill: true}, 1) },
 				"scan":    func() { read(ReadOptions{Fill: true}, 1000) },
 				"columns": func() { read(ReadOptions{Fill: true, Columns: columns}, 1000) },
-				"filter":  func() { r.MayContain([]byte("absent")) },
+				"filter":  func() { mayContain(r, []byte("absent")) },
 			} {
 				if n := testing.AllocsPerRun(20, f); n > 1 { // the pool may lose an iterator
 					t.Errorf("%v, cached %v: %s: %v allocations", c, cache != nil, name, n)
@@ -496,7 +496,7 @@ func TestIndexAndFilterStay(t *testing.T) {
 			for range 4 {
 				wait.Go(func() {
 					_, err := r.openIndex()
-					_, err2 := r.MayContain([]byte("row"))
+					_, err2 := mayContain(r, []byte("row"))
 					if err != nil || err2 != nil {
 						t.Error(err, err2)
 					}

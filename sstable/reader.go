@@ -36,7 +36,7 @@ type Reader struct {
 	// for them: then they come and go like other blocks. opening is held by whoever
 	// reads one.
 	index   atomic.Pointer[index]
-	filter  atomic.Pointer[filter]
+	filter  atomic.Pointer[Filter]
 	opening sync.Mutex
 }
 
@@ -68,14 +68,12 @@ func Open(r io.ReaderAt, size int64, id ID, cache Cache) (*Reader, error) {
 // Info describes the file. Its slices must not be changed.
 func (t *Reader) Info() Info { return t.info }
 
-// MayContain reports whether the file may have cells of a row; the answer false
-// is certain. It allocates nothing once the filter has been read.
-func (t *Reader) MayContain(row []byte) (bool, error) {
-	f, err := t.openFilter()
-	if err != nil {
-		return false, err
+// Filter returns the filter of the file. It allocates nothing once that has been read.
+func (t *Reader) Filter() (*Filter, error) {
+	if f := t.filter.Load(); f != nil {
+		return f, nil
 	}
-	return f.mayContain(row), nil
+	return resident(t, &t.filter, t.footer.filter.offset, t.readFilter)
 }
 
 func (t *Reader) corrupt(offset uint64, reason error) error {
@@ -176,13 +174,6 @@ func (t *Reader) openIndex() (*index, error) {
 	return resident(t, &t.index, t.footer.index.offset, t.readIndex)
 }
 
-func (t *Reader) openFilter() (*filter, error) {
-	if f := t.filter.Load(); f != nil {
-		return f, nil
-	}
-	return resident(t, &t.filter, t.footer.filter.offset, t.readFilter)
-}
-
 // resident returns the index or filter at offset, which is not at its place in the
 // Reader: from the cache, or by reading it. It stays in one of the two.
 func resident[T any, B interface {
@@ -225,14 +216,14 @@ func (t *Reader) readIndex() (*index, error) {
 	return x, nil
 }
 
-func (t *Reader) readFilter() (*filter, error) {
+func (t *Reader) readFilter() (*Filter, error) {
 	h := t.footer.filter
 	var b buffers
 	raw, err := t.readBlock(h, maxFilter, &b.window, &b.raw)
 	if err != nil {
 		return nil, err
 	}
-	f := new(filter)
+	f := new(Filter)
 	if err := f.parse(raw); err != nil {
 		return nil, t.corrupt(h.offset, err)
 	}

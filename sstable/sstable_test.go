@@ -386,7 +386,7 @@ func TestSeekRow(t *testing.T) {
 				got := collect(it, key, 2)
 				diff(t, fmt.Sprintf("seed %d %+v seek %q", seed, o, key), got, list[from:to])
 			}
-			if ok, err := r.MayContain(e.row); !ok || err != nil {
+			if ok, err := mayContain(r, e.row); !ok || err != nil {
 				t.Fatalf("seed %d: MayContain(%q) of a present row: %v, %v", seed, e.row, ok, err)
 			}
 		}

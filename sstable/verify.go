@@ -69,7 +69,7 @@ func (t *Reader) verifyChecksum(want uint64) error {
 type verifier struct {
 	t      *Reader
 	index  index
-	filter filter
+	filter Filter
 
 	at     uint64 // where the next block has to begin
 	block  cellBlock

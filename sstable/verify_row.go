@@ -14,7 +14,7 @@ func (v *verifier) verifyRow(r int) error {
 	row := v.key
 	if !bytes.Equal(row, v.row) {
 		v.info.beginRow(row)
-		if !v.filter.mayContain(row) {
+		if !v.filter.MayContain(HashRow(row)) {
 			return v.t.corrupt(v.t.footer.filter.offset, fmt.Errorf("filter: row %q is missing", row))
 		}
 	}

@@ -8,8 +8,6 @@ import (
 	"io"
 
 	"colonnade/cell"
-
-	"github.com/cespare/xxhash/v2"
 )
 
 // Limits of what a file takes.
@@ -171,7 +169,7 @@ func (t *Writer) beginRow(row []byte, c *cell.Cell) error {
 	}
 	t.block.addRow(row)
 	t.row = append(t.row[:0], row...)
-	t.rowHashes = append(t.rowHashes, xxhash.Sum64(row))
+	t.rowHashes = append(t.rowHashes, HashRow(row))
 	t.info.beginRow(row)
 	return nil
 }

@@ -1,0 +1,88 @@
+package sstable
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+)
+
+// TestIndexSearch: a search by starts finds what one without them does, whatever keys have in
+// common, and however many there are.
+func TestIndexSearch(t *testing.T) {
+	g := newGenerator(1)
+	of := func(letters string) func(int) []byte {
+		return func(int) []byte {
+			key := []byte("prefix")
+			for range g.IntN(14) {
+				key = append(key, letters[g.IntN(len(letters))])
+			}
+			return key
+		}
+	}
+	for name, key := range map[string]func(i int) []byte{
+		"two letters":   of("\x00a"),
+		"three letters": of("\x00ab"),
+		"many letters":  of("abcdefgh"),
+		"numbers":       func(i int) []byte { return fmt.Appendf(nil, "user%012d", i) },
+		"one apart": func(i int) []byte {
+			if i == 0 {
+				return []byte("zzz")
+			}
+			return fmt.Appendf(nil, "com.example.www/path/%08x/page", i*7)
+		},
+	} {
+		for _, rows := range []int{1, 2, 3, startEvery, startEvery + 1, startEvery + 2, 2*startEvery + 1, 2*startEvery + 2, 3000} {
+			var list []entry
+			for i := range rows {
+				list = append(list, entry{key(i), set("f\x00q", 1, 1)})
+			}
+			file, _ := build(t, sortEntries(list), WriterOptions{ID: testID, BlockSize: 1})
+			x, err := open(t, file, testID, nil).openIndex()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var more [][]byte
+			for i := range 1000 {
+				more = append(more, key(i*3))
+			}
+			checkSearch(t, fmt.Sprintf("%s, %d", name, rows), x, more)
+		}
+	}
+}
+
+// checkSearch looks for the rows of an index, for keys beside them, and for more.
+func checkSearch(t *testing.T, name string, x *index, keys [][]byte) {
+	t.Helper()
+	if n := x.Memory() - x.cellBlock.Memory(); n < 8*len(x.starts) {
+		t.Errorf("%s: %d starts count for %d bytes", name, len(x.starts), n)
+	}
+	keys = append(keys, nil, []byte("pre"), []byte("prefix"), []byte("prefiy"), []byte("a"), []byte("z"), bytes.Repeat([]byte{0xff}, 20))
+	for r := range x.rows {
+		key := x.appendRow(nil, r)
+		keys = append(keys, key, append(bytes.Clone(key), 0), key[:max(len(key)-1, 0)])
+	}
+	for _, key := range keys {
+		if got, want := x.search(key), x.findRow(key); got != want {
+			t.Fatalf("%s: %q is at row %d of the index, want %d of %d", name, key, got, want, x.rows)
+		}
+	}
+}
+
+// TestIndexStarts: what the keys of a file share does not keep its starts from telling them apart.
+func TestIndexStarts(t *testing.T) {
+	var list []entry
+	for i := range 5000 {
+		list = append(list, entry{fmt.Appendf(nil, "com.example.www/user/%012d", i), set("f\x00q", 1, 1)})
+	}
+	file, _ := build(t, list, WriterOptions{ID: testID, BlockSize: 1})
+	x, err := open(t, file, testID, nil).openIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		rest, _ := bytes.CutPrefix(e.row, append(bytes.Clone(x.prefix), x.shared...))
+		if low, high := x.between(startOf(rest)); high-low > 2*startEvery {
+			t.Fatalf("%q: %d rows are left of %d", e.row, high-low, x.rows)
+		}
+	}
+}
