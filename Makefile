@@ -24,7 +24,8 @@ SEED ?= $(shell date +%s)
 # formats below them are shared between goroutines only by these, but for the blocks
 # that sstable opens ahead.
 RACE := ./cmd/... ./engine/... ./memtable/... ./server ./sstable/blockcache ./vfs/... ./widecol/lsmstore/...
-# Long tests of theirs in which one goroutine calculates, which `make test` runs alone.
+# Long tests of theirs that `make test` alone runs: of code that one goroutine runs, or, as Divide,
+# of a store that no two goroutines use.
 SEQUENTIAL := ^Test(Divide|KeepOpenCases|KeepReaders|MergeRandom|NotesOfFull|PickAmplification|PickRandom|ResolveRandom|WantsPays)$$
 
 .PHONY: help run build test race vet lint fuzz reliability soak harness bench bench-service bench-peers clean
