@@ -86,3 +86,45 @@ func TestIndexStarts(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkIndexSearch looks for rows in the indexes of thirty files in turn, which are more than
+// the caches of a core hold, by starts and by halving alone.
+func BenchmarkIndexSearch(b *testing.B) {
+	const files, rows = 30, 8_000
+	for name, key := range map[string]func(file, i int) []byte{
+		"pages":   func(file, i int) []byte { return benchRow(file*rows + i) },
+		"numbers": func(file, i int) []byte { return fmt.Appendf(nil, "user%012d", file*rows+i) },
+		"paths":   func(file, i int) []byte { return fmt.Appendf(nil, "com.example.www/path/%08x/page", file*rows+i) },
+	} {
+		var all [files]*index
+		var keys [files][rows][]byte
+		for f := range all {
+			var list []entry
+			for i := range rows {
+				keys[f][i] = key(f, i)
+				list = append(list, entry{keys[f][i], set("f\x00q", 1, 1)})
+			}
+			file, _ := build(b, sortEntries(list), WriterOptions{ID: testID, BlockSize: 1})
+			x, err := open(b, file, testID, nil).openIndex()
+			if err != nil {
+				b.Fatal(err)
+			}
+			all[f] = x
+		}
+		for _, way := range []struct {
+			name   string
+			search func(*index, []byte) int
+		}{{"starts", (*index).search}, {"halving", func(x *index, key []byte) int { return x.findRow(key) }}} {
+			b.Run("keys="+name+"/"+way.name, func(b *testing.B) {
+				b.ReportAllocs()
+				g := newGenerator(7)
+				for b.Loop() {
+					f := g.IntN(files)
+					if way.search(all[f], keys[f][g.IntN(rows)]) > rows {
+						b.Fatal("beyond the index")
+					}
+				}
+			})
+		}
+	}
+}
