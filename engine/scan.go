@@ -247,18 +247,9 @@ func within(files []*file, start, end []byte) []*file {
 }
 
 // firstReaching returns which of the files of a level below 0 is the first that can hold rows
-// from start on. Each read asks it once a level: sort.Search takes half as long again.
+// from start on.
 func firstReaching(files []*file, start []byte) int {
-	low, high := 0, len(files)
-	for low < high {
-		mid := int(uint(low+high) >> 1)
-		if bytes.Compare(files[mid].largest, start) < 0 {
-			low = mid + 1
-		} else {
-			high = mid
-		}
-	}
-	return low
+	return sort.Search(len(files), func(i int) bool { return bytes.Compare(files[i].largest, start) >= 0 })
 }
 
 // NextRow moves to the next row, the first time to the first. It returns false
