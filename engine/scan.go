@@ -103,7 +103,7 @@ func (s *Scan) start(snap *Snapshot, id PartitionID, opt ScanOptions) error {
 // open collects the sources, the newest first.
 func (s *Scan) open() error {
 	if s.single() {
-		return s.openRow(s.opt.Start)
+		return s.openRow()
 	}
 	s.openTables()
 	levels := &s.state.version.levels
@@ -135,11 +135,13 @@ func (s *Scan) open() error {
 // openRow is open for a single row: of the files that can hold it, only those are sources whose
 // filters do not say otherwise. To look at a filter is to wait for memory, so all of them are
 // asked before the first is looked at.
-func (s *Scan) openRow(row []byte) error {
+func (s *Scan) openRow() error {
+	row, end := s.opt.Start, s.opt.End
 	hash := sstable.HashRow(row)
+	defer s.dropCandidates() // the scan may be long, and what filters the cache has room for changes
 	levels := &s.state.version.levels
 	for _, f := range levels[0] {
-		if !f.holds(row) {
+		if !f.reaches(row, end) {
 			continue
 		}
 		s.asked++
@@ -149,7 +151,7 @@ func (s *Scan) openRow(row []byte) error {
 	}
 	for level := 1; level < numLevels; level++ {
 		files := levels[level]
-		if i := firstReaching(files, row); i < len(files) && files[i].holds(row) {
+		if i := firstReaching(files, row); i < len(files) && files[i].reaches(row, end) {
 			if err := s.addCandidate(files[i], level, hash); err != nil {
 				return err
 			}
@@ -165,7 +167,6 @@ func (s *Scan) openRow(row []byte) error {
 			s.opened++
 		}
 	}
-	s.dropCandidates() // the scan may be long, and what filters the cache has room for changes
 	return nil
 }
 
@@ -229,11 +230,6 @@ func (s *Scan) single() bool {
 // reaches reports whether the file can hold rows from start up to end.
 func (f *file) reaches(start, end []byte) bool {
 	return bytes.Compare(f.largest, start) >= 0 && (end == nil || bytes.Compare(f.smallest, end) < 0)
-}
-
-// holds reports whether the file can hold a row.
-func (f *file) holds(row []byte) bool {
-	return bytes.Compare(f.smallest, row) <= 0 && bytes.Compare(f.largest, row) >= 0
 }
 
 // within returns the files of a level below 0 that can hold rows from start up to
@@ -333,7 +329,6 @@ func (s *Scan) Close() {
 	s.merged.Close()
 	clear(s.sources)
 	s.sources = s.sources[:0]
-	s.dropCandidates()
 	clear(s.raw)
 	if s.asked > 0 {
 		s.db.pay(s.p, s.state, int64(s.asked)+int64(s.opened)*(sourceCost+int64(s.rows)/rowsPaid))

@@ -69,9 +69,15 @@ func newFilter(rows, bitsPerRow int) *Filter {
 	return &Filter{bloom.New(uint(lines)*lineBits, uint(probes)), probes, lines}
 }
 
+// line computes the line of a key from its hash.
+func (f *Filter) line(hash uint64) uint64 {
+	line, _ := bits.Mul64(hash, f.lines)
+	return line
+}
+
 // locations computes the bits of a key from its hash.
 func (f *Filter) locations(hash uint64) (l [maxProbes]uint64) {
-	line, _ := bits.Mul64(hash, f.lines)
+	line := f.line(hash)
 	mix := hash * filterMix
 	for i := range l {
 		l[i] = line*lineBits + mix>>(9*i)&(lineBits-1)
@@ -96,8 +102,7 @@ func (f *Filter) Ask(hash uint64) {
 	if f.bits == nil {
 		return
 	}
-	line, _ := bits.Mul64(hash, f.lines)
-	prefetch.Lines(unsafe.Pointer(&f.bits.BitSet().Words()[line*(lineSize/8)]), lineSize)
+	prefetch.Lines(unsafe.Pointer(&f.bits.BitSet().Words()[f.line(hash)*(lineSize/8)]), lineSize)
 }
 
 // MayContain reports whether the file may have cells of the row with this hash; the answer
