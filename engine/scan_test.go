@@ -93,3 +93,53 @@ func TestRowReadAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations for a row, want 0", n)
 	}
 }
+
+// TestDamagedFilterOfARow: a damaged filter is an error, of level 0 and of a level below, and
+// never an absent row.
+func TestDamagedFilterOfARow(t *testing.T) {
+	for _, below := range []bool{false, true} {
+		fs := vfs.NewMem()
+		db := mustOpen(t, fs)
+		id := mustCreate(t, db, "a")[0]
+		mustPut(t, db, id, "row", "q", "v")
+		if err := db.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if below {
+			if err := db.Compact(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		files := slices.Collect(db.partitions[id].state.Load().version.files())
+		if len(files) != 1 || below == (len(db.partitions[id].state.Load().version.levels[0]) == 1) {
+			t.Fatalf("below %v: %d files", below, len(files))
+		}
+		name, size := "store/partitions/00000001/"+tableName(files[0].number), int(files[0].size)
+		mustClose(t, db)
+		refused := 0
+		for offset := range size {
+			broken := fs.Clone()
+			flip(t, broken, name, offset)
+			db, err := Open("store", testOptions(broken))
+			if err != nil {
+				t.Fatal(err)
+			}
+			scan, err := db.Scan(id, ScanOptions{Start: []byte("row"), End: []byte("row\x00")})
+			switch {
+			case err == nil:
+				if !scan.NextRow() && scan.Err() == nil {
+					t.Errorf("below %v, damage at %d: the row is not there", below, offset)
+				}
+				scan.Close()
+			case errors.As(err, new(*CorruptError)):
+				refused++ // at the filter, or before
+			default:
+				t.Errorf("below %v, damage at %d: %v", below, offset, err)
+			}
+			mustClose(t, db)
+		}
+		if refused < 64 { // a filter has a line of 64 bytes
+			t.Errorf("below %v: %d of %d damaged files were refused at the filter", below, refused, size)
+		}
+	}
+}
