@@ -39,6 +39,25 @@ func TestStoreSurvives(t *testing.T) {
 	}
 }
 
+// TestRoundGoesOn: a round that has done too little has further turns, up to a bound.
+func TestRoundGoesOn(t *testing.T) {
+	var little, enough report.Section
+	for name, n := range least {
+		little.Add(name, n-1)
+		enough.Add(name, n)
+	}
+	all := len(workloads)
+	for _, c := range []struct {
+		turn int
+		s    *report.Section
+		want bool
+	}{{turns*all - 1, &enough, false}, {turns * all, &enough, true}, {turns * all, &little, false}, {maxTurns*all - 1, &little, false}, {maxTurns * all, &little, true}} {
+		if got := done(c.turn, c.s); got != c.want {
+			t.Errorf("after %d workloads, done is %t, want %t", c.turn, got, c.want)
+		}
+	}
+}
+
 // forgetful is a file system on which some syncs do nothing.
 type forgetful struct {
 	vfs.FS

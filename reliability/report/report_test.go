@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +38,17 @@ func TestReport(t *testing.T) {
 	var empty Report
 	if empty.Finish(time.Now()); empty.Green {
 		t.Error("a report without parts is green")
+	}
+}
+
+// TestMissing: what is below its least is named, and what is not there at all too.
+func TestMissing(t *testing.T) {
+	var s Section
+	s.Add("met", 3)
+	s.Add("short", 2)
+	got := s.Missing(map[string]int64{"short": 3, "met": 3, "absent": 1})
+	if want := []string{"absent", "short"}; !slices.Equal(got, want) {
+		t.Errorf("missing are %q, want %q", got, want)
 	}
 }
 

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 )
 
@@ -89,4 +90,17 @@ func (s *Section) Figures() map[string]Figure {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.figures)
+}
+
+// Missing returns, in order, the figures that are below their least.
+func (s *Section) Missing(least map[string]int64) (names []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, n := range least {
+		if s.figures[name].Value < n {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
