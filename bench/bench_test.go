@@ -81,21 +81,24 @@ func perSecond(b *testing.B, n int64, unit string) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), unit+"/s")
 }
 
-// concurrently calls b.N operations from a number of goroutines. start makes
-// the operation of each goroutine.
+// concurrently calls b.N operations from a number of goroutines, which take some at a time:
+// a count that each operation changes would be most of what a fast one costs. start makes the
+// operation of each goroutine.
 func concurrently(b *testing.B, goroutines int, start func(goroutine int) (op func() error)) {
-	var left atomic.Int64
-	left.Store(int64(b.N))
+	some := int64(max(1, min(64, b.N/goroutines/64)))
+	var taken atomic.Int64
 	var all sync.WaitGroup
 	m := startMeter(b)
 	b.ResetTimer()
 	for g := range goroutines {
 		op := start(g)
 		all.Go(func() {
-			for left.Add(-1) >= 0 {
-				if err := op(); err != nil {
-					b.Error(err)
-					return
+			for end := taken.Add(some); end-some < int64(b.N); end = taken.Add(some) {
+				for range min(some, int64(b.N)-(end-some)) {
+					if err := op(); err != nil {
+						b.Error(err)
+						return
+					}
 				}
 			}
 		})

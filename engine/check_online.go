@@ -24,12 +24,13 @@ func (db *DB) Check(ctx context.Context, report func(*CorruptError)) (CheckResul
 		return c.result, err
 	}
 	for _, p := range db.list() {
-		state := p.acquire()
+		home := stripe()
+		state := p.acquire(home)
 		if state == nil {
 			continue // dropped
 		}
 		err := c.partition(p, state.version)
-		state.unref()
+		state.unref(home)
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return c.result, err
 		}

@@ -302,7 +302,7 @@ func (db *DB) dropPartitionLocked(p *partition) {
 		db.releaseLocked(m)
 	}
 	if s := p.state.Swap(nil); s != nil {
-		s.unref()
+		s.retire()
 	}
 	db.background.progressLocked() // its memory is free
 }

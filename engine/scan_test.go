@@ -27,8 +27,8 @@ func TestScanOfItsOwnSnapshot(t *testing.T) {
 		if s := db.Snapshots(); s.Open != want {
 			t.Errorf("%d snapshots are open, want %d", s.Open, want)
 		}
-		if n := db.partitions[id].state.Load().refs.Load(); int(n) != want+1 {
-			t.Errorf("the partition has %d references, want its own and %d", n, want)
+		if n := db.partitions[id].state.Load().holders(); n != want {
+			t.Errorf("the partition's state has %d readers, want %d", n, want)
 		}
 	}
 	for round := range 3 { // the later ones on what was used before

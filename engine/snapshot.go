@@ -19,7 +19,8 @@ type Snapshot struct {
 	pinned []pin
 	room   [1]pin // for most of what is pinned
 
-	opened int64 // when
+	opened int64  // when
+	stripe uint32 // where it counts among the readers and the open snapshots
 
 	// The snapshot among the open ones; guarded by the lock of its list.
 	older, newer *Snapshot
@@ -34,14 +35,15 @@ type pin struct {
 // Commit has returned. The caller closes it. ErrNoPartition if one of them is
 // not there, ErrSnapshots if Options.Snapshots are open.
 func (db *DB) NewSnapshot(ids ...PartitionID) (*Snapshot, error) {
-	s := new(Snapshot)
+	s := &Snapshot{stripe: stripe()}
 	if err := s.take(db, ids...); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// take makes a snapshot of one that is zero, and leaves it closed on an error.
+// take makes a snapshot of one that is zero but for its stripe, and leaves it closed on an
+// error.
 func (s *Snapshot) take(db *DB, ids ...PartitionID) error {
 	partitions, err := db.readable()
 	if err != nil {
@@ -97,7 +99,7 @@ func (db *DB) readable() (map[PartitionID]*partition, error) {
 func (s *Snapshot) acquire() bool {
 	for i := range s.pinned {
 		pin := &s.pinned[i]
-		if pin.state = pin.p.acquire(); pin.state == nil {
+		if pin.state = pin.p.acquire(s.stripe); pin.state == nil {
 			return false
 		}
 	}
@@ -126,7 +128,7 @@ func (s *Snapshot) Close() {
 func (s *Snapshot) release() {
 	for i := range s.pinned {
 		if state := s.pinned[i].state; state != nil {
-			state.unref()
+			state.unref(s.stripe)
 			s.pinned[i].state = nil
 		}
 	}
@@ -142,11 +144,12 @@ func (s *Snapshot) pin(id PartitionID) (pin, error) {
 	return pin{}, fmt.Errorf("partition %d is not in the snapshot", id)
 }
 
-// snapshots is the open ones, in lists that share no lock: two reads at a time
-// mostly meet different ones.
+// snapshots is the open ones, in lists that share no lock. Of the Options.Snapshots that
+// may be open a list is given a place when it has none left, and keeps it: so in the long
+// run no list has to ask.
 type snapshots struct {
-	open  atomic.Int64
-	lists [8]snapshotList
+	given atomic.Int64 // places that lists have
+	lists [stripes]snapshotList
 }
 
 // snapshotList is in the order in which they were opened, but for those opened at
@@ -154,41 +157,67 @@ type snapshots struct {
 type snapshotList struct {
 	mu             sync.Mutex
 	oldest, newest *Snapshot
-	_              [40]byte // a line of the processor's cache for each
+	open, places   int      // no more are open than there are places
+	_              [24]byte // a line of the processor's cache for each
 }
 
-// list returns the list of a snapshot.
-func (l *snapshots) list(s *Snapshot) *snapshotList {
-	return &l.lists[uint64(s.opened)%uint64(len(l.lists))]
-}
-
-// add takes a snapshot in, unless so many are open as may be.
+// add takes a snapshot in, unless limit are open.
 func (l *snapshots) add(s *Snapshot, limit int) bool {
-	if l.open.Add(1) > int64(limit) {
-		l.open.Add(-1)
+	list := &l.lists[s.stripe]
+	return list.add(s, 0) || l.place(limit) && list.add(s, 1)
+}
+
+// place gives a place away that is not given yet, or takes one from a list.
+func (l *snapshots) place(limit int) bool {
+	if l.given.Add(1) <= int64(limit) {
+		return true
+	}
+	l.given.Add(-1)
+	for i := range l.lists {
+		if l.lists[i].yield() {
+			return true
+		}
+	}
+	return false
+}
+
+// yield gives up a free place, if there is one.
+func (l *snapshotList) yield() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open == l.places {
 		return false
 	}
-	list := l.list(s)
-	list.mu.Lock()
-	defer list.mu.Unlock()
-	if s.older = list.newest; s.older == nil {
-		list.oldest = s
+	l.places--
+	return true
+}
+
+// add takes a snapshot in, if there is a place for it, with so many that come with it.
+func (l *snapshotList) add(s *Snapshot, places int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.places += places; l.open == l.places {
+		return false
+	}
+	l.open++
+	if s.older = l.newest; s.older == nil {
+		l.oldest = s
 	} else {
 		s.older.newer = s
 	}
-	list.newest = s
+	l.newest = s
 	return true
 }
 
 // remove takes a snapshot out, unless it is out already.
 func (l *snapshots) remove(s *Snapshot) {
-	list := l.list(s)
+	list := &l.lists[s.stripe]
 	list.mu.Lock()
 	defer list.mu.Unlock()
 	if s.older == nil && list.oldest != s {
 		return
 	}
-	l.open.Add(-1)
+	list.open--
 	if s.older == nil {
 		list.oldest = s.newer
 	} else {
@@ -204,11 +233,12 @@ func (l *snapshots) remove(s *Snapshot) {
 
 // stats describes them.
 func (l *snapshots) stats() SnapshotStats {
-	stats := SnapshotStats{Open: int(l.open.Load())}
+	var stats SnapshotStats
 	found := false
 	for i := range l.lists {
 		list := &l.lists[i]
 		list.mu.Lock()
+		stats.Open += list.open
 		if s := list.oldest; s != nil && (!found || s.opened < stats.Oldest) {
 			stats.Oldest, found = s.opened, true
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -78,8 +79,8 @@ func TestSnapshotOfWhatIsDroppedMeanwhile(t *testing.T) {
 	if s := db.Snapshots(); s.Open != 0 {
 		t.Errorf("%d are open", s.Open)
 	}
-	if n := db.partitions[ids[0]].state.Load().refs.Load(); n != 1 {
-		t.Errorf("the other partition has %d references, want its own", n)
+	if n := db.partitions[ids[0]].state.Load().holders(); n != 0 {
+		t.Errorf("the state of the other partition has %d readers, want none", n)
 	}
 	db.partitions[ids[1]].state.Store(state)
 }
@@ -256,6 +257,39 @@ func TestSnapshotsOfManyReaders(t *testing.T) {
 	for i := range db.snapshots.lists {
 		if list := &db.snapshots.lists[i]; list.oldest != nil || list.newest != nil {
 			t.Error("a list is not empty")
+		}
+	}
+}
+
+// TestSnapshotPlaces: as many snapshots can be open as may be, in one list or in several,
+// and a list that has had many leaves their places to others.
+func TestSnapshotPlaces(t *testing.T) {
+	const limit = 5
+	var l snapshots
+	open := make(map[*Snapshot]bool)
+	rnd := rand.New(rand.NewPCG(1, 0))
+	for range 10_000 {
+		lists := uint32(1 + rnd.IntN(stripes)) // from one list up to all
+		if rnd.IntN(2) == 0 {
+			s := &Snapshot{stripe: rnd.Uint32N(lists)}
+			if got, want := l.add(s, limit), len(open) < limit; got != want {
+				t.Fatalf("with %d open, add returns %t", len(open), got)
+			} else if got {
+				open[s] = true
+			}
+		} else {
+			for s := range open {
+				l.remove(s)
+				delete(open, s)
+				break
+			}
+		}
+		places := 0
+		for i := range l.lists {
+			places += l.lists[i].places
+		}
+		if stats := l.stats(); stats.Open != len(open) || places > limit || int64(places) != l.given.Load() {
+			t.Fatalf("%d open: %+v, %d places of %d given", len(open), stats, places, l.given.Load())
 		}
 	}
 }

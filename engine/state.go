@@ -15,27 +15,55 @@ type readState struct {
 	version *version
 	price   int64 // of a compaction of level 0, to those who read it
 	trash   *trash
-	refs    atomic.Int32
+
+	replaced atomic.Bool // it is no longer that of its partition
+	released atomic.Bool // its files were given up
+	readers  [stripes]stripedCount
 }
 
-// acquire returns the partition's present state with a reference on it.
-func (p *partition) acquire() *readState {
+// acquire returns the partition's present state with a reference on it, for unref with
+// the same stripe. It returns nil if the partition was dropped.
+func (p *partition) acquire(stripe uint32) *readState {
 	for {
 		s := p.state.Load()
 		if s == nil {
-			return nil // dropped
+			return nil
 		}
-		for n := s.refs.Load(); n > 0; n = s.refs.Load() {
-			if s.refs.CompareAndSwap(n, n+1) {
-				return s
-			}
+		s.readers[stripe].Add(1)
+		// Whoever replaces it looks at the readers after that. So a reader that still
+		// finds it here is one that was counted in time.
+		if p.state.Load() == s {
+			return s
 		}
+		s.unref(stripe)
 	}
 }
 
 // unref gives a reference back.
-func (s *readState) unref() {
-	if s.refs.Add(-1) > 0 {
+func (s *readState) unref(stripe uint32) {
+	s.readers[stripe].Add(-1)
+	if s.replaced.Load() {
+		s.release()
+	}
+}
+
+// retire is called once the partition has another state, or none.
+func (s *readState) retire() {
+	s.replaced.Store(true)
+	s.release()
+}
+
+// release gives the files of a replaced state up, unless one reads them still or they
+// were given up before. A reader leaves from where it was counted, so that each part that
+// is found empty has been left for good, but for readers that will find out that they
+// came too late: the parts need not be looked at in one moment.
+func (s *readState) release() {
+	for i := range s.readers {
+		if s.readers[i].Load() != 0 {
+			return // the last one comes here again
+		}
+	}
+	if !s.released.CompareAndSwap(false, true) {
 		return
 	}
 	for f := range s.version.files() {
@@ -46,7 +74,6 @@ func (s *readState) unref() {
 // publishLocked replaces the state that readers find.
 func (db *DB) publishLocked(p *partition) {
 	s := &readState{version: p.version, price: price(p.version), trash: &db.trash}
-	s.refs.Store(1)
 	for _, m := range slices.Backward(append(p.frozen[:len(p.frozen):len(p.frozen)], p.active)) {
 		for _, t := range slices.Backward(m.tables) {
 			s.tables = append(s.tables, t)
@@ -56,6 +83,6 @@ func (db *DB) publishLocked(p *partition) {
 		f.table.refs.Add(1)
 	}
 	if old := p.state.Swap(s); old != nil {
-		old.unref()
+		old.retire()
 	}
 }

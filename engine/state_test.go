@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// holders counts the readers of a state, for tests in which nothing else goes on.
+func (s *readState) holders() (n int) {
+	for i := range s.readers {
+		n += int(s.readers[i].Load())
+	}
+	return n
+}
+
+// newTestState returns a state with one file, on which it has the only reference.
+func newTestState() *readState {
+	t := new(table)
+	t.refs.Store(1)
+	v := new(version)
+	v.levels[1] = []*file{{table: t}}
+	return &readState{version: v, trash: new(trash)}
+}
+
+// TestStateOutlivesReaders: a state that is replaced over and over keeps its files while
+// somebody reads it, and gives them up once.
+func TestStateOutlivesReaders(t *testing.T) {
+	p := new(partition)
+	states := []*readState{newTestState()}
+	p.state.Store(states[0])
+	var over atomic.Bool
+	var readers sync.WaitGroup
+	for g := range uint64(8) {
+		readers.Go(func() {
+			rnd := rand.New(rand.NewPCG(g, 0))
+			for !over.Load() {
+				home := uint32(rnd.IntN(stripes))
+				s := p.acquire(home)
+				for range rnd.IntN(50) {
+					if s.released.Load() {
+						t.Error("the files of a state are gone while it is read")
+						return
+					}
+				}
+				s.unref(home)
+			}
+		})
+	}
+	for range 20_000 {
+		s := newTestState()
+		states = append(states, s)
+		p.state.Swap(s).retire()
+	}
+	over.Store(true)
+	readers.Wait()
+	for i, s := range states {
+		want := int32(0)
+		if s == p.state.Load() {
+			want = 1
+		}
+		if n := s.version.levels[1][0].table.refs.Load(); n != want || s.holders() != 0 {
+			t.Fatalf("state %d of %d has %d readers and %d references on its file, want none and %d", i, len(states), s.holders(), n, want)
+		}
+	}
+}
+
+// TestStateHeld: only the last reader gives up the files of a replaced state, from
+// whichever stripe it leaves, and nobody those of a state that is not replaced.
+func TestStateHeld(t *testing.T) {
+	p, s := new(partition), newTestState()
+	p.state.Store(s)
+	file := s.version.levels[1][0].table
+	for home := range uint32(stripes) {
+		if p.acquire(home) != s {
+			t.Fatal("another state")
+		}
+	}
+	p.acquire(0)
+	s.unref(0)
+	p.state.Store(nil)
+	s.retire()
+	for home := range uint32(stripes) {
+		if n := file.refs.Load(); n != 1 {
+			t.Fatalf("%d references with %d readers", n, s.holders())
+		}
+		if p.acquire(home) != nil {
+			t.Fatal("a dropped partition has a state")
+		}
+		s.unref((home + 5) % stripes)
+	}
+	if n := file.refs.Load(); n != 0 {
+		t.Errorf("%d references without readers", n)
+	}
+}
