@@ -82,8 +82,8 @@ func perSecond(b *testing.B, n int64, unit string) {
 }
 
 // concurrently calls b.N operations from a number of goroutines, which take some at a time:
-// a count that each operation changes would be most of what a fast one costs. start makes the
-// operation of each goroutine.
+// a count that each operation changes would be a good part of what a fast one costs. At the end
+// they run out at about the same time. start makes the operation of each goroutine.
 func concurrently(b *testing.B, goroutines int, start func(goroutine int) (op func() error)) {
 	some := int64(max(1, min(64, b.N/goroutines/64)))
 	var taken atomic.Int64

@@ -24,13 +24,13 @@ func (db *DB) Check(ctx context.Context, report func(*CorruptError)) (CheckResul
 		return c.result, err
 	}
 	for _, p := range db.list() {
-		home := stripe()
-		state := p.acquire(home)
+		stripe := ownStripe()
+		state := p.acquire(stripe)
 		if state == nil {
 			continue // dropped
 		}
 		err := c.partition(p, state.version)
-		state.unref(home)
+		state.unref(stripe)
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return c.result, err
 		}

@@ -57,7 +57,7 @@ type Scan struct {
 	own Snapshot // what it reads, if it was given none
 }
 
-var scans = sync.Pool{New: func() any { return &Scan{own: Snapshot{stripe: stripe()}} }}
+var scans = sync.Pool{New: func() any { return new(Scan) }}
 
 // Scan starts a scan of a partition of the snapshot.
 func (s *Snapshot) Scan(id PartitionID, opt ScanOptions) (*Scan, error) {
@@ -336,7 +336,7 @@ func (s *Scan) Close() {
 	s.db, s.p, s.state, s.opt = nil, nil, nil, ScanOptions{}
 	if s.own.db != nil {
 		s.own.Close()
-		s.own = Snapshot{stripe: s.own.stripe}
+		s.own = Snapshot{}
 	}
 	s.started, s.last, s.rows, s.asked, s.opened = false, false, 0, 0, 0
 	scans.Put(s)

@@ -33,23 +33,23 @@ type pin struct {
 
 // NewSnapshot returns a snapshot of partitions that sees every batch whose
 // Commit has returned. The caller closes it. ErrNoPartition if one of them is
-// not there, ErrSnapshots if Options.Snapshots are open.
+// not there, ErrSnapshots if Options.Snapshots are open, or nearly as many while others
+// come and go.
 func (db *DB) NewSnapshot(ids ...PartitionID) (*Snapshot, error) {
-	s := &Snapshot{stripe: stripe()}
+	s := new(Snapshot)
 	if err := s.take(db, ids...); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// take makes a snapshot of one that is zero but for its stripe, and leaves it closed on an
-// error.
+// take makes a snapshot of one that is zero, and leaves it closed on an error.
 func (s *Snapshot) take(db *DB, ids ...PartitionID) error {
 	partitions, err := db.readable()
 	if err != nil {
 		return err
 	}
-	s.db, s.opened, s.pinned = db, db.opt.Clock.Now(), s.room[:0]
+	s.db, s.opened, s.stripe, s.pinned = db, db.opt.Clock.Now(), ownStripe(), s.room[:0]
 	for _, id := range ids {
 		p := partitions[id]
 		if p == nil {
@@ -144,11 +144,11 @@ func (s *Snapshot) pin(id PartitionID) (pin, error) {
 	return pin{}, fmt.Errorf("partition %d is not in the snapshot", id)
 }
 
-// snapshots is the open ones, in lists that share no lock. Of the Options.Snapshots that
-// may be open a list is given a place when it has none left, and keeps it: so in the long
-// run no list has to ask.
+// snapshots is the open ones, in lists that share no lock. Each list has places for some,
+// of the Options.Snapshots that there are in all. One that is full is given another, which
+// it keeps until another list has none and nobody else has: so lists soon need not ask.
 type snapshots struct {
-	given atomic.Int64 // places that lists have
+	given atomic.Int64 // places that lists have, or are about to have
 	lists [stripes]snapshotList
 }
 
@@ -158,17 +158,19 @@ type snapshotList struct {
 	mu             sync.Mutex
 	oldest, newest *Snapshot
 	open, places   int      // no more are open than there are places
-	_              [24]byte // a line of the processor's cache for each
+	_              [88]byte // two lines of the processor's cache for each, wherever the first begins
 }
 
-// add takes a snapshot in, unless limit are open.
+// add takes a snapshot in, unless limit are open. A snapshot that brings its place along
+// always finds room, so no place is lost on the way.
 func (l *snapshots) add(s *Snapshot, limit int) bool {
 	list := &l.lists[s.stripe]
-	return list.add(s, 0) || l.place(limit) && list.add(s, 1)
+	return list.add(s, 0) || l.takePlace(limit) && list.add(s, 1)
 }
 
-// place gives a place away that is not given yet, or takes one from a list.
-func (l *snapshots) place(limit int) bool {
+// takePlace takes a place that no list has, or else a free one from a list. Lists are asked
+// one after the other, and may have one again by the time that all have been asked.
+func (l *snapshots) takePlace(limit int) bool {
 	if l.given.Add(1) <= int64(limit) {
 		return true
 	}

@@ -266,31 +266,69 @@ func TestSnapshotsOfManyReaders(t *testing.T) {
 func TestSnapshotPlaces(t *testing.T) {
 	const limit = 5
 	var l snapshots
-	open := make(map[*Snapshot]bool)
+	var open []*Snapshot
 	rnd := rand.New(rand.NewPCG(1, 0))
 	for range 10_000 {
-		lists := uint32(1 + rnd.IntN(stripes)) // from one list up to all
 		if rnd.IntN(2) == 0 {
-			s := &Snapshot{stripe: rnd.Uint32N(lists)}
+			s := &Snapshot{stripe: rnd.Uint32N(1 + rnd.Uint32N(stripes))} // mostly in few lists
 			if got, want := l.add(s, limit), len(open) < limit; got != want {
 				t.Fatalf("with %d open, add returns %t", len(open), got)
 			} else if got {
-				open[s] = true
+				open = append(open, s)
 			}
-		} else {
-			for s := range open {
-				l.remove(s)
-				delete(open, s)
-				break
-			}
+		} else if len(open) > 0 {
+			i := rnd.IntN(len(open))
+			l.remove(open[i])
+			open = slices.Delete(open, i, i+1)
 		}
-		places := 0
-		for i := range l.lists {
-			places += l.lists[i].places
+		checkPlaces(t, &l, len(open), limit)
+	}
+}
+
+// TestSnapshotPlacesAtOnce: the same by several goroutines. No more are open than may be, and
+// no place is lost.
+func TestSnapshotPlacesAtOnce(t *testing.T) {
+	const goroutines, each = 8, 3
+	for _, limit := range []int{goroutines * each, goroutines} {
+		var l snapshots
+		var all sync.WaitGroup
+		var open atomic.Int64
+		for g := range uint64(goroutines) {
+			all.Go(func() {
+				rnd := rand.New(rand.NewPCG(g, 0))
+				for range 1000 {
+					var mine []*Snapshot
+					for range each {
+						s := &Snapshot{stripe: rnd.Uint32N(stripes)}
+						if !l.add(s, limit) {
+							continue
+						}
+						if n := open.Add(1); n > int64(limit) {
+							t.Errorf("%d are open", n)
+						}
+						mine = append(mine, s)
+					}
+					for _, s := range mine {
+						open.Add(-1)
+						l.remove(s)
+					}
+				}
+			})
 		}
-		if stats := l.stats(); stats.Open != len(open) || places > limit || int64(places) != l.given.Load() {
-			t.Fatalf("%d open: %+v, %d places of %d given", len(open), stats, places, l.given.Load())
-		}
+		all.Wait()
+		checkPlaces(t, &l, 0, limit)
+	}
+}
+
+// checkPlaces checks that no place is lost and none too many given, with so many open.
+func checkPlaces(t *testing.T, l *snapshots, open, limit int) {
+	t.Helper()
+	places := 0
+	for i := range l.lists {
+		places += l.lists[i].places
+	}
+	if stats := l.stats(); stats.Open != open || places > limit || int64(places) != l.given.Load() {
+		t.Fatalf("%d open: %+v, %d places, %d of %d given", open, stats, places, l.given.Load(), limit)
 	}
 }
 

@@ -54,9 +54,9 @@ func (s *readState) retire() {
 }
 
 // release gives the files of a replaced state up, unless one reads them still or they
-// were given up before. A reader leaves from where it was counted, so that each part that
-// is found empty has been left for good, but for readers that will find out that they
-// came too late: the parts need not be looked at in one moment.
+// were given up before. The stripes need not be looked at in one moment: a reader that
+// came in time keeps its own above zero until it leaves, and those that are counted later
+// leave at once.
 func (s *readState) release() {
 	for i := range s.readers {
 		if s.readers[i].Load() != 0 {

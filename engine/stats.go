@@ -43,7 +43,7 @@ func (db *DB) Stats(id PartitionID) (PartitionStats, error) {
 	return s, nil
 }
 
-// SnapshotStats describes the open snapshots.
+// SnapshotStats describes the open snapshots, not all as of the same moment.
 type SnapshotStats struct {
 	Open   int
 	Oldest int64 // when the oldest of them was opened, in microseconds since the Unix epoch; 0 without any
