@@ -66,20 +66,35 @@ var workloads = []workload{
 
 // turns is how often each workload is run in a round, every time with other
 // steps. How many images that gives is up to how the writers meet: on a machine on
-// which too few come of it, a round goes on, but not for more than maxTurns. What
-// is too little after that has other reasons than chance.
+// which too few come of it a round has further turns, maxTurns in all. What is too
+// little after these has other reasons than chance.
 const turns, maxTurns = 2, 4
 
 func run(ctx context.Context, env report.Env, s *report.Section) error {
 	// Every image has a stack of its own, and a profile of memory keeps them all.
 	runtime.MemProfileRate = 0
+	exploreAll(ctx, env, s, 0, turns)
+	for turn := turns; wanting(turn, s); turn++ {
+		exploreAll(ctx, env, s, turn, turn+1)
+	}
+	return ctx.Err()
+}
+
+// wanting reports whether a round has to go on after so many turns.
+func wanting(turn int, s *report.Section) bool {
+	return turn < maxTurns && !s.Failed() && len(s.Missing(least)) > 0
+}
+
+// exploreAll runs all workloads, from one turn up to another.
+func exploreAll(ctx context.Context, env report.Env, s *report.Section, from, to int) {
 	var next atomic.Int64
+	next.Store(int64(from * len(workloads)))
 	var workers sync.WaitGroup
 	for range 2 {
 		workers.Go(func() {
 			for {
 				i := int(next.Add(1)) - 1
-				if ctx.Err() != nil || env.First && s.Failed() || done(i, s) {
+				if i >= to*len(workloads) || ctx.Err() != nil || env.First && s.Failed() {
 					return
 				}
 				explore(ctx, &workloads[i%len(workloads)], env, uint64(i), s)
@@ -87,13 +102,4 @@ func run(ctx context.Context, env report.Env, s *report.Section) error {
 		})
 	}
 	workers.Wait()
-	return ctx.Err()
-}
-
-// done reports whether a round is over after i workloads.
-func done(i int, s *report.Section) bool {
-	if i < turns*len(workloads) {
-		return false
-	}
-	return i >= maxTurns*len(workloads) || len(s.Missing(least)) == 0
 }

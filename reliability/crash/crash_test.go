@@ -39,21 +39,23 @@ func TestStoreSurvives(t *testing.T) {
 	}
 }
 
-// TestRoundGoesOn: a round that has done too little has further turns, up to a bound.
+// TestRoundGoesOn: a round that has done too little has further turns, up to a bound, unless
+// it has found something.
 func TestRoundGoesOn(t *testing.T) {
-	var little, enough report.Section
+	var little, enough, failed report.Section
 	for name, n := range least {
 		little.Add(name, n-1)
 		enough.Add(name, n)
+		failed.Add(name, n-1)
 	}
-	all := len(workloads)
+	failed.Fail("", "a promise is broken")
 	for _, c := range []struct {
-		turn int
-		s    *report.Section
-		want bool
-	}{{turns*all - 1, &enough, false}, {turns * all, &enough, true}, {turns * all, &little, false}, {maxTurns*all - 1, &little, false}, {maxTurns * all, &little, true}} {
-		if got := done(c.turn, c.s); got != c.want {
-			t.Errorf("after %d workloads, done is %t, want %t", c.turn, got, c.want)
+		turns int
+		s     *report.Section
+		want  bool
+	}{{turns, &enough, false}, {turns, &little, true}, {maxTurns - 1, &little, true}, {maxTurns, &little, false}, {turns, &failed, false}} {
+		if got := wanting(c.turns, c.s); got != c.want {
+			t.Errorf("after %d turns, wanting is %t, want %t", c.turns, got, c.want)
 		}
 	}
 }
