@@ -42,7 +42,8 @@ type Scan struct {
 	state *readState
 	opt   ScanOptions
 
-	merged     merger
+	in         source // the only one of the sources, or merged
+	merged     merger // of the sources, unless there is one
 	sources    []source
 	candidates []candidate // of one row, while it is opened
 	resolver   resolver
@@ -95,7 +96,7 @@ func (s *Scan) start(snap *Snapshot, id PartitionID, opt ScanOptions) error {
 	}
 	s.db, s.p, s.state, s.opt = snap.db, pin.p, pin.state, opt
 	err = s.open()
-	s.merged.init(s.sources) // owns them from here on
+	s.join()
 	s.resolver.init(snap.seq, opt.Now, opt.Policies, opt.Columns)
 	return err
 }
@@ -130,6 +131,17 @@ func (s *Scan) open() error {
 		}
 	}
 	return nil
+}
+
+// join makes one source of the sources, which owns them from here on. A merge of one is that
+// one, so a scan that has no other asks it directly.
+func (s *Scan) join() {
+	if len(s.sources) == 1 {
+		s.in = s.sources[0]
+		return
+	}
+	s.merged.init(s.sources)
+	s.in = &s.merged
 }
 
 // openRow is open for a single row: of the files that can hold it, only those are sources whose
@@ -252,9 +264,9 @@ func firstReaching(files []*file, start []byte) int {
 // after the last one and on an error.
 func (s *Scan) NextRow() bool {
 	if s.started {
-		s.merged.NextRow()
+		s.in.NextRow()
 	} else {
-		s.merged.SeekRow(s.opt.Start)
+		s.in.SeekRow(s.opt.Start)
 		s.started = true
 	}
 	return s.arrive()
@@ -265,7 +277,7 @@ func (s *Scan) SeekRow(row []byte) bool {
 	if bytes.Compare(row, s.opt.Start) < 0 {
 		row = s.opt.Start
 	}
-	s.merged.SeekRow(row)
+	s.in.SeekRow(row)
 	s.started = true
 	return s.arrive()
 }
@@ -283,7 +295,7 @@ func (s *Scan) arrive() bool {
 // Row returns the key of the current row, nil when there is none. It is valid
 // until the next NextRow or SeekRow.
 func (s *Scan) Row() []byte {
-	row := s.merged.Row()
+	row := s.in.Row()
 	if row == nil || s.opt.End != nil && bytes.Compare(row, s.opt.End) >= 0 {
 		return nil
 	}
@@ -295,11 +307,11 @@ func (s *Scan) Row() []byte {
 // complete asks. They are valid until the next call of the Scan.
 func (s *Scan) Cells() []cell.Cell {
 	for !s.last {
-		s.raw = s.merged.Cells(s.raw[:0])
+		s.raw = s.in.Cells(s.raw[:0])
 		if len(s.raw) == 0 {
 			break
 		}
-		run := s.merged.Run()
+		run := s.in.Run()
 		s.last = run.Last
 		if cells := s.resolver.visible(s.raw, run); len(cells) > 0 {
 			return cells
@@ -312,12 +324,12 @@ func (s *Scan) Cells() []cell.Cell {
 func (s *Scan) Rows() uint64 { return s.rows }
 
 // Scanned counts the entries stepped over.
-func (s *Scan) Scanned() cell.Scanned { return s.merged.Scanned() }
+func (s *Scan) Scanned() cell.Scanned { return s.in.Scanned() }
 
 // Err returns the error that ended the scan, nil at its end. Damage is reported
 // as a *CorruptError.
 func (s *Scan) Err() error {
-	err := s.merged.Err()
+	err := s.in.Err()
 	if err == nil { // asked once for each row
 		return nil
 	}
@@ -326,14 +338,16 @@ func (s *Scan) Err() error {
 
 // Close gives back what the scan holds.
 func (s *Scan) Close() {
-	s.merged.Close()
+	if s.in != nil {
+		s.in.Close()
+	}
 	clear(s.sources)
 	s.sources = s.sources[:0]
 	clear(s.raw)
 	if s.asked > 0 {
 		s.db.pay(s.p, s.state, int64(s.asked)+int64(s.opened)*(sourceCost+int64(s.rows)/rowsPaid))
 	}
-	s.db, s.p, s.state, s.opt = nil, nil, nil, ScanOptions{}
+	s.in, s.db, s.p, s.state, s.opt = nil, nil, nil, nil, ScanOptions{}
 	if s.own.db != nil {
 		s.own.Close()
 		s.own = Snapshot{}
