@@ -53,6 +53,7 @@ type Iterator struct {
 	last cell.Run // the entries returned last; its dictionary is that of the block at hand
 
 	first, next, end int // the row's cells in the block: its first, the next to take, the end
+	suffixEnd        int // where the suffix of its key ends among those of the block
 
 	// offsets and names are the dictionary of the block at hand, as cellBlock.dictionary
 	// has it. Most blocks of a table have the same, and what is known of it stays.
@@ -164,7 +165,7 @@ func (it *Iterator) NextRow() {
 		return
 	}
 	if it.row+1 < it.block.rows {
-		it.setRow(it.row + 1)
+		it.stepRow()
 		return
 	}
 	it.valid = false
@@ -188,19 +189,31 @@ func (it *Iterator) toRow(r int) {
 	}
 }
 
+// setRow makes row r of the block at hand the current one, by a step from where the row
+// before it ends, if there is one.
 func (it *Iterator) setRow(r int) {
 	b := it.block
-	it.row, it.valid = r, true
-	if it.coming.is(it.entry + 1) {
-		it.coming.ask(askedEach)
-	}
 	if it.keyEntry != it.entry {
 		it.key = append(it.key[:0], b.prefix...)
 		it.keyEntry = it.entry
 	}
-	it.key = append(it.key[:len(b.prefix)], b.rowSuffix(r)...)
-	it.first, it.end = b.rowCells(r)
-	it.next = it.first
+	it.row, it.suffixEnd, it.end = r-1, b.rowOffsets.int(b.raw, r), b.rowStarts.int(b.raw, r)
+	it.valid = true
+	it.stepRow()
+}
+
+// stepRow makes the row behind the current one, which is in the same block, the current one.
+// It begins where that one ends.
+func (it *Iterator) stepRow() {
+	if it.coming.is(it.entry + 1) {
+		it.coming.ask(askedEach)
+	}
+	b := it.block
+	it.row++
+	from := it.suffixEnd
+	it.suffixEnd = b.rowOffsets.int(b.raw, it.row+1)
+	it.key = append(it.key[:len(b.prefix)], b.rowBytes[from:it.suffixEnd]...)
+	it.first, it.next, it.end = it.end, it.end, b.rowStarts.int(b.raw, it.row+1)
 }
 
 // hasRow makes sure that the block at hand begins with the row of key, as its
@@ -235,8 +248,7 @@ func (it *Iterator) nextBlock() bool {
 	if !it.load(e) || !it.hasRow() {
 		return false
 	}
-	it.row, it.next = 0, 0
-	it.first, it.end = it.block.rowCells(0)
+	it.setRow(0) // the key stays as it is: hasRow has compared it
 	return true
 }
 
