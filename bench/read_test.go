@@ -226,6 +226,32 @@ func benchFirstScan(b *testing.B, s *store, data *dataset.Table, o engine.ScanOp
 	perSecond(b, data.Cells()*int64(b.N), "cells")
 }
 
+// BenchmarkNarrowRows reads all rows of a table that has one cell in each, with a filter that
+// wants it, as a scan of a locality group of one small family does: what a row costs, beside
+// what its cells do.
+func BenchmarkNarrowRows(b *testing.B) {
+	data := generated(b, rowCount(b), 100)
+	s := openStore(b, scaled(data))
+	s.loadColumns(data, language)
+	s.compact()
+	b.Run("compacted", func(b *testing.B) { benchNarrowRows(b, s, data, engine.ScanOptions{Columns: language}) })
+	b.Run("cached", func(b *testing.B) { benchNarrowRows(b, s, data, engine.ScanOptions{Columns: language, Fill: true}) })
+}
+
+func benchNarrowRows(b *testing.B, s *store, data *dataset.Table, o engine.ScanOptions) {
+	r := reader{s: s}
+	m := startMeter(b)
+	for b.Loop() {
+		rows, cells, err := r.scan(o, data.Len()+1)
+		must(b, err)
+		if rows != data.Len() || cells != rows {
+			b.Fatalf("%d rows of %d cells in all, want %d of one each", rows, cells, data.Len())
+		}
+	}
+	m.stop()
+	perSecond(b, int64(data.Len())*int64(b.N), "rows")
+}
+
 // absentKey returns a key that the table does not have, beside that of row i.
 func absentKey(data *dataset.Table, i int) []byte {
 	return append(bytes.Clone(data.Key(i)), '~')

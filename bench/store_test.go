@@ -116,6 +116,25 @@ func (s *store) load(data *dataset.Table, order []int) latencies {
 	return took
 }
 
+// loadColumns writes, in the order of the table, those cells of its rows whose columns are in a set.
+func (s *store) loadColumns(data *dataset.Table, columns *cell.Columns) {
+	var batch engine.Batch
+	var room [16]cell.Cell
+	for i := range data.Len() {
+		key, cells := data.Row(i, room[:0])
+		for k := range cells {
+			if columns.Contains(cells[k].Column) {
+				batch.Add(s.id, key, &cells[k])
+			}
+		}
+		if i%loadRows == loadRows-1 || i == data.Len()-1 {
+			_, err := s.db.Commit(context.Background(), &batch)
+			must(s.b, err)
+			batch.Reset()
+		}
+	}
+}
+
 func (s *store) fill(batch *engine.Batch, data *dataset.Table, rows []int) {
 	var room [16]cell.Cell
 	batch.Reset()
