@@ -24,8 +24,8 @@ var wideRows = &Table{
 
 const (
 	wideFamily = "language"
-	// wideScans is how often it is scanned, an odd number. A scan takes some milliseconds, less
-	// than other work on a machine may disturb.
+	// wideScans is how often it is scanned, an odd number. The shortest scans take some
+	// milliseconds, by which other work on a machine may well delay them.
 	wideScans = 15
 )
 
