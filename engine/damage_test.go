@@ -239,3 +239,34 @@ func TestDamageIsDetected(t *testing.T) {
 		t.Errorf("too few cases: %v", count)
 	}
 }
+
+// TestLevelSourceStaysFailed: the error of one file of a level is not forgotten with the
+// file, if the row that is looked for after it is in another.
+func TestLevelSourceStaysFailed(t *testing.T) {
+	fs := vfs.NewMem()
+	db := mustOpen(t, fs)
+	id := mustCreate(t, db, "a")[0]
+	for _, row := range []string{"m", "b"} {
+		mustPut(t, db, id, row, "q", strings.Repeat(row, 20<<10))
+		if err := db.Flush(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	name := db.partitions[id].version.levels[0][0].table.path
+	mustClose(t, db)
+	flip(t, fs, name, 10)
+	db = mustOpen(t, fs)
+	defer mustClose(t, db)
+	files := db.partitions[id].version.levels[0] // the newest first: of b, then of m
+	src := newLevelSource(files, sstable.ReadOptions{})
+	defer src.Close()
+	src.SeekRow(nil)
+	if got := src.Cells(nil); string(src.Row()) != "" || len(got) > 0 || src.Err() == nil {
+		t.Fatalf("row %q, %d entries, error %v, want damage", src.Row(), len(got), src.Err())
+	}
+	err := src.Err()
+	src.SeekRow([]byte("m"))
+	if src.Row() != nil || src.Err() != err {
+		t.Errorf("row %q, error %v after %v", src.Row(), src.Err(), err)
+	}
+}

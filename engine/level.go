@@ -24,7 +24,7 @@ func newLevelSource(files []*file, read sstable.ReadOptions) *levelSource {
 }
 
 func (s *levelSource) SeekRow(row []byte) {
-	if s.err != nil {
+	if s.Err() != nil { // that of a file may be met by Cells
 		return
 	}
 	at, _ := slices.BinarySearchFunc(s.files, row, func(f *file, row []byte) int {

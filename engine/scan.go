@@ -42,8 +42,8 @@ type Scan struct {
 	state *readState
 	opt   ScanOptions
 
-	in         source // the only one of the sources, or merged
-	merged     merger // of the sources, unless there is one
+	in         source // the only one of sources, or merged; nil before start and after Close
+	merged     merger // in use unless there is exactly one source
 	sources    []source
 	candidates []candidate // of one row, while it is opened
 	resolver   resolver
@@ -96,7 +96,7 @@ func (s *Scan) start(snap *Snapshot, id PartitionID, opt ScanOptions) error {
 	}
 	s.db, s.p, s.state, s.opt = snap.db, pin.p, pin.state, opt
 	err = s.open()
-	s.join()
+	s.join() // what was opened before an error has to be closed as well
 	s.resolver.init(snap.seq, opt.Now, opt.Policies, opt.Columns)
 	return err
 }
@@ -133,8 +133,8 @@ func (s *Scan) open() error {
 	return nil
 }
 
-// join makes one source of the sources, which owns them from here on. A merge of one is that
-// one, so a scan that has no other asks it directly.
+// join makes one source of the sources, which owns them from here on. A merge of one would only
+// pass every call on to it.
 func (s *Scan) join() {
 	if len(s.sources) == 1 {
 		s.in = s.sources[0]
@@ -269,20 +269,6 @@ func (s *Scan) NextRow() bool {
 		s.in.SeekRow(s.opt.Start)
 		s.started = true
 	}
-	return s.arrive()
-}
-
-// SeekRow moves to the first row whose key is row or above, within the bounds.
-func (s *Scan) SeekRow(row []byte) bool {
-	if bytes.Compare(row, s.opt.Start) < 0 {
-		row = s.opt.Start
-	}
-	s.in.SeekRow(row)
-	s.started = true
-	return s.arrive()
-}
-
-func (s *Scan) arrive() bool {
 	if s.Row() == nil {
 		return false
 	}
@@ -292,8 +278,8 @@ func (s *Scan) arrive() bool {
 	return true
 }
 
-// Row returns the key of the current row, nil when there is none. It is valid
-// until the next NextRow or SeekRow.
+// Row returns the key of the current row, nil when there is none, as after an error. It is
+// valid until the next NextRow.
 func (s *Scan) Row() []byte {
 	row := s.in.Row()
 	if row == nil || s.opt.End != nil && bytes.Compare(row, s.opt.End) >= 0 {

@@ -27,7 +27,7 @@ func (it *Iterator) Cells(dst []cell.Cell) []cell.Cell {
 			it.last.Plain, it.last.Wanted = false, it.all
 			dst = it.run(dst)
 			if len(dst) > n {
-				it.last.Last = it.next == it.end && !it.continues()
+				it.last.Last = it.valid && it.next == it.end && !it.continues()
 				break
 			}
 		} else if it.row+1 < it.block.rows || !it.nextBlock() {

@@ -336,6 +336,35 @@ func TestVerifyValues(t *testing.T) {
 	}
 }
 
+// A row in which damage was met is not said to be whole, though there are cells that
+// were taken before it.
+func TestDamageAmongUnwantedCells(t *testing.T) {
+	large := set("f\x00b", 1, 1)
+	large.Value = bytes.Repeat([]byte{'v'}, 20<<10)
+	list := []entry{{[]byte("row"), set("f\x00a", 1, 1)}, {[]byte("row"), large}}
+	file, _ := build(t, list, WriterOptions{ID: testID})
+	for name, change := range map[string]func(b *cellBlock){
+		"none":                        func(*cellBlock) {},
+		"reference of the other cell": func(b *cellBlock) { b.raw[b.largeCells.offset]-- },
+	} {
+		broken := tamper(t, file, 1, func(raw []byte) {
+			var b cellBlock
+			if err := b.parse(raw); err != nil {
+				t.Fatal(err)
+			}
+			change(&b)
+		})
+		o := ReadOptions{Columns: cell.NewColumns(cell.ColumnRange([]byte("f"), []byte("a")))}
+		it := open(t, broken, testID, nil).NewIterator(o)
+		it.SeekRow(nil)
+		cells := it.Cells(nil)
+		if len(cells) != 1 || (it.Err() == nil) != (name == "none") || it.Run().Last != (name == "none") {
+			t.Errorf("%s: %d cells, error %v, last %v", name, len(cells), it.Err(), it.Run().Last)
+		}
+		it.Close()
+	}
+}
+
 // Every byte before the filter belongs to a block that the index leads to.
 func TestVerifyStrayBlock(t *testing.T) {
 	var out bytes.Buffer
