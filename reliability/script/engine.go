@@ -175,9 +175,10 @@ func readPart(snap *engine.Snapshot, id engine.PartitionID, space string, part i
 	}
 	defer scan.Close()
 	for scan.NextRow() {
+		row := string(scan.Row())
 		for cells := scan.Cells(); len(cells) > 0; cells = scan.Cells() {
 			for _, c := range cells {
-				at := place(space, string(scan.Row()), part)
+				at := place(space, row, part)
 				if _, twice := found[at]; twice {
 					return fmt.Errorf("a reader sees %s twice", at)
 				}
