@@ -89,6 +89,11 @@ const (
 
 // load writes the rows of a table in the given order.
 func (s *store) load(data *dataset.Table, order []int) latencies {
+	return s.loadColumns(data, order, nil)
+}
+
+// loadColumns writes the cells whose columns are in a set, nil for all.
+func (s *store) loadColumns(data *dataset.Table, order []int, columns *cell.Columns) latencies {
 	var next atomic.Int64
 	var all sync.WaitGroup
 	took := make(latencies, loaders)
@@ -104,7 +109,7 @@ func (s *store) load(data *dataset.Table, order []int) latencies {
 				if from >= len(order) {
 					return
 				}
-				s.fill(batch, data, order[from:min(from+loadRows, len(order))])
+				s.fill(batch, data, order[from:min(from+loadRows, len(order))], columns)
 				if err := commit(); err != nil {
 					s.b.Error(err)
 					return
@@ -116,32 +121,16 @@ func (s *store) load(data *dataset.Table, order []int) latencies {
 	return took
 }
 
-// loadColumns writes, in the order of the table, those cells of its rows whose columns are in a set.
-func (s *store) loadColumns(data *dataset.Table, columns *cell.Columns) {
-	var batch engine.Batch
-	var room [16]cell.Cell
-	for i := range data.Len() {
-		key, cells := data.Row(i, room[:0])
-		for k := range cells {
-			if columns.Contains(cells[k].Column) {
-				batch.Add(s.id, key, &cells[k])
-			}
-		}
-		if i%loadRows == loadRows-1 || i == data.Len()-1 {
-			_, err := s.db.Commit(context.Background(), &batch)
-			must(s.b, err)
-			batch.Reset()
-		}
-	}
-}
-
-func (s *store) fill(batch *engine.Batch, data *dataset.Table, rows []int) {
+// fill makes a batch of the cells of some rows whose columns are in a set, nil for all.
+func (s *store) fill(batch *engine.Batch, data *dataset.Table, rows []int, columns *cell.Columns) {
 	var room [16]cell.Cell
 	batch.Reset()
 	for _, i := range rows {
 		key, cells := data.Row(i, room[:0])
 		for k := range cells {
-			batch.Add(s.id, key, &cells[k])
+			if columns.Contains(cells[k].Column) {
+				batch.Add(s.id, key, &cells[k])
+			}
 		}
 	}
 }

@@ -17,9 +17,9 @@ type source interface {
 	// valid until the next SeekRow or NextRow.
 	Row() []byte
 	// Cells appends the next entries of the current row to dst, in order, and
-	// nothing only when the row has no more, or Err has an error. Columns and values are valid until
-	// the next Cells, NextRow or SeekRow. Entries that the read does not want
-	// are left out.
+	// nothing only when the row has no more, or Err has an error. Columns and
+	// values are valid until the next Cells, NextRow or SeekRow. Entries that the
+	// read does not want are left out.
 	Cells(dst []cell.Cell) []cell.Cell
 	// Run describes the entries that Cells returned last. It is valid as long as
 	// they are.
