@@ -55,7 +55,8 @@ var moduleRules = Rules{
 			Packages: []string{"clock", "engine", "vfs", "widecol", "widecol/lsmstore", "widecol/storetest"},
 			Except:   map[string]string{"syscall": "the errors of its failing disk"},
 		},
-		"server":                      {Packages: []string{"cell", "clock", "server/strictjson", "widecol"}, Libraries: []string{"github.com/klauspost/compress"}},
+		"server":                      {Packages: []string{"cell", "clock", "server/http1", "server/strictjson", "widecol"}, Libraries: []string{"github.com/klauspost/compress"}},
+		"server/http1":                {Packages: []string{"clock"}},
 		"server/strictjson":           {},
 		"server/strictjson/jsonsuite": {},
 

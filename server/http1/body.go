@@ -1,0 +1,77 @@
+package http1
+
+import (
+	"io"
+	"net/http"
+	"strings"
+)
+
+// body is the body of a request: net/http's, which knows where it ends, and what is to
+// be done at its beginning and its end. One serves all requests of a connection.
+type body struct {
+	c        *conn
+	from     io.Reader
+	left     int64 // bytes that are not read yet, negative if the head does not say
+	done     bool  // there is nothing left of it
+	shut     bool  // the answer has begun: nobody may read on
+	expected bool  // the client waits for a word before it sends it
+}
+
+// mostSkipped is how many bytes of a body that a handler has left are read for it.
+const mostSkipped = 256 << 10
+
+// begin takes over the body of r.
+func (b *body) begin(r *http.Request) error {
+	*b = body{c: b.c, from: r.Body, left: r.ContentLength, done: r.Body == http.NoBody}
+	if expect := r.Header.Get("Expect"); expect != "" {
+		if !strings.EqualFold(expect, "100-continue") {
+			return &refusal{http.StatusExpectationFailed, "the only expectation is 100-continue"}
+		}
+		b.expected = r.ProtoAtLeast(1, 1) && !b.done
+	}
+	if !b.done {
+		r.Body = b
+	}
+	return nil
+}
+
+// end lets go of the body.
+func (b *body) end() { b.from, b.shut = nil, true }
+
+// Read reads the body. At its end the watch on the client begins.
+func (b *body) Read(p []byte) (int, error) {
+	switch {
+	case b.shut:
+		return 0, http.ErrBodyReadAfterClose
+	case b.done:
+		return 0, io.EOF
+	case b.expected:
+		b.expected = false
+		if err := b.c.response.sendContinue(); err != nil {
+			return 0, err
+		}
+	}
+	n, err := b.from.Read(p)
+	b.left -= int64(n)
+	if err == io.EOF {
+		b.done = true
+		b.c.watch.start()
+	}
+	return n, err
+}
+
+// Close does nothing: what is left is skipped when the answer begins.
+func (b *body) Close() error { return nil }
+
+// skip reads what is left, if it is not too much, and reports whether that was all. A
+// client that does not get the word for which it waits may send its body or not.
+func (b *body) skip() bool {
+	if b.done {
+		return true
+	}
+	if b.expected || b.left > mostSkipped {
+		return false
+	}
+	_, err := io.CopyN(io.Discard, b, mostSkipped)
+	return err == io.EOF
+}

@@ -1,0 +1,144 @@
+package http1
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+)
+
+// conn is a connection. All of it belongs to its goroutine, save what is marked.
+type conn struct {
+	server *Server
+	nc     net.Conn
+	from   string // the client's address
+	in     *bufio.Reader
+	limit  headLimit // what in reads from
+
+	ctx    context.Context // of all its requests
+	cancel context.CancelFunc
+
+	body     body
+	response response
+	watch    watch
+
+	busy atomic.Bool // a request is under way, or none may begin any more
+}
+
+// headLimit passes on so many bytes.
+type headLimit struct {
+	nc   net.Conn
+	left int64 // negative: no limit
+}
+
+func (l *headLimit) Read(p []byte) (int, error) {
+	switch {
+	case l.left < 0:
+		return l.nc.Read(p)
+	case l.left == 0:
+		return 0, errHeadTooLong
+	}
+	n, err := l.nc.Read(p[:min(int64(len(p)), l.left)])
+	l.left -= int64(n)
+	return n, err
+}
+
+func newConn(s *Server, nc net.Conn) *conn {
+	c := &conn{server: s, nc: nc, from: nc.RemoteAddr().String(), limit: headLimit{nc: nc, left: -1}}
+	c.in = bufio.NewReader(&c.limit)
+	c.ctx, c.cancel = context.WithCancel(context.WithValue(context.Background(), http.LocalAddrContextKey, nc.LocalAddr()))
+	c.body.c = c
+	c.response.c = c
+	c.response.header = make(http.Header)
+	c.watch.init(c)
+	return c
+}
+
+// serve answers the requests of the connection one after another.
+func (c *conn) serve() {
+	defer c.close()
+	defer c.rescue()
+	timeout := c.server.HeaderTimeout // whoever connects means to say something
+	for {
+		r, err := c.readRequest(timeout)
+		if err != nil {
+			c.reject(err)
+			return
+		}
+		if !c.busy.CompareAndSwap(false, true) {
+			return // a shutdown came first
+		}
+		if !c.handle(r) {
+			return
+		}
+		if c.response.close {
+			c.leave()
+			return
+		}
+		c.busy.Store(false)
+		if c.server.stopping.Load() { // it may have found the connection busy
+			return
+		}
+		timeout = c.server.IdleTimeout
+	}
+}
+
+// handle has a request answered, and reports whether the answer is whole.
+func (c *conn) handle(r *http.Request) (whole bool) {
+	w := &c.response
+	w.begin(r)
+	defer w.release()
+	defer c.body.end()
+	if c.body.done {
+		c.watch.start()
+	}
+	defer c.watch.stop()
+	defer func() {
+		if p := recover(); p != nil {
+			whole = false
+			c.report(p)
+			w.abort()
+		}
+	}()
+	c.server.Handler.ServeHTTP(w, r)
+	return w.finish()
+}
+
+// rescue ends the connection, and nothing else, where the parser panics.
+func (c *conn) rescue() {
+	if p := recover(); p != nil {
+		c.report(p)
+	}
+}
+
+func (c *conn) report(p any) {
+	if p != http.ErrAbortHandler {
+		c.server.Log.Error("a request panicked", "client", c.from, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	}
+}
+
+func (c *conn) close() {
+	_ = c.nc.Close()
+	c.cancel()
+	c.server.forget(c)
+}
+
+// leave ends the connection after an answer. To a client that is still sending, closing
+// it at once would be a reset, which could take the answer from it.
+func (c *conn) leave() {
+	if c.body.done {
+		return
+	}
+	c.setReadDeadline(c.server.LingerTimeout)
+	if w, ok := c.nc.(interface{ CloseWrite() error }); ok {
+		_ = w.CloseWrite()
+	}
+	_, _ = io.Copy(io.Discard, c.in)
+}
+
+func (c *conn) setReadDeadline(d time.Duration) { _ = c.nc.SetReadDeadline(c.server.Now().Add(d)) }

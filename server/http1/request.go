@@ -1,0 +1,127 @@
+package http1
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// refusal is the answer to what is no request. The connection ends with it.
+type refusal struct {
+	status int
+	reason string
+}
+
+func (r *refusal) Error() string {
+	return fmt.Sprint(r.status, " ", http.StatusText(r.status), ": ", r.reason)
+}
+
+// errHeadTooLong ends the reading of a head.
+var errHeadTooLong = errors.New("the head is too long")
+
+// readRequest waits so long for the beginning of a request, reads its head, and makes
+// its body ready. A *refusal is for the client, any other error for nobody.
+func (c *conn) readRequest(wait time.Duration) (*http.Request, error) {
+	if c.in.Buffered() == 0 {
+		c.setReadDeadline(wait)
+		if _, err := c.in.Peek(1); err != nil {
+			return nil, err
+		}
+	}
+	begun := c.server.Now()
+	if !c.headArrived() {
+		c.setReadDeadline(c.server.HeaderTimeout)
+	}
+	c.limit.left = max(0, c.server.MaxHeader+readAhead-int64(c.in.Buffered()))
+	r, err := http.ReadRequest(c.in)
+	tooLong := c.limit.left == 0
+	c.limit.left = -1
+	if err != nil {
+		return nil, refusalOf(err, tooLong)
+	}
+	if err := check(r); err != nil {
+		return nil, err
+	}
+	r.RemoteAddr = c.from
+	if err := c.body.begin(r); err != nil {
+		return nil, err
+	}
+	if r.ContentLength < 0 || r.ContentLength > int64(c.in.Buffered()) {
+		_ = c.nc.SetReadDeadline(begun.Add(c.server.ReadTimeout))
+	}
+	return r.WithContext(c.ctx), nil
+}
+
+// readAhead is what the buffer may have read of a body when it has read all of a
+// head: the limit of a head is out by as much.
+const readAhead = 4 << 10
+
+// headArrived reports whether all of a head is in the buffer, as mostly it is. Reading
+// it waits for nothing then, and so needs no deadline.
+func (c *conn) headArrived() bool {
+	there, _ := c.in.Peek(c.in.Buffered())
+	return bytes.Contains(there, []byte("\r\n\r\n"))
+}
+
+// refusalOf says what a client is told of a head that cannot be read.
+func refusalOf(err error, tooLong bool) error {
+	var failed *net.OpError // of the connection
+	switch {
+	case tooLong:
+		return &refusal{http.StatusRequestHeaderFieldsTooLarge, "the head of the request is too long"}
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &failed):
+		return err
+	// net/http has no name for it.
+	case strings.HasPrefix(err.Error(), "unsupported transfer encoding"), strings.HasPrefix(err.Error(), "too many transfer encodings"):
+		return &refusal{http.StatusNotImplemented, "the only transfer encoding is chunked"}
+	}
+	return &refusal{http.StatusBadRequest, "the request is malformed"}
+}
+
+// check refuses what net/http's parser takes and its server does not.
+func check(r *http.Request) error {
+	if r.ProtoMajor != 1 || r.ProtoMinor > 1 {
+		return &refusal{http.StatusHTTPVersionNotSupported, "the protocol is HTTP/1.1"}
+	}
+	if r.Host == "" && r.ProtoMinor == 1 {
+		return &refusal{http.StatusBadRequest, "the request names no host"}
+	}
+	if strings.ContainsFunc(r.Host, notOfHost) {
+		return &refusal{http.StatusBadRequest, "the host is malformed"}
+	}
+	for name := range r.Header {
+		if name == "" || strings.Contains(name, " ") {
+			return &refusal{http.StatusBadRequest, "the name of a header field is malformed"}
+		}
+	}
+	return nil
+}
+
+// notOfHost reports whether a character can be in no host and port (RFC 3986, section
+// 3.2.2).
+func notOfHost(c rune) bool {
+	switch {
+	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		return false
+	}
+	return !strings.ContainsRune("!$%&'()*+,-.:;=[]_~", c)
+}
+
+// reject answers what is no request, if somebody is there to read it.
+func (c *conn) reject(err error) {
+	var f *refusal
+	if !errors.As(err, &f) {
+		return
+	}
+	_ = c.nc.SetWriteDeadline(c.server.Now().Add(c.server.LingerTimeout))
+	_, err = fmt.Fprintf(c.nc, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n%v\n", f.status, http.StatusText(f.status), f)
+	if err == nil {
+		c.body.done = false // nobody knows
+		c.leave()
+	}
+}

@@ -1,0 +1,278 @@
+package http1
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// response is the answer to a request, an http.ResponseWriter. One serves all requests
+// of a connection.
+//
+// The header of the answer belongs to the handler until WriteHeader; the values in it
+// are not changed. Without a Content-Length an answer goes out in chunks, and in one
+// that is broken off the last is missing. A Write that fails ends the connection, and so
+// does an answer that is shorter than it said.
+type response struct {
+	c      *conn
+	r      *http.Request
+	header http.Header
+	names  []string // room to sort them
+
+	status  int   // 0 until WriteHeader
+	left    int64 // bytes that are still to be written, -1 if the answer does not say
+	chunked bool
+	bare    bool  // the answer has no body
+	close   bool  // the connection ends with it
+	failed  error // why not all could be sent
+
+	// What is not sent yet: a head, room for the line before a chunk if the answer has
+	// chunks, and part of the body.
+	//
+	//	out   head · chunkRoom bytes · body
+	//	      0      head              at
+	out      *[]byte
+	head, at int
+
+	deadline bool // the handler has set one
+	stale    bool // one is set that is not for this answer
+}
+
+const (
+	// sendSize is from how many bytes of a body on they are sent.
+	sendSize = 16 << 10
+	// mostCopied is how many bytes are collected at most, and kept for other answers.
+	mostCopied = 128 << 10
+	// chunkRoom is for the length of a chunk, in hexadecimal digits, and a line end.
+	chunkRoom = 16 + 2
+)
+
+// buffers are of answers that are being made: waiting connections have none.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// begin makes w the answer to r.
+func (w *response) begin(r *http.Request) {
+	clear(w.header)
+	*w = response{
+		c: w.c, r: r, header: w.header, names: w.names, left: -1, out: buffers.Get().(*[]byte),
+		close: r.Close, stale: w.stale || w.deadline,
+	}
+	*w.out = (*w.out)[:0]
+}
+
+// release lets go of the buffer.
+func (w *response) release() {
+	if cap(*w.out) <= 2*mostCopied {
+		buffers.Put(w.out)
+	}
+	w.out, w.r = nil, nil
+}
+
+// Header returns the header, which WriteHeader sends.
+func (w *response) Header() http.Header { return w.header }
+
+// SetWriteDeadline is for http.ResponseController. It ends with the answer.
+func (w *response) SetWriteDeadline(t time.Time) error {
+	w.deadline = true
+	return w.c.nc.SetWriteDeadline(t)
+}
+
+// sendContinue asks the client for its body.
+func (w *response) sendContinue() error {
+	if !w.deadline {
+		_ = w.c.nc.SetWriteDeadline(w.c.server.Now().Add(w.c.server.ReadTimeout))
+		w.stale = true
+	}
+	_, err := io.WriteString(w.c.nc, "HTTP/1.1 100 Continue\r\n\r\n")
+	return err
+}
+
+// WriteHeader begins the answer, once. As in net/http a status that is none of an
+// answer is a panic.
+func (w *response) WriteHeader(status int) {
+	if status < 200 || status > 999 {
+		panic(fmt.Sprintf("no answer has the status %d", status))
+	}
+	if w.status != 0 {
+		return
+	}
+	w.status = status
+	w.close = w.close || w.header.Get("Connection") == "close" || w.c.server.stopping.Load() || !w.c.body.skip()
+	w.c.body.shut = true
+	w.frame()
+	out := append(*w.out, "HTTP/1."...)
+	out = append(out, '0'+byte(w.r.ProtoMinor), ' ')
+	out = strconv.AppendInt(out, int64(status), 10)
+	out = append(out, ' ')
+	out = append(out, http.StatusText(status)...)
+	out = append(out, "\r\nDate: "...)
+	out = w.c.server.Now().UTC().AppendFormat(out, http.TimeFormat)
+	out = append(out, "\r\n"...)
+	out = w.appendFields(out)
+	switch {
+	case w.close:
+		out = append(out, "Connection: close\r\n"...)
+	case w.r.ProtoMinor == 0:
+		out = append(out, "Connection: keep-alive\r\n"...)
+	}
+	if w.chunked {
+		out = append(out, "Transfer-Encoding: chunked\r\n"...)
+	}
+	out = append(out, "\r\n"...)
+	w.head = len(out)
+	if w.chunked {
+		out = append(out, make([]byte, chunkRoom)...)
+	}
+	w.at = len(out)
+	*w.out = out
+}
+
+// frame decides how the end of the answer is told.
+func (w *response) frame() {
+	empty := w.status == http.StatusNoContent || w.status == http.StatusNotModified
+	if empty {
+		w.header.Del("Content-Length")
+	}
+	w.bare = empty || w.r.Method == http.MethodHead
+	if length := w.header.Get("Content-Length"); length != "" {
+		n, err := strconv.ParseInt(length, 10, 64)
+		if err == nil && n >= 0 {
+			w.left = n
+			return
+		}
+		w.header.Del("Content-Length")
+	}
+	switch {
+	case w.bare:
+	case w.r.ProtoMinor == 1:
+		w.chunked = true
+	default:
+		w.close = true
+	}
+}
+
+// lineEnds cannot be in a value.
+var lineEnds = strings.NewReplacer("\r", " ", "\n", " ")
+
+// appendFields appends the header, in the order of its names.
+func (w *response) appendFields(out []byte) []byte {
+	w.names = slices.AppendSeq(w.names[:0], maps.Keys(w.header))
+	slices.Sort(w.names)
+	for _, name := range w.names {
+		if name == "Connection" || name == "Transfer-Encoding" || name == "Date" {
+			continue // these are for this package to say
+		}
+		for _, value := range w.header[name] {
+			if strings.ContainsAny(value, "\r\n") {
+				value = lineEnds.Replace(value)
+			}
+			out = append(out, name...)
+			out = append(out, ": "...)
+			out = append(out, value...)
+			out = append(out, "\r\n"...)
+		}
+	}
+	return out
+}
+
+// Write takes the next bytes of the body.
+func (w *response) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	switch {
+	case w.failed != nil:
+		return 0, w.failed
+	case w.bare && w.r.Method != http.MethodHead:
+		return 0, http.ErrBodyNotAllowed
+	case w.bare:
+		return len(p), nil
+	case w.left >= 0 && int64(len(p)) > w.left:
+		return 0, http.ErrContentLength
+	case w.left >= 0:
+		w.left -= int64(len(p))
+	}
+	for rest := p; len(rest) > 0; {
+		n := min(len(rest), mostCopied)
+		*w.out = append(*w.out, rest[:n]...)
+		rest = rest[n:]
+		if len(*w.out)-w.at >= sendSize {
+			if err := w.send(false); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return len(p), nil
+}
+
+// finish ends the answer, and reports whether the client can have all of it.
+func (w *response) finish() bool {
+	if w.status == 0 {
+		if w.r.Method != http.MethodHead {
+			w.header.Set("Content-Length", "0")
+		}
+		w.WriteHeader(http.StatusOK)
+	}
+	if w.left > 0 && !w.bare {
+		w.abort()
+		return false
+	}
+	return w.failed == nil && w.send(true) == nil
+}
+
+// send sends what is there.
+func (w *response) send(last bool) error {
+	if w.stale && !w.deadline {
+		_ = w.c.nc.SetWriteDeadline(time.Time{})
+	}
+	w.stale = false
+	if b := w.chunk(last); len(b) > 0 {
+		if _, err := w.c.nc.Write(b); err != nil {
+			w.failed = err
+			return err
+		}
+	}
+	w.head, w.at = 0, 0
+	if w.chunked {
+		w.at = chunkRoom
+	}
+	*w.out = (*w.out)[:w.at]
+	return nil
+}
+
+// abort ends an answer that will not be whole. What is there is sent, so that the
+// client can tell an answer that is broken off from none.
+func (w *response) abort() {
+	if w.status != 0 && w.failed == nil {
+		_ = w.send(false)
+	}
+}
+
+// chunk returns what is there as it goes out: in an answer of chunks as one, after the
+// head, and before what ends the last.
+func (w *response) chunk(last bool) []byte {
+	b := *w.out
+	if !w.chunked {
+		return b
+	}
+	gap := chunkRoom
+	if n := len(b) - w.at; n > 0 {
+		var room [chunkRoom]byte
+		line := append(strconv.AppendInt(room[:0], int64(n), 16), "\r\n"...)
+		copy(b[w.at-len(line):], line)
+		gap -= len(line)
+		b = append(b, "\r\n"...)
+	}
+	if last {
+		b = append(b, "0\r\n\r\n"...)
+	}
+	*w.out = b // it may have grown
+	copy(b[gap:], b[:w.head])
+	return b[gap:]
+}
