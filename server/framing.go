@@ -8,17 +8,19 @@ import (
 
 // framing follows the requests of a connection and refuses what different readers
 // may take for different requests: lines that end without a carriage return,
-// header lines that are continued on the next, and a body that comes in chunks and
-// has a length as well, or belongs to a request of HTTP/1.0. net/http makes the best of all of these. A proxy in
-// front may make something else of them, and then one request is two.
+// header lines that are continued on the next, a head that does not name the host, and
+// a body that comes in chunks and has a length as well, or belongs to a request of
+// HTTP/1.0. net/http's parser makes the best of all of these. A proxy in front may make
+// something else of them, and then one request is two.
 //
-// It looks at the bytes on their way to net/http and changes none.
+// It looks at the bytes on their way to net/http's parser and changes none.
 type framing struct {
 	next   lineKind
 	skip   int64  // bytes until the next line: of a body, or of a chunk and its end
 	length int64  // of the body, according to the head so far; -1 if it does not say
 	chunks bool   // the head so far says that the body comes in chunks
 	v11    bool   // the request is HTTP/1.1
+	host   bool   // the head so far names the host
 	begun  []byte // the beginning of a line, from earlier reads
 	heads  uint64 // that have come to their end
 }
@@ -38,6 +40,7 @@ var (
 	errFolded      = errors.New("a header line is continued")
 	errTwoLengths  = errors.New("the body has a length and comes in chunks")
 	errOldChunks   = errors.New("the body comes in chunks, which HTTP/1.0 does not have")
+	errNoHost      = errors.New("a request of HTTP/1.1 names no host")
 	errBadLength   = errors.New("the length of the body is no number")
 	errLineTooLong = errors.New("a line is too long")
 )
@@ -88,7 +91,8 @@ func (f *framing) line(line []byte) error {
 	}
 	switch f.next {
 	case requestLine:
-		f.next, f.length, f.chunks, f.v11 = headerLine, -1, false, bytes.HasSuffix(text, []byte(" HTTP/1.1"))
+		f.next, f.length, f.chunks, f.host = headerLine, -1, false, false
+		f.v11 = bytes.HasSuffix(text, []byte(" HTTP/1.1"))
 		return nil
 	case chunkLine:
 		return f.chunk(text)
@@ -116,6 +120,8 @@ func (f *framing) field(line []byte) error {
 		f.length = int64(n)
 	case len(name) == len("Transfer-Encoding") && bytes.EqualFold(name, []byte("Transfer-Encoding")):
 		f.chunks = true
+	case len(name) == len("Host") && bytes.EqualFold(name, []byte("Host")):
+		f.host = true
 	}
 	return nil
 }
@@ -128,6 +134,8 @@ func (f *framing) endLines() error {
 	}
 	f.heads++
 	switch {
+	case f.v11 && !f.host:
+		return errNoHost // also where the path names one, which net/http's parser takes
 	case f.chunks && f.length >= 0:
 		return errTwoLengths
 	case f.chunks && !f.v11:

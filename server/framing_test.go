@@ -29,6 +29,8 @@ var streams = []struct {
 	{"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", 0, errBadLength},
 	{"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9223372036854775808\r\n\r\n", 0, errBadLength},
 	{"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +3\r\n\r\n", 0, errBadLength},
+	{"GET http://x/ HTTP/1.1\r\nHosts: x\r\n\r\n", 0, errNoHost},
+	{"GET / HTTP/1.0\r\n\r\nGET / HTTP/1.1\r\nhost:\r\n\r\n", -1, nil},
 	{strings.Repeat("x", maxLine+1), 0, errLineTooLong},
 	{"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nX: " + strings.Repeat("y", 5000) + "\r\nHost: x\r\n\r\n", -1, nil}, // more than a buffer of net/http
 }

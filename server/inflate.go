@@ -47,7 +47,10 @@ func (x *exchange) inflate(encoding string) error {
 	}
 	if encoding == "gzip" {
 		r := gzipReaders.Get().(*gzip.Reader)
-		defer gzipReaders.Put(r)
+		defer func() {
+			_ = r.Reset(http.NoBody) // lets go of the body
+			gzipReaders.Put(r)
+		}()
 		if err := r.Reset(x.r.Body); err != nil {
 			return readFailure(err)
 		}

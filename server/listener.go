@@ -91,8 +91,8 @@ type limitConn struct {
 	instead []byte // what comes in place of that
 }
 
-// noRequest is what net/http gets to read where a client has sent something that
-// framing refuses. Wherever it stands in a request it is no HTTP, so net/http
+// noRequest is what http1 gets to read where a client has sent something that
+// framing refuses. Wherever it stands in a request it is no HTTP, so http1
 // answers 400 and closes the connection, after the requests before. (An error
 // would end those as well.)
 var noRequest = []byte("\x00\r\n\r\n")
@@ -123,7 +123,7 @@ func (c *limitConn) Read(p []byte) (int, error) {
 	return c.Read(p)
 }
 
-// CloseWrite ends what the server sends. net/http asks for it, to let a client
+// CloseWrite ends what the server sends. http1 asks for it, to let a client
 // read its answer before the connection goes.
 func (c *limitConn) CloseWrite() error {
 	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {

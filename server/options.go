@@ -62,7 +62,7 @@ const MaxBody = 64 << 20
 const maxSmallBody = 4 << 20
 
 // maxHeader is how many bytes the header of a request may have, give or take
-// the 4 KiB that net/http adds.
+// the 4 KiB that http1 adds.
 const maxHeader = 16 << 10
 
 // timeouts are how long a client may keep the server waiting. They are fields

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"colonnade/server/http1"
 	"colonnade/widecol"
 )
 
@@ -25,8 +25,7 @@ type Server struct {
 	hosts  map[string]bool
 	memory budget
 	gates  gates
-	http   http.Server
-	cancel context.CancelFunc // of the context of all requests that Serve reads
+	http   http1.Server
 
 	jitterMu sync.Mutex
 	jitter   *rand.Rand // of Retry-After; guarded by jitterMu
@@ -53,16 +52,7 @@ func New(store widecol.Store, opt Options) *Server {
 	for _, host := range opt.Hosts {
 		s.hosts[hostname(host)] = true
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	s.cancel = cancel
-	s.http = http.Server{
-		Handler:        s,
-		MaxHeaderBytes: maxHeader,
-		BaseContext:    func(net.Listener) context.Context { return ctx },
-		ErrorLog:       slog.NewLogLogger(opt.Log.Handler(), slog.LevelDebug),
-
-		DisableGeneralOptionsHandler: true, // it answers OPTIONS * without JSON
-	}
+	s.http = http1.Server{Handler: s, MaxHeader: maxHeader, Log: opt.Log}
 	return s
 }
 
@@ -73,9 +63,11 @@ func (s *Server) Handler() http.Handler { return s }
 // Serve answers the requests that arrive at l until Shutdown, and then returns
 // nil. It closes l. Shutdown may still be at work when it returns.
 func (s *Server) Serve(l net.Listener) error {
-	s.http.ReadHeaderTimeout = s.limits.header
+	s.http.Now, s.http.Clock = s.opt.Now, s.opt.Clock
+	s.http.HeaderTimeout = s.limits.header
 	s.http.ReadTimeout = s.limits.read
 	s.http.IdleTimeout = s.limits.idle
+	s.http.LingerTimeout = s.limits.linger
 	err := s.http.Serve(newLimitListener(l, s.opt.MaxConns))
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
@@ -100,7 +92,6 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if err == nil {
 		err = s.wait(ctx, done)
 	}
-	s.cancel()
 	if err == nil {
 		return s.http.Close()
 	}

@@ -57,7 +57,7 @@ func TestShutdown(t *testing.T) {
 // TestShutdownTimeout: requests that do not end are broken off.
 func TestShutdownTimeout(t *testing.T) {
 	c, w, _ := held(t)
-	w.send("GET /") // net/http looks no further, and would not see the connection go
+	w.send("GET /") // whoever watches the client looks no further, and would not see it go
 	c.limits.drain = 20 * time.Millisecond
 	if err := c.Shutdown(context.Background()); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want that the deadline has passed", err)

@@ -263,7 +263,6 @@ func TestSlowClients(t *testing.T) {
 }
 
 // TestLongAnswer: the deadline for reading a request does not end its answer.
-// net/http promises as much; here is where it would show.
 func TestLongAnswer(t *testing.T) {
 	store := newFakeStore()
 	c := clientOf(t, store, Options{})
@@ -316,6 +315,7 @@ func TestHostileRequests(t *testing.T) {
 		{"unknown coding", countHead + "Transfer-Encoding: chunked, gzip\r\n\r\n2\r\n{}\r\n0\r\n\r\n", []int{501}},
 		{"bad chunk", countHead + "Transfer-Encoding: chunked\r\n\r\nx\r\n{}\r\n0\r\n\r\n", []int{400}},
 		{"no host", "GET /healthz HTTP/1.1\r\n\r\n", []int{400}},
+		{"no host but in the path", "GET http://localhost/healthz HTTP/1.1\r\n\r\n", []int{400}},
 		{"two hosts", ok + "Host: localhost\r\n\r\n", []int{400}},
 		{"header of 24 KiB", ok + "X: " + long(24<<10) + "\r\n\r\n", []int{431}},
 		{"header of 15 KiB", ok + "X: " + long(15<<10) + "\r\nConnection: close\r\n\r\n", []int{200}},
