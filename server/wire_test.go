@@ -280,7 +280,7 @@ func TestLongAnswer(t *testing.T) {
 	address := listen(t, c.Server)
 	w := dial(t, address)
 	body := cellOf("i64", "1")
-	w.send(fmt.Sprintf("POST /v1/table/t/write HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
+	w.send(fmt.Sprintf("POST /v1/table/t/write HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(body), body))
 	if r, body := w.answer(); r.StatusCode != 200 {
 		t.Errorf("got %d %s", r.StatusCode, body)
 	}

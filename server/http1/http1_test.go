@@ -119,7 +119,7 @@ func sized(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "broken body", http.StatusBadRequest)
 		return
 	}
-	size, _ := strconv.Atoi(r.URL.Path[1:])
+	size, _ := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
 	text := strings.Repeat("0123456789abcde\n", size/16+1)[:size]
 	if size == 0 {
 		text = fmt.Sprintf("%s %s %q %s", r.Method, r.Host, body, r.Header.Get("X"))
@@ -258,6 +258,31 @@ func TestHeader(t *testing.T) {
 	}
 }
 
+// TestOrder: the fields of a header go out in the order of their names.
+func TestOrder(t *testing.T) {
+	address := start(t, newServer(func(w http.ResponseWriter, r *http.Request) {
+		for _, name := range []string{"X-C", "Vary", "X-B", "X-D", "Cache-Control", "X-A"} {
+			w.Header().Set(name, "y")
+		}
+	}))
+	c := dial(t, address)
+	c.send(strings.Replace(get, "Host", "Connection: close\r\nHost", 1))
+	text, err := io.ReadAll(c.in)
+	if want := "Cache-Control: y\r\nContent-Length: 0\r\nVary: y\r\nX-A: y\r\nX-B: y\r\nX-C: y\r\nX-D: y\r\n"; err != nil || !strings.Contains(string(text), want) {
+		t.Errorf("got %q and %v", text, err)
+	}
+}
+
+// TestSlowHead: a head has its own time, also behind another request.
+func TestSlowHead(t *testing.T) {
+	s := newServer(sized)
+	s.HeaderTimeout = 50 * time.Millisecond
+	c := dial(t, start(t, s))
+	c.send(get + get[:len("GET / HTTP/1.1\r\n")])
+	c.answer("GET")
+	c.closed()
+}
+
 // TestBrokenOff: an answer that is not whole ends the connection, and cannot be taken
 // for whole.
 func TestBrokenOff(t *testing.T) {
@@ -306,12 +331,12 @@ func TestBrokenOff(t *testing.T) {
 func TestExpect(t *testing.T) {
 	address := start(t, newServer(sized))
 	c := dial(t, address)
-	c.send("POST /0 HTTP/1.1\r\nHost: x\r\nExpect: 100-Continue\r\nContent-Length: 2\r\n\r\n")
+	c.send("POST /0 HTTP/1.1\r\nHost: x\r\nExpect: 100-Continue\r\nTransfer-Encoding: chunked\r\n\r\n")
 	if line, err := c.in.ReadString('\n'); line != "HTTP/1.1 100 Continue\r\n" || err != nil {
 		t.Fatalf("got %q and %v", line, err)
 	}
 	c.in.ReadString('\n')
-	c.send("hi")
+	c.send("2\r\nhi\r\n0\r\n\r\n")
 	if r, body := c.answer("POST"); r.StatusCode != 200 || !strings.Contains(body, "hi") || r.Close {
 		t.Errorf("got %d %s", r.StatusCode, body)
 	}
@@ -338,6 +363,21 @@ func TestUnwantedBody(t *testing.T) {
 		}
 		for range 64 { // a reset would end this
 			c.send(strings.Repeat("x", 64<<10))
+		}
+	}
+}
+
+// TestRestOfBody: what is left of a body that was begun is no request.
+func TestRestOfBody(t *testing.T) {
+	s := newServer(func(w http.ResponseWriter, r *http.Request) {
+		n, _ := strconv.Atoi(r.URL.Path[1:])
+		io.CopyN(io.Discard, r.Body, int64(n))
+	})
+	c := dial(t, start(t, s))
+	for _, read := range []int{mostSkipped, 3*mostSkipped/2 - 1, 3 * mostSkipped / 2} {
+		c.send(fmt.Sprintf("POST /%d HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", read, 3*mostSkipped/2, strings.Repeat("x", 3*mostSkipped/2)))
+		if r, _ := c.answer("POST"); r.StatusCode != 200 || r.Close {
+			t.Errorf("got %d, close %v", r.StatusCode, r.Close)
 		}
 	}
 }
@@ -463,10 +503,34 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// TestContext: it ends with the connection, and not with the request.
+func TestContext(t *testing.T) {
+	seen := make(chan context.Context, 1)
+	c := dial(t, start(t, newServer(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Context() })))
+	c.send(get)
+	c.answer("GET")
+	ctx := <-seen
+	if ctx.Err() != nil {
+		t.Errorf("got %v", ctx.Err())
+	}
+	c.Close()
+	select {
+	case <-ctx.Done():
+	case <-time.After(patience):
+		t.Error("the context of a connection that is gone goes on")
+	}
+}
+
 // TestShutdown: requests under way are answered, connections that wait are closed.
 func TestShutdown(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
-	s := newServer(func(http.ResponseWriter, *http.Request) { entered <- struct{}{}; <-release })
+	s := newServer(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/begun" {
+			io.WriteString(w, strings.Repeat("x", sendSize))
+		}
+		entered <- struct{}{}
+		<-release
+	})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -481,6 +545,9 @@ func TestShutdown(t *testing.T) {
 	idle.answer("GET")
 	half.send(get[:10])
 	busy.send(get)
+	<-entered
+	begun := dial(t, address)
+	begun.send(strings.Replace(get, "/", "/begun", 1))
 	<-entered
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -498,6 +565,10 @@ func TestShutdown(t *testing.T) {
 		t.Errorf("got %d, close %v", r.StatusCode, r.Close)
 	}
 	busy.closed()
+	if r, body := begun.answer("GET"); r.StatusCode != 200 || len(body) != sendSize {
+		t.Errorf("got %d and %d bytes", r.StatusCode, len(body))
+	}
+	begun.closed()
 	if err := s.Shutdown(context.Background()); err != nil {
 		t.Errorf("Shutdown: %v", err)
 	}

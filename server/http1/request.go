@@ -25,7 +25,8 @@ func (r *refusal) Error() string {
 var errHeadTooLong = errors.New("the head is too long")
 
 // readRequest waits so long for the beginning of a request, reads its head, and makes
-// its body ready. A *refusal is for the client, any other error for nobody.
+// its body ready. A *refusal is for the client, also where it has stopped in the middle
+// of a line; any other error is for nobody.
 func (c *conn) readRequest(wait time.Duration) (*http.Request, error) {
 	if c.in.Buffered() == 0 {
 		c.setReadDeadline(wait)

@@ -3,7 +3,6 @@ package http1
 import (
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -162,7 +161,10 @@ var lineEnds = strings.NewReplacer("\r", " ", "\n", " ")
 
 // appendFields appends the header, in the order of its names.
 func (w *response) appendFields(out []byte) []byte {
-	w.names = slices.AppendSeq(w.names[:0], maps.Keys(w.header))
+	w.names = w.names[:0]
+	for name := range w.header {
+		w.names = append(w.names, name)
+	}
 	slices.Sort(w.names)
 	for _, name := range w.names {
 		if name == "Connection" || name == "Transfer-Encoding" || name == "Date" {

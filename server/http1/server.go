@@ -6,7 +6,7 @@
 // request, a goroutine that waits for the client to go, a context, a writer with a
 // header of its own, and several deadlines. Here all of that exists once for each
 // connection, or comes only when it is needed. What it leaves out, because no handler
-// here needs it: TLS, HTTP/2, answers before the answer and trailers after it, taking a
+// here needs it: HTTP/2, answers before the answer and trailers after it, taking a
 // connection over (Hijack), Flush, guessing a Content-Type, reading a body while the
 // answer is written.
 //
