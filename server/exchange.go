@@ -117,8 +117,7 @@ func (x *exchange) fail(err error) {
 		h.Set("Retry-After", strconv.Itoa(x.server.retryAfter()))
 	}
 	if !x.bodyRead && x.r.ContentLength != 0 {
-		// The connection ends with the answer: nobody wants to read the body.
-		h.Set("Connection", "close")
+		x.abandonBody()
 	}
 	x.failed(f)
 }
@@ -128,6 +127,15 @@ func (s *Server) retryAfter() int {
 	s.jitterMu.Lock()
 	defer s.jitterMu.Unlock()
 	return 1 + s.jitter.IntN(5)
+}
+
+// abandonBody lets the connection end with the answer instead of reading a body
+// that nobody wants. The client has a moment to finish what it is sending: closing
+// on it at once could take the answer from it. http1 sees to that by itself; the
+// deadline is for other servers.
+func (x *exchange) abandonBody() {
+	x.w.Header().Set("Connection", "close")
+	_ = http.NewResponseController(x.w).SetReadDeadline(x.server.opt.Now().Add(x.server.limits.linger))
 }
 
 func (x *exchange) logFailure(f *failure) {

@@ -45,7 +45,7 @@ var (
 	errLineTooLong = errors.New("a line is too long")
 )
 
-// maxLine is how long a line may be before net/http would have refused it.
+// maxLine is how long a line may be before http1 has refused it.
 const maxLine = 2 * maxHeader
 
 // follow looks at the next bytes. With an error it returns how many bytes of p

@@ -2,7 +2,6 @@ package server
 
 import (
 	"container/list"
-	"io"
 	"net"
 	"sync"
 )
@@ -87,13 +86,13 @@ type limitConn struct {
 	released bool          // guarded by from.mu
 
 	framing framing
-	refused bool   // by framing; of what the client sends nothing more is read
+	refused bool   // by framing; of what the client sends nothing more is looked at
 	instead []byte // what comes in place of that
 }
 
 // noRequest is what http1 gets to read where a client has sent something that
-// framing refuses. Wherever it stands in a request it is no HTTP, so http1
-// answers 400 and closes the connection, after the requests before. (An error
+// framing refuses. Wherever it stands in a request that is answered it is no HTTP, so
+// http1 answers 400 and closes the connection, after the requests before. (An error
 // would end those as well.)
 var noRequest = []byte("\x00\r\n\r\n")
 
@@ -102,8 +101,10 @@ func (c *limitConn) Read(p []byte) (int, error) {
 	if c.refused {
 		n := copy(p, c.instead)
 		c.instead = c.instead[n:]
-		if n == 0 && len(p) > 0 {
-			return 0, io.EOF
+		for n == 0 && len(p) > 0 { // what comes now is of no use, but has to be taken for the answer to arrive
+			if _, err := c.Conn.Read(p); err != nil {
+				return 0, err
+			}
 		}
 		return n, nil
 	}

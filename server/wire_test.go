@@ -356,6 +356,29 @@ func TestHostileRequests(t *testing.T) {
 	}
 }
 
+// TestRefusedMayGoOn: who sends on after what framing refuses is not reset, and so has
+// the answer.
+func TestRefusedMayGoOn(t *testing.T) {
+	s := serverWith(t, Options{})
+	s.limits.linger = patience
+	address := listen(t, s.Server)
+	for request, status := range map[string]int{
+		"GET /healthz HTTP/1.1\nHost: localhost\n\n":                     400,
+		"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: " + long(40<<10): 431,
+	} {
+		w := dial(t, address)
+		w.send(request)
+		if r, body := w.answer(); r.StatusCode != status {
+			t.Errorf("got %d %s, want %d", r.StatusCode, body, status)
+		}
+		for range 64 {
+			if _, err := io.WriteString(w.Conn, long(64<<10)); err != nil {
+				t.Fatalf("%d: %v", status, err)
+			}
+		}
+	}
+}
+
 // TestConnectionLimit: one connection too many is closed at once.
 func TestConnectionLimit(t *testing.T) {
 	s := serverWith(t, Options{MaxConns: 2})

@@ -12,8 +12,8 @@ type body struct {
 	c        *conn
 	from     io.Reader
 	left     int64 // bytes that are not read yet, negative if the head does not say
-	done     bool  // there is nothing left of it
-	shut     bool  // the answer has begun: nobody may read on
+	done     bool  // all of it was read
+	shut     bool  // the answer has begun: nobody may read on, whether it is done or not
 	expected bool  // the client waits for a word before it sends it
 }
 
@@ -72,6 +72,6 @@ func (b *body) skip() bool {
 	if b.expected || b.left > mostSkipped {
 		return false
 	}
-	_, err := io.CopyN(io.Discard, b, mostSkipped)
-	return err == io.EOF
+	_, _ = io.CopyN(io.Discard, b, mostSkipped+1) // to its end, and see that
+	return b.done
 }

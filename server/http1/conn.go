@@ -76,7 +76,7 @@ func (c *conn) serve() {
 		if !c.handle(r) {
 			return
 		}
-		if c.response.close {
+		if c.response.last {
 			c.leave()
 			return
 		}
@@ -128,8 +128,11 @@ func (c *conn) close() {
 	c.server.forget(c)
 }
 
-// leave ends the connection after an answer. To a client that is still sending, closing
-// it at once would be a reset, which could take the answer from it.
+// mostLinger bounds what is read of a client whose connection ends.
+const mostLinger = 64 << 20
+
+// leave ends the connection after an answer. To a client that is still sending its body,
+// closing it at once would be a reset, which could take the answer from it.
 func (c *conn) leave() {
 	if c.body.done {
 		return
@@ -138,7 +141,7 @@ func (c *conn) leave() {
 	if w, ok := c.nc.(interface{ CloseWrite() error }); ok {
 		_ = w.CloseWrite()
 	}
-	_, _ = io.Copy(io.Discard, c.in)
+	_, _ = io.CopyN(io.Discard, c.in, mostLinger)
 }
 
 func (c *conn) setReadDeadline(d time.Duration) { _ = c.nc.SetReadDeadline(c.server.Now().Add(d)) }

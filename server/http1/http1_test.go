@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -104,13 +105,25 @@ func (c *client) closed() {
 	}
 }
 
-const get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+// eventually waits until what another goroutine is about to do is done.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !done(); runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatalf("waited for this in vain: %s", what)
+		}
+	}
+}
 
-// sized answers with as many bytes as the path says, in pieces of what the query says,
-// once it has read the body, unless the path is /unread. It says how long they are if
-// the query ends in =.
+const get = "GET /0?= HTTP/1.1\r\nHost: x\r\n\r\n"
+
+// sized answers with as many bytes as the path says, or with what it was sent if that is
+// 0, in pieces of what the query says, once it has read the body, unless the path is
+// /unread. It says how long they are if the query ends in =, as for all short answers:
+// net/http counts those by itself.
 func sized(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/unread") {
+		w.Header().Set("Content-Length", "6")
 		io.WriteString(w, "unread")
 		return
 	}
@@ -125,7 +138,7 @@ func sized(w http.ResponseWriter, r *http.Request) {
 		text = fmt.Sprintf("%s %s %q %s", r.Method, r.Host, body, r.Header.Get("X"))
 	}
 	piece, said := strings.CutSuffix(r.URL.RawQuery, "=")
-	if said {
+	if said || size == 0 {
 		w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	}
 	n, _ := strconv.Atoi(piece)
@@ -154,8 +167,11 @@ func exchangeAll(t *testing.T, address, text string) (answers []string) {
 		if r.StatusCode >= 400 {
 			body = nil // each says it in its own words
 		}
-		// Of the length net/http tells more: it counts short answers that do not say.
-		answers = append(answers, fmt.Sprintf("%d %s close %v %v %s", r.StatusCode, r.Proto, r.Close, err, body))
+		framed := fmt.Sprint(r.ContentLength, r.TransferEncoding)
+		if r.StatusCode >= 400 {
+			framed = ""
+		}
+		answers = append(answers, fmt.Sprintf("%d %s %s close %v %v %s", r.StatusCode, r.Proto, framed, r.Close, err, body))
 		if r.Close {
 			c.closed()
 			break
@@ -174,7 +190,7 @@ func TestLikeNetHTTP(t *testing.T) {
 		get, get + get + get,
 		"HEAD /100?= HTTP/1.1\r\nHost: x\r\n\r\n" + get,
 		"GET /10?= HTTP/1.0\r\n\r\n" + get,
-		"GET /10 HTTP/1.0\r\n\r\n" + get,
+		"GET /3000 HTTP/1.0\r\n\r\n" + get,
 		"GET /10?= HTTP/1.0\r\nConnection: keep-alive\r\n\r\n" + get,
 		"GET /100000 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n" + get,
 		"GET /10?= HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" + get,
@@ -276,9 +292,9 @@ func TestOrder(t *testing.T) {
 // TestSlowHead: a head has its own time, also behind another request.
 func TestSlowHead(t *testing.T) {
 	s := newServer(sized)
-	s.HeaderTimeout = 50 * time.Millisecond
+	s.HeaderTimeout = 300 * time.Millisecond
 	c := dial(t, start(t, s))
-	c.send(get + get[:len("GET / HTTP/1.1\r\n")])
+	c.send(get + get[:len("GET /0?= HTTP/1.1\r\n")])
 	c.answer("GET")
 	c.closed()
 }
@@ -300,6 +316,12 @@ func TestBrokenOff(t *testing.T) {
 		}, "", 200},
 		{"by a panic", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "x"); panic("a bug") }, "a bug", 200},
 		{"by a status", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(103) }, "no answer has the status 103", 0},
+		{"once all is written", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1")
+			io.WriteString(w, "x")
+			panic("a bug")
+		}, "a bug", 0},
+		{"nothing of what it said", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "3") }, "", 200},
 		{"too short", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "3")
 			io.WriteString(w, "x")
@@ -347,8 +369,8 @@ func TestExpect(t *testing.T) {
 	c.closed()
 }
 
-// TestUnwantedBody: an answer does not wait for a body that nobody reads, and arrives
-// although the client is still sending.
+// TestUnwantedBody: an answer does not wait for a body that nobody reads, and a client
+// that goes on sending it is not reset.
 func TestUnwantedBody(t *testing.T) {
 	s := newServer(func(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Connection"] = r.Header["X"]
@@ -374,7 +396,7 @@ func TestRestOfBody(t *testing.T) {
 		io.CopyN(io.Discard, r.Body, int64(n))
 	})
 	c := dial(t, start(t, s))
-	for _, read := range []int{mostSkipped, 3*mostSkipped/2 - 1, 3 * mostSkipped / 2} {
+	for _, read := range []int{mostSkipped / 2, mostSkipped, 3*mostSkipped/2 - 1, 3 * mostSkipped / 2} {
 		c.send(fmt.Sprintf("POST /%d HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", read, 3*mostSkipped/2, strings.Repeat("x", 3*mostSkipped/2)))
 		if r, _ := c.answer("POST"); r.StatusCode != 200 || r.Close {
 			t.Errorf("got %d, close %v", r.StatusCode, r.Close)
@@ -429,7 +451,7 @@ func TestDeadlines(t *testing.T) {
 			t.Errorf("got %d and %d bytes", r.StatusCode, len(body))
 		}
 	}
-	c.send(strings.Replace(get, "/", "/more", 1))
+	c.send(strings.Replace(get, "/0", "/more", 1))
 	r, err := http.ReadResponse(c.in, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -446,7 +468,7 @@ func TestDeadlines(t *testing.T) {
 // TestWatch: a request that takes long ends when its client goes, and not when it sends
 // the next one.
 func TestWatch(t *testing.T) {
-	c1 := clock.NewManual(0)
+	hours := clock.NewManual(0)
 	entered, release := make(chan context.Context), make(chan struct{})
 	s := newServer(func(_ http.ResponseWriter, r *http.Request) {
 		entered <- r.Context()
@@ -455,7 +477,7 @@ func TestWatch(t *testing.T) {
 		case <-r.Context().Done():
 		}
 	})
-	s.Clock = c1
+	s.Clock = hours
 	c := dial(t, start(t, s))
 	looking := func() bool {
 		s.mu.Lock()
@@ -467,23 +489,23 @@ func TestWatch(t *testing.T) {
 		}
 		return false
 	}
-	advance := func() { go c1.Advance(watchAfter) }
+	ring := func() {
+		t.Helper()
+		hours.Advance(watchAfter)
+		eventually(t, "somebody watches", looking)
+	}
 	for range 3 { // answered while it looks
 		c.send(get)
 		<-entered
-		advance()
-		for end := time.Now().Add(patience); !looking(); time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("nobody watches")
-			}
-		}
+		ring()
 		release <- struct{}{}
 		c.answer("GET")
 	}
 	c.send(get) // sends the next one meanwhile
 	ctx := <-entered
-	advance()
+	ring()
 	c.send(get)
+	eventually(t, "it has come", func() bool { return !looking() })
 	release <- struct{}{}
 	c.answer("GET")
 	if ctx.Err() != nil {
@@ -491,16 +513,10 @@ func TestWatch(t *testing.T) {
 	}
 	ctx = <-entered
 	c.Close()
-	for done := false; !done; {
-		select {
-		case <-ctx.Done():
-			done = true
-		case <-time.After(patience):
-			t.Fatal("a client that has gone was not noticed")
-		default:
-			c1.Advance(watchAfter)
-		}
-	}
+	eventually(t, "the client that has gone is noticed", func() bool {
+		hours.Advance(watchAfter)
+		return ctx.Err() != nil
+	})
 }
 
 // TestContext: it ends with the connection, and not with the request.
@@ -547,8 +563,13 @@ func TestShutdown(t *testing.T) {
 	busy.send(get)
 	<-entered
 	begun := dial(t, address)
-	begun.send(strings.Replace(get, "/", "/begun", 1))
+	begun.send(strings.Replace(get, "/0", "/begun", 1))
 	<-entered
+	eventually(t, "all have been accepted", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.conns) == 5
+	})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := s.Shutdown(ctx); !errors.Is(err, context.Canceled) {

@@ -84,7 +84,7 @@ func refusalOf(err error, tooLong bool) error {
 	return &refusal{http.StatusBadRequest, "the request is malformed"}
 }
 
-// check refuses what net/http's parser takes and its server does not.
+// check refuses what net/http's parser takes and nobody should send.
 func check(r *http.Request) error {
 	if r.ProtoMajor != 1 || r.ProtoMinor > 1 {
 		return &refusal{http.StatusHTTPVersionNotSupported, "the protocol is HTTP/1.1"}

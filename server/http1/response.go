@@ -16,8 +16,9 @@ import (
 //
 // The header of the answer belongs to the handler until WriteHeader; the values in it
 // are not changed. Without a Content-Length an answer goes out in chunks, and in one
-// that is broken off the last is missing. A Write that fails ends the connection, and so
-// does an answer that is shorter than it said.
+// that is broken off the last is missing; to a client of HTTP/1.0, which knows none, it
+// looks whole. A Write that cannot be sent ends the connection, and so does an answer
+// that is shorter than it said.
 type response struct {
 	c      *conn
 	r      *http.Request
@@ -28,7 +29,7 @@ type response struct {
 	left    int64 // bytes that are still to be written, -1 if the answer does not say
 	chunked bool
 	bare    bool  // the answer has no body
-	close   bool  // the connection ends with it
+	last    bool  // the connection ends with it
 	failed  error // why not all could be sent
 
 	// What is not sent yet: a head, room for the line before a chunk if the answer has
@@ -60,7 +61,7 @@ func (w *response) begin(r *http.Request) {
 	clear(w.header)
 	*w = response{
 		c: w.c, r: r, header: w.header, names: w.names, left: -1, out: buffers.Get().(*[]byte),
-		close: r.Close, stale: w.stale || w.deadline,
+		last: r.Close, stale: w.stale || w.deadline,
 	}
 	*w.out = (*w.out)[:0]
 }
@@ -102,7 +103,7 @@ func (w *response) WriteHeader(status int) {
 		return
 	}
 	w.status = status
-	w.close = w.close || w.header.Get("Connection") == "close" || w.c.server.stopping.Load() || !w.c.body.skip()
+	w.last = w.last || w.header.Get("Connection") == "close" || w.c.server.stopping.Load() || !w.c.body.skip()
 	w.c.body.shut = true
 	w.frame()
 	out := append(*w.out, "HTTP/1."...)
@@ -115,7 +116,7 @@ func (w *response) WriteHeader(status int) {
 	out = append(out, "\r\n"...)
 	out = w.appendFields(out)
 	switch {
-	case w.close:
+	case w.last:
 		out = append(out, "Connection: close\r\n"...)
 	case w.r.ProtoMinor == 0:
 		out = append(out, "Connection: keep-alive\r\n"...)
@@ -152,7 +153,7 @@ func (w *response) frame() {
 	case w.r.ProtoMinor == 1:
 		w.chunked = true
 	default:
-		w.close = true
+		w.last = true
 	}
 }
 
@@ -216,7 +217,7 @@ func (w *response) Write(p []byte) (int, error) {
 // finish ends the answer, and reports whether the client can have all of it.
 func (w *response) finish() bool {
 	if w.status == 0 {
-		if w.r.Method != http.MethodHead {
+		if w.header.Get("Content-Length") == "" && w.r.Method != http.MethodHead {
 			w.header.Set("Content-Length", "0")
 		}
 		w.WriteHeader(http.StatusOK)
@@ -248,10 +249,11 @@ func (w *response) send(last bool) error {
 	return nil
 }
 
-// abort ends an answer that will not be whole. What is there is sent, so that the
-// client can tell an answer that is broken off from none.
+// abort ends an answer that will not be whole. What is there is sent if it cannot be
+// taken for the whole, so that the client can tell an answer that is broken off from
+// none.
 func (w *response) abort() {
-	if w.status != 0 && w.failed == nil {
+	if w.failed == nil && (w.chunked || w.left > 0) {
 		_ = w.send(false)
 	}
 }

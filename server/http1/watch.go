@@ -1,6 +1,7 @@
 package http1
 
 import (
+	"io"
 	"sync"
 	"time"
 )
@@ -22,7 +23,7 @@ type watch struct {
 	changed sync.Cond // it looks no more
 	state   watchState
 	begun   uint64 // how often it was armed
-	rung    uint64 // begun when the bell was set that is to ring; 0 if none is
+	bell    uint64 // begun when the bell was set; 0 if none is
 	stopped bool   // the look ends because of stop
 }
 
@@ -34,9 +35,9 @@ const (
 	watchLooking
 )
 
-// watchAfter is how long a request has to take, and up to twice as much: a bell that
-// was set for one request is not stopped at its end, but set again for the one that it
-// finds.
+// watchAfter is how long a request has to take once it is read, and up to twice as much:
+// a bell that was set for one request is not stopped at its end, but set again for the
+// one that it finds.
 const watchAfter = 10 * time.Millisecond
 
 func (w *watch) init(c *conn) {
@@ -50,13 +51,13 @@ func (w *watch) start() {
 	defer w.mu.Unlock()
 	w.state, w.stopped = watchArmed, false
 	w.begun++
-	if w.rung == 0 {
+	if w.bell == 0 {
 		w.setBellLocked()
 	}
 }
 
 func (w *watch) setBellLocked() {
-	w.rung = w.begun
+	w.bell = w.begun
 	w.c.server.Clock.AfterFunc(watchAfter, w.ring)
 }
 
@@ -80,8 +81,8 @@ func (w *watch) stop() {
 func (w *watch) ring() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	same := w.rung == w.begun
-	w.rung = 0
+	same := w.bell == w.begun
+	w.bell = 0
 	switch {
 	case w.state != watchArmed:
 	case same:
@@ -96,11 +97,23 @@ func (w *watch) lookLocked() {
 	w.state = watchLooking
 	_ = w.c.nc.SetReadDeadline(time.Time{})
 	w.mu.Unlock()
-	_, err := w.c.in.Peek(1)
+	err := w.peek()
 	w.mu.Lock()
 	w.state = watchOff
 	w.changed.Signal()
 	if err != nil && !w.stopped {
 		w.c.cancel()
 	}
+}
+
+// peek waits for a byte.
+func (w *watch) peek() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.c.report(p)
+			err = io.ErrUnexpectedEOF
+		}
+	}()
+	_, err = w.c.in.Peek(1)
+	return err
 }
