@@ -348,6 +348,18 @@ func TestBrokenOff(t *testing.T) {
 	}
 }
 
+// TestBrokenHead: the head alone of an answer that is broken off is not sent to who asks
+// for no more than that.
+func TestBrokenHead(t *testing.T) {
+	c := dial(t, start(t, newServer(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "3")
+		w.WriteHeader(http.StatusOK)
+		panic(http.ErrAbortHandler)
+	})))
+	c.send(strings.Replace(get, "GET", "HEAD", 1))
+	c.closed()
+}
+
 // TestExpect: a client that waits for a word gets it when its body is wanted, and
 // otherwise no second answer.
 func TestExpect(t *testing.T) {

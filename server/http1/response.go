@@ -253,7 +253,7 @@ func (w *response) send(last bool) error {
 // taken for the whole, so that the client can tell an answer that is broken off from
 // none.
 func (w *response) abort() {
-	if w.failed == nil && (w.chunked || w.left > 0) {
+	if w.failed == nil && !w.bare && (w.chunked || w.left > 0) {
 		_ = w.send(false)
 	}
 }
