@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
@@ -12,7 +14,7 @@ const growthFactor = 10
 var growth = &Table{
 	Name:  "growth",
 	Title: "Growth",
-	About: "A load in random order, and then reads of the same 10,000 rows, all in the cache, once these have had compacted what they have, of the usual table and of one with ten times as many rows: what an operation costs in processor time there, divided by what it costs here, and the rates likewise.",
+	About: "A load in random order, and then reads of the same 10,000 rows, all in the cache, once these have had compacted what they have, of the usual table and of one with ten times as many rows: what an operation costs in processor time there, divided by what it costs here, and the rates likewise. Reads are measured on both in turns.",
 	Figures: []Figure{
 		{"load", "load rate, ten times the rows / once", plain},
 		{"load-cpu", "processor time a cell loaded", plain},
@@ -24,27 +26,30 @@ var growth = &Table{
 	Asked: true,
 }
 
-// cost is what operations on a table cost.
-type cost struct{ rate, load, rows, absent, pages float64 }
+// growthTurns is how often each read is measured on both tables, one after the other and
+// for a quarter of the usual time: a processor may change its speed from one moment to
+// the next.
+const growthTurns = 12
 
 func runGrowth(s *session) error {
 	if err := s.wantRoom(); err != nil {
 		return err
 	}
-	small, err := s.cost(1)
+	once, tenfold := s.within("once"), s.within("tenfold")
+	small, smallCells, err := once.grow(1)
 	if err != nil {
 		return err
 	}
-	large, err := s.cost(growthFactor)
+	large, largeCells, err := tenfold.grow(growthFactor)
 	if err != nil {
 		return err
 	}
-	s.record("load", large.rate/small.rate)
-	s.record("load-cpu", large.load/small.load)
-	s.record("rows", large.rows/small.rows)
-	s.record("absent", large.absent/small.absent)
-	s.record("pages", large.pages/small.pages)
-	return nil
+	s.record("load", large.rate(largeCells)/small.rate(smallCells))
+	s.record("load-cpu", large.cpuEach(largeCells)/small.cpuEach(smallCells))
+	if err := compareReads(once, tenfold); err != nil {
+		return err
+	}
+	return s.remove()
 }
 
 // wantRoom refuses what the disk cannot hold: raw bytes, as much again for keys that
@@ -61,59 +66,92 @@ func (s *session) wantRoom() error {
 	return nil
 }
 
-// cost loads the table so many times over, and measures.
-func (s *session) cost(times int) (c cost, err error) {
-	n := s.data.Len() * times
-	config := s.config() // of the small table for both: only the data grows
-	st, err := s.open(config)
+// within is the session for one of the tables.
+func (s *session) within(name string) *session {
+	t := *s
+	t.dir, t.each = filepath.Join(s.dir, name), s.each/4
+	return &t
+}
+
+// grow loads the table so many times over. The budgets are those of the small one: only
+// the data grows.
+func (s *session) grow(times int) (u used, cells int, err error) {
+	rows := s.data.Len() * times
+	st, err := s.open(s.config())
 	if err != nil {
-		return c, err
+		return u, 0, err
 	}
-	u, _, err := loadSettled(st, n, endless(s.data, s.data.Shuffled(1)))
+	if u, _, err = loadSettled(st, rows, endless(s.data, s.data.Shuffled(1))); err != nil {
+		return u, 0, err
+	}
+	return u, 10 * rows, st.Close()
+}
+
+// compareReads records what reads of the large table cost, divided by what they cost on
+// the small one.
+func compareReads(once, tenfold *session) error {
+	small, err := once.open(once.config())
 	if err != nil {
-		return c, err
-	}
-	c.rate, c.load = u.rate(n*10), u.cpuEach(n*10)
-	if err := st.Close(); err != nil {
-		return c, err
-	}
-	if st, err = s.open(config); err != nil {
-		return c, err
-	}
-	order := s.data.Shuffled(2)
-	order = order[:min(len(order), 10_000)]
-	for _, w := range []struct {
-		keys  *keys
-		cells int
-		cost  *float64
-	}{{keysOf(s.data, order, ""), 10, &c.rows}, {keysOf(s.data, order, "!"), 0, &c.absent}} {
-		if err := warmRows(st, 0, w.keys, w.cells); err != nil {
-			return c, err
-		}
-		err := twice(func() error { // the second counts
-			n, u, err := s.readRows(st, 0, w.keys, w.cells, 1)
-			*w.cost = u.cpuEach(n)
-			return err
-		})
-		if err != nil {
-			return c, err
-		}
-	}
-	want := min(pageRows, s.data.Len())
-	starts := startsOf(s.data, order[:max(len(order)/10, 1)], want)
-	if err := warmPages(st, starts, want); err != nil {
-		return c, err
-	}
-	err = twice(func() error {
-		m, u, err := s.readPages(st, starts, want)
-		c.pages = u.cpuEach(m)
 		return err
+	}
+	large, err := tenfold.open(tenfold.config())
+	if err != nil {
+		return err
+	}
+	data := once.data
+	order := data.Shuffled(2)
+	order = order[:min(len(order), 10_000)]
+	present, absent := keysOf(data, order, ""), keysOf(data, order, "!")
+	want := min(pageRows, data.Len())
+	starts := startsOf(data, order[:max(len(order)/10, 1)], want)
+	for _, w := range []struct {
+		figure string
+		warm   func(Store) error
+		read   func(*session, Store) (int, used, error)
+	}{
+		{"rows", func(st Store) error { return warmRows(st, 0, present, 10) },
+			func(s *session, st Store) (int, used, error) { return s.readRows(st, 0, present, 10, 1) }},
+		{"absent", func(st Store) error { return warmRows(st, 0, absent, 0) },
+			func(s *session, st Store) (int, used, error) { return s.readRows(st, 0, absent, 0, 1) }},
+		{"pages", func(st Store) error { return warmPages(st, starts, want) },
+			func(s *session, st Store) (int, used, error) { return s.readPages(st, starts, want) }},
+	} {
+		for _, st := range []Store{small, large} {
+			if err := w.warm(st); err != nil {
+				return err
+			}
+		}
+		ratio, err := inTurns(func() (int, used, error) { return w.read(once, small) }, func() (int, used, error) { return w.read(tenfold, large) })
+		if err != nil {
+			return err
+		}
+		once.record(w.figure, ratio)
+	}
+	return errors.Join(small.Close(), large.Close())
+}
+
+// inTurns returns what an operation of the second kind costs, as a part of what one of
+// the first does: the median of neighbours. What reads set off is over before.
+func inTurns(first, second func() (int, used, error)) (float64, error) {
+	var ratios []float64
+	err := twice(func() error {
+		ratios = ratios[:0]
+		for range growthTurns {
+			n, a, err := first()
+			if err != nil {
+				return err
+			}
+			m, b, err := second()
+			if err != nil {
+				return err
+			}
+			ratios = append(ratios, b.cpuEach(m)/a.cpuEach(n))
+		}
+		return nil
 	})
 	if err != nil {
-		return c, err
+		return 0, err
 	}
-	if err := st.Close(); err != nil {
-		return c, err
-	}
-	return c, s.remove()
+	slices.Sort(ratios)
+	return (ratios[(len(ratios)-1)/2] + ratios[len(ratios)/2]) / 2, nil
 }
