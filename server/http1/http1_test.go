@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"colonnade/clock"
@@ -127,7 +128,7 @@ func sized(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "unread")
 		return
 	}
-	body, err := io.ReadAll(r.Body)
+	body, err := io.ReadAll(iotest.OneByteReader(r.Body))
 	if err != nil {
 		http.Error(w, "broken body", http.StatusBadRequest)
 		return
@@ -294,8 +295,21 @@ func TestSlowHead(t *testing.T) {
 	s := newServer(sized)
 	s.HeaderTimeout = 300 * time.Millisecond
 	c := dial(t, start(t, s))
-	c.send(get + get[:len("GET /0?= HTTP/1.1\r\n")])
+	c.send(get)
 	c.answer("GET")
+	c.send(get[:len("GET /0?= HTTP/1.1\r\n")])
+	c.closed()
+}
+
+// TestSlowBody: so has a request as a whole.
+func TestSlowBody(t *testing.T) {
+	s := newServer(sized)
+	s.ReadTimeout = 300 * time.Millisecond
+	c := dial(t, start(t, s))
+	c.send("POST /0 HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nh")
+	if r, _ := c.answer("POST"); r.StatusCode != 400 || !r.Close {
+		t.Errorf("got %d, close %v", r.StatusCode, r.Close)
+	}
 	c.closed()
 }
 
@@ -414,6 +428,10 @@ func TestRestOfBody(t *testing.T) {
 			t.Errorf("got %d, close %v", r.StatusCode, r.Close)
 		}
 	}
+	c.send(fmt.Sprintf("POST /0 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", mostSkipped, strings.Repeat("x", mostSkipped)))
+	if r, _ := c.answer("POST"); r.StatusCode != 200 || r.Close {
+		t.Errorf("in chunks: got %d, close %v", r.StatusCode, r.Close)
+	}
 }
 
 // TestLateRead: of a body nothing can be read once the answer has begun, and no word for
@@ -443,8 +461,11 @@ func TestDeadlines(t *testing.T) {
 	again := make(chan error, 1)
 	address := start(t, newServer(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", strconv.Itoa(sendSize))
-		if r.URL.Path == "/more" {
+		switch r.URL.Path {
+		case "/more":
 			w.Header().Del("Content-Length")
+		case "/body":
+			io.ReadAll(r.Body)
 		}
 		io.WriteString(w, strings.Repeat("x", sendSize)) // goes out at once
 		control := http.NewResponseController(w)
@@ -463,6 +484,13 @@ func TestDeadlines(t *testing.T) {
 			t.Errorf("got %d and %d bytes", r.StatusCode, len(body))
 		}
 	}
+	c.send("POST /body HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+	if line, err := c.in.ReadString('\n'); line != "HTTP/1.1 100 Continue\r\n" {
+		t.Fatalf("got %q and %v", line, err)
+	}
+	c.in.ReadString('\n')
+	c.send("hi")
+	c.answer("POST")
 	c.send(strings.Replace(get, "/0", "/more", 1))
 	r, err := http.ReadResponse(c.in, nil)
 	if err != nil {
