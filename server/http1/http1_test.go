@@ -293,7 +293,7 @@ func TestOrder(t *testing.T) {
 // TestSlowHead: a head has its own time, also behind another request.
 func TestSlowHead(t *testing.T) {
 	s := newServer(sized)
-	s.HeaderTimeout = 300 * time.Millisecond
+	s.HeaderTimeout, s.IdleTimeout = 300*time.Millisecond, time.Hour
 	c := dial(t, start(t, s))
 	c.send(get)
 	c.answer("GET")
