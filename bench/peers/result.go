@@ -27,12 +27,15 @@ func (r results) median(table, engine, figure string) (value, spread float64, ok
 	if len(list) == 0 {
 		return 0, 0, false
 	}
-	value = list[len(list)/2]
-	if len(list)%2 == 0 {
-		value = (value + list[len(list)/2-1]) / 2
-	}
+	value = middle(list)
 	if value != 0 {
 		spread = max(list[len(list)-1]-value, value-list[0]) / value
 	}
 	return value, spread, true
+}
+
+// middle returns the median of a sorted list that is not empty.
+func middle(list []float64) float64 {
+	n := len(list)
+	return (list[(n-1)/2] + list[n/2]) / 2
 }

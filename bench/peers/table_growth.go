@@ -153,5 +153,5 @@ func inTurns(first, second func() (int, used, error)) (float64, error) {
 		return 0, err
 	}
 	slices.Sort(ratios)
-	return (ratios[(len(ratios)-1)/2] + ratios[len(ratios)/2]) / 2, nil
+	return middle(ratios), nil
 }
