@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"strconv"
 	"time"
+
+	"colonnade/server/http1"
 )
 
 // exchange is a request and the answer that is being made for it. It belongs
@@ -84,10 +86,10 @@ func (s *Server) serve(x *exchange) (err error) {
 
 func (x *exchange) ctx() context.Context { return x.r.Context() }
 
-// changing returns the context for a change. After its deadline nobody knows
-// whether the change was applied.
+// changing returns the context for a change; a request makes one. After its deadline
+// nobody knows whether the change was applied.
 func (x *exchange) changing() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(x.ctx(), x.server.limits.write)
+	return http1.WithTimeout(x.r, x.server.limits.write)
 }
 
 func (x *exchange) elapsed() time.Duration { return x.server.opt.Now().Sub(x.start) }

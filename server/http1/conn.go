@@ -23,6 +23,15 @@ type conn struct {
 	ctx    context.Context // of all its requests
 	cancel context.CancelFunc
 
+	timed    context.Context // ends at timedAt as well, nil if nobody needed one yet
+	timedAt  time.Time
+	endTimed context.CancelFunc
+
+	reads, writes deadline
+
+	dated  []byte // the header Date in that second
+	second int64
+
 	body     body
 	response response
 	watch    watch
@@ -51,7 +60,9 @@ func (l *headLimit) Read(p []byte) (int, error) {
 func newConn(s *Server, nc net.Conn) *conn {
 	c := &conn{server: s, nc: nc, from: nc.RemoteAddr().String(), limit: headLimit{nc: nc, left: -1}}
 	c.in = bufio.NewReader(&c.limit)
-	c.ctx, c.cancel = context.WithCancel(context.WithValue(context.Background(), http.LocalAddrContextKey, nc.LocalAddr()))
+	c.reads.set, c.writes.set = nc.SetReadDeadline, nc.SetWriteDeadline
+	ctx := context.WithValue(context.Background(), http.LocalAddrContextKey, nc.LocalAddr())
+	c.ctx, c.cancel = context.WithCancel(context.WithValue(ctx, connKey{}, c))
 	c.body.c = c
 	c.response.c = c
 	c.response.header = make(http.Header)
@@ -122,6 +133,15 @@ func (c *conn) report(p any) {
 	}
 }
 
+// date returns the time as the header Date has it. It is made once a second.
+func (c *conn) date(now time.Time) []byte {
+	if second := now.Unix(); second != c.second || len(c.dated) == 0 {
+		c.second = second
+		c.dated = now.UTC().AppendFormat(c.dated[:0], http.TimeFormat)
+	}
+	return c.dated
+}
+
 func (c *conn) close() {
 	_ = c.nc.Close()
 	c.cancel()
@@ -137,11 +157,9 @@ func (c *conn) leave() {
 	if c.body.done {
 		return
 	}
-	c.setReadDeadline(c.server.LingerTimeout)
+	_ = c.reads.after(c.server.Now(), c.server.LingerTimeout)
 	if w, ok := c.nc.(interface{ CloseWrite() error }); ok {
 		_ = w.CloseWrite()
 	}
 	_, _ = io.CopyN(io.Discard, c.in, mostLinger)
 }
-
-func (c *conn) setReadDeadline(d time.Duration) { _ = c.nc.SetReadDeadline(c.server.Now().Add(d)) }

@@ -29,14 +29,14 @@ var errHeadTooLong = errors.New("the head is too long")
 // of a line; any other error is for nobody.
 func (c *conn) readRequest(wait time.Duration) (*http.Request, error) {
 	if c.in.Buffered() == 0 {
-		c.setReadDeadline(wait)
+		_ = c.reads.after(c.server.Now(), wait)
 		if _, err := c.in.Peek(1); err != nil {
 			return nil, err
 		}
 	}
 	begun := c.server.Now()
 	if !c.headArrived() {
-		c.setReadDeadline(c.server.HeaderTimeout)
+		_ = c.reads.after(begun, c.server.HeaderTimeout)
 	}
 	c.limit.left = max(0, c.server.MaxHeader+readAhead-int64(c.in.Buffered()))
 	r, err := http.ReadRequest(c.in)
@@ -53,7 +53,7 @@ func (c *conn) readRequest(wait time.Duration) (*http.Request, error) {
 		return nil, err
 	}
 	if r.ContentLength < 0 || r.ContentLength > int64(c.in.Buffered()) {
-		_ = c.nc.SetReadDeadline(begun.Add(c.server.ReadTimeout))
+		_ = c.reads.after(begun, c.server.ReadTimeout)
 	}
 	return r.WithContext(c.ctx), nil
 }
@@ -119,7 +119,7 @@ func (c *conn) reject(err error) {
 	if !errors.As(err, &f) {
 		return
 	}
-	_ = c.nc.SetWriteDeadline(c.server.Now().Add(c.server.LingerTimeout))
+	_ = c.writes.after(c.server.Now(), c.server.LingerTimeout)
 	_, err = fmt.Fprintf(c.nc, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n%v\n", f.status, http.StatusText(f.status), f)
 	if err == nil {
 		c.body.done = false // nobody knows

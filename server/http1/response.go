@@ -77,16 +77,21 @@ func (w *response) release() {
 // Header returns the header, which WriteHeader sends.
 func (w *response) Header() http.Header { return w.header }
 
-// SetWriteDeadline is for http.ResponseController. It ends with the answer.
+// SetWriteDeadline is for http.ResponseController. It ends with the answer, and may be
+// late by a sixteenth of the time until t.
 func (w *response) SetWriteDeadline(t time.Time) error {
 	w.deadline = true
-	return w.c.nc.SetWriteDeadline(t)
+	now := w.c.server.Now()
+	if !t.After(now) { // there is none, or it is over
+		return w.c.writes.exactly(t)
+	}
+	return w.c.writes.after(now, t.Sub(now))
 }
 
 // sendContinue asks the client for its body.
 func (w *response) sendContinue() error {
 	if !w.deadline {
-		_ = w.c.nc.SetWriteDeadline(w.c.server.Now().Add(w.c.server.ReadTimeout))
+		_ = w.c.writes.after(w.c.server.Now(), w.c.server.ReadTimeout)
 		w.stale = true
 	}
 	_, err := io.WriteString(w.c.nc, "HTTP/1.1 100 Continue\r\n\r\n")
@@ -112,7 +117,7 @@ func (w *response) WriteHeader(status int) {
 	out = append(out, ' ')
 	out = append(out, http.StatusText(status)...)
 	out = append(out, "\r\nDate: "...)
-	out = w.c.server.Now().UTC().AppendFormat(out, http.TimeFormat)
+	out = append(out, w.c.date(w.c.server.Now())...)
 	out = append(out, "\r\n"...)
 	out = w.appendFields(out)
 	switch {
@@ -232,7 +237,7 @@ func (w *response) finish() bool {
 // send sends what is there.
 func (w *response) send(last bool) error {
 	if w.stale && !w.deadline {
-		_ = w.c.nc.SetWriteDeadline(time.Time{})
+		_ = w.c.writes.exactly(time.Time{})
 	}
 	w.stale = false
 	if b := w.chunk(last); len(b) > 0 {

@@ -16,6 +16,7 @@
 //	Serve ── one goroutine for each connection ── conn.serve
 //	             read a request    request.go   bodies: body.go
 //	             call the handler  response.go  the client goes: watch.go
+//	             deadlines: deadline.go
 package http1
 
 import (
@@ -47,7 +48,8 @@ type Server struct {
 	MaxHeader int64
 	// How long a head may take from its first byte on, a request as a whole from
 	// then on, and the time between two requests. LingerTimeout is for a client that
-	// still sends when it has the answer with which its connection ends. All are needed.
+	// still sends when it has the answer with which its connection ends. All are needed, and
+	// each may take a sixteenth more.
 	HeaderTimeout, ReadTimeout, IdleTimeout, LingerTimeout time.Duration
 	// Now is the time, for deadlines and the header Date: near the machine's. Clock calls
 	// back when a request has taken so long that its client is watched.

@@ -70,7 +70,7 @@ func (w *watch) stop() {
 		w.state = watchOff
 	case watchLooking:
 		w.stopped = true
-		_ = w.c.nc.SetReadDeadline(time.Unix(1, 0)) // long past; the next request sets its own
+		_ = w.c.reads.exactly(time.Unix(1, 0)) // long past; the next request sets its own
 		for w.state == watchLooking {
 			w.changed.Wait()
 		}
@@ -95,7 +95,7 @@ func (w *watch) ring() {
 // lookLocked waits, with mu released, until the client sends something or goes.
 func (w *watch) lookLocked() {
 	w.state = watchLooking
-	_ = w.c.nc.SetReadDeadline(time.Time{})
+	_ = w.c.reads.exactly(time.Time{})
 	w.mu.Unlock()
 	err := w.peek()
 	w.mu.Lock()

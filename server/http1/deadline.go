@@ -1,0 +1,67 @@
+package http1
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// Most requests need the deadlines that the one before had, a moment later. To set one
+// costs as much as to read its head, so each is set a little later than it has to be, and
+// left as long as it serves.
+
+// slack is by what part of its time a deadline is late at most.
+const slack = 16
+
+// serves reports whether a deadline is what somebody needs who has so long from now on.
+func serves(at, now time.Time, d time.Duration) bool {
+	late := at.Sub(now) - d
+	return 0 <= late && late <= d/slack
+}
+
+// deadline is that of a connection's reads, or of its writes.
+type deadline struct {
+	set func(time.Time) error
+	at  time.Time // zero for none
+}
+
+// after sets the deadline to d from now, or up to a sixteenth of d later.
+func (l *deadline) after(now time.Time, d time.Duration) error {
+	if serves(l.at, now, d) {
+		return nil
+	}
+	return l.exactly(now.Add(d + d/slack))
+}
+
+// exactly sets the deadline; zero is none.
+func (l *deadline) exactly(t time.Time) error {
+	l.at = t
+	return l.set(t)
+}
+
+type connKey struct{}
+
+// WithTimeout is context.WithTimeout for the context of a request that a Server has read,
+// or another server, but that the context ends up to a sixteenth of d later. A request
+// has one: a second call for another time ends what the first has returned, and so may
+// the next request of the connection.
+func WithTimeout(r *http.Request, d time.Duration) (context.Context, context.CancelFunc) {
+	c, ok := r.Context().Value(connKey{}).(*conn)
+	if !ok {
+		return context.WithTimeout(r.Context(), d)
+	}
+	return c.within(d), func() {}
+}
+
+// within returns a context that ends with the connection, or d from now.
+func (c *conn) within(d time.Duration) context.Context {
+	now := c.server.Now()
+	if c.timed == nil || !serves(c.timedAt, now, d) {
+		if c.timed != nil {
+			c.endTimed()
+		}
+		c.timedAt = now.Add(d + d/slack)
+		c.timed, c.endTimed = context.WithDeadline(c.ctx, c.timedAt)
+	}
+	return c.timed
+}
