@@ -139,6 +139,7 @@ func serve(cmd *cobra.Command, f serveFlags) error {
 		return err
 	}
 	s := server.New(store, server.Options{Now: time.Now, Clock: clock.System, Seed: rand.Uint64(), Log: log, Hosts: f.hosts, MaxInflight: maxInflight(memory)})
+	addProcessor()
 	err = serveUntil(signals, cmd, s, listener, log)
 	return errors.Join(err, store.Close())
 }
