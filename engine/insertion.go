@@ -5,10 +5,10 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 
+	"colonnade/internal/cores"
 	"colonnade/memtable"
 )
 
@@ -138,7 +138,7 @@ func prefix(row []byte) uint64 {
 }
 
 func newInsertion(db *DB) *insertion {
-	workers := runtime.GOMAXPROCS(0)
+	workers := cores.Count()
 	n := workers * insertAhead
 	in := &insertion{db: db, idle: make(chan *load, n), ready: make(chan *load, n), pending: new(sync.WaitGroup)}
 	budget := db.opt.MemtableBytes

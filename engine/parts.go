@@ -3,9 +3,10 @@ package engine
 import (
 	"bytes"
 	"errors"
-	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"colonnade/internal/cores"
 )
 
 // One goroutine merges what a compaction has for inputs, beside whoever reads and writes. Once
@@ -42,7 +43,7 @@ func (db *DB) divide(c *compaction) compactionParts {
 	opt := db.pickOptions()
 	n := 1
 	if len(c.version.levels[0]) >= slowFiles {
-		n = min(runtime.GOMAXPROCS(0), mostParts, int(totalSize(c.choice.files())/(partFiles*opt.fileSize)))
+		n = min(cores.Count(), mostParts, int(totalSize(c.choice.files())/(partFiles*opt.fileSize)))
 	}
 	starts := append([][]byte{nil}, c.cuts(n)...)
 	ends := append(starts[1:len(starts):len(starts)], nil)

@@ -10,7 +10,8 @@ import (
 // Options says what a Server takes from outside. Only Now is required.
 type Options struct {
 	// Now is the clock: for the time that requests take, and for the deadlines
-	// of connections, so it has to be near the machine's.
+	// of connections, so it has to be near the machine's, and have a monotonic
+	// reading.
 	Now func() time.Time
 	// Clock bounds how long a request waits for its turn. nil is clock.System.
 	Clock clock.Clock

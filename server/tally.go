@@ -3,11 +3,11 @@ package server
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
+	"colonnade/internal/cores"
 	"colonnade/widecol"
 )
 
@@ -42,7 +42,7 @@ func (x *exchange) tally(view widecol.View, q *widecol.Query) (widecol.Stats, er
 	ctx, t.cancel = context.WithCancel(x.ctx())
 	defer t.cancel()
 	var helpers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(t.parts)) - 1 {
+	for range min(cores.Count(), len(t.parts)) - 1 {
 		more, ok := x.another(ctx)
 		if !ok {
 			break

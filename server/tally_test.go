@@ -11,15 +11,15 @@ import (
 	"colonnade/clock"
 )
 
-// cores makes the machine look as if it had so many.
-func cores(t *testing.T, n int) {
+// haveCores makes the machine look as if it had so many.
+func haveCores(t *testing.T, n int) {
 	before := runtime.GOMAXPROCS(n)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
 }
 
 // dividing is streaming with a count in parts, and turns for so many goroutines.
 func dividing(t *testing.T, turns, parts int) (*client, *fakeStore) {
-	cores(t, 4)
+	haveCores(t, 4)
 	c, store, _ := streaming(t, fakeRows{rows: 100})
 	c.gates.scan = newGate(turns, clock.System)
 	store.parts = parts

@@ -2,10 +2,10 @@ package server
 
 import (
 	"context"
-	"runtime"
 	"time"
 
 	"colonnade/clock"
+	"colonnade/internal/cores"
 )
 
 // Requests work in turns, so that more of them than the machine can work on do
@@ -34,11 +34,11 @@ const (
 )
 
 func newGates(c clock.Clock) gates {
-	cores := runtime.GOMAXPROCS(0)
+	n := cores.Count()
 	return gates{
-		write: newGate(writesPerCore*cores, c),
-		read:  newGate(readsPerCore*cores, c),
-		scan:  newGate(scansPerCore*cores, c),
+		write: newGate(writesPerCore*n, c),
+		read:  newGate(readsPerCore*n, c),
+		scan:  newGate(scansPerCore*n, c),
 		scans: budget{free: maxScans},
 	}
 }

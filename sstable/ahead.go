@@ -1,9 +1,10 @@
 package sstable
 
 import (
-	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"colonnade/internal/cores"
 )
 
 // A scan that has gone on for a while has the blocks before it opened by other
@@ -48,11 +49,11 @@ type ahead struct {
 // start has the blocks from an entry on opened, which the iterator will come to
 // unless it turns elsewhere.
 func (a *ahead) start(it *Iterator, entry int) {
-	cores := int32(runtime.GOMAXPROCS(0))
-	if a.on() || cores == 1 {
+	n := int32(cores.Count())
+	if a.on() || n == 1 {
 		return
 	}
-	if aheadCount.Add(1) > aheadPerCore*cores {
+	if aheadCount.Add(1) > aheadPerCore*n {
 		aheadCount.Add(-1)
 		return
 	}

@@ -133,7 +133,7 @@ func (c *conn) report(p any) {
 	}
 }
 
-// date returns the time as the header Date has it. It is made once a second.
+// date returns the time as the header Date has it. It is made once a second at most.
 func (c *conn) date(now time.Time) []byte {
 	if second := now.Unix(); second != c.second || len(c.dated) == 0 {
 		c.second = second

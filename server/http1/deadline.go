@@ -15,7 +15,7 @@ const slack = 16
 
 // serves reports whether a deadline is what somebody needs who has so long from now on.
 func serves(at, now time.Time, d time.Duration) bool {
-	late := at.Sub(now) - d
+	late := at.Sub(now.Add(d))
 	return 0 <= late && late <= d/slack
 }
 
@@ -30,24 +30,29 @@ func (l *deadline) after(now time.Time, d time.Duration) error {
 	if serves(l.at, now, d) {
 		return nil
 	}
-	return l.exactly(now.Add(d + d/slack))
+	return l.exactly(now.Add(d).Add(d / slack))
 }
 
 // exactly sets the deadline; zero is none.
 func (l *deadline) exactly(t time.Time) error {
 	l.at = t
-	return l.set(t)
+	err := l.set(t)
+	if err != nil {
+		l.at = time.Time{} // whoever wants the same is told too
+	}
+	return err
 }
 
 type connKey struct{}
 
-// WithTimeout is context.WithTimeout for the context of a request that a Server has read,
-// or another server, but that the context ends up to a sixteenth of d later. A request
-// has one: a second call for another time ends what the first has returned, and so may
-// the next request of the connection.
+// WithTimeout is context.WithTimeout for the context of a request, which costs less if
+// that is as a Server has made it. Then the context is shared by requests of the connection,
+// ends up to a sixteenth of d later, and the CancelFunc does nothing. It is for the
+// goroutine of the handler, which must be done with it when it returns, and for once in
+// a request: another call may end what the one before has returned.
 func WithTimeout(r *http.Request, d time.Duration) (context.Context, context.CancelFunc) {
 	c, ok := r.Context().Value(connKey{}).(*conn)
-	if !ok {
+	if !ok || r.Context() != c.ctx {
 		return context.WithTimeout(r.Context(), d)
 	}
 	return c.within(d), func() {}
@@ -60,7 +65,7 @@ func (c *conn) within(d time.Duration) context.Context {
 		if c.timed != nil {
 			c.endTimed()
 		}
-		c.timedAt = now.Add(d + d/slack)
+		c.timedAt = now.Add(d).Add(d / slack)
 		c.timed, c.endTimed = context.WithDeadline(c.ctx, c.timedAt)
 	}
 	return c.timed

@@ -3,8 +3,12 @@ package http1
 import (
 	"context"
 	"errors"
+	"io"
+	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -47,12 +51,24 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestDeadlineFails: whoever sets one is told.
+// TestDeadlineFails: whoever sets one is told, each time.
 func TestDeadlineFails(t *testing.T) {
 	failure := errors.New("no such connection")
 	l := deadline{set: func(time.Time) error { return failure }}
-	if err := l.after(time.Unix(1000, 0), time.Second); err != failure {
-		t.Errorf("got %v", err)
+	for range 2 {
+		if err := l.after(time.Unix(1000, 0), time.Second); err != failure {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// TestDeadlineFarAway: as good as none is not in the past.
+func TestDeadlineFarAway(t *testing.T) {
+	var l deadline
+	l.set = func(time.Time) error { return nil }
+	now := time.Now()
+	if l.after(now, math.MaxInt64); l.at.Sub(now) < math.MaxInt64 {
+		t.Errorf("set to %v", l.at)
 	}
 }
 
@@ -125,32 +141,198 @@ func TestTimeoutEnds(t *testing.T) {
 	}
 }
 
-// TestTimeoutElsewhere: a handler need not know who serves it.
+// TestTimeoutElsewhere: a handler need not know who serves it, or what is around it.
 func TestTimeoutElsewhere(t *testing.T) {
-	ctx, cancel := WithTimeout(httptest.NewRequest("GET", "/", nil), time.Hour)
-	if _, ok := ctx.Deadline(); !ok || ctx.Err() != nil {
-		t.Errorf("no deadline, or an error: %v", ctx.Err())
+	check := func(r *http.Request) {
+		ctx, cancel := WithTimeout(r, time.Hour)
+		if _, ok := ctx.Deadline(); !ok || ctx.Err() != nil {
+			t.Errorf("no deadline, or an error: %v", ctx.Err())
+		}
+		cancel()
+		if ctx.Err() != context.Canceled {
+			t.Errorf("canceled: got %v", ctx.Err())
+		}
 	}
-	cancel()
-	if ctx.Err() != context.Canceled {
-		t.Errorf("canceled: got %v", ctx.Err())
-	}
+	check(httptest.NewRequest("GET", "/", nil))
+	around := newServer(func(_ http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithCancel(r.Context())
+		r = r.WithContext(ctx)
+		check(r)
+		timed, _ := WithTimeout(r, time.Hour)
+		cancel()
+		if timed.Err() != context.Canceled {
+			t.Errorf("the context around it has ended: got %v", timed.Err())
+		}
+	})
+	c := dial(t, start(t, around))
+	c.send(get)
+	c.answer("GET")
 }
 
 // TestDate is made once a second.
 func TestDate(t *testing.T) {
 	var c conn
-	now := time.Date(2026, 11, 23, 19, 5, 6, 999_000_000, time.FixedZone("", 3600))
+	now := time.Date(2026, 11, 23, 19, 5, 6, 998_000_000, time.FixedZone("", 3600))
 	if got := string(c.date(now)); got != "Mon, 23 Nov 2026 18:05:06 GMT" {
 		t.Errorf("got %q", got)
 	}
-	if got := string(c.date(now.Add(time.Millisecond))); got != "Mon, 23 Nov 2026 18:05:07 GMT" {
-		t.Errorf("a millisecond later: got %q", got)
+	c.dated[0] = 'X'
+	if got := string(c.date(now.Add(time.Millisecond))); got != "Xon, 23 Nov 2026 18:05:06 GMT" {
+		t.Errorf("in the same second: made again: %q", got)
 	}
-	if n := testing.AllocsPerRun(10, func() { c.date(now) }); n > 0 {
-		t.Errorf("%v allocations", n)
+	if got := string(c.date(now.Add(2 * time.Millisecond))); got != "Mon, 23 Nov 2026 18:05:07 GMT" {
+		t.Errorf("in the next second: got %q", got)
 	}
 	if got := string((&conn{}).date(time.Unix(0, 0))); got != "Thu, 01 Jan 1970 00:00:00 GMT" {
 		t.Errorf("the first second: got %q", got)
+	}
+}
+
+// watched is a connection that notes what deadlines its reads and writes have.
+type watched struct {
+	net.Conn
+	mu           sync.Mutex
+	reads, sends []time.Duration // what was left when one began; -1 for no deadline
+	readBy       time.Time
+	sendBy       time.Time
+}
+
+func left(by time.Time) time.Duration {
+	if by.IsZero() {
+		return -1
+	}
+	return time.Until(by)
+}
+
+func (w *watched) SetReadDeadline(t time.Time) error {
+	w.mu.Lock()
+	w.readBy = t
+	w.mu.Unlock()
+	return w.Conn.SetReadDeadline(t)
+}
+
+func (w *watched) SetWriteDeadline(t time.Time) error {
+	w.mu.Lock()
+	w.sendBy = t
+	w.mu.Unlock()
+	return w.Conn.SetWriteDeadline(t)
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	w.mu.Lock()
+	w.reads = append(w.reads, left(w.readBy))
+	w.mu.Unlock()
+	return w.Conn.Read(p)
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	w.sends = append(w.sends, left(w.sendBy))
+	w.mu.Unlock()
+	return w.Conn.Write(p)
+}
+
+type watchedListener struct {
+	net.Listener
+	accepted chan *watched
+}
+
+func (l watchedListener) Accept() (net.Conn, error) {
+	nc, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	w := &watched{Conn: nc}
+	l.accepted <- w
+	return w, nil
+}
+
+// TestDeadlinesOfRequests: each read and write has the deadline that it is to have,
+// whatever the one before had.
+func TestDeadlinesOfRequests(t *testing.T) {
+	const head, body, idle, answer = 100 * time.Hour, 300 * time.Hour, 1000 * time.Hour, 3000 * time.Hour
+	release := make(chan struct{})
+	s := newServer(func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		switch r.URL.Path {
+		case "/untimed":
+			control.SetWriteDeadline(time.Now().Add(answer))
+			control.SetWriteDeadline(time.Time{})
+		case "/timed":
+			control.SetWriteDeadline(time.Now().Add(answer))
+		case "/long":
+			<-release
+		}
+		io.Copy(io.Discard, r.Body)
+	})
+	defer close(release)
+	s.HeaderTimeout, s.ReadTimeout, s.IdleTimeout = head, body, idle
+	accepted := make(chan *watched, 1)
+	address := listen(t, func(l net.Listener) error { return s.Serve(watchedListener{l, accepted}) }, s.Close)
+	c := dial(t, address)
+	w := <-accepted
+	expect := func(what string, got *[]time.Duration, want ...time.Duration) {
+		t.Helper()
+		eventually(t, what, func() bool {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return len(*got) >= len(want)
+		})
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for i, d := range want {
+			// The test takes its time, too.
+			if g := (*got)[i]; d < 0 && g >= 0 || d > 0 && (g < d-patience || g > d+d/slack) {
+				t.Errorf("%s, number %d: had %v, want %v", what, i, g, d)
+			}
+		}
+		if len(*got) > len(want) {
+			t.Errorf("%s: %d of them, want %d: %v", what, len(*got), len(want), *got)
+		}
+		*got = nil
+	}
+	expect("the first read", &w.reads, head)
+	for range 2 {
+		c.send("GET /timed HTTP/1.1\r\nHost: x\r\n\r\n")
+		c.answer("GET")
+		expect("a timed answer", &w.sends, answer)
+		expect("idle", &w.reads, idle)
+		c.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+		c.answer("GET")
+		expect("an answer without a time", &w.sends, -1)
+		expect("idle", &w.reads, idle)
+		c.send("GET / HTTP/1.1\r\n")
+		expect("a head that is not there", &w.reads, head)
+		c.send("Host: x\r\n\r\n")
+		c.answer("GET")
+		expect("idle after that", &w.reads, idle)
+		c.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n")
+		expect("a body that is not there", &w.reads, body)
+		c.send("12")
+		c.answer("POST")
+		expect("idle after that", &w.reads, idle)
+		c.send("GET /untimed HTTP/1.1\r\nHost: x\r\n\r\n")
+		c.answer("GET")
+		expect("idle after that", &w.reads, idle)
+		expect("answers without a time", &w.sends, -1, -1, -1)
+		// The client is watched, and sends the next request meanwhile.
+		c.send("GET /long HTTP/1.1\r\nHost: x\r\n\r\n")
+		expect("a watched client", &w.reads, -1)
+		c.send("GET /timed HTTP/1.1\r\nHost: x\r\n\r\n")
+		eventually(t, "the watch sees that", func() bool {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			for served := range s.conns { // the one there is
+				served.watch.mu.Lock()
+				defer served.watch.mu.Unlock()
+				return served.watch.state == watchOff
+			}
+			return false
+		})
+		release <- struct{}{}
+		c.answer("GET")
+		c.answer("GET")
+		expect("idle after both", &w.reads, idle)
+		expect("an answer without a time and one with", &w.sends, -1, answer)
 	}
 }

@@ -51,7 +51,8 @@ type Server struct {
 	// still sends when it has the answer with which its connection ends. All are needed, and
 	// each may take a sixteenth more.
 	HeaderTimeout, ReadTimeout, IdleTimeout, LingerTimeout time.Duration
-	// Now is the time, for deadlines and the header Date: near the machine's. Clock calls
+	// Now is the time, for deadlines and the header Date: the machine's, or near it, and
+	// with a monotonic reading, since deadlines are kept for a while. Clock calls
 	// back when a request has taken so long that its client is watched.
 	Now   func() time.Time
 	Clock clock.Clock
