@@ -66,8 +66,8 @@ const maxSmallBody = 4 << 20
 // the 4 KiB that http1 adds.
 const maxHeader = 16 << 10
 
-// timeouts are how long a client may keep the server waiting. They are fields
-// of a Server, not constants, for the tests.
+// timeouts are how long a client may keep the server waiting, and up to a sixteenth more
+// of all but the last (http1). They are fields of a Server, not constants, for the tests.
 type timeouts struct {
 	header   time.Duration // for the header of a request
 	read     time.Duration // for the whole request

@@ -13,12 +13,13 @@ var spares atomic.Int32
 func Count() int { return max(1, runtime.GOMAXPROCS(0)-int(spares.Load())) }
 
 // AddSpare has Go code run on one processor more than before, for where one is mostly
-// kept by a system call that blocks. It does nothing if the process may use less than the processors
-// that it sees: its quota is a sum over all threads, and with more of them it is only
-// used up sooner. The runtime no longer follows changes of what the process may use.
+// kept by a system call that blocks. Then the runtime no longer follows changes of what the
+// process may use. It does nothing where there is one processor, for which the threads would only
+// compete; and if the process may use less than the processors that it sees: its quota is a
+// sum over all threads, and with more of them only used up sooner.
 func AddSpare() {
 	n := runtime.GOMAXPROCS(0)
-	if n < runtime.NumCPU() {
+	if n == 1 || n < runtime.NumCPU() {
 		return
 	}
 	spares.Add(1)
