@@ -8,6 +8,11 @@
 //
 // It prints tables, and writes them between the two markers of the file that -docs
 // names. The code is 0 if every answer was right, whatever the figures are.
+//
+//	service -server NEW -before OLD -runs 40 -time 200ms
+//
+// compares two programs of the server with each other, in short turns. On a machine
+// that is faster at one moment than at the next that tells what one run of each does not.
 package main
 
 import (
@@ -26,6 +31,7 @@ const limit = 30 * time.Minute
 
 type settings struct {
 	server string        // the program that is measured
+	before string        // the one that it is compared with, if any
 	dir    string        // where the data goes; a directory in it is made and removed
 	rows   int           // of the table that is read
 	runs   int           // of everything; medians are told
@@ -39,14 +45,15 @@ func main() {
 	}
 	var s settings
 	flag.StringVar(&s.server, "server", "../../bin/colonnade", "the server's program")
+	flag.StringVar(&s.before, "before", "", "another program of the server, to compare it with in turns")
 	flag.StringVar(&s.dir, "dir", os.TempDir(), "directory on the disk to measure on")
 	flag.IntVar(&s.rows, "rows", 100_000, "rows of the table, ten cells each")
 	flag.IntVar(&s.runs, "runs", 3, "how often to measure everything")
 	flag.DurationVar(&s.time, "time", time.Second, "how long to measure each thing")
 	flag.StringVar(&s.docs, "docs", "", "file with the markers that the tables go between")
 	flag.Parse()
-	if flag.NArg() > 0 || s.rows < leastRows || s.runs < 1 || s.runs > 100 || s.time <= 0 || s.time > time.Minute {
-		exit(fmt.Errorf("service takes no arguments, -rows from %d, -runs from 1 to 100 and -time up to a minute", leastRows))
+	if flag.NArg() > 0 || s.rows < leastRows || s.runs < 1 || s.runs > 100 || s.before != "" && s.docs != "" || s.time <= 0 || s.time > time.Minute {
+		exit(fmt.Errorf("service takes no arguments, -rows from %d, -runs from 1 to 100, -time up to a minute, and -before without -docs", leastRows))
 	}
 	exit(run(s))
 }
@@ -69,6 +76,14 @@ func run(s settings) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if s.before != "" {
+		lines, err := compare(ctx, s, dir)
+		if err != nil {
+			return errors.Join(err, context.Cause(ctx))
+		}
+		fmt.Print(renderTurns(s, lines))
+		return nil
+	}
 	lines, err := measure(ctx, s, dir)
 	if err != nil {
 		return errors.Join(err, context.Cause(ctx))

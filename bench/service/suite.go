@@ -44,30 +44,11 @@ func measure(ctx context.Context, set settings, dir string) ([]*line, error) {
 		return nil, err
 	}
 	s := &suite{settings: set, data: data, operations: newOperations(data)}
-	serve := func() (*node, error) {
-		return start(exec.Command(set.server, "serve", "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0"))
-	}
-	if s.real, err = serve(); err != nil {
+	if s.real, err = startFilled(set.server, filepath.Join(dir, "data"), data); err != nil {
 		return nil, err
 	}
-	defer func() { s.real.Kill() }()
-	if err := s.fill(); err != nil {
-		return nil, err
-	}
-	// A server that ends leaves everything in sorted files: that is what will be read.
-	if err := s.real.Terminate(0); err != nil {
-		return nil, err
-	}
-	again, err := serve()
-	if err != nil {
-		return nil, err
-	}
-	s.real = again
-	cmd, err := bareCommand()
-	if err != nil {
-		return nil, err
-	}
-	if s.bare, err = start(cmd); err != nil {
+	defer s.real.Kill()
+	if s.bare, err = startBare(); err != nil {
 		return nil, err
 	}
 	defer s.bare.Kill()
@@ -79,11 +60,70 @@ func measure(ctx context.Context, set settings, dir string) ([]*line, error) {
 	return s.lines, s.real.Terminate(0)
 }
 
-// fill writes the table that is read.
-func (s *suite) fill() error {
-	c := newClient(s.real.address)
+// startFilled starts a server with the table that is read, all of which is in sorted
+// files.
+func startFilled(program, dir string, data *dataset) (*node, error) {
+	serve := func() (*node, error) {
+		return start(exec.Command(program, "serve", "--data", dir, "--listen", "127.0.0.1:0"))
+	}
+	n, err := serve()
+	if err != nil {
+		return nil, err
+	}
+	defer n.Kill()
+	c := newClient(n.address)
 	defer c.close()
-	return s.data.load(c, pages)
+	if err := data.load(c, pages); err != nil {
+		return nil, err
+	}
+	// A server that ends leaves everything in sorted files.
+	if err := n.Terminate(0); err != nil {
+		return nil, err
+	}
+	return serve()
+}
+
+func startBare() (*node, error) {
+	cmd, err := bareCommand()
+	if err != nil {
+		return nil, err
+	}
+	return start(cmd)
+}
+
+// connections are how many each workload is tried with.
+var connections = []int{1, 8, 64}
+
+// workload is requests that can be made over again for as long as one likes.
+type workload struct {
+	name   string
+	target *target // with 64 connections, nil for none
+	pick   func(*rand.Rand) *operation
+}
+
+func always(o *operation) func(*rand.Rand) *operation {
+	return func(*rand.Rand) *operation { return o }
+}
+
+// writing returns the workloads that write.
+func (o *operations) writing() []workload {
+	return []workload{
+		{"row write", &target{row: 17, ratio: 0.6}, always(o.write)},
+		{"9 reads, 1 write", nil, func(rnd *rand.Rand) *operation {
+			if rnd.IntN(10) == 0 {
+				return o.write
+			}
+			return o.read
+		}},
+	}
+}
+
+// reading returns those that only read.
+func (o *operations) reading() []workload {
+	return []workload{
+		{"row read", &target{row: 17, ratio: 0.8}, always(o.read)},
+		{"100-row scan", nil, always(o.page)},
+	}
 }
 
 // round measures everything once: first what writes, to a table that is dropped
@@ -97,17 +137,18 @@ func (s *suite) round(ctx context.Context, run int) error {
 			s.lines = append(s.lines, &line{name: name, connections: l.connections, target: t})
 		}
 		at++
-		return s.compare(ctx, s.lines[at-1], l)
+		return s.pair(ctx, s.lines[at-1], l)
 	}
-	always := func(o *operation) func(*rand.Rand) *operation { return func(*rand.Rand) *operation { return o } }
-	many := func(name string, t *target, pick func(*rand.Rand) *operation) error {
-		for _, n := range []int{1, 8, 64} {
-			reached := t
-			if n < 64 {
-				reached = nil
-			}
-			if err := try(name, reached, load{connections: n, pick: pick, time: s.time}); err != nil {
-				return err
+	many := func(list []workload) error {
+		for _, w := range list {
+			for _, n := range connections {
+				reached := w.target
+				if n < 64 {
+					reached = nil
+				}
+				if err := try(w.name, reached, load{connections: n, pick: w.pick, time: s.time}); err != nil {
+					return err
+				}
 			}
 		}
 		return nil
@@ -117,18 +158,9 @@ func (s *suite) round(ctx context.Context, run int) error {
 		func() error {
 			return try("bulk write", &target{row: 15, cells: 1e6}, load{connections: 4, pick: always(o.bulk), requests: len(s.data.lines) / bulkRows})
 		},
-		func() error { return many("row write", &target{row: 17, ratio: 0.6}, always(o.write)) },
-		func() error {
-			return many("9 reads, 1 write", nil, func(rnd *rand.Rand) *operation {
-				if rnd.IntN(10) == 0 {
-					return o.write
-				}
-				return o.read
-			})
-		},
+		func() error { return many(o.writing()) },
 		func() error { return c.drop(written) },
-		func() error { return many("row read", &target{row: 17, ratio: 0.8}, always(o.read)) },
-		func() error { return many("100-row scan", nil, always(o.page)) },
+		func() error { return many(o.reading()) },
 		func() error {
 			return try("full scan", &target{row: 16, cells: 8e6}, load{connections: 1, pick: always(o.scan), time: s.time})
 		},
@@ -144,9 +176,9 @@ func (s *suite) round(ctx context.Context, run int) error {
 	return nil
 }
 
-// compare measures one line: the server, and then the bare one. What can be done over
+// pair measures one line: the server, and then the bare one. What can be done over
 // again is done for a moment first, unmeasured.
-func (s *suite) compare(ctx context.Context, l *line, work load) error {
+func (s *suite) pair(ctx context.Context, l *line, work load) error {
 	for _, side := range []struct {
 		n       *node
 		samples *[]*sample
