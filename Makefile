@@ -23,7 +23,7 @@ SEED ?= $(shell date +%s)
 # What `make race` is about: packages with goroutines or locks of their own. The
 # formats below them are shared between goroutines only by these, but for the blocks
 # that sstable opens ahead.
-RACE := ./cmd/... ./engine/... ./memtable/... ./server ./sstable/blockcache ./vfs/... ./widecol/lsmstore/...
+RACE := ./cmd/... ./engine/... ./memtable/... ./server ./server/http1 ./sstable/blockcache ./vfs/... ./widecol/lsmstore/...
 # Long tests of theirs that `make test` alone runs: of code that one goroutine runs, or, as Divide,
 # of a store that no two goroutines use.
 SEQUENTIAL := ^Test(Divide|KeepOpenCases|KeepReaders|MergeRandom|NotesOfFull|PickAmplification|PickRandom|ResolveRandom|WantsPays)$$

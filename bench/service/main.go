@@ -52,10 +52,23 @@ func main() {
 	flag.DurationVar(&s.time, "time", time.Second, "how long to measure each thing")
 	flag.StringVar(&s.docs, "docs", "", "file with the markers that the tables go between")
 	flag.Parse()
-	if flag.NArg() > 0 || s.rows < leastRows || s.runs < 1 || s.runs > 100 || s.before != "" && s.docs != "" || s.time <= 0 || s.time > time.Minute {
-		exit(fmt.Errorf("service takes no arguments, -rows from %d, -runs from 1 to 100, -time up to a minute, and -before without -docs", leastRows))
+	if err := s.check(flag.NArg()); err != nil {
+		exit(err)
 	}
 	exit(run(s))
+}
+
+// check reports what is wrong with the settings, and with so many arguments beside them.
+func (s *settings) check(arguments int) error {
+	switch {
+	case arguments > 0 || s.rows < leastRows || s.runs < 1 || s.runs > 100 || s.time <= 0 || s.time > time.Minute:
+		return fmt.Errorf("service takes no arguments, -rows from %d, -runs from 1 to 100 and -time up to a minute", leastRows)
+	case s.before != "" && s.docs != "":
+		return errors.New("-docs is for the tables without -before")
+	case s.before != "" && s.turnsTime() > limit:
+		return fmt.Errorf("-runs %d with -time %v would take %v and more, and this program gives up after %v", s.runs, s.time, s.turnsTime().Round(time.Second), limit)
+	}
+	return nil
 }
 
 func exit(err error) {

@@ -5,26 +5,45 @@ import (
 	"testing"
 )
 
+func TestWorthwhile(t *testing.T) {
+	for _, test := range []struct {
+		n, machine int
+		want       bool
+	}{
+		{1, 1, false},
+		{1, 2, false},
+		{2, 2, true},
+		{3, 4, false},
+		{4, 4, true},
+		{6, 4, true},
+	} {
+		if got := worthwhile(test.n, test.machine); got != test.want {
+			t.Errorf("%d of %d processors: got %v", test.n, test.machine, got)
+		}
+	}
+}
+
 func TestAddSpare(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	t.Cleanup(func() {
 		runtime.GOMAXPROCS(before)
 		spares.Store(0)
 	})
-	for _, test := range []struct{ may, spare int }{
-		{1, 0},
-		{max(2, runtime.NumCPU()), 1},
-		{runtime.NumCPU() + 2, 1},
-		{max(1, runtime.NumCPU()-1), 0}, // a quota, or one
-	} {
-		runtime.GOMAXPROCS(test.may)
-		spares.Store(0)
+	n := 2 * runtime.NumCPU()
+	runtime.GOMAXPROCS(n)
+	for range 2 { // once
 		AddSpare()
-		if got := runtime.GOMAXPROCS(0); got != test.may+test.spare {
-			t.Errorf("of %d processors: code runs on %d", test.may, got)
+		if got := runtime.GOMAXPROCS(0); got != n+1 {
+			t.Errorf("code runs on %d processors, want %d", got, n+1)
 		}
-		if got := Count(); got != test.may {
-			t.Errorf("of %d processors: %d are counted", test.may, got)
+		if got := Count(); got != n {
+			t.Errorf("%d are counted, want %d", got, n)
 		}
+	}
+	spares.Store(0)
+	runtime.GOMAXPROCS(1)
+	AddSpare()
+	if got := runtime.GOMAXPROCS(0); got != 1 || Count() != 1 {
+		t.Errorf("one processor: code runs on %d, %d are counted", got, Count())
 	}
 }

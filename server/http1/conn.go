@@ -27,7 +27,7 @@ type conn struct {
 	timedAt  time.Time
 	endTimed context.CancelFunc
 
-	reads, writes deadline
+	reads, writes deadline // reads is the watch's while it looks
 
 	dated  []byte // the header Date in that second
 	second int64

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Most requests need the deadlines that the one before had, a moment later. To set one
-// costs as much as to read its head, so each is set a little later than it has to be, and
-// left as long as it serves.
+// Most requests need the deadlines that the one before had, a moment later. To set one is
+// to move a timer of the runtime, which costs as much as to check a head; so it is set a
+// little later than it has to be, and left as long as it serves.
 
 // slack is by what part of its time a deadline is late at most.
 const slack = 16
@@ -48,8 +48,8 @@ type connKey struct{}
 // WithTimeout is context.WithTimeout for the context of a request, which costs less if
 // that is as a Server has made it. Then the context is shared by requests of the connection,
 // ends up to a sixteenth of d later, and the CancelFunc does nothing. It is for the
-// goroutine of the handler, which must be done with it when it returns, and for once in
-// a request: another call may end what the one before has returned.
+// goroutine of the handler, and for once in a request: another call may end what the one
+// before has returned, and so may the next request, if it has not ended by then.
 func WithTimeout(r *http.Request, d time.Duration) (context.Context, context.CancelFunc) {
 	c, ok := r.Context().Value(connKey{}).(*conn)
 	if !ok || r.Context() != c.ctx {

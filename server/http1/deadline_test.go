@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"colonnade/clock"
 )
 
 // TestDeadline: it is never early, a sixteenth late at most, and not set more often than
@@ -267,6 +269,8 @@ func TestDeadlinesOfRequests(t *testing.T) {
 	})
 	defer close(release)
 	s.HeaderTimeout, s.ReadTimeout, s.IdleTimeout = head, body, idle
+	hours := clock.NewManual(0) // nobody is watched but when it moves
+	s.Clock = hours
 	accepted := make(chan *watched, 1)
 	address := listen(t, func(l net.Listener) error { return s.Serve(watchedListener{l, accepted}) }, s.Close)
 	c := dial(t, address)
@@ -317,18 +321,13 @@ func TestDeadlinesOfRequests(t *testing.T) {
 		expect("answers without a time", &w.sends, -1, -1, -1)
 		// The client is watched, and sends the next request meanwhile.
 		c.send("GET /long HTTP/1.1\r\nHost: x\r\n\r\n")
+		eventually(t, "the client is watched", func() bool {
+			hours.Advance(watchAfter) // the bell may be that of a request before
+			return s.looking()
+		})
 		expect("a watched client", &w.reads, -1)
 		c.send("GET /timed HTTP/1.1\r\nHost: x\r\n\r\n")
-		eventually(t, "the watch sees that", func() bool {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			for served := range s.conns { // the one there is
-				served.watch.mu.Lock()
-				defer served.watch.mu.Unlock()
-				return served.watch.state == watchOff
-			}
-			return false
-		})
+		eventually(t, "the watch sees that", func() bool { return !s.looking() })
 		release <- struct{}{}
 		c.answer("GET")
 		c.answer("GET")

@@ -106,6 +106,18 @@ func (c *client) closed() {
 	}
 }
 
+// looking reports whether a client is watched, of a server with one.
+func (s *Server) looking() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		c.watch.mu.Lock()
+		defer c.watch.mu.Unlock()
+		return c.watch.state == watchLooking
+	}
+	return false
+}
+
 // eventually waits until what another goroutine is about to do is done.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
@@ -519,20 +531,10 @@ func TestWatch(t *testing.T) {
 	})
 	s.Clock = hours
 	c := dial(t, start(t, s))
-	looking := func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for k := range s.conns {
-			k.watch.mu.Lock()
-			defer k.watch.mu.Unlock()
-			return k.watch.state == watchLooking
-		}
-		return false
-	}
 	ring := func() {
 		t.Helper()
 		hours.Advance(watchAfter)
-		eventually(t, "somebody watches", looking)
+		eventually(t, "somebody watches", s.looking)
 	}
 	for range 3 { // answered while it looks
 		c.send(get)
@@ -545,7 +547,7 @@ func TestWatch(t *testing.T) {
 	ctx := <-entered
 	ring()
 	c.send(get)
-	eventually(t, "it has come", func() bool { return !looking() })
+	eventually(t, "it has come", func() bool { return !s.looking() })
 	release <- struct{}{}
 	c.answer("GET")
 	if ctx.Err() != nil {

@@ -40,7 +40,8 @@ import (
 // be read until the answer is begun; what the handler leaves of it, 256 KiB at most, is
 // skipped then. Answers are collected, and sent when they are whole or have 16 KiB: see
 // response. How long a client may take for that is for the handler to say
-// (http.ResponseController.SetWriteDeadline); if it does not, for ever.
+// (http.ResponseController.SetWriteDeadline, which may be late by a sixteenth of the time
+// that is left); if it does not, for ever.
 type Server struct {
 	Handler http.Handler
 
