@@ -179,28 +179,17 @@ func (s *suite) round(ctx context.Context, run int) error {
 // pair measures one line: the server, and then the bare one. What can be done over
 // again is done for a moment first, unmeasured.
 func (s *suite) pair(ctx context.Context, l *line, work load) error {
-	for _, side := range []struct {
-		n       *node
-		samples *[]*sample
-	}{{s.real, &l.real}, {s.bare, &l.bare}} {
-		if work.requests == 0 {
-			warm := work
-			warm.time /= 5
-			if _, err := drive(ctx, side.n, warm, side.n == s.bare); err != nil {
-				return err
-			}
+	for _, t := range []turn{{s.real, false, &l.real}, {s.bare, true, &l.bare}} {
+		err := t.warm(ctx, work)
+		if err == nil {
+			err = settle(s.real.PID(), patient)
 		}
-		if err := settle(s.real.PID(), patient); err != nil {
-			return err
+		if err == nil {
+			err = t.measure(ctx, work)
 		}
-		got, err := drive(ctx, side.n, work, side.n == s.bare)
 		if err != nil {
-			return err
+			return fmt.Errorf("%s with %d connections: %w", l.name, l.connections, err)
 		}
-		if got.errors > 0 {
-			return fmt.Errorf("%s with %d connections: %d errors, the first of them: %w", l.name, l.connections, got.errors, got.first)
-		}
-		*side.samples = append(*side.samples, got)
 	}
 	return nil
 }

@@ -132,11 +132,24 @@ type turn struct {
 
 // take makes the requests, a few unmeasured ones first.
 func (t turn) take(ctx context.Context, work load) error {
-	warm := work
-	warm.time /= 5
-	if _, err := drive(ctx, t.n, warm, t.bare); err != nil {
+	if err := t.warm(ctx, work); err != nil {
 		return err
 	}
+	return t.measure(ctx, work)
+}
+
+// warm makes some of the requests, unmeasured, of those that can be made over again.
+func (t turn) warm(ctx context.Context, work load) error {
+	if work.requests > 0 {
+		return nil
+	}
+	work.time /= 5
+	_, err := drive(ctx, t.n, work, t.bare)
+	return err
+}
+
+// measure makes the requests.
+func (t turn) measure(ctx context.Context, work load) error {
 	got, err := drive(ctx, t.n, work, t.bare)
 	if err != nil {
 		return err
@@ -148,10 +161,9 @@ func (t turn) take(ctx context.Context, work load) error {
 	return nil
 }
 
-// ofBare returns the rates as parts of those of the bare server in the same rounds, in
-// order of size.
-func (l *contest) ofBare(samples []*sample) []float64 {
-	return (&line{real: samples, bare: l.bare}).ratios()
+// sides returns what each of the two programs has shown beside the bare server.
+func (l *contest) sides() []*line {
+	return []*line{{real: l.before, bare: l.bare}, {real: l.after, bare: l.bare}}
 }
 
 // meanRate returns the requests in a second of all rounds.
@@ -170,21 +182,21 @@ func renderTurns(set settings, lines []*contest) string {
 	b.WriteString("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, l := range lines {
 		fmt.Fprintf(&b, "| %s | %d | %s | %s | %s |", l.name, l.connections, number(meanRate(l.before)), number(meanRate(l.after)), number(meanRate(l.bare)))
-		sides := [][]*sample{l.before, l.after}
+		sides := l.sides()
 		for _, side := range sides {
-			r := l.ofBare(side)
+			r := side.ratios()
 			fmt.Fprintf(&b, " %.2f (%.2f to %.2f) |", r[(len(r)-1)/2], r[len(r)/4], r[len(r)-1-len(r)/4])
 		}
 		for _, side := range sides {
-			fmt.Fprintf(&b, " %.2f |", (&line{real: side, bare: l.bare}).cpuRatio())
+			fmt.Fprintf(&b, " %.2f |", side.cpuRatio())
 		}
 		for _, percent := range []float64{99, 99.9} {
 			for _, side := range sides {
-				fmt.Fprintf(&b, " %s |", duration(median(side, quantile(percent))))
+				fmt.Fprintf(&b, " %s |", duration(median(side.real, quantile(percent))))
 			}
 		}
 		for _, side := range sides {
-			fmt.Fprintf(&b, " %d |", (&line{real: side}).refused())
+			fmt.Fprintf(&b, " %d |", side.refused())
 		}
 		b.WriteString("\n")
 	}

@@ -23,11 +23,10 @@ type conn struct {
 	ctx    context.Context // of all its requests
 	cancel context.CancelFunc
 
-	timed    context.Context // ends at timedAt as well, nil if nobody needed one yet
-	timedAt  time.Time
+	timed    context.Context // ends at the deadline works too, nil if nobody needed one yet
 	endTimed context.CancelFunc
 
-	reads, writes deadline // reads is the watch's while it looks
+	reads, writes, works deadline // reads is the watch's while it looks
 
 	dated  []byte // the header Date in that second
 	second int64
@@ -60,7 +59,7 @@ func (l *headLimit) Read(p []byte) (int, error) {
 func newConn(s *Server, nc net.Conn) *conn {
 	c := &conn{server: s, nc: nc, from: nc.RemoteAddr().String(), limit: headLimit{nc: nc, left: -1}}
 	c.in = bufio.NewReader(&c.limit)
-	c.reads.set, c.writes.set = nc.SetReadDeadline, nc.SetWriteDeadline
+	c.reads.set, c.writes.set, c.works.set = nc.SetReadDeadline, nc.SetWriteDeadline, c.renewTimed
 	ctx := context.WithValue(context.Background(), http.LocalAddrContextKey, nc.LocalAddr())
 	c.ctx, c.cancel = context.WithCancel(context.WithValue(ctx, connKey{}, c))
 	c.body.c = c

@@ -13,13 +13,7 @@ import (
 // slack is by what part of its time a deadline is late at most.
 const slack = 16
 
-// serves reports whether a deadline is what somebody needs who has so long from now on.
-func serves(at, now time.Time, d time.Duration) bool {
-	late := at.Sub(now.Add(d))
-	return 0 <= late && late <= d/slack
-}
-
-// deadline is that of a connection's reads, or of its writes.
+// deadline is that of a connection's reads, of its writes, or of a context.
 type deadline struct {
 	set func(time.Time) error
 	at  time.Time // zero for none
@@ -27,10 +21,11 @@ type deadline struct {
 
 // after sets the deadline to d from now, or up to a sixteenth of d later.
 func (l *deadline) after(now time.Time, d time.Duration) error {
-	if serves(l.at, now, d) {
+	by := now.Add(d)
+	if late := l.at.Sub(by); 0 <= late && late <= d/slack {
 		return nil
 	}
-	return l.exactly(now.Add(d).Add(d / slack))
+	return l.exactly(by.Add(d / slack))
 }
 
 // exactly sets the deadline; zero is none.
@@ -55,18 +50,15 @@ func WithTimeout(r *http.Request, d time.Duration) (context.Context, context.Can
 	if !ok || r.Context() != c.ctx {
 		return context.WithTimeout(r.Context(), d)
 	}
-	return c.within(d), func() {}
+	_ = c.works.after(c.server.Now(), d)
+	return c.timed, func() {}
 }
 
-// within returns a context that ends with the connection, or d from now.
-func (c *conn) within(d time.Duration) context.Context {
-	now := c.server.Now()
-	if c.timed == nil || !serves(c.timedAt, now, d) {
-		if c.timed != nil {
-			c.endTimed()
-		}
-		c.timedAt = now.Add(d).Add(d / slack)
-		c.timed, c.endTimed = context.WithDeadline(c.ctx, c.timedAt)
+// renewTimed makes the context that ends with the connection, or at t.
+func (c *conn) renewTimed(t time.Time) error {
+	if c.timed != nil {
+		c.endTimed()
 	}
-	return c.timed
+	c.timed, c.endTimed = context.WithDeadline(c.ctx, t)
+	return nil
 }
