@@ -3,8 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync"
+
+	"colonnade/internal/cores"
 )
 
 // Group commit: the batches that come while the log is being written and synced
@@ -142,29 +143,37 @@ func (db *DB) lead() {
 // writers have next.
 const manyBatches = 8
 
-// The leader lets others run for one group so often at most, and begins no other time after
-// that long: those whose batches it has just written may have no more to write, and one
-// time can take a time slice for each goroutine that has work.
+// The leader lets others run until they took less than the least that counts as work so many
+// times in a row: then its processor is idle, or soon will be, and a sync keeps nobody from it.
+// It begins no other time after the longest wait, which can be late by a time slice for each
+// that has work, nor after so many times, whatever the clock says.
 const (
-	mostYields = 16
-	mostWait   = 500 // microseconds
+	idleYields = 8
+	leastWork  = 10   // microseconds
+	mostWait   = 1000 // microseconds
+	mostYields = mostWait / leastWork
 )
 
-// giveWayLocked lets the writers of a group of n, which has just been settled, run, with
-// DB.mu released, until half of all writers wait for the next one, within those bounds.
-// The other half then works while that one is synced: with fewer, a sync would be spent on
-// the few who happened to be first, and with all of them nobody would have work during one.
+// giveWayLocked lets the writers of a group of n, which has just been settled, run, and
+// whoever else has work on this machine, their clients first of all, with DB.mu released,
+// until three times as many wait for the next group, within those bounds. While there is other
+// work, a larger group costs nothing but its writers' time, and each sync that is saved is
+// processor time for all. A group that grows no faster leaves some writers to work while it is
+// synced.
 func (db *DB) giveWayLocked(n int) {
-	half := (n + db.group.size()) / 2
-	until := db.opt.Clock.Now() + mostWait
-	for i := 0; i < mostYields && db.group.size() < half; i++ {
+	begun := db.opt.Clock.Now()
+	last, idle := begun, 0
+	for i := 0; i < mostYields && idle < idleYields && last-begun <= mostWait && db.group.size() < 3*n; i++ {
 		db.mu.Unlock()
-		runtime.Gosched()
+		cores.Yield()
 		now := db.opt.Clock.Now()
 		db.mu.Lock()
-		if now > until {
-			return
+		if now-last < leastWork {
+			idle++
+		} else {
+			idle = 0
 		}
+		last = now
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package cores counts the processors that work is divided among.
+// Package cores counts the processors that work is divided among, and offers them to others.
 package cores
 
 import (

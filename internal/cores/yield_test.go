@@ -1,0 +1,20 @@
+package cores
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+)
+
+// TestYield: a goroutine that waits for the caller's processor runs.
+func TestYield(t *testing.T) {
+	t.Cleanup(func(n int) func() { return func() { runtime.GOMAXPROCS(n) } }(runtime.GOMAXPROCS(1)))
+	var ran atomic.Bool
+	go ran.Store(true)
+	for i := 0; i < 1000 && !ran.Load(); i++ {
+		Yield()
+	}
+	if !ran.Load() {
+		t.Error("nobody else ran")
+	}
+}
