@@ -8,7 +8,8 @@ import (
 
 // TestYield: a goroutine that waits for the caller's processor runs.
 func TestYield(t *testing.T) {
-	t.Cleanup(func(n int) func() { return func() { runtime.GOMAXPROCS(n) } }(runtime.GOMAXPROCS(1)))
+	before := runtime.GOMAXPROCS(1)
+	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
 	var ran atomic.Bool
 	go ran.Store(true)
 	for i := 0; i < 1000 && !ran.Load(); i++ {
