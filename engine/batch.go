@@ -23,8 +23,9 @@ type PartitionID uint64
 // the same cell the later one counts.
 //
 // A Batch is for one goroutine. After Commit it must be Reset before it is
-// filled again, whatever Commit returned: the log may still read a batch of
-// which the outcome is unknown, and Reset then leaves it that memory.
+// filled again, whatever Commit returned: the log and the memtables may
+// still read a batch of which the outcome is unknown, and Reset then leaves them that
+// memory.
 //
 // The encoding is the payload of a log record, part of the on-disk format:
 //
@@ -59,7 +60,7 @@ type Batch struct {
 	parts []batchPart
 
 	seq  uint64 // set by Commit
-	lent bool   // Commit has returned before the log was done with buf
+	lent bool   // Commit has returned before its group was done with buf and parts
 	err  error  // of the first entry that Add refused
 }
 
@@ -83,7 +84,7 @@ const (
 // Reset empties the batch for reuse.
 func (b *Batch) Reset() {
 	if b.lent {
-		b.buf, b.lent = nil, false
+		b.buf, b.parts, b.lent = nil, nil, false
 	}
 	b.buf, b.count, b.row, b.last = b.buf[:0], 0, nil, 0
 	for i := range b.parts {
@@ -182,16 +183,6 @@ func (b *Batch) touch(id PartitionID) int {
 	return n
 }
 
-// part returns the entry of parts for a partition that the batch touches.
-func (b *Batch) part(id PartitionID) *batchPart {
-	for i := range b.parts {
-		if b.parts[i].id == id {
-			return &b.parts[i]
-		}
-	}
-	return nil
-}
-
 // setTime sets the commit time.
 func (b *Batch) setTime(t int64) {
 	binary.LittleEndian.PutUint64(b.buf[1:], uint64(t))
@@ -202,28 +193,6 @@ func (b *Batch) time() int64 { return batchTime(b.buf) }
 
 // batchTime returns the commit time of an encoded batch with a good header.
 func batchTime(payload []byte) int64 { return int64(binary.LittleEndian.Uint64(payload[1:])) }
-
-// insert puts the entries into the memtables of parts.
-func (b *Batch) insert() (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("insert batch %d: %v", b.seq, p)
-		}
-	}()
-	var r batchReader
-	r.init(b.buf)
-	p := &b.parts[0]
-	table := p.mem.newest()
-	for r.next() {
-		if r.partition != p.id {
-			p = b.part(r.partition)
-			table = p.mem.newest()
-		}
-		r.cell.Seq = b.seq
-		p.ins.Add(table, r.row, &r.cell)
-	}
-	return r.err
-}
 
 // batchReader reads an encoded batch. The slices of an entry are parts of the
 // encoded batch.

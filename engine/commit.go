@@ -41,32 +41,18 @@ func (db *DB) Commit(ctx context.Context, b *Batch) (Commit, error) {
 	if err != nil {
 		return Commit{}, err
 	}
-	db.insert(g, b)
+	if p := (pending{seq: b.seq, payload: b.buf, parts: b.parts}); !p.small() {
+		db.insert(g, &p)
+	}
 	if leading {
 		db.startLeader()
 	}
 	c := Commit{Seq: b.seq, Time: b.time()}
 	if err := g.await(ctx); err != nil {
-		b.lent = true // to the log, which may still be about to write it
+		b.lent = true // to the group, which may still be about to write it, or to insert it
 		return c, err
 	}
 	return c, nil
-}
-
-// insert puts the entries of a batch into the memtables. It cannot fail but for a
-// fault of our own; what the memtables then hold must never be seen, and the
-// group must not wait for it.
-func (db *DB) insert(g *group, b *Batch) {
-	defer g.inserting.Done()
-	err := b.insert()
-	for i := range b.parts {
-		db.account(b.parts[i].mem)
-	}
-	if err != nil {
-		db.mu.Lock()
-		defer db.mu.Unlock()
-		db.failLocked(err)
-	}
 }
 
 // enter gives the batch its place in the order: sequence number, time,
@@ -144,7 +130,9 @@ func (db *DB) joinLocked(b *Batch, s *segment) (g *group, leading bool) {
 		db.group = db.newGroup()
 	}
 	g = db.group
-	g.batches = append(g.batches, pending{seq: b.seq, payload: b.buf, segment: s})
+	p := pending{seq: b.seq, payload: b.buf, segment: s, parts: b.parts}
+	g.batches = append(g.batches, p)
+	g.shared = g.shared || p.small()
 	g.inserting.Add(1)
 	db.countLocked(len(b.buf))
 	leading = !db.leading

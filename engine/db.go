@@ -28,6 +28,7 @@ type DB struct {
 	memBytes atomic.Int64  // of all memtables, frozen ones included
 
 	leaders   chan struct{} // wakes a leader that is idle
+	inserters chan *group   // the same for who inserts small batches
 	snapshots snapshots
 	// found is a copy of partitions for those who read, nil when it has to be made
 	// anew, and once the DB is closed.

@@ -17,17 +17,19 @@ import (
 type group struct {
 	batches   []pending
 	inserting sync.WaitGroup // batches that are not in the memtables yet
+	shared    bool           // some are small: the leader has them inserted
 	late      chan struct{}  // closed if SyncTimeout passes before done
 	unwatch   func() bool    // ends the watch on that
 	done      chan struct{}  // closed when the outcome is known
 	err       error          // the outcome, once done is closed
 }
 
-// pending is a batch on its way into the log.
+// pending is a batch on its way into the log and the memtables.
 type pending struct {
 	seq     uint64
 	payload []byte
 	segment *segment
+	parts   []batchPart
 }
 
 // size returns the number of batches; a nil group has none.
@@ -118,6 +120,9 @@ func (db *DB) lead() {
 		db.group = nil
 		refused := db.failed // then nothing of it is written
 		db.mu.Unlock()
+		if g.shared {
+			db.startInserting(g)
+		}
 		var err error
 		if refused == nil {
 			err = db.writeGroup(g)

@@ -24,6 +24,7 @@ func Open(dir string, opt Options) (*DB, error) {
 	db.handles = newHandles(opt.OpenFiles)
 	db.background.init(&db.mu)
 	db.leaders = make(chan struct{})
+	db.inserters = make(chan *group)
 	db.log.low = db.background.signalLocked
 	db.trash.wake = func() {
 		select {

@@ -34,6 +34,16 @@ func (in *Inserter) Reset() {
 
 // Add inserts an entry into the table, as Table.Add does.
 func (in *Inserter) Add(t *Table, row []byte, c *cell.Cell) {
+	in.use(t)
+	if in.row == nil || !bytes.Equal(key(in.row), row) {
+		in.row = in.findRow(row)
+		in.cells = finger{}
+	}
+	in.addEntry(c)
+}
+
+// use forgets a place in another table.
+func (in *Inserter) use(t *Table) {
 	if in.table != t {
 		in.Reset()
 		in.table = t
@@ -41,11 +51,6 @@ func (in *Inserter) Add(t *Table, row []byte, c *cell.Cell) {
 			in.rand = mix(t.seeds.Add(1))
 		}
 	}
-	if in.row == nil || !bytes.Equal(key(in.row), row) {
-		in.row = in.findRow(row)
-		in.cells = finger{}
-	}
-	in.addEntry(c)
 }
 
 // findRow returns the node of a row, a new one if need be.

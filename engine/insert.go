@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"fmt"
+
+	"colonnade/memtable"
+)
+
+const (
+	// smallBatch is up to what size, in bytes, batches wait to be inserted with others of
+	// their group. A larger one is inserted by its own goroutine, on whatever processor there is.
+	smallBatch = 8 << 10
+	// searchWidth is how many of them look for their rows at a time. A processor waits for a
+	// dozen lines of memory at once.
+	searchWidth = 16
+)
+
+// startInserting has a goroutine insert the small batches of a group: one that did so before,
+// if it is idle by now.
+func (db *DB) startInserting(g *group) {
+	select {
+	case db.inserters <- g:
+	default:
+		go func() {
+			var searches [searchWidth]memtable.Search
+			for {
+				db.insertSmall(g, searches[:])
+				select {
+				case g = <-db.inserters:
+				case <-db.background.stop:
+					return
+				}
+			}
+		}()
+	}
+}
+
+// insertSmall puts the small batches of a group into the memtables. As many as there are
+// searches, if the first rows of all are for one table, look for these rows together.
+func (db *DB) insertSmall(g *group, searches []memtable.Search) {
+	defer clear(searches)
+	for from := 0; from < len(g.batches); {
+		var table *memtable.Table
+		n, end := 0, from
+		for ; end < len(g.batches) && n < len(searches); end++ {
+			b := &g.batches[end]
+			if !b.small() {
+				continue
+			}
+			first := &b.parts[0] // that of the first entry
+			t := first.mem.newest()
+			if n > 0 && t != table {
+				break
+			}
+			table = t
+			searches[n].In, searches[n].Row = &first.ins, b.firstRow()
+			n++
+		}
+		if n > 1 {
+			memtable.Locate(table, searches[:n])
+		}
+		for ; from < end; from++ {
+			if b := &g.batches[from]; b.small() {
+				db.insert(g, b)
+			}
+		}
+	}
+}
+
+// insert puts the entries of a batch into the memtables. It cannot fail but for a
+// fault of our own; what the memtables then hold must never be seen, and the
+// group must not wait for it.
+func (db *DB) insert(g *group, b *pending) {
+	defer g.inserting.Done()
+	err := b.insert()
+	for i := range b.parts {
+		db.account(b.parts[i].mem)
+	}
+	if err != nil {
+		db.mu.Lock()
+		defer db.mu.Unlock()
+		db.failLocked(err)
+	}
+}
+
+func (b *pending) small() bool { return len(b.payload) <= smallBatch }
+
+// firstRow returns the row of the first entry.
+func (b *pending) firstRow() []byte {
+	var r batchReader
+	r.init(b.payload)
+	r.next()
+	return r.row
+}
+
+// part returns the entry of parts for a partition that the batch touches.
+func (b *pending) part(id PartitionID) *batchPart {
+	for i := range b.parts {
+		if b.parts[i].id == id {
+			return &b.parts[i]
+		}
+	}
+	return nil
+}
+
+func (b *pending) insert() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("insert batch %d: %v", b.seq, p)
+		}
+	}()
+	var r batchReader
+	r.init(b.payload)
+	p := &b.parts[0]
+	table := p.mem.newest()
+	for r.next() {
+		if r.partition != p.id {
+			p = b.part(r.partition)
+			table = p.mem.newest()
+		}
+		r.cell.Seq = b.seq
+		p.ins.Add(table, r.row, &r.cell)
+	}
+	return r.err
+}
