@@ -28,7 +28,6 @@ func Locate(t *Table, searches []Search) {
 	for i := range searches {
 		s := &searches[i]
 		s.In.use(t)
-		s.In.row = nil
 		s.level = maxHeight - 1
 		s.p, s.prev, s.behind = l.low, 0, 0
 		s.ask(&l)

@@ -63,6 +63,9 @@ func TestLocateEndsBeforeTheRow(t *testing.T) {
 		for _, s := range searches {
 			var want finger
 			l.search(&place{key: s.Row}, &want)
+			if s.In.table != table { // Add would begin anew
+				t.Fatalf("%s: the inserter is not of the table", s.Row)
+			}
 			if s.In.rows != want {
 				t.Fatalf("%s: located after %v, want %v", s.Row, s.In.rows, want)
 			}
