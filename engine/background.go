@@ -18,6 +18,7 @@ type background struct {
 	running  sync.WaitGroup
 
 	compactable map[*partition]bool // changed since they were last looked at
+	compacting  int                 // processors that compactions run on
 	writing     rest                // of flushes and compactions
 	filling     rest                // of the preparation of the log
 
@@ -39,11 +40,12 @@ const (
 
 func (db *DB) startBackground() {
 	bg := &db.background
-	bg.running.Add(3 + db.opt.Workers)
+	compactors := db.mostProcessors()
+	bg.running.Add(3 + compactors)
 	go db.flushLoop()
 	go db.prepareLoop()
 	go db.removeLoop()
-	for range db.opt.Workers {
+	for range compactors {
 		go db.compactLoop()
 	}
 	if db.opt.ScrubBytesPerSecond > 0 {

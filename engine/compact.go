@@ -15,20 +15,23 @@ type compaction struct {
 	p       *partition
 	version *version // of the partition, from which it was chosen
 	choice  choice
+	parts   int // into which it may be divided, each on a processor of its own
 }
 
-// nextCompactionLocked finds a compaction, marks its files busy and takes a reference
-// on each, until doneLocked.
+// nextCompactionLocked finds a compaction for which there is a processor, marks its files busy
+// and takes a reference on each, until doneLocked.
 func (db *DB) nextCompactionLocked() *compaction {
 	if db.idleLocked() {
 		return nil
 	}
+	unused := db.unusedLocked()
 	for p := range db.background.compactable {
 		if p.dropped || p.halted || p.quarantined.Load() != nil {
 			delete(db.background.compactable, p)
 			continue
 		}
-		if p.reading.on {
+		free := db.processorsFor(p, unused) - db.background.compacting
+		if p.reading.on || free < 1 {
 			continue
 		}
 		tidying := p.full == nil && db.untidyLocked(p)
@@ -40,13 +43,21 @@ func (db *DB) nextCompactionLocked() *compaction {
 		if tidying && len(c.inputs[0]) > 0 {
 			db.allowance -= db.tidyingCost(c.files())
 		}
-		for _, f := range c.files() {
-			p.busy[f.number] = true
-			f.table.refs.Add(1)
-		}
-		return &compaction{p: p, version: p.version, choice: c}
+		return db.beginLocked(p, c, free)
 	}
 	return nil
+}
+
+// beginLocked marks the files of a choice busy, and the processors that its compaction may take
+// of those that are free.
+func (db *DB) beginLocked(p *partition, c choice, free int) *compaction {
+	for _, f := range c.files() {
+		p.busy[f.number] = true
+		f.table.refs.Add(1)
+	}
+	parts := partsOf(c.files(), free, db.opt.FileBytes)
+	db.background.compacting += parts
+	return &compaction{p: p, version: p.version, choice: c, parts: parts}
 }
 
 // chooseLocked asks for the next step of the full compaction of a partition, if
@@ -56,6 +67,7 @@ func (db *DB) chooseLocked(p *partition, tidying bool) choice {
 	busy := func(f *file) bool { return p.busy[f.number] }
 	opt := db.pickOptions()
 	opt.early = tidying || p.wear.worn.Load()
+	opt.stuck = p.damage != nil
 	if p.full == nil {
 		return pick(p.version, busy, opt)
 	}
@@ -87,6 +99,7 @@ const (
 
 // doneLocked frees the files of a compaction. The partition is looked at again.
 func (db *DB) doneLocked(c *compaction) {
+	db.background.compacting -= c.parts
 	for _, f := range c.choice.files() {
 		delete(c.p.busy, f.number)
 		f.table.unref(&db.trash)

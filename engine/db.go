@@ -24,6 +24,7 @@ type DB struct {
 
 	handles *handles // of sorted files
 
+	reads    readMark
 	visible  atomic.Uint64 // every batch up to here is durable and in the memtables
 	memBytes atomic.Int64  // of all memtables, frozen ones included
 
@@ -42,6 +43,7 @@ type DB struct {
 	manifest    *manifest
 	lastSeq     uint64
 	lastTime    int64
+	lastRead    int64 // when a mark of reads was found last
 	nextFile    uint64
 	group       *group // batches that the next sync will carry
 	leading     bool   // a leader writes the log now

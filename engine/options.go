@@ -39,14 +39,15 @@ type Options struct {
 	// never split, so that a file can be larger by one row. Default 32 MiB.
 	FileBytes int64
 	// OpenFiles bounds how many sorted files are open at once, 1 at least. The
-	// store opens about ten more, and while writers are slowed down three for each of
-	// Workers: those that it writes, the log, directories. Default 512.
+	// store opens about ten more, and one for each processor that compactions run on:
+	// those that it writes, the log, directories. Default 512.
 	OpenFiles int
 	// BlockBytes is the size of a data block before compression. Default: that
 	// of package sstable.
 	BlockBytes int
-	// Workers is how many compactions run at once. Default 1. While writers are slowed down
-	// each may take up to four processors.
+	// Workers is on how many processors compactions run beside whoever reads and writes.
+	// Default 1. While these leave more unused, since writers are slowed down or nobody has
+	// come for 100 ms, compactions run on all there are, four at most.
 	Workers int
 	// Snapshots bounds how many are open at once: each keeps the memtables and files
 	// that there were when it was opened. Default 10,000.

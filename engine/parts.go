@@ -5,14 +5,12 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
-
-	"colonnade/internal/cores"
 )
 
-// One goroutine merges what a compaction has for inputs, beside whoever reads and writes. Once
-// writers are slowed down, so that cores have nothing to do, the rows are divided: each part is a
-// range of them, merged by a goroutine of its own into files of its own. They are installed
-// together, so for everybody else it is one compaction all the same.
+// One goroutine merges what a compaction has for inputs, beside whoever reads and writes. When
+// it may run on more processors (processorsFor), the rows are divided: each part is a range of
+// them, merged by a goroutine of its own into files of its own. They are installed together, so
+// for everybody else it is one compaction all the same.
 
 const (
 	// mostParts bounds the memory that a compaction takes: each part opens all inputs, at some
@@ -37,15 +35,15 @@ type compactionParts []compactionPart
 // errAbandoned ends a part of a compaction that cannot succeed any more.
 var errAbandoned = errors.New("another part of the compaction has failed")
 
-// divide returns the parts in which a compaction is carried out: one, unless level 0 is so full
-// that writers are slowed down.
+// partsOf returns into how many parts a compaction of files may be divided, of so many at most.
+func partsOf(files []*file, most int, fileSize int64) int {
+	return max(1, min(most, mostParts, int(totalSize(files)/(partFiles*fileSize))))
+}
+
+// divide returns the parts in which a compaction is carried out.
 func (db *DB) divide(c *compaction) compactionParts {
 	opt := db.pickOptions()
-	n := 1
-	if len(c.version.levels[0]) >= slowFiles {
-		n = min(cores.Count(), mostParts, int(totalSize(c.choice.files())/(partFiles*opt.fileSize)))
-	}
-	starts := append([][]byte{nil}, c.cuts(n)...)
+	starts := append([][]byte{nil}, c.cuts(c.parts)...)
 	ends := append(starts[1:len(starts):len(starts)], nil)
 	var abandoned atomic.Bool
 	var parts compactionParts

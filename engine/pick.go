@@ -30,10 +30,18 @@ import (
 //     that run at the same time need to know no more of one another.
 func pick(v *version, busy func(*file) bool, o pickOptions) choice {
 	p := newPicker(v, busy, o)
+	waiting := false // level 0 does, for what is under way
 	for _, level := range p.full() {
+		if waiting && level == p.base {
+			continue // it would only wait longer
+		}
 		if c := p.relieve(level); c.kind != nothing {
 			return c
 		}
+		waiting = level == 0 && !o.stuck || waiting
+	}
+	if waiting {
+		return choice{}
 	}
 	return p.purge()
 }
@@ -45,6 +53,7 @@ type pickOptions struct {
 	fileSize int64  // of the files that a compaction writes
 	oldest   uint64 // at most that of a keeper later: tombstones up to it can go
 	early    bool   // level 0 is to be compacted, full or not
+	stuck    bool   // a file is busy for good: to wait for it is of no use
 }
 
 const (

@@ -97,6 +97,28 @@ func TestPick(t *testing.T) {
 		"4: 3[a-b]:40", "5: 4[a-b] 5[c-d]:50", "6: 1[c-d]:300")
 }
 
+// TestPickWaits: while level 0 waits for files of the base level that are under way, nothing else
+// of it begins, full or worthless, unless level 0 would wait for ever.
+func TestPickWaits(t *testing.T) {
+	full := drawVersion("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]:200", "5: 3[a-b]:30 4[c-d]:70", "6: 1[a-b]:300 2[c-d]:300")
+	worthless := drawVersion("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]:200", "5: 3[a-b]:30 4[c-d]:30:d90", "6: 1[a-b]:300 2[c-d]:300")
+	for _, v := range []*version{full, worthless} {
+		check := func(name string, damage error, busy map[uint64]bool, want string) {
+			t.Helper()
+			db := &DB{opt: Options{MemtableBytes: 50, FileBytes: 10}}
+			c := db.chooseLocked(&partition{version: v, busy: busy, damage: damage}, false)
+			if got := choiceText(&c); got != want {
+				t.Errorf("%s:\n got %s\nwant %s", name, got, want)
+			}
+		}
+		damage := new(CorruptError)
+		under := map[uint64]bool{3: true}
+		check("nothing is under way", nil, nil, "merge 0: 9[a-d] 8[a-d] 7[a-d] 6[a-d], 5: 3[a-b] 4[c-d] to 5")
+		check("a file of the base level is", nil, under, "nothing")
+		check("it is damaged", damage, under, "merge 5: 4[c-d], 6: 2[c-d] to 6")
+	}
+}
+
 // TestPickTombstones has files of which at least half are tombstones (d50).
 // Sequence numbers up to 1000 can go.
 func TestPickTombstones(t *testing.T) {

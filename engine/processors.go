@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"sync/atomic"
+
+	"colonnade/internal/cores"
+)
+
+// Compactions are carried out on one processor (Options.Workers), beside whoever reads and
+// writes. When these leave more unused, compactions take them: several run side by side, and a
+// large one is divided.
+
+// unusedAfter is for how long nobody has to come until the processors count as unused, in
+// microseconds: much longer than the sync between two batches of one writer.
+const unusedAfter = 100_000
+
+// readMark is set by reads and taken away by who wants to know whether there were any.
+type readMark struct {
+	_   [64]byte // readers share the fields before, and change this
+	set atomic.Bool
+	_   [63]byte
+}
+
+func (m *readMark) leave() {
+	if !m.set.Load() {
+		m.set.Store(true)
+	}
+}
+
+// processorsFor returns on how many processors compactions may run, one of p among them: on more
+// than usual if its writers are slowed down, who wait for it, or if the store is unused.
+func (db *DB) processorsFor(p *partition, unused bool) int {
+	if unused || len(p.version.levels[0]) >= slowFiles {
+		return db.mostProcessors()
+	}
+	return db.opt.Workers
+}
+
+// mostProcessors returns on how many compactions run at most.
+func (db *DB) mostProcessors() int {
+	return max(db.opt.Workers, min(cores.Count(), mostParts))
+}
+
+// unusedLocked reports whether nobody has begun to read or to write for a while.
+func (db *DB) unusedLocked() bool {
+	now := db.opt.Clock.Now()
+	if db.reads.set.Swap(false) {
+		db.lastRead = now
+	}
+	return now-max(db.lastTime, db.lastRead) > unusedAfter
+}

@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"colonnade/clock"
+	"colonnade/vfs"
+)
+
+// TestUnused: a store is unused once nobody has written or begun to read for a while.
+func TestUnused(t *testing.T) {
+	opt := testOptions(vfs.NewMem())
+	manual := clock.NewManual(1)
+	opt.Clock = manual
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	check := func(when string, want bool) {
+		t.Helper()
+		db.mu.Lock()
+		defer db.mu.Unlock()
+		if got := db.unusedLocked(); got != want {
+			t.Errorf("%s: unused is %v", when, got)
+		}
+	}
+	const long = (unusedAfter + 1) * time.Microsecond
+	write := func() {
+		t.Helper()
+		var b Batch
+		row, c := set("row", "q", "v")
+		b.Add(id, row, c)
+		if _, err := db.Commit(context.Background(), &b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	manual.Advance(long)
+	check("opened long ago", true)
+	write()
+	check("just written", false)
+	manual.Advance(unusedAfter * time.Microsecond)
+	check("written a while ago", false)
+	manual.Advance(time.Microsecond)
+	check("written long ago", true)
+	contents(t, db, id)
+	check("just read", false)
+	manual.Advance(long)
+	check("read long ago", true)
+	contents(t, db, id)
+	manual.Advance(long)
+	check("read since it was asked last, which may be just now", false)
+	manual.Advance(-2 * long)
+	check("the clock has stepped back", false)
+}
+
+// TestProcessors: one compaction runs beside writers, as many as there are processors while
+// they are slowed down or the store is unused. What a divided one takes is not there for others.
+func TestProcessors(t *testing.T) {
+	before := runtime.GOMAXPROCS(3)
+	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+	const small, large = 1, 1 << 30 // files that a compaction writes
+	for _, test := range []struct {
+		name      string
+		files     int // in level 0 of each of four partitions
+		fileBytes int64
+		unused    bool
+		want      []int // parts of the compactions that begin
+	}{
+		{"used", compactFiles, small, false, []int{1}},
+		{"slowed down", slowFiles, small, false, []int{3}},
+		{"slowed down, little to merge", slowFiles, large, false, []int{1, 1, 1}},
+		{"unused", compactFiles, small, true, []int{3}},
+		{"unused, little to merge", compactFiles, large, true, []int{1, 1, 1}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			db := mustOpenIdle(t, vfs.NewMem())
+			defer mustClose(t, db)
+			parts := fillLevel0(t, db, test.files, "a", "b", "c", "d")
+			db.mu.Lock()
+			defer db.mu.Unlock()
+			db.opt.FileBytes = test.fileBytes
+			if test.unused {
+				db.lastTime, db.lastRead = -2*unusedAfter, -2*unusedAfter
+			}
+			for _, p := range parts {
+				p.halted = false
+				db.background.compactable[p] = true
+			}
+			var got []int
+			var begun []*compaction
+			for c := db.nextCompactionLocked(); c != nil; c = db.nextCompactionLocked() {
+				got, begun = append(got, c.parts), append(begun, c)
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("compactions of %d parts have begun, want %d", got, test.want)
+			}
+			for _, c := range begun {
+				db.doneLocked(c)
+			}
+			if n := db.background.compacting; n != 0 {
+				t.Errorf("%d processors are taken at the end", n)
+			}
+			for _, p := range parts {
+				p.halted = true
+			}
+		})
+	}
+}
+
+// fillLevel0 creates partitions with so many files in level 0, which are not compacted.
+func fillLevel0(t *testing.T, db *DB, files int, names ...string) (parts []*partition) {
+	t.Helper()
+	for _, id := range mustCreate(t, db, names...) {
+		db.mu.Lock()
+		parts = append(parts, db.partitions[id])
+		db.partitions[id].halted = true
+		db.mu.Unlock()
+	}
+	for range files {
+		var b Batch
+		for _, p := range parts {
+			row, c := set("row", "q", "v")
+			b.Add(p.id, row, c)
+		}
+		if _, err := db.Commit(context.Background(), &b); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Flush(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return parts
+}
