@@ -45,11 +45,13 @@ var (
 //
 // A search that halves the rows of a long block waits for memory at each step, twice: for where a
 // key begins, and for the key. So of some rows the bytes that tell keys apart stand together, and
-// most steps are made there; for what is left the processor is asked all at once.
+// most steps are made there; for what is left, and for what the entry that is found says, the
+// processor is asked all at once.
 type index struct {
 	cellBlock
 	shared []byte   // what all rows but the first, which is cut short, have after the prefix
 	starts []uint64 // what comes after that, of row 1 and every startEvery-th after it
+	keys   []uint32 // where the keys of the same rows begin in rowBytes
 }
 
 const (
@@ -59,7 +61,7 @@ const (
 )
 
 // Memory is what the index counts for in a cache.
-func (x *index) Memory() int { return x.cellBlock.Memory() + 8*cap(x.starts) }
+func (x *index) Memory() int { return x.cellBlock.Memory() + 8*cap(x.starts) + 4*cap(x.keys) }
 
 // startOf returns the first eight bytes of a key, with zeros for those that it does not have,
 // as a number: of keys in order these are in order, too, but may be the same.
@@ -76,8 +78,10 @@ func (x *index) takeStarts() {
 	}
 	first, last := x.rowSuffix(1), x.rowSuffix(x.rows-1)
 	x.shared = first[:commonPrefix(first, last)]
-	x.starts = make([]uint64, 0, (x.rows+startEvery-2)/startEvery)
+	n := (x.rows + startEvery - 2) / startEvery
+	x.starts, x.keys = make([]uint64, 0, n), make([]uint32, 0, n)
 	for r := 1; r < x.rows; r += startEvery {
+		x.keys = append(x.keys, uint32(x.rowOffsets.int(x.raw, r)))
 		x.starts = append(x.starts, startOf(bytes.TrimPrefix(x.rowSuffix(r), x.shared)))
 	}
 }
@@ -157,16 +161,29 @@ func (x *index) seek(key []byte) int {
 func (x *index) search(key []byte) int {
 	suffix, ok := bytes.CutPrefix(key, x.prefix)
 	rest, same := bytes.CutPrefix(suffix, x.shared)
-	if !ok || !same {
+	if !ok || !same || len(x.starts) == 0 {
 		return x.findRow(key)
 	}
 	low, high := x.between(startOf(rest))
 	low, high = x.narrow(suffix, low, high, 2*startEvery)
-	prefetch.Bytes(x.rowOffsets.span(x.raw, low, high))
-	from, to := x.rowOffsets.int(x.raw, low), x.rowOffsets.int(x.raw, high)
-	prefetch.Bytes(x.rowBytes[from:min(to, from+mostKeyBytes)])
+	x.ask(low, high)
 	low, _ = x.narrow(suffix, low, high, 0)
 	return low
+}
+
+// ask asks for what it takes to search the rows from low up to high, and for what seek needs of
+// the one that is found.
+func (x *index) ask(low, high int) {
+	prefetch.Bytes(x.rowOffsets.span(x.raw, low, high))
+	from, to := int(x.keys[max(low-2, 0)/startEvery]), len(x.rowBytes)
+	if next := (high - 1) / startEvery; next < len(x.keys) {
+		to = int(x.keys[next])
+	}
+	prefetch.Bytes(x.rowBytes[from:min(to, from+mostKeyBytes)])
+	prefetch.Bytes(x.rowStarts.span(x.raw, low, high))
+	if x.rows == x.cells {
+		prefetch.Bytes(x.values[max(low-1, 0)*indexEntrySize : high*indexEntrySize])
+	}
 }
 
 // between returns the rows, as low up to high, at one of which or at high the search for a key
