@@ -13,14 +13,9 @@ import (
 
 // TestUnused: a store is unused once nobody has written or begun to read for a while.
 func TestUnused(t *testing.T) {
-	opt := testOptions(vfs.NewMem())
-	manual := clock.NewManual(1)
-	opt.Clock = manual
-	db, err := Open("store", opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := mustOpenIdle(t, vfs.NewMem())
 	defer mustClose(t, db)
+	manual := db.opt.Clock.(*clock.Manual)
 	id := mustCreate(t, db, "a")[0]
 	check := func(when string, want bool) {
 		t.Helper()
