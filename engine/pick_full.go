@@ -34,9 +34,7 @@ func (s *fullCompaction) next(v *version, busy func(*file) bool, o pickOptions) 
 		s.started, s.first, s.last = true, newest(v), newest(v)
 	}
 	if slices.Contains(p.full(), 0) {
-		if c := p.relieve(0); c.kind != nothing {
-			return c, false
-		}
+		return p.relieve(0), false // nothing if it waits for what is under way
 	}
 	for ; s.level < numLevels; s.level++ {
 		if c, left := s.empty(p); left {

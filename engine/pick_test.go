@@ -119,6 +119,15 @@ func TestPickWaits(t *testing.T) {
 	}
 }
 
+// TestPickFullWaits: nor does a step of a full compaction.
+func TestPickFullWaits(t *testing.T) {
+	v := drawVersion("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]:200", "5: 3[a-b]:30 4[c-d]:70", "6: 1[a-b]:300 2[c-d]:300")
+	full := fullCompaction{started: true, first: 9, level: 5, last: 5}
+	if c, done := full.next(v, busyFiles(3), testPickOptions); c.kind != nothing || done {
+		t.Errorf("got %s, done is %v", choiceText(&c), done)
+	}
+}
+
 // TestPickTombstones has files of which at least half are tombstones (d50).
 // Sequence numbers up to 1000 can go.
 func TestPickTombstones(t *testing.T) {
