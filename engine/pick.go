@@ -65,45 +65,6 @@ const (
 	maxBelow = 2 * fanout
 )
 
-// choiceKind is what a compaction does.
-type choiceKind uint8
-
-const (
-	nothing choiceKind = iota
-	move               // the one input belongs to the output level from now on
-	merge              // the inputs are replaced by new files in the output level
-)
-
-// choice is a compaction. The zero value is none.
-type choice struct {
-	kind   choiceKind
-	inputs [numLevels][]*file // in the order of their level
-	output int
-}
-
-// files returns the inputs.
-func (c *choice) files() []*file { return slices.Concat(c.inputs[:]...) }
-
-// apply returns v after the compaction: without the inputs, and with files in the
-// output level, or the input itself if it was moved. v may be later than the
-// version of the choice, and still holds the inputs.
-func (c *choice) apply(v *version, files []*file) *version {
-	if c.kind == move {
-		files = c.files()
-	}
-	next := *v
-	for level, inputs := range c.inputs {
-		if len(inputs) > 0 {
-			next.levels[level] = slices.DeleteFunc(slices.Clone(v.levels[level]), func(f *file) bool {
-				return slices.Contains(inputs, f)
-			})
-		}
-	}
-	next.levels[c.output] = slices.Concat(next.levels[c.output], files)
-	slices.SortFunc(next.levels[c.output], func(f, g *file) int { return bytes.Compare(f.smallest, g.smallest) })
-	return &next
-}
-
 // picker is a version and what follows from it.
 type picker struct {
 	v    *version
@@ -348,40 +309,4 @@ func (p *picker) group(f *file) []*file {
 		}
 	}
 	return nil
-}
-
-// overlapping returns the files of a level that can hold rows from first to last,
-// both included, in the order of the level.
-func (v *version) overlapping(level int, first, last []byte) []*file {
-	files := v.levels[level]
-	if level == 0 {
-		return slices.DeleteFunc(slices.Clone(files), func(f *file) bool { return !f.overlaps(first, last) })
-	}
-	start, _ := slices.BinarySearchFunc(files, first, func(f *file, row []byte) int { return bytes.Compare(f.largest, row) })
-	end := start
-	for end < len(files) && files[end].overlaps(first, last) {
-		end++
-	}
-	return files[start:end]
-}
-
-// bounds returns the first and the last row of files in any order.
-func bounds(files []*file) (first, last []byte) {
-	for i, f := range files {
-		if i == 0 || bytes.Compare(f.smallest, first) < 0 {
-			first = f.smallest
-		}
-		if i == 0 || bytes.Compare(f.largest, last) > 0 {
-			last = f.largest
-		}
-	}
-	return first, last
-}
-
-func totalSize(files []*file) int64 {
-	var n int64
-	for _, f := range files {
-		n += f.size
-	}
-	return n
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"iter"
+	"slices"
 	"sync/atomic"
 )
 
@@ -64,4 +65,40 @@ func (v *version) files() iter.Seq[*file] {
 			}
 		}
 	}
+}
+
+// overlapping returns the files of a level that can hold rows from first to last,
+// both included, in the order of the level.
+func (v *version) overlapping(level int, first, last []byte) []*file {
+	files := v.levels[level]
+	if level == 0 {
+		return slices.DeleteFunc(slices.Clone(files), func(f *file) bool { return !f.overlaps(first, last) })
+	}
+	start, _ := slices.BinarySearchFunc(files, first, func(f *file, row []byte) int { return bytes.Compare(f.largest, row) })
+	end := start
+	for end < len(files) && files[end].overlaps(first, last) {
+		end++
+	}
+	return files[start:end]
+}
+
+// bounds returns the first and the last row of files in any order.
+func bounds(files []*file) (first, last []byte) {
+	for i, f := range files {
+		if i == 0 || bytes.Compare(f.smallest, first) < 0 {
+			first = f.smallest
+		}
+		if i == 0 || bytes.Compare(f.largest, last) > 0 {
+			last = f.largest
+		}
+	}
+	return first, last
+}
+
+func totalSize(files []*file) int64 {
+	var n int64
+	for _, f := range files {
+		n += f.size
+	}
+	return n
 }

@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"bytes"
+	"slices"
+)
+
+// choiceKind is what a compaction does.
+type choiceKind uint8
+
+const (
+	nothing choiceKind = iota
+	move               // the one input belongs to the output level from now on
+	merge              // the inputs are replaced by new files in the output level
+)
+
+// choice is a compaction. The zero value is none.
+type choice struct {
+	kind   choiceKind
+	inputs [numLevels][]*file // in the order of their level
+	output int
+}
+
+// files returns the inputs.
+func (c *choice) files() []*file { return slices.Concat(c.inputs[:]...) }
+
+// apply returns v after the compaction: without the inputs, and with files in the
+// output level, or the input itself if it was moved. v may be later than the
+// version of the choice, and still holds the inputs.
+func (c *choice) apply(v *version, files []*file) *version {
+	if c.kind == move {
+		files = c.files()
+	}
+	next := *v
+	for level, inputs := range c.inputs {
+		if len(inputs) > 0 {
+			next.levels[level] = slices.DeleteFunc(slices.Clone(v.levels[level]), func(f *file) bool {
+				return slices.Contains(inputs, f)
+			})
+		}
+	}
+	next.levels[c.output] = slices.Concat(next.levels[c.output], files)
+	slices.SortFunc(next.levels[c.output], func(f, g *file) int { return bytes.Compare(f.smallest, g.smallest) })
+	return &next
+}
