@@ -24,6 +24,31 @@ type choice struct {
 // files returns the inputs.
 func (c *choice) files() []*file { return slices.Concat(c.inputs[:]...) }
 
+// size returns the bytes of the inputs, and written about how many of them are written.
+func (c *choice) size() (n int64) {
+	for _, files := range c.inputs {
+		n += totalSize(files)
+	}
+	return n
+}
+
+func (c *choice) written() int64 {
+	if c.kind == move {
+		return 0
+	}
+	return c.size()
+}
+
+// freed returns how many levels have no file left in the range of the inputs.
+func (c *choice) freed() (n int) {
+	for _, files := range c.inputs[:c.output] {
+		if len(files) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // apply returns v after the compaction: without the inputs, and with files in the
 // output level, or the input itself if it was moved. v may be later than the
 // version of the choice, and still holds the inputs.

@@ -66,8 +66,11 @@ func (db *DB) beginLocked(p *partition, c choice, free int) *compaction {
 func (db *DB) chooseLocked(p *partition, tidying bool) choice {
 	busy := func(f *file) bool { return p.busy[f.number] }
 	opt := db.pickOptions()
-	opt.early = tidying || p.wear.worn.Load()
+	opt.early = tidying || p.wear.level0.worn.Load()
+	opt.paid = p.wear.upper.worn.Load()
 	opt.stuck = p.damage != nil
+	p.descents = db.descentsLocked(p, busy, opt)
+	opt.descents = p.descents
 	if p.full == nil {
 		return pick(p.version, busy, opt)
 	}
@@ -80,21 +83,34 @@ func (db *DB) chooseLocked(p *partition, tidying bool) choice {
 	return c
 }
 
+// descentsLocked returns the descents of a partition, from which on reads need not pay for what
+// the upper levels hold.
+func (db *DB) descentsLocked(p *partition, busy func(*file) bool, opt pickOptions) descents {
+	next := p.descents.next(p.version, busy, opt)
+	none := descent{}
+	ends := p.descents.bottom != none
+	begins := next.bottom != none
+	nothingToBuy := opt.paid && !begins
+	if ends || begins || nothingToBuy {
+		p.wear.upper.reset()
+	}
+	return next
+}
+
 func (db *DB) pickOptions() pickOptions {
 	return pickOptions{
-		l0Files: compactFiles, baseSize: baseMemtables * db.opt.MemtableBytes, fileSize: db.opt.FileBytes,
+		l0Files: compactFiles, little: littleMemtables * db.opt.MemtableBytes, fileSize: db.opt.FileBytes,
 		oldest: db.visible.Load(),
 	}
 }
 
 const (
-	// compactFiles is the number of level-0 files from which they are compacted,
-	// and baseMemtables the size of the base level in memtable budgets. With 4
-	// files and a quarter of that base, random load writes everything 4.4 times
-	// in 30 flushes and 10.4 times in 300, with these 2.5 and 8.1 times
-	// (simulated, see TestPickAmplification). More files would cost every read.
-	compactFiles  = 8
-	baseMemtables = 2
+	// compactFiles is the number of level-0 files from which they are compacted. More
+	// would cost every read.
+	compactFiles = 8
+	// littleMemtables is up to how many memtable budgets what lies below level 0 is
+	// little: eight files of level 0 are about one.
+	littleMemtables = 2
 )
 
 // doneLocked frees the files of a compaction. The partition is looked at again.
@@ -105,7 +121,7 @@ func (db *DB) doneLocked(c *compaction) {
 		f.table.unref(&db.trash)
 	}
 	if len(c.choice.inputs[0]) > 0 {
-		c.p.wear.reset()
+		c.p.wear.level0.reset()
 	}
 	db.background.compactable[c.p] = true
 }

@@ -84,6 +84,7 @@ type partition struct {
 	// quarantined is why neither reads nor writes are served, nil if they are.
 	quarantined atomic.Pointer[CorruptError]
 	full        *fullCompaction // under way, nil for none
+	descents    descents        // under way
 	dropped     bool
 	made        atomic.Bool // its directory is there
 	wear        wear

@@ -60,7 +60,7 @@ func discardFlushed(list []flushing) {
 func (db *DB) writeFlushed(list []flushing) (failure error) {
 	for i := range list {
 		f := &list[i]
-		f.out = &output{db: db, p: f.p, limit: maxFile}
+		f.out = &output{db: db, p: f.p, split: &splitter{most: maxFile}}
 		f.entries = f.m.entries()
 		src := f.m.source()
 		err := db.write(f.out, src, f.entries, func([]byte) bool { return false })

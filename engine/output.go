@@ -18,8 +18,7 @@ import (
 type output struct {
 	db    *DB
 	p     *partition
-	limit int64           // a file past it ends with its row
-	split *splitter       // ends files early, nil for never
+	split *splitter       // says where files end
 	stop  <-chan struct{} // when closed, nobody needs the output; nil for never
 
 	abandoned *atomic.Bool // true when a part beside it has failed, so that nobody needs it; nil without parts
@@ -66,8 +65,11 @@ func (o *output) pointless() error {
 
 // ends reports whether the file under writing ends before a row.
 func (o *output) ends(row []byte) bool {
-	early := o.split != nil && o.split.before(row)
-	return early || o.w != nil && o.w.Size() >= o.limit
+	size := int64(0)
+	if o.w != nil {
+		size = o.w.Size()
+	}
+	return o.split.before(row, size)
 }
 
 func (o *output) begin() error {

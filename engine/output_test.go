@@ -167,7 +167,7 @@ func TestWriteFailsAmidARow(t *testing.T) {
 		c.Time, c.Seq = 5, 1
 		cells = append(cells, *c)
 	}
-	out := &output{db: db, p: p, limit: maxFile}
+	out := &output{db: db, p: p, split: &splitter{most: maxFile}}
 	if err := out.add([]byte("row"), true, cells); !errors.Is(err, syscall.EIO) || !strings.Contains(err.Error(), p.tablePath(out.number)) {
 		t.Errorf("got %v, want an I/O error that names the file", err)
 	}
@@ -190,7 +190,7 @@ func TestFileFailsAtItsEnd(t *testing.T) {
 	p := db.partitions[mustCreate(t, db, "a")[0]]
 	_, c := set("", "q", "v")
 	c.Time, c.Seq = 5, 1
-	out := &output{db: db, p: p, limit: 1}
+	out := &output{db: db, p: p, split: &splitter{most: 1}}
 	if err := out.add([]byte("a"), true, []cell.Cell{*c}); err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func (db *DB) divide(c *compaction) compactionParts {
 	var parts compactionParts
 	for i, start := range starts {
 		parts = append(parts, compactionPart{rows: rowRange{start, ends[i]}, out: &output{
-			db: db, p: c.p, limit: opt.fileSize,
+			db: db, p: c.p,
 			split: newSplitter(c.version, &c.choice, start, opt), stop: db.background.stop, abandoned: &abandoned,
 		}})
 	}

@@ -314,10 +314,10 @@ func TestSplitterOfAPart(t *testing.T) {
 		row := []byte{byte('a' + i)}
 		v.levels[2] = append(v.levels[2], &file{smallest: row, largest: row, size: maxBelow * o.fileSize})
 	}
-	if newSplitter(v, &c, []byte("m"), o).before([]byte("m")) {
+	if newSplitter(v, &c, []byte("m"), o).before([]byte("m"), 10) {
 		t.Error("a part that begins at m begins with a new file")
 	}
-	if !newSplitter(v, &c, nil, o).before([]byte("m")) {
+	if !newSplitter(v, &c, nil, o).before([]byte("m"), 10) {
 		t.Error("a file would go from a to m")
 	}
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 )
 
@@ -10,38 +9,58 @@ import (
 // nothing; the compaction is for the caller to carry out, with the inputs busy
 // meanwhile.
 //
-// The levels. Flushed memtables come into level 0. From there, data moves into
-// the base level, and from each level to the next when it is larger than its goal.
-// The last level has no goal; those above hold a tenth of the one below, so that
-// about 90 % of the data is in the last, and what was overwritten or deleted takes
-// up little space. The levels between 0 and the base are empty. As the partition
-// grows, the base moves up.
+// The levels. Flushed memtables come into level 0. The last level is one run that holds
+// most of the data, and each of the upper levels between them is a run, or has none:
+//
+//  1. When level 0 is full, it is merged with all that lies below its rows, into the
+//     last level, as long as that is little.
+//
+//  2. If it is much, level 0 becomes a run of its own, in the lowest level above all
+//     that it overlaps: so its rows are written once, and not with everything that is
+//     there already.
+//
+//  3. When the first upper level is in use, and there may soon be none for level 0, runs
+//     are merged; when the upper levels hold too much beside the last one, or reads have
+//     paid for it, they go there. Which runs go, and where to, is decided once (descent)
+//     and then carried out step by step, a range of rows at a time.
+//
+// Files of all levels end at the same rows, as far as may be (splitter). So what overlaps a
+// file lies in its range, and a step is that of a range.
+//
+// Each byte is written a few times until it is in the last level, where levels that
+// are ten times as large as the one above have it merged with ten others in each. What that
+// costs is a run more to read in each upper level, and space for what was overwritten.
 //
 // Two rules keep the order of a version, in which newer entries of a row lie above
 // older ones:
 //
-//  1. What leaves level 0 takes along every file of level 0 that it overlaps,
-//     and so on: nothing older stays behind. What moves into a level is merged with
-//     every file there that it overlaps.
+//   - What leaves level 0 takes along every file of level 0 that it overlaps, and so
+//     on: nothing older stays behind. What moves to a level is merged with every file
+//     there that it overlaps, and takes along every one on the way that it overlaps, and
+//     so on.
 //
-//  2. The inputs of a compaction hang together: their ranges of rows, laid over one
+//   - The inputs of a compaction hang together: their ranges of rows, laid over one
 //     another, have no gap. So whatever else would write into the range of its
-//     outputs overlaps one of its inputs, finds it busy, and waits. Compactions
-//     that run at the same time need to know no more of one another.
+//     outputs, from above to the same level or past it, overlaps one of its inputs,
+//     finds it busy, and waits. What works wholly below leaves a file in each place
+//     where there was one (compaction.stands). Compactions that run at the same time
+//     need to know no more of one another.
 func pick(v *version, busy func(*file) bool, o pickOptions) choice {
 	p := newPicker(v, busy, o)
-	waiting := false // level 0 does, for what is under way
-	for _, level := range p.full() {
-		if waiting && level == p.base {
-			continue // it would only wait longer
-		}
-		if c := p.relieve(level); c.kind != nothing {
+	waiting := false // level 0 does
+	if p.fullLevel0() || o.early {
+		if c := p.relieveLevel0(); c.kind != nothing {
 			return c
 		}
-		waiting = level == 0 && !o.stuck || waiting
+		waiting = p.fullLevel0() && !o.stuck
 	}
 	if waiting {
-		return choice{}
+		return p.descend(o.descents.room) // for anything else it would only wait longer
+	}
+	for _, d := range []descent{o.descents.bottom, o.descents.room} {
+		if c := p.descend(d); c.kind != nothing {
+			return c
+		}
 	}
 	return p.purge()
 }
@@ -49,20 +68,20 @@ func pick(v *version, busy func(*file) bool, o pickOptions) choice {
 // pickOptions are the sizes that pick goes by.
 type pickOptions struct {
 	l0Files  int    // so many files in level 0 are to be compacted, or
-	baseSize int64  // so many bytes; and the largest goal of the base level
+	little   int64  // so many bytes; and up to which what lies below level 0 is little
 	fileSize int64  // of the files that a compaction writes
 	oldest   uint64 // at most that of a keeper later: tombstones up to it can go
 	early    bool   // level 0 is to be compacted, full or not
+	paid     bool   // reads have paid for what upper levels hold to go into the last one
 	stuck    bool   // a file is busy for good: to wait for it is of no use
+
+	descents descents // what of the upper levels is on its way down
 }
 
 const (
-	// fanout is how many times larger a level is than the one above. A larger one
-	// saves a level in big partitions and makes each step dearer.
-	fanout = 10
-	// maxBelow, in files, bounds what a file may overlap in the level after the
-	// one that it is moved to: so much has to be merged when it moves on.
-	maxBelow = 2 * fanout
+	lastLevel = numLevels - 1
+	// mostFiles is what a step merges at most, in files, where there is a choice.
+	mostFiles = 6 * maxBelow
 )
 
 // picker is a version and what follows from it.
@@ -70,205 +89,126 @@ type picker struct {
 	v    *version
 	busy func(*file) bool
 	o    pickOptions
-
-	base  int                // where the files of level 0 go
-	goals [numLevels]float64 // bytes, from level 1 on
+	top  int // the first upper level with files, or lastLevel
 }
 
 func newPicker(v *version, busy func(*file) bool, o pickOptions) *picker {
-	p := &picker{v: v, busy: busy, o: o, base: numLevels - 1}
-	total := int64(0)
-	for level := 1; level < numLevels; level++ {
-		total += v.size(level)
-	}
-	goal := float64(total) * (fanout - 1) / fanout
-	for level := numLevels - 1; level > 0; level-- {
-		p.goals[level] = goal
-		if goal > float64(o.baseSize) {
-			p.base = max(1, level-1)
-		}
-		goal /= fanout
-	}
-	for p.base > 1 && slices.ContainsFunc(v.levels[1:p.base], func(l []*file) bool { return len(l) > 0 }) {
-		p.base--
+	p := &picker{v: v, busy: busy, o: o, top: 1}
+	for p.top < lastLevel && len(v.levels[p.top]) == 0 {
+		p.top++
 	}
 	return p
 }
 
-// full returns the levels that have reached their goal, the fullest first.
-// Files that are on their way to another level already do not count.
-func (p *picker) full() []int {
-	var scores [numLevels]float64
-	var levels []int
-	for level := range numLevels - 1 {
-		files, size := 0, int64(0)
-		for _, f := range p.v.levels[level] {
-			if !p.busy(f) {
-				files, size = files+1, size+f.size
-			}
-		}
-		switch {
-		case files == 0:
-			continue
-		case level == 0:
-			scores[0] = max(float64(files)/float64(p.o.l0Files), float64(size)/float64(p.o.baseSize))
-			if p.o.early {
-				scores[0] = max(scores[0], 1)
-			}
-		default:
-			scores[level] = float64(size) / p.goals[level]
-		}
-		if scores[level] >= 1 {
-			levels = append(levels, level)
+// fullLevel0 reports whether level 0 has to be compacted. Files that are on their way
+// to another level already do not count.
+func (p *picker) fullLevel0() bool {
+	files, size := 0, int64(0)
+	for _, f := range p.v.levels[0] {
+		if !p.busy(f) {
+			files, size = files+1, size+f.size
 		}
 	}
-	slices.SortStableFunc(levels, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
-	return levels
+	return files >= p.o.l0Files || size >= p.o.little
 }
 
-// relieve chooses what leaves a level: that whose way down costs least.
-//
-// Costs are the bytes to be merged with below for each byte that goes; in level 0,
-// where the number of files is what reads pay for, all bytes for each file that
-// goes. A range that is never cheap stays, which harms nobody. Going round the
-// ranges in turn instead writes about as much, more for some loads and less for
-// others, but its largest steps are up to three times as large, and it has to
-// remember where it was.
-func (p *picker) relieve(level int) choice {
-	var best choice
-	least := 0.0
-	consider := func(upper []*file) {
-		c := p.down(level, upper)
-		if cost := p.cost(level, &c); c.kind != nothing && (best.kind == nothing || cost < least) {
-			best, least = c, cost
+// relieveLevel0 chooses what leaves level 0: where the fewest bytes are to be written
+// for each file that goes, as the number of files is what reads pay for.
+func (p *picker) relieveLevel0() choice {
+	var best cheapest
+	full := p.fullLevel0()
+	for _, group := range p.groups() {
+		if c := p.leave(group); full || c.spares() {
+			best.consider(c, float64(c.written())/float64(len(group)))
 		}
 	}
-	if level == 0 {
-		for _, group := range p.groups() {
-			consider(group)
-		}
-		return best
-	}
-	for i := range p.v.levels[level] {
-		consider(p.v.levels[level][i : i+1])
-	}
-	return best
+	return best.choice
 }
 
-// cost is what a compaction from a level costs, for what it gains.
-func (p *picker) cost(level int, c *choice) float64 {
-	if c.kind != merge {
-		return 0
-	}
-	upper, lower := float64(totalSize(c.inputs[level])), float64(totalSize(c.inputs[c.output]))
-	if level == 0 {
-		return (upper + lower) / float64(len(c.inputs[0]))
-	}
-	return lower / upper
-}
+// spares reports whether reads have less to ask once files have left level 0: not if there is
+// one, which becomes a run of its own.
+func (c *choice) spares() bool { return c.output == lastLevel || len(c.inputs[0]) > 1 }
 
-// purge chooses a file that is mostly tombstones, or known to be mostly garbage, and
-// brings it closer to the entries that the tombstones cover, or writes it again
-// without where there are none left. Otherwise what was deleted, or has expired,
-// would keep its space until new data pushes the file down.
-func (p *picker) purge() choice {
-	var best choice
-	most := uint64(0)
-	for level, files := range p.v.levels {
-		for _, f := range files {
-			if !f.worthless() || f.garbage() <= most {
-				continue
-			}
-			if c := p.purgeFile(level, f); c.kind != nothing {
-				best, most = c, f.garbage()
-			}
-		}
-	}
-	return best
-}
-
-// purgeFile is the next step for the tombstones of a file, if it is worth it.
-func (p *picker) purgeFile(level int, f *file) choice {
-	if level > 0 && !p.anyBelow(level, f) {
-		if f.maxSeq > p.o.oldest || p.busy(f) {
+// leave has a group of files leave level 0: for the last level, with all that lies below
+// them, or if that is much, for the lowest level above it. There may be none.
+func (p *picker) leave(group []*file) choice {
+	c, ok := p.down(0, group, lastLevel)
+	if c.size()-totalSize(group) > p.o.little {
+		first, last := bounds(group)
+		to := p.v.firstBelow(0, first, last) - 1
+		if to == 0 {
 			return choice{}
 		}
-		return rewrite(level, f)
+		c, ok = p.down(0, group, to)
 	}
-	upper := []*file{f}
-	if level == 0 {
-		upper = p.group(f)
-	}
-	c := p.down(level, upper)
-	if c.kind == merge && !pays(upper, c.inputs[c.output]) {
+	if !ok {
 		return choice{}
 	}
 	return c
 }
 
-// pays reports whether to merge upper into lower for the sake of its tombstones:
-// when that costs no more than an ordinary step from level to level, or when the
-// tombstones could well cover most of lower, at some cells to a row.
-func pays(upper, lower []*file) bool {
-	var deletes, cells uint64
-	for _, f := range upper {
-		deletes += f.deletes
-	}
-	for _, f := range lower {
-		cells += f.cells
-	}
-	return totalSize(lower) <= fanout*totalSize(upper) || cells <= fanout*deletes
-}
-
-// mostlyDeletes reports whether at least half of the file's entries are
-// tombstones.
-func (f *file) mostlyDeletes() bool { return 2*f.deletes >= f.cells }
-
-// worthless reports whether at least half of the file's entries are not worth their
-// space, and garbage how many, about.
-func (f *file) worthless() bool { return f.stale.Load() || f.mostlyDeletes() }
-
-func (f *file) garbage() uint64 {
-	if f.stale.Load() {
-		return f.cells
-	}
-	return f.deletes
-}
-
-// anyBelow reports whether a level below has a file that f overlaps.
-func (p *picker) anyBelow(level int, f *file) bool {
-	for level++; level < numLevels; level++ {
-		if len(p.v.overlapping(level, f.smallest, f.largest)) > 0 {
-			return true
+// descend chooses the next step of a descent: the first that can be made, since all will
+// be. What would be a large one, as files do not end where they should, waits for what is
+// further down.
+func (p *picker) descend(d descent) choice {
+	var smallest cheapest
+	for level := p.top; level <= d.from; level++ {
+		for _, f := range p.v.levels[level] {
+			if f.number > d.last {
+				continue
+			}
+			c, ok := p.down(level, []*file{f}, d.to)
+			if ok && c.written() <= mostFiles*p.o.fileSize {
+				return c
+			}
+			if ok {
+				smallest.consider(c, float64(c.written()))
+			}
 		}
 	}
-	return false
+	return smallest.choice
 }
 
-// rewrite is the compaction of one file in its own level.
-func rewrite(level int, f *file) choice {
-	c := choice{kind: merge, output: level}
-	c.inputs[level] = []*file{f}
-	return c
+// cheapest is the choice of the least cost, the first of several.
+type cheapest struct {
+	choice choice
+	cost   float64
 }
 
-// down brings files of a level, which hang together, to the next: nothing if one
-// of the files that this takes is busy.
-func (p *picker) down(level int, upper []*file) choice {
-	c := choice{kind: merge, output: level + 1}
-	if level == 0 {
-		c.output = p.base
+func (b *cheapest) consider(c choice, cost float64) {
+	if c.kind != nothing && (b.choice.kind == nothing || cost < b.cost) {
+		b.choice, b.cost = c, cost
 	}
+}
+
+// down brings files of a level, which hang together, to another one, with what they
+// overlap there and on the way, and what else of their level, unless it is level 0, has all
+// its rows among those. It is not ok if one of these files is busy.
+func (p *picker) down(level int, upper []*file, to int) (c choice, ok bool) {
+	c = choice{kind: merge, output: to}
+	c.inputs[level] = upper
 	first, last := bounds(upper)
-	lower := p.v.overlapping(c.output, first, last)
-	if slices.ContainsFunc(upper, p.busy) || slices.ContainsFunc(lower, p.busy) {
-		return choice{}
+	for grown := true; grown; { // by a file on the way, which can overlap more than upper
+		grown = false
+		for l := level + 1; l <= to; l++ {
+			files := p.v.overlapping(l, first, last)
+			if l < to && len(files) > len(c.inputs[l]) {
+				first, last = bounds(append([]*file{{smallest: first, largest: last}}, files...))
+				grown = true
+			}
+			c.inputs[l] = files
+		}
 	}
-	c.inputs[level], c.inputs[c.output] = upper, lower
-	if len(upper) == 1 && len(lower) == 0 && p.canMove(upper[0], c.output) {
+	if level > 0 && level < to {
+		c.inputs[level] = slices.DeleteFunc(slices.Clone(p.v.overlapping(level, first, last)), func(f *file) bool {
+			return bytes.Compare(f.smallest, first) < 0 || bytes.Compare(f.largest, last) > 0
+		})
+	}
+	files := c.files()
+	if len(files) == 1 && p.canMove(files[0], to) {
 		c.kind = move
 	}
-	return c
+	return c, p.busy == nil || !slices.ContainsFunc(files, p.busy)
 }
 
 // canMove reports whether a file may go to a level, where it overlaps nothing,
@@ -278,7 +218,12 @@ func (p *picker) canMove(f *file, to int) bool {
 	if f.worthless() && f.maxSeq <= p.o.oldest && !p.anyBelow(to, f) {
 		return false
 	}
-	return to+1 >= numLevels || totalSize(p.v.overlapping(to+1, f.smallest, f.largest)) <= maxBelow*p.o.fileSize
+	return to == lastLevel || totalSize(p.v.overlapping(lastLevel, f.smallest, f.largest)) <= 2*maxBelow*p.o.fileSize
+}
+
+// anyBelow reports whether a level below has a file that f overlaps.
+func (p *picker) anyBelow(level int, f *file) bool {
+	return p.v.firstBelow(level, f.smallest, f.largest) < numLevels
 }
 
 // groups returns the files of level 0 in groups, each newest first. The files of

@@ -6,7 +6,7 @@ import "slices"
 // every file again: then nothing is left that no reader can see, and the policies
 // of the time have been applied to everything. It is carried out step by step.
 //
-// It goes down level by level, and comes to an end under any load: what is flushed
+// It empties level by level, and comes to an end under any load: what is flushed
 // after its start is not part of it. Ordinary compactions may run meanwhile. What
 // they merge with newer data has been written again, but may stay above the last
 // level. The zero value has not started.
@@ -33,15 +33,19 @@ func (s *fullCompaction) next(v *version, busy func(*file) bool, o pickOptions) 
 		}
 		s.started, s.first, s.last = true, newest(v), newest(v)
 	}
-	if slices.Contains(p.full(), 0) {
-		return p.relieve(0), false // nothing if it waits for what is under way
+	if p.fullLevel0() {
+		c := p.relieveLevel0() // nothing if it waits for what is under way, or for a level
+		if c.kind == nothing {
+			c = p.descend(o.descents.room)
+		}
+		return c, false
 	}
 	for ; s.level < numLevels; s.level++ {
 		if c, left := s.empty(p); left {
 			return c, false
 		}
 		s.last = newest(v)
-		if s.level+1 == numLevels-1 {
+		if s.level+1 == lastLevel {
 			s.last = s.first
 		}
 	}
@@ -58,13 +62,17 @@ func (s *fullCompaction) empty(p *picker) (c choice, left bool) {
 		left = true
 		switch s.level {
 		case 0:
-			c = p.down(0, p.group(f))
-		case numLevels - 1:
+			if c = p.leave(p.group(f)); c.kind == nothing {
+				c = p.descend(p.o.descents.room)
+			}
+		case lastLevel:
 			if !p.busy(f) {
 				c = rewrite(s.level, f)
 			}
 		default:
-			c = p.down(s.level, []*file{f})
+			if down, ok := p.down(s.level, []*file{f}, lastLevel); ok {
+				c = down
+			}
 		}
 		if c.kind != nothing {
 			break

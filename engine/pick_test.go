@@ -26,9 +26,15 @@ func choiceText(c *choice) string {
 	return fmt.Sprintf("%s %s to %d", kind, strings.Join(parts, ", "), c.output)
 }
 
-// testPickOptions: level 0 is full with 4 files or 100 bytes, and files have 10,
-// so that 200 bytes are too many to lie above.
-var testPickOptions = pickOptions{l0Files: 4, baseSize: 100, fileSize: 10, oldest: 1000}
+// testPickOptions: level 0 is full with 4 files or 100 bytes, and as much is little. Files have
+// 10, so that 50 bytes of the last level are enough for a range.
+var testPickOptions = pickOptions{l0Files: 4, little: 100, fileSize: 10, oldest: 1000}
+
+// pickNext is pick with a descent that begins if there is none.
+func pickNext(v *version, busy func(*file) bool, o pickOptions) choice {
+	o.descents = o.descents.next(v, busy, o)
+	return pick(v, busy, o)
+}
 
 // busyFiles makes files with these numbers busy.
 func busyFiles(numbers ...uint64) func(*file) bool {
@@ -42,7 +48,7 @@ func TestPick(t *testing.T) {
 		if err := v.check(); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		c := pick(v, busy, testPickOptions)
+		c := pickNext(v, busy, testPickOptions)
 		if got := choiceText(&c); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
 		}
@@ -69,62 +75,182 @@ func TestPick(t *testing.T) {
 	check("a file below is under way", busyFiles(1), "nothing", "0: 9[a-z] 8[a-z] 7[a-z] 6[a-z]", "6: 1[m-m] 2[n-n]")
 	check("files under way do not fill level 0", busyFiles(1, 2), "nothing", "0: 5[m-z] 4[m-z] 3[m-z] 2[a-b] 1[a-b]")
 
-	check("the base moves up when the last level is large", none, "merge 0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] to 5",
+	// Much lies below.
+	check("level 0 becomes a run above the last level", none, "merge 0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] to 5",
 		"0: 9[a-z] 8[a-z] 7[a-z] 6[a-z]", "6: 1[a-b]:600 2[c-d]:400")
-	check("by one more", none, "merge 0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] to 4",
-		"0: 9[a-z] 8[a-z] 7[a-z] 6[a-z]", "6: 1[a-b]:600 2[c-d]:600")
-	check("but it is never below a level with files", busyFiles(1), "merge 0: 9[a-m] 8[a-m] 7[a-m] 6[a-m] to 3",
-		"0: 9[a-m] 8[a-m] 7[a-m] 6[a-m]", "3: 1[x-y]", "6: 2[a-b]:20")
-	check("a level above the base gives what it has", none, "move 3: 1[x-y] to 4",
-		"0: 9[a-m] 8[a-m] 7[a-m] 6[a-m]", "3: 1[x-y]", "6: 2[a-b]:20")
-
-	check("a level over its goal gives what overlaps least", none, "merge 5: 4[c-d], 6: 2[c-c] to 6",
-		"5: 3[a-b] 4[c-d] 5[e-f]", "6: 1[a-b]:20 2[c-c]:10 6[e-f]:20")
-	check("a larger file for the same", none, "merge 5: 5[e-f], 6: 6[e-f] to 6",
-		"5: 3[a-b] 4[c-d] 5[e-f]:30", "6: 1[a-b]:20 2[c-c]:10 6[e-f]:20")
-	check("another one when that is under way", busyFiles(4), "merge 5: 3[a-b], 6: 1[a-b] to 6",
-		"5: 3[a-b] 4[c-d] 5[e-f]", "6: 1[a-b]:20 2[c-c]:10 6[e-f]:20")
-	check("or what it overlaps is", busyFiles(2), "merge 5: 3[a-b], 6: 1[a-b] to 6",
-		"5: 3[a-b] 4[c-d] 5[e-f]", "6: 1[a-b]:20 2[c-c]:10 6[e-f]:20")
-	check("a move", none, "move 5: 4[c-d] to 6", "5: 3[a-b] 4[c-d]", "6: 1[a-b]:50 2[f-g]:50")
-	check("not over too much", none, "merge 4: 3[a-z] to 5",
-		"4: 3[a-z]:100", "6: 1[a-m]:101 2[n-z]:100")
-	check("a move over as much as may be", none, "move 4: 3[a-z] to 5",
-		"4: 3[a-z]:100", "6: 1[a-m]:100 2[n-z]:100")
-	check("the fullest level first", none, "merge 4: 3[a-b], 5: 4[a-b] to 5",
-		"4: 3[a-b]:40", "5: 4[a-b] 5[c-d]:50", "6: 1[a-d]:300")
-	check("the next full one when it cannot", busyFiles(4), "merge 5: 5[c-d], 6: 1[c-d] to 6",
-		"4: 3[a-b]:40", "5: 4[a-b] 5[c-d]:50", "6: 1[c-d]:300")
+	check("above the runs that it overlaps", none, "merge 0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] to 3",
+		"0: 9[a-z] 8[a-z] 7[a-z] 6[a-z]", "4: 3[a-b]", "6: 1[a-b]:600 2[c-d]:400")
+	check("beside those that it does not", none, "merge 0: 9[a-d] 8[a-d] 7[a-d] 6[a-d] to 5",
+		"0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "4: 3[m-n]", "6: 1[a-b]:600 2[c-d]:400 4[m-n]:400")
+	check("though a run below is under way", busyFiles(3), "merge 0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] to 3",
+		"0: 9[a-z] 8[a-z] 7[a-z] 6[a-z]", "4: 3[a-b]", "6: 1[a-b]:600 2[c-d]:400")
+	check("not where little lies below its own rows", none, "merge 0: 9[a-d] 8[a-d] 7[a-d] 6[a-d], 4: 3[c-d], 6: 1[a-b] 2[c-d] to 6",
+		"0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "4: 3[c-d]", "6: 1[a-b] 2[c-d] 5[m-n]:900")
+	check("with what files on the way overlap", none, "merge 0: 9[a-d] 8[a-d] 7[a-d] 6[a-d], 3: 4[c-f] 12[g-h], 5: 3[e-h], 6: 1[a-b] 2[g-h] to 6",
+		"0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "3: 4[c-f] 12[g-h]", "5: 3[e-h]", "6: 1[a-b] 2[g-h] 5[m-n]:900")
+	check("a file alone over a little", none, "move 0: 9[a-z] to 4", "0: 9[a-z]:100", "5: 3[a-b]", "6: 1[a-z]:100 2[zz-zz]:900")
+	check("and over too much", none, "merge 0: 9[a-z] to 4", "0: 9[a-z]:100", "5: 3[a-b]", "6: 1[a-z]:101 2[zz-zz]:900")
+	check("where no level is free, one becomes free", none, "merge 1: 3[a-b] to 5",
+		"0: 9[a-z] 8[a-z] 7[a-z] 6[a-z]", "1: 3[a-b]", "6: 1[a-b]:600 2[c-d]:400")
+	check("what is under way may free one", busyFiles(3), "nothing",
+		"0: 9[a-z] 8[a-z] 7[a-z] 6[a-z]", "1: 3[a-b]", "6: 1[a-b]:600 2[c-d]:400")
 }
 
-// TestPickWaits: while level 0 waits for files of the base level that are under way, nothing else
-// of it begins, full or worthless, unless level 0 would wait for ever.
+// TestDescents: what begins, and what its first step is.
+func TestDescents(t *testing.T) {
+	check := func(name string, paid bool, want descents, step string, levels ...string) {
+		t.Helper()
+		v, o := drawVersion(levels...), testPickOptions
+		o.paid = paid
+		o.descents = descents{}.next(v, busyFiles(), o)
+		if o.descents != want {
+			t.Errorf("%s: got %+v, want %+v", name, o.descents, want)
+		}
+		c := pick(v, busyFiles(), o)
+		if got := choiceText(&c); got != step {
+			t.Errorf("%s:\n got %s\nwant %s", name, got, step)
+		}
+	}
+	none := descents{}
+	bottom := func(last uint64) descents { return descents{bottom: descent{5, 6, last}} }
+	room := func(to int) descents { return descents{room: descent{1, to, 9}} }
+	check("empty", true, none, "nothing")
+	check("nothing above the last level", true, none, "nothing", "6: 1[a-b]")
+	check("a little above it", false, none, "nothing", "5: 2[a-b]:15", "6: 1[a-b]")
+	check("too much", false, bottom(2), "merge 5: 2[a-b], 6: 1[a-b] to 6", "5: 2[a-b]:16", "6: 1[a-b]")
+	check("paid for", true, bottom(2), "merge 5: 2[a-b], 6: 1[a-b] to 6", "5: 2[a-b]", "6: 1[a-b]")
+	check("nothing overlaps", true, bottom(2), "move 5: 2[a-b] to 6", "5: 2[a-b]", "6: 1[c-d]")
+	check("from the first level that has some", true, bottom(9), "merge 3: 7[e-f], 5: 4[e-f], 6: 1[e-f] to 6",
+		"3: 7[e-f] 8[g-h]", "5: 4[e-f] 9[g-h]:5", "6: 1[e-f] 2[g-h]:30")
+	check("with all that is in the range", true, bottom(9), "merge 4: 7[a-b] 8[c-d], 5: 9[a-e], 6: 1[a-b] 2[c-d] 3[e-f] to 6",
+		"4: 7[a-b] 8[c-d]", "5: 9[a-e]", "6: 1[a-b] 2[c-d] 3[e-f]")
+	check("but not what is only partly in it", true, bottom(9), "merge 4: 7[a-b], 5: 9[a-e], 6: 1[a-b] 2[c-d] 3[e-e] to 6",
+		"4: 7[a-b] 8[c-f]", "5: 9[a-e]", "6: 1[a-b] 2[c-d] 3[e-e] 4[ea-g]:500")
+	check("a large step waits for smaller ones below", true, bottom(9), "merge 5: 3[a-b], 6: 1[a-b] to 6",
+		"4: 9[a-f]", "5: 3[a-b]:50 4[e-f]:200", "6: 1[a-b]:30 2[e-f]:200")
+	check("the smallest, if all are large", true, bottom(9), "merge 5: 3[a-b], 6: 1[a-b] to 6",
+		"4: 9[a-f]", "5: 3[a-b]:300 4[e-f]:400", "6: 1[a-b]:30 2[e-f]:30")
+
+	check("the first level is in use: runs of like size are merged", false, room(5), "merge 1: 9[a-b], 2: 8[a-b], 3: 7[a-b], 4: 6[a-b], 5: 5[a-b] to 5",
+		"1: 9[a-b]", "2: 8[a-b]", "3: 7[a-b]", "4: 6[a-b]", "5: 5[a-b]", "6: 1[a-b]:500")
+	check("to a level that is free, if there is one", false, room(4), "merge 1: 9[a-b], 3: 8[a-b] to 4",
+		"1: 9[a-b]", "3: 8[a-b]", "5: 7[a-b]", "6: 1[a-b]:500")
+	check("not with one that is much larger", false, room(4), "merge 1: 9[a-b], 2: 8[a-b], 3: 7[a-b], 4: 6[a-b] to 4",
+		"1: 9[a-b]", "2: 8[a-b]", "3: 7[a-b]", "4: 6[a-b]", "5: 5[a-b]:100", "6: 1[a-b]:500")
+	check("a range that has nothing between is moved", false, room(4), "move 1: 6[a-b] to 4",
+		"1: 6[a-b] 9[c-d]", "3: 8[c-d]", "5: 7[c-d]", "6: 1[a-b]:90 4[c-d]:500")
+}
+
+// TestDescentsGoOn until nothing is left of what they began with.
+func TestDescentsGoOn(t *testing.T) {
+	check := func(name string, d, want descents, o pickOptions, busy func(*file) bool, step string, levels ...string) {
+		t.Helper()
+		v := drawVersion(levels...)
+		o.descents = d.next(v, busy, o)
+		if o.descents != want {
+			t.Errorf("%s: got %+v, want %+v", name, o.descents, want)
+		}
+		c := pick(v, busy, o)
+		if got := choiceText(&c); got != step {
+			t.Errorf("%s:\n got %s\nwant %s", name, got, step)
+		}
+	}
+	o, none := testPickOptions, busyFiles()
+	stuck := o
+	stuck.stuck = true
+	bottom, room := descents{bottom: descent{5, 6, 9}}, descents{room: descent{1, 4, 9}}
+	check("9 is left", bottom, bottom, o, none, "merge 4: 9[c-d], 5: 22[c-d], 6: 1[a-z] to 6",
+		"3: 20[a-z]", "4: 21[a-b] 9[c-d]", "5: 22[c-d]", "6: 1[a-z]:500")
+	check("it waits for 22", bottom, bottom, o, busyFiles(22), "nothing",
+		"3: 20[a-z]", "4: 21[a-b] 9[c-d]", "5: 22[c-d]", "6: 1[a-z]:500")
+	check("it is over", bottom, descents{}, o, none, "nothing", "3: 20[a-z]", "4: 21[a-b]", "6: 1[a-z]:500")
+	check("there may soon be room without another", bottom, bottom, o, none, "merge 4: 9[c-d], 5: 22[c-d], 6: 1[a-z] to 6",
+		"1: 20[a-z]", "4: 21[a-b] 9[c-d]", "5: 22[c-d]:20", "6: 1[a-z]:200")
+	check("level 0 cannot wait for it", bottom, descents{room: descent{1, 3, 33}, bottom: bottom.bottom}, o, none, "merge 1: 20[a-z] to 3",
+		"0: 33[a-z] 32[a-z] 31[a-z] 30[a-z]", "1: 20[a-z]", "4: 21[a-b] 9[c-d]", "5: 22[c-d]:300", "6: 1[a-z]:500")
+	check("that of the first level is not about others", room, descents{}, o, none, "nothing", "2: 8[a-b]", "6: 1[a-z]:500")
+	check("nor about what came later", room, descents{room: descent{1, 5, 20}}, o, none, "merge 1: 20[a-b] to 5", "1: 20[a-b]", "6: 1[a-z]:500")
+	check("what is busy for good does not keep others", bottom, descents{bottom: descent{5, 6, 20}}, withPaid(stuck), busyFiles(1), "merge 5: 20[m-n], 6: 2[m-n] to 6",
+		"5: 9[a-b] 20[m-n]", "6: 1[a-b]:500 2[m-n]:500")
+	check("nor is it where the first level goes", descents{}, descents{room: descent{1, 5, 9}}, stuck, busyFiles(1), "move 1: 9[a-b] to 5",
+		"1: 9[a-b]", "6: 1[a-b]:100")
+}
+
+func withPaid(o pickOptions) pickOptions {
+	o.paid = true
+	return o
+}
+
+// TestPickEarly: level 0 that is not full leaves when reads have paid for it, or when that is next
+// to nothing, but not if they had as much to ask then.
+func TestPickEarly(t *testing.T) {
+	o := testPickOptions
+	o.early = true
+	for _, test := range []struct {
+		want   string
+		levels []string
+	}{
+		{"merge 0: 9[a-b], 6: 1[a-b] to 6", []string{"0: 9[a-b]", "6: 1[a-b]"}},
+		{"nothing", []string{"0: 9[a-b]", "6: 1[a-b]:500"}},
+		{"merge 0: 9[a-b] 8[a-b] to 5", []string{"0: 9[a-b] 8[a-b]", "6: 1[a-b]:500"}},
+	} {
+		v := drawVersion(test.levels...)
+		c := pick(v, busyFiles(), o)
+		if got := choiceText(&c); got != test.want {
+			t.Errorf("%q: got %s, want %s", test.levels, got, test.want)
+		}
+		if free := pricesOf(v, o).level0 == 0; free != (test.want == "nothing") {
+			t.Errorf("%q: that it costs nothing is %v", test.levels, free)
+		}
+	}
+}
+
+// TestPickWaits: while level 0 waits for files of the last level that are under way, nothing else
+// begins that it would then wait for as well, unless it would wait for ever.
 func TestPickWaits(t *testing.T) {
-	full := drawVersion("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]:200", "5: 3[a-b]:30 4[c-d]:70", "6: 1[a-b]:300 2[c-d]:300")
-	worthless := drawVersion("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]:200", "5: 3[a-b]:30 4[c-d]:30:d90", "6: 1[a-b]:300 2[c-d]:300")
-	for _, v := range []*version{full, worthless} {
+	heavy := drawVersion("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "5: 3[e-f]:90", "6: 1[a-b]:20 2[c-d]:20")
+	worthless := drawVersion("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "6: 1[a-b]:20 2[c-d]:20 3[e-f]:20:d90")
+	for v, next := range map[*version]string{heavy: "move 5: 3[e-f] to 6", worthless: "merge 6: 3[e-f] to 6"} {
 		check := func(name string, damage error, busy map[uint64]bool, want string) {
 			t.Helper()
 			db := &DB{opt: Options{MemtableBytes: 50, FileBytes: 10}}
+			db.visible.Store(1000)
 			c := db.chooseLocked(&partition{version: v, busy: busy, damage: damage}, false)
 			if got := choiceText(&c); got != want {
 				t.Errorf("%s:\n got %s\nwant %s", name, got, want)
 			}
 		}
 		damage := new(CorruptError)
-		under := map[uint64]bool{3: true}
-		check("nothing is under way", nil, nil, "merge 0: 9[a-d] 8[a-d] 7[a-d] 6[a-d], 5: 3[a-b] 4[c-d] to 5")
-		check("a file of the base level is", nil, under, "nothing")
-		check("it is damaged", damage, under, "merge 5: 4[c-d], 6: 2[c-d] to 6")
+		under := map[uint64]bool{1: true}
+		all := "0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]"
+		for range compactFiles - 4 {
+			v.levels[0] = append(v.levels[0], drawFile("5[a-d]"))
+			all += " 5[a-d]"
+		}
+		check("nothing is under way", nil, nil, "merge "+all+", 6: 1[a-b] 2[c-d] to 6")
+		check("a file of the last level is", nil, under, "nothing")
+		check("it is damaged", damage, under, next)
 	}
 }
 
 // TestPickFullWaits: nor does a step of a full compaction.
 func TestPickFullWaits(t *testing.T) {
-	v := drawVersion("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]:200", "5: 3[a-b]:30 4[c-d]:70", "6: 1[a-b]:300 2[c-d]:300")
-	full := fullCompaction{started: true, first: 9, level: 5, last: 5}
+	v := drawVersion("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "6: 1[a-b] 3[c-d]")
+	full := fullCompaction{started: true, first: 9, level: lastLevel, last: 5}
 	if c, done := full.next(v, busyFiles(3), testPickOptions); c.kind != nothing || done {
 		t.Errorf("got %s, done is %v", choiceText(&c), done)
+	}
+}
+
+// TestPickFullMakesRoom: where level 0 finds no level, one becomes free.
+func TestPickFullMakesRoom(t *testing.T) {
+	v := drawVersion("0: 9[a-d]", "1: 8[a-b]", "6: 1[a-b]:100 3[c-d]:100")
+	full := fullCompaction{started: true, first: 9, last: 9}
+	o := testPickOptions
+	o.descents = o.descents.next(v, busyFiles(), o)
+	c, done := full.next(v, busyFiles(), o)
+	if got, want := choiceText(&c), "move 1: 8[a-b] to 5"; got != want || done {
+		t.Errorf("got %s, want %s; done is %v", got, want, done)
 	}
 }
 
@@ -133,7 +259,7 @@ func TestPickFullWaits(t *testing.T) {
 func TestPickTombstones(t *testing.T) {
 	check := func(name string, busy func(*file) bool, want string, levels ...string) {
 		t.Helper()
-		c := pick(drawVersion(levels...), busy, testPickOptions)
+		c := pickNext(drawVersion(levels...), busy, testPickOptions)
 		if got := choiceText(&c); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
 		}
@@ -142,7 +268,7 @@ func TestPickTombstones(t *testing.T) {
 	check("nothing with less than half", none, "nothing", "0: 9[a-b]:d49", "6: 2[a-b]:d49")
 	check("they go down to what they cover", none, "merge 0: 9[a-b] 8[b-c], 6: 2[a-d] to 6", "0: 9[a-b]:d50 8[b-c]", "6: 2[a-d]")
 	check("from any level", none, "merge 5: 9[a-b], 6: 2[a-d] to 6", "5: 9[a-b]:d50", "6: 2[a-d]:90 3[e-f]:500")
-	check("through levels where they overlap nothing", none, "move 4: 9[a-b] to 5", "4: 9[a-b]:5:d100", "6: 2[a-d]:200 3[x-z]:700")
+	check("through levels where they overlap nothing", none, "merge 4: 9[a-b], 6: 2[a-d] to 6", "4: 9[a-b]:5:d100", "6: 2[a-d]:200 3[x-z]:700")
 	check("most tombstones first", none, "merge 5: 8[c-d], 6: 3[c-d] to 6",
 		"5: 9[a-b]:d50 8[c-d]:d60 7[e-f]:d50", "6: 2[a-b]:50 3[c-d]:50 4[x-y]:500")
 	check("not when they are few for what lies below", none, "nothing",
@@ -155,6 +281,7 @@ func TestPickTombstones(t *testing.T) {
 	check("also above the last level", none, "merge 5: 2[a-b] to 5", "5: 2[a-b]:d50", "6: 3[c-d]:200")
 	check("but not if a snapshot may need them", none, "nothing", "6: 2[a-b]:d50:s1001 3[c-d]")
 	check("nor if the file is under way", busyFiles(2), "nothing", "6: 2[a-b]:d50 3[c-d]")
+	check("not for a run of their own", none, "nothing", "0: 9[a-f]:5:d50", "6: 1[a-c]:600 2[d-f]:400")
 	check("no move to the bottom with them", none, "merge 0: 9[a-b] to 6", "0: 9[a-b]:d50 8[c-d]")
 	check("unless a snapshot may need them", none, "move 0: 9[a-b] to 6", "0: 9[a-b]:d50:s1001")
 }
@@ -220,20 +347,18 @@ func TestFullCompaction(t *testing.T) {
 		first, last := bounds(c.files())
 		return c.apply(v, []*file{drawFile(fmt.Sprintf("%d[%s-%s]", number, first, last))})
 	}
-	v := drawVersion("0: 9[a-b] 8[c-d] 7[b-b]", "5: 4[a-b] 6[k-l]", "6: 2[a-e]:100 3[m-n]:100")
+	v := drawVersion("0: 9[a-b] 8[c-d] 7[b-b]", "4: 4[a-b] 6[k-l]", "5: 5[b-c] 10[k-k]", "6: 2[a-e]:100 3[m-n]:100")
 	busy = busyFiles(6)
 	v = step(v, "nothing") // a compaction is under way: not started
 	busy = busyFiles()
-	v = step(v, "merge 0: 9[a-b] 7[b-b], 5: 4[a-b] to 5")
-	v = step(v, "move 0: 8[c-d] to 5")
+	v = step(v, "merge 0: 9[a-b] 7[b-b] to 3")
+	v = step(v, "move 0: 8[c-d] to 4")
 	v.levels[0] = []*file{drawFile("30[a-z]:s999")} // flushed meanwhile
 	busy = busyFiles(6)
-	v = step(v, "merge 5: 21[a-b], 6: 2[a-e] to 6")
-	v = step(v, "merge 5: 8[c-d], 6: 23[a-e] to 6")
+	v = step(v, "merge 3: 21[a-b], 4: 4[a-b] 8[c-d], 5: 5[b-c], 6: 2[a-e] to 6")
 	v = step(v, "nothing") // 6 is under way
 	busy = busyFiles()
-	v = step(v, "move 5: 6[k-l] to 6")
-	v = step(v, "merge 6: 6[k-l] to 6")
+	v = step(v, "merge 4: 6[k-l], 5: 10[k-k] to 6")
 	v = step(v, "merge 6: 3[m-n] to 6")
 	v = step(v, "done")
 	step(v, "done")
@@ -253,23 +378,37 @@ func TestFullCompactionRelievesLevel0(t *testing.T) {
 	}
 }
 
+// TestSplitter: where files end. Rows are of one byte in the size of the file.
 func TestSplitter(t *testing.T) {
-	// A file may overlap 200 bytes below.
-	v := drawVersion("4: 1[b-y]", "6: 2[a-b]:500 3[c-d]:150 4[e-f]:50 5[g-h]:1 6[i-j]:300 7[k-l]")
-	c := choice{kind: merge, output: 5}
-	c.inputs[4] = v.levels[4]
-	split := newSplitter(v, &c, nil, testPickOptions)
-	var got []string
-	for _, row := range strings.Split("b c d e f g h i j k l m x y", " ") {
-		if split.before([]byte(row)) {
-			got = append(got, row)
+	check := func(name string, output int, want string, levels ...string) {
+		t.Helper()
+		v := drawVersion(levels...)
+		c := choice{kind: merge, output: output}
+		c.inputs[0] = []*file{drawFile("99[a-z]")}
+		o := testPickOptions
+		o.fileSize = 12
+		split := newSplitter(v, &c, nil, o)
+		var files []string
+		file := ""
+		for row := 'a'; row <= 'z'; row++ {
+			if split.before([]byte(string(row)), int64(len(file))) {
+				files = append(files, file)
+				file = ""
+			}
+			file += string(row)
+		}
+		if got := strings.Join(append(files, file), " "); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
 		}
 	}
-	if want := []string{"c", "i", "k"}; !slices.Equal(got, want) {
-		t.Errorf("got new files before %q, want %q", got, want)
-	}
-	c.output = numLevels - 1
-	if newSplitter(v, &c, nil, testPickOptions).before([]byte("y")) {
-		t.Error("the last level is split for what lies below")
-	}
+	check("in the last level, when they are full", 6, "abcdefghijkl mnopqrstuvwx yz", "6: 1[a-d] 2[e-z]")
+	check("with nothing below", 5, "abcdefghijkl mnopqrstuvwx yz")
+	check("with one of the last level, half full", 5, "abcdefgh ijklmnopqrstuvwxyz", "6: 1[a-c]:1 2[d-h]:1 3[i-l]:1 4[m-z]:1")
+	check("or over enough of it", 5, "abc defghijklm nopqrstuvwxyz", "6: 1[a-b]:60 2[c-c]:1 3[d-h]:1 4[k-m]:1 5[n-z]:1")
+	check("or over too much, wherever that is", 5, "abcd efghijkl mnopqrstuvwxyz", "5: 8[z-z]", "6: 1[a-d]:121 2[e-h]:1 3[i-l]:1 4[m-z]:1")
+	check("with those of the run below", 4, "abcd ef ghijklmnopqrstuvwxyz", "5: 7[a-d] 8[e-f] 9[g-z]", "6: 1[a-d]:1 2[e-f]:1 3[g-z]:1")
+	check("of the last level where a run does", 4, "abcde fghijklmnopqrstuvwxyz", "5: 7[a-d] 9[g-z]", "6: 1[a-e]:1 3[f-z]:1")
+	check("not where a run goes on", 4, "abcdef ghijklmnopqrstuvwxyz", "5: 7[a-b] 8[d-f] 9[g-z]", "6: 1[a-d]:1 2[e-f]:1 3[g-z]:1")
+	check("nor where the last level does", 4, "abcdefghijklmnopqrstuvwx yz", "5: 7[a-d] 8[e-z]", "6: 1[a-e]:1 2[f-j]:1 3[k-z]:1")
+	check("nor in one below another", 3, "abcdefg hijklmnopqrstuvwxyz", "4: 6[a-c] 5[d-g]", "5: 7[b-e]", "6: 1[a-c]:1 2[d-g]:1 3[h-z]:1")
 }

@@ -53,7 +53,8 @@ type Scan struct {
 	rows       uint64
 
 	db            *DB
-	asked, opened int // files of level 0
+	level0, upper visit // for which it pays
+	free          visit // of the last level
 
 	own Snapshot // what it reads, if it was given none
 }
@@ -114,14 +115,18 @@ func (s *Scan) open() error {
 		if !f.reaches(s.opt.Start, s.opt.End) {
 			continue
 		}
-		s.asked++
 		if err := s.openFile(f); err != nil {
 			return err
 		}
 	}
-	s.opened = len(s.sources) - before
+	s.level0 = visit{len(s.sources) - before, len(s.sources) - before}
 	for level := 1; level < numLevels; level++ {
-		switch files := within(levels[level], s.opt.Start, s.opt.End); len(files) {
+		files := within(levels[level], s.opt.Start, s.opt.End)
+		if len(files) > 0 {
+			s.visited(level).asked++
+			s.visited(level).opened++
+		}
+		switch len(files) {
 		case 0:
 		case 1:
 			if err := s.openFile(files[0]); err != nil {
@@ -132,6 +137,17 @@ func (s *Scan) open() error {
 		}
 	}
 	return nil
+}
+
+// visited returns what is counted for a level.
+func (s *Scan) visited(level int) *visit {
+	switch level {
+	case 0:
+		return &s.level0
+	case lastLevel:
+		return &s.free
+	}
+	return &s.upper
 }
 
 // join makes one source of the sources, which owns them from here on. A merge of one would only
@@ -157,7 +173,7 @@ func (s *Scan) openRow() error {
 		if !f.reaches(row, end) {
 			continue
 		}
-		s.asked++
+		s.level0.asked++
 		if err := s.addCandidate(f, 0, hash); err != nil {
 			return err
 		}
@@ -165,6 +181,7 @@ func (s *Scan) openRow() error {
 	for level := 1; level < numLevels; level++ {
 		files := levels[level]
 		if i := firstReaching(files, row); i < len(files) && files[i].reaches(row, end) {
+			s.visited(level).asked++
 			if err := s.addCandidate(files[i], level, hash); err != nil {
 				return err
 			}
@@ -176,9 +193,7 @@ func (s *Scan) openRow() error {
 			continue
 		}
 		s.sources = append(s.sources, c.reader.NewIterator(s.reading()))
-		if c.level == 0 {
-			s.opened++
-		}
+		s.visited(c.level).opened++
 	}
 	return nil
 }
@@ -331,14 +346,15 @@ func (s *Scan) Close() {
 	clear(s.sources)
 	s.sources = s.sources[:0]
 	clear(s.raw)
-	if s.asked > 0 {
-		s.db.pay(s.p, s.state, int64(s.asked)+int64(s.opened)*(sourceCost+int64(s.rows)/rowsPaid))
+	if s.level0.asked+s.upper.asked > 0 {
+		s.db.pay(s.p, s.state, s.level0.questions(s.rows), s.upper.questions(s.rows))
 	}
 	s.in, s.db, s.p, s.state, s.opt = nil, nil, nil, nil, ScanOptions{}
 	if s.own.db != nil {
 		s.own.Close()
 		s.own = Snapshot{}
 	}
-	s.started, s.last, s.rows, s.asked, s.opened = false, false, 0, 0, 0
+	s.started, s.last, s.rows = false, false, 0
+	s.level0, s.upper, s.free = visit{}, visit{}, visit{}
 	scans.Put(s)
 }

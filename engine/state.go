@@ -13,7 +13,7 @@ import (
 type readState struct {
 	tables  []*memtable.Table
 	version *version
-	price   int64 // of a compaction of level 0, to those who read it
+	prices  prices // of compactions, to those who read it
 	trash   *trash
 
 	replaced atomic.Bool // it is no longer that of its partition
@@ -73,7 +73,10 @@ func (s *readState) release() {
 
 // publishLocked replaces the state that readers find.
 func (db *DB) publishLocked(p *partition) {
-	s := &readState{version: p.version, price: price(p.version), trash: &db.trash}
+	s := &readState{version: p.version, prices: pricesOf(p.version, db.pickOptions()), trash: &db.trash}
+	if p.descents.bottom.pending(p.version) {
+		s.prices.upper = 0 // it is bought already
+	}
 	for _, m := range slices.Backward(append(p.frozen[:len(p.frozen):len(p.frozen)], p.active)) {
 		for _, t := range slices.Backward(m.tables) {
 			s.tables = append(s.tables, t)

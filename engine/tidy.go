@@ -1,7 +1,5 @@
 package engine
 
-import "slices"
-
 // Small partitions are tidied: compacted to one run before level 0 is full. A partition is
 // often flushed for the sake of a large one that it shares the log and the budget with, as
 // a locality group of short values is beside one of long ones. Its files are then small,
@@ -34,17 +32,12 @@ func (db *DB) tidyingCost(files []*file) int64 {
 	return max(totalSize(files), db.opt.MemtableBytes/leastTidied)
 }
 
-// topInputs returns what a compaction of all of level 0 takes: its files, and those that
-// they fall on.
+// topInputs returns what a compaction of all of level 0 into the last level takes: its files,
+// and those that they fall on.
 func (v *version) topInputs() []*file {
 	if len(v.levels[0]) == 0 {
 		return nil
 	}
-	first, last := bounds(v.levels[0])
-	for level := 1; level < numLevels; level++ {
-		if len(v.levels[level]) > 0 {
-			return slices.Concat(v.levels[0], v.overlapping(level, first, last))
-		}
-	}
-	return v.levels[0]
+	c, _ := newPicker(v, nil, pickOptions{}).down(0, v.levels[0], lastLevel)
+	return c.files()
 }

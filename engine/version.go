@@ -82,6 +82,14 @@ func (v *version) overlapping(level int, first, last []byte) []*file {
 	return files[start:end]
 }
 
+// firstBelow returns the first level below one with files that can hold rows from first to
+// last, numLevels if there is none.
+func (v *version) firstBelow(level int, first, last []byte) int {
+	for level++; level < numLevels && len(v.overlapping(level, first, last)) == 0; level++ {
+	}
+	return level
+}
+
 // bounds returns the first and the last row of files in any order.
 func bounds(files []*file) (first, last []byte) {
 	for i, f := range files {

@@ -47,10 +47,10 @@ func TestReadsCompactLevel0(t *testing.T) {
 	defer mustClose(t, db)
 	p := db.partitions[id]
 	snap := mustSnapshotOf(t, db, id)
-	for p.wear.paid.Load() < leastPrice-100 {
+	for p.wear.level0.paid.Load() < leastPrice-100 {
 		readOnce(t, snap, id, "row")
 	}
-	if p.wear.worn.Load() || len(p.state.Load().version.levels[0]) != 2 {
+	if p.wear.level0.worn.Load() || len(p.state.Load().version.levels[0]) != 2 {
 		t.Error("level 0 was compacted before it was paid for")
 	}
 	db.mu.Lock()
@@ -68,8 +68,8 @@ func TestReadsCompactLevel0(t *testing.T) {
 	snap = mustSnapshotOf(t, db, id)
 	defer snap.Close()
 	readOnce(t, snap, id, "row")
-	if n := p.wear.paid.Load(); n != 0 || p.wear.worn.Load() {
-		t.Errorf("after the compaction, without files in level 0, %d is paid and worn is %v", n, p.wear.worn.Load())
+	if n := p.wear.level0.paid.Load(); n != 0 || p.wear.level0.worn.Load() {
+		t.Errorf("after the compaction, without files in level 0, %d is paid and worn is %v", n, p.wear.level0.worn.Load())
 	}
 }
 
@@ -113,7 +113,7 @@ func TestWhatReadsPay(t *testing.T) {
 		{"a row after all", ScanOptions{Start: []byte("zz"), End: []byte("zz\x00")}, 0},
 		{"all rows", ScanOptions{}, 2 + 2*sourceCost},
 	} {
-		before := p.wear.paid.Load()
+		before := p.wear.level0.paid.Load()
 		scan, err := db.Scan(id, c.opt)
 		if err != nil {
 			t.Fatal(err)
@@ -124,7 +124,7 @@ func TestWhatReadsPay(t *testing.T) {
 			}
 		}
 		scan.Close()
-		if paid := p.wear.paid.Load() - before; paid != c.pays {
+		if paid := p.wear.level0.paid.Load() - before; paid != c.pays {
 			t.Errorf("%s pays %d, want %d", c.what, paid, c.pays)
 		}
 	}
@@ -143,7 +143,7 @@ func TestOldStatesDoNotPay(t *testing.T) {
 	for range leastPrice {
 		readOnce(t, snap, id, "row")
 	}
-	if db.partitions[id].wear.worn.Load() {
+	if db.partitions[id].wear.level0.worn.Load() {
 		t.Error("reads of files that are gone have worn level 0")
 	}
 }
@@ -155,18 +155,18 @@ func TestPriceOfLevel0(t *testing.T) {
 		return &file{smallest: []byte(first), largest: []byte(last), cells: cells}
 	}
 	var v version
-	if got := price(&v); got != 0 {
+	if got := pricesOf(&v, testPickOptions).level0; got != 0 {
 		t.Errorf("without files: %d", got)
 	}
 	v.levels[0] = []*file{f("c", "e", 100_000)}
 	v.levels[3] = []*file{f("a", "b", 1), f("c", "d", 200_000), f("e", "f", 300_000), f("g", "h", 1)}
 	v.levels[4] = []*file{f("a", "z", 1)}
-	if got := price(&v); got != 600_000/entriesPaid {
+	if got := pricesOf(&v, testPickOptions).level0; got != 600_000/entriesPaid {
 		t.Errorf("got %d, want %d", got, 600_000/entriesPaid)
 	}
 	v.levels[3] = nil
 	v.levels[0][0].cells = 1
-	if got := price(&v); got != leastPrice {
+	if got := pricesOf(&v, testPickOptions).level0; got != leastPrice {
 		t.Errorf("of few entries: %d", got)
 	}
 }

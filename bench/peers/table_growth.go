@@ -14,13 +14,16 @@ const growthFactor = 10
 var growth = &Table{
 	Name:  "growth",
 	Title: "Growth",
-	About: "A load in random order, and then reads of the same 10,000 rows, all in the cache, once these have had compacted what they have, of the usual table and of one with ten times as many rows: what an operation costs in processor time there, divided by what it costs here, and the rates likewise. Reads are measured on both in turns; the usual table is loaded five times, of which the median counts.",
+	About: "A load in random order, and then reads of the same 10,000 rows, all in the cache, of the usual table and of one with ten times as many rows: what an operation costs in processor time there, divided by what it costs here, and the rates likewise. Reads are measured on both in turns, first soon after the load, and then when both were read for so long that what reads have compacted is over; the usual table is loaded five times, of which the median counts.",
 	Figures: []Figure{
 		{"load", "load rate, ten times the rows / once", plain},
 		{"load-cpu", "processor time a cell loaded", plain},
 		{"rows", "processor time a row", plain},
 		{"absent", "processor time an absent row", plain},
 		{"pages", "processor time a scan of 100 rows", plain},
+		{"rows-early", "soon after the load: a row", plain},
+		{"absent-early", "an absent row", plain},
+		{"pages-early", "a scan of 100 rows", plain},
 	},
 	Run:   runGrowth,
 	Asked: true,
@@ -28,8 +31,12 @@ var growth = &Table{
 
 // growthTurns is how often each read is measured on both tables, one after the other and
 // for a quarter of the usual time: a processor may change its speed from one moment to
-// the next.
-const growthTurns = 12
+// the next. Soon after the load it is earlyTurns, so that it is soon.
+const growthTurns, earlyTurns = 12, 2
+
+// growthReads is how often both tables are read before that, for a quarter of the usual time:
+// ten seconds, in which some 50 million questions are put to filters.
+const growthReads = 40
 
 // smallLoads is how often the usual table is loaded: one load takes a few seconds, with one
 // compaction or two, and says more of the moment than of the table.
@@ -127,7 +134,7 @@ func compareReads(once, tenfold *session) error {
 	present, absent := keysOf(data, order, ""), keysOf(data, order, "!")
 	want := min(pageRows, data.Len())
 	starts := startsOf(data, order[:max(len(order)/10, 1)], want)
-	for _, w := range []struct {
+	kinds := []struct {
 		figure string
 		warm   func(Store) error
 		read   func(*session, Store) (int, used, error)
@@ -138,42 +145,52 @@ func compareReads(once, tenfold *session) error {
 			func(s *session, st Store) (int, used, error) { return s.readRows(st, 0, absent, 0, 1) }},
 		{"pages", func(st Store) error { return warmPages(st, starts, want) },
 			func(s *session, st Store) (int, used, error) { return s.readPages(st, starts, want) }},
-	} {
+	}
+	measure := func(suffix string, turns int) error {
+		for _, k := range kinds {
+			if err := errors.Join(k.warm(small), k.warm(large)); err != nil {
+				return err
+			}
+			ratio, err := inTurns(turns,
+				func() (int, used, error) { return k.read(once, small) },
+				func() (int, used, error) { return k.read(tenfold, large) })
+			if err != nil {
+				return err
+			}
+			once.record(k.figure+suffix, ratio)
+		}
+		return nil
+	}
+	if err := measure("-early", earlyTurns); err != nil {
+		return err
+	}
+	for range growthReads {
 		for _, st := range []Store{small, large} {
-			if err := w.warm(st); err != nil {
+			if _, _, err := once.readRows(st, 0, absent, 0, 1); err != nil {
 				return err
 			}
 		}
-		ratio, err := inTurns(func() (int, used, error) { return w.read(once, small) }, func() (int, used, error) { return w.read(tenfold, large) })
-		if err != nil {
-			return err
-		}
-		once.record(w.figure, ratio)
 	}
-	return errors.Join(small.Close(), large.Close())
+	if _, err := awaitQuiet(); err != nil {
+		return err
+	}
+	return errors.Join(measure("", growthTurns), small.Close(), large.Close())
 }
 
 // inTurns returns what an operation of the second kind costs, as a part of what one of
-// the first does: the median of neighbours. What reads set off is over before.
-func inTurns(first, second func() (int, used, error)) (float64, error) {
+// the first does: the median of neighbours, so many.
+func inTurns(turns int, first, second func() (int, used, error)) (float64, error) {
 	var ratios []float64
-	err := twice(func() error {
-		ratios = ratios[:0]
-		for range growthTurns {
-			n, a, err := first()
-			if err != nil {
-				return err
-			}
-			m, b, err := second()
-			if err != nil {
-				return err
-			}
-			ratios = append(ratios, b.cpuEach(m)/a.cpuEach(n))
+	for range turns {
+		n, a, err := first()
+		if err != nil {
+			return 0, err
 		}
-		return nil
-	})
-	if err != nil {
-		return 0, err
+		m, b, err := second()
+		if err != nil {
+			return 0, err
+		}
+		ratios = append(ratios, b.cpuEach(m)/a.cpuEach(n))
 	}
 	slices.Sort(ratios)
 	return middle(ratios), nil

@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"colonnade/cell"
+	"colonnade/vfs"
+)
+
+// upperFiles returns how many files the upper levels have.
+func upperFiles(v *version) (n int) {
+	for _, files := range v.levels[1:lastLevel] {
+		n += len(files)
+	}
+	return n
+}
+
+// grown is a store with a partition that holds more than is little, and what a read has to find
+// in it. Rows are overwritten and deleted; check is called after each flush.
+func grown(t *testing.T, check func(v *version)) (db *DB, id PartitionID, want map[string]string) {
+	t.Helper()
+	opt := testOptions(vfs.NewMem())
+	opt.MemtableBytes, opt.FileBytes = 32<<10, 16<<10
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id = mustCreate(t, db, "a")[0]
+	r := rand.New(rand.NewPCG(1, 2))
+	want = make(map[string]string)
+	for range 160 {
+		var batch Batch
+		for _, i := range r.Perm(12000)[:100] {
+			row := fmt.Sprintf("row%05d", i)
+			if r.IntN(20) == 0 {
+				batch.Add(id, []byte(row), &cell.Cell{Kind: cell.DeleteRow, Time: cell.TombstoneTime})
+				delete(want, row)
+				continue
+			}
+			value := fmt.Sprintf("%016x%016x", r.Uint64(), r.Uint64())
+			_, c := set(row, "q", value)
+			batch.Add(id, []byte(row), c)
+			want[row] = value
+		}
+		if _, err := db.Commit(context.Background(), &batch); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Flush(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		check(db.partitions[id].state.Load().version)
+	}
+	eventually(db, func() bool { return len(db.background.compactable) == 0 && db.background.compacting == 0 })
+	return db, id, want
+}
+
+// newestOf returns the newest version of each row that a read finds.
+func newestOf(t *testing.T, db *DB, id PartitionID) map[string]string {
+	t.Helper()
+	scan, err := db.Scan(id, ScanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer scan.Close()
+	got := make(map[string]string)
+	for scan.NextRow() {
+		if cells := scan.Cells(); len(cells) > 0 {
+			got[string(scan.Row())] = string(cells[0].Value)
+		}
+	}
+	if err := scan.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// TestUpperLevels: a partition that grows has runs in its upper levels, several at times, and they
+// are found again, in order, also after the store was opened anew.
+func TestUpperLevels(t *testing.T) {
+	runs := 0
+	db, id, want := grown(t, func(v *version) {
+		n := 0
+		for _, files := range v.levels[1:lastLevel] {
+			if len(files) > 0 {
+				n++
+			}
+		}
+		runs = max(runs, n)
+	})
+	if runs < 3 {
+		t.Errorf("there were %d runs in upper levels, want some at once", runs)
+	}
+	compare := func(when string) {
+		t.Helper()
+		if got := newestOf(t, db, id); !maps.Equal(got, want) {
+			t.Errorf("%s: %d rows are not the %d that were written last", when, len(got), len(want))
+		}
+		p := db.partitions[id]
+		if err := p.checkOrder(p.state.Load().version); err != nil {
+			t.Errorf("%s: %v", when, err)
+		}
+	}
+	compare("loaded")
+	opt := db.opt
+	mustClose(t, db)
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	compare("opened again")
+	if err := db.Compact(context.Background(), id); err != nil {
+		t.Fatal(err)
+	}
+	if v := db.partitions[id].state.Load().version; len(v.levels[0])+upperFiles(v) > 0 {
+		t.Error("compacted, but not all is in the last level")
+	}
+	compare("compacted")
+}
+
+// TestReadsCompactUpperLevels: reads that meet runs in upper levels have them brought into the last
+// one, once they have paid for it.
+func TestReadsCompactUpperLevels(t *testing.T) {
+	db, id, want := grown(t, func(*version) {})
+	defer mustClose(t, db)
+	p := db.partitions[id]
+	if upperFiles(p.state.Load().version) == 0 {
+		t.Fatal("the upper levels are empty")
+	}
+	rows := slices.Sorted(maps.Keys(want))
+	read := func(rows []string) {
+		for _, row := range rows {
+			scan, err := db.Scan(id, ScanOptions{Start: []byte(row), End: []byte(row + "\x00")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !scan.NextRow() || string(scan.Cells()[0].Value) != want[row] {
+				t.Fatalf("row %s is not what was written", row)
+			}
+			scan.Close()
+		}
+	}
+	read(rows[:100])
+	if n := p.wear.upper.paid.Load(); n < 100 {
+		t.Errorf("reads of 100 rows have paid %d questions", n)
+	}
+	for upperFiles(p.state.Load().version) > 0 {
+		read(rows)
+	}
+	read(rows)
+	eventually(db, func() bool { return len(db.background.compactable) == 0 && db.background.compacting == 0 })
+	if n := p.wear.upper.paid.Load(); n != 0 || p.wear.upper.worn.Load() || p.descents != (descents{}) {
+		t.Errorf("in the end %d is paid, worn is %v, and the descents are %+v", n, p.wear.upper.worn.Load(), p.descents)
+	}
+}
