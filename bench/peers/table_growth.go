@@ -16,6 +16,12 @@ var growth = &Table{
 	Title: "Growth",
 	About: "A load in random order, and then reads of the same 10,000 rows, all in the cache, of the usual table and of one with ten times as many rows: what an operation costs in processor time there, divided by what it costs here, and the rates likewise. Reads are measured on both in turns, first soon after the load, and then when both were read for so long that what reads have compacted is over; the usual table is loaded five times, of which the median counts.",
 	Figures: []Figure{
+		{"once-rate", "once: cells/s loaded", perSecond},
+		{"once-cpu", "once: processor time a cell", micros},
+		{"tenfold-rate", "ten times the rows: cells/s loaded", perSecond},
+		{"tenfold-cpu", "ten times the rows: processor time a cell", micros},
+		{"tenfold-written", "ten times the rows: bytes written for each raw byte", plain},
+		{"tenfold-worst", "ten times the rows: worst commit", millis},
 		{"load", "load rate, ten times the rows / once", plain},
 		{"load-cpu", "processor time a cell loaded", plain},
 		{"rows", "processor time a row", plain},
@@ -51,10 +57,16 @@ func runGrowth(s *session) error {
 	if err != nil {
 		return err
 	}
-	large, cells, err := tenfold.grow(growthFactor)
+	large, took, cells, err := tenfold.grow(growthFactor)
 	if err != nil {
 		return err
 	}
+	s.record("once-rate", rate)
+	s.record("once-cpu", cpu)
+	s.record("tenfold-rate", large.rate(cells))
+	s.record("tenfold-cpu", large.cpuEach(cells))
+	s.record("tenfold-written", float64(large.writtenBy(s.e))/float64(growthFactor*s.data.Raw()))
+	s.record("tenfold-worst", took.percentile(100))
 	s.record("load", large.rate(cells)/rate)
 	s.record("load-cpu", large.cpuEach(cells)/cpu)
 	if err := compareReads(once, tenfold); err != nil {
@@ -92,7 +104,7 @@ func (s *session) growAgain() (rate, cpu float64, err error) {
 		if err := s.remove(); err != nil {
 			return 0, 0, err
 		}
-		u, cells, err := s.grow(1)
+		u, _, cells, err := s.grow(1)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -105,16 +117,16 @@ func (s *session) growAgain() (rate, cpu float64, err error) {
 
 // grow loads the table so many times over. The budgets are those of the small one: only
 // the data grows.
-func (s *session) grow(times int) (u used, cells int, err error) {
+func (s *session) grow(times int) (u used, took latencies, cells int, err error) {
 	rows := s.data.Len() * times
 	st, err := s.open(s.config())
 	if err != nil {
-		return u, 0, err
+		return u, nil, 0, err
 	}
-	if u, _, err = loadSettled(st, rows, endless(s.data, s.data.Shuffled(1))); err != nil {
-		return u, 0, err
+	if u, took, err = loadSettled(st, rows, endless(s.data, s.data.Shuffled(1))); err != nil {
+		return u, nil, 0, err
 	}
-	return u, 10 * rows, st.Close()
+	return u, took, 10 * rows, st.Close()
 }
 
 // compareReads records what reads of the large table cost, divided by what they cost on
