@@ -67,7 +67,9 @@ func (db *DB) chooseLocked(p *partition, tidying bool) choice {
 	busy := func(f *file) bool { return p.busy[f.number] }
 	opt := db.pickOptions()
 	opt.early = tidying || p.wear.level0.worn.Load()
-	opt.paid = p.wear.upper.worn.Load()
+	if p.wear.upper.worn.Load() {
+		opt.paid = p.wear.bought
+	}
 	opt.stuck = p.damage != nil
 	p.descents = db.descentsLocked(p, busy, opt)
 	opt.descents = p.descents
@@ -90,7 +92,8 @@ func (db *DB) descentsLocked(p *partition, busy func(*file) bool, opt pickOption
 	none := descent{}
 	ends := p.descents.bottom != none
 	begins := next.bottom != none
-	nothingToBuy := opt.paid && !begins
+	picker := newPicker(p.version, busy, opt)
+	nothingToBuy := opt.paid > 0 && !slices.ContainsFunc(p.version.levels[:lastLevel], picker.paidFor)
 	if ends || begins || nothingToBuy {
 		p.wear.upper.reset()
 	}

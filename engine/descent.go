@@ -37,7 +37,8 @@ func (d descents) next(v *version, busy func(*file) bool, o pickOptions) descent
 	over := func(d descent) bool { return !d.pending(v) || o.stuck && p.descend(d).kind == nothing }
 	if over(d.bottom) {
 		d.bottom = descent{}
-		if p.top < lastLevel && (p.heavy() || o.paid) {
+		late := p.top > 1 && p.paidFor(v.levels[0]) // what was paid for comes to an upper level first
+		if p.top < lastLevel && (p.heavy() || o.paid > 0 && !late) {
 			d.bottom = descent{lastLevel - 1, lastLevel, newest(v)}
 		}
 	}

@@ -48,7 +48,7 @@ import (
 func pick(v *version, busy func(*file) bool, o pickOptions) choice {
 	p := newPicker(v, busy, o)
 	waiting := false // level 0 does
-	if p.fullLevel0() || o.early {
+	if p.fullLevel0() || o.early || o.descents.bottom.to == 0 && p.paidFor(v.levels[0]) {
 		if c := p.relieveLevel0(); c.kind != nothing {
 			return c
 		}
@@ -57,10 +57,8 @@ func pick(v *version, busy func(*file) bool, o pickOptions) choice {
 	if waiting {
 		return p.descend(o.descents.room) // for anything else it would only wait longer
 	}
-	for _, d := range []descent{o.descents.bottom, o.descents.room} {
-		if c := p.descend(d); c.kind != nothing {
-			return c
-		}
+	if c := p.descendEither(o.descents.bottom, o.descents.room); c.kind != nothing {
+		return c
 	}
 	return p.purge()
 }
@@ -72,7 +70,7 @@ type pickOptions struct {
 	fileSize int64  // of the files that a compaction writes
 	oldest   uint64 // at most that of a keeper later: tombstones up to it can go
 	early    bool   // level 0 is to be compacted, full or not
-	paid     bool   // reads have paid for what upper levels hold to go into the last one
+	paid     uint64 // reads have paid for files up to this number to go into the last level
 	stuck    bool   // a file is busy for good: to wait for it is of no use
 
 	descents descents // what of the upper levels is on its way down
@@ -118,11 +116,16 @@ func (p *picker) relieveLevel0() choice {
 	var best cheapest
 	full := p.fullLevel0()
 	for _, group := range p.groups() {
-		if c := p.leave(group); full || c.spares() {
+		if c := p.leave(group); full || c.spares() || p.paidFor(group) {
 			best.consider(c, float64(c.written())/float64(len(group)))
 		}
 	}
 	return best.choice
+}
+
+// paidFor reports whether reads have paid for one of the files to go into the last level.
+func (p *picker) paidFor(files []*file) bool {
+	return slices.ContainsFunc(files, func(f *file) bool { return f.number <= p.o.paid })
 }
 
 // spares reports whether reads have less to ask once files have left level 0: not if there is
@@ -167,6 +170,14 @@ func (p *picker) descend(d descent) choice {
 		}
 	}
 	return smallest.choice
+}
+
+// descendEither chooses the next step of a descent, or of another if that one has none.
+func (p *picker) descendEither(d, other descent) choice {
+	if c := p.descend(d); c.kind != nothing {
+		return c
+	}
+	return p.descend(other)
 }
 
 // cheapest is the choice of the least cost, the first of several.

@@ -36,7 +36,7 @@ func (s *fullCompaction) next(v *version, busy func(*file) bool, o pickOptions) 
 	if p.fullLevel0() {
 		c := p.relieveLevel0() // nothing if it waits for what is under way, or for a level
 		if c.kind == nothing {
-			c = p.descend(o.descents.room)
+			c = p.descendEither(o.descents.room, o.descents.bottom)
 		}
 		return c, false
 	}
@@ -63,7 +63,7 @@ func (s *fullCompaction) empty(p *picker) (c choice, left bool) {
 		switch s.level {
 		case 0:
 			if c = p.leave(p.group(f)); c.kind == nothing {
-				c = p.descend(p.o.descents.room)
+				c = p.descendEither(p.o.descents.room, p.o.descents.bottom)
 			}
 		case lastLevel:
 			if !p.busy(f) {

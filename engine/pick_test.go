@@ -101,7 +101,9 @@ func TestDescents(t *testing.T) {
 	check := func(name string, paid bool, want descents, step string, levels ...string) {
 		t.Helper()
 		v, o := drawVersion(levels...), testPickOptions
-		o.paid = paid
+		if paid {
+			o.paid = 1000
+		}
 		o.descents = descents{}.next(v, busyFiles(), o)
 		if o.descents != want {
 			t.Errorf("%s: got %+v, want %+v", name, o.descents, want)
@@ -177,7 +179,7 @@ func TestDescentsGoOn(t *testing.T) {
 }
 
 func withPaid(o pickOptions) pickOptions {
-	o.paid = true
+	o.paid = 1000
 	return o
 }
 
@@ -199,8 +201,33 @@ func TestPickEarly(t *testing.T) {
 		if got := choiceText(&c); got != test.want {
 			t.Errorf("%q: got %s, want %s", test.levels, got, test.want)
 		}
-		if free := pricesOf(v, o).level0 == 0; free != (test.want == "nothing") {
+		prices := pricesOf(v, o)
+		if prices.level0 == 0 && prices.upper == 0 {
+			t.Errorf("%q: nothing has a price", test.levels)
+		}
+		if free := prices.level0 == 0; free != (test.want == "nothing") {
 			t.Errorf("%q: that it costs nothing is %v", test.levels, free)
+		}
+	}
+}
+
+// TestPickPaid: what reads have paid for to be in the last level comes to an upper one first, if it
+// is in level 0.
+func TestPickPaid(t *testing.T) {
+	o := testPickOptions
+	o.paid = 9
+	for want, levels := range map[string][]string{
+		"merge 0: 9[a-b] to 5":                   {"0: 9[a-b]", "6: 1[a-b]:500"},
+		"merge 0: 9[a-b] to 4":                   {"0: 9[a-b]", "5: 8[a-b]", "6: 1[a-b]:500"},
+		"merge 5: 8[a-b], 6: 1[a-b] to 6":        {"0: 10[a-b]", "5: 8[a-b]", "6: 1[a-b]:500"},
+		"merge 1: 8[a-b], 6: 1[a-b] to 6":        {"0: 9[a-b]", "1: 8[a-b]", "6: 1[a-b]:500"},
+		"nothing":                                {"0: 10[a-b]", "6: 1[a-b]:500"},
+		"merge 0: 9[a-b] 8[a-b], 6: 1[a-b] to 6": {"0: 9[a-b] 8[a-b]", "6: 1[a-b]"},
+	} {
+		v := drawVersion(levels...)
+		c := pickNext(v, busyFiles(), o)
+		if got := choiceText(&c); got != want {
+			t.Errorf("%q: got %s, want %s", levels, got, want)
 		}
 	}
 }
@@ -242,15 +269,20 @@ func TestPickFullWaits(t *testing.T) {
 	}
 }
 
-// TestPickFullMakesRoom: where level 0 finds no level, one becomes free.
+// TestPickFullMakesRoom: where level 0 finds no level, one becomes free, by whatever is under way.
 func TestPickFullMakesRoom(t *testing.T) {
-	v := drawVersion("0: 9[a-d]", "1: 8[a-b]", "6: 1[a-b]:100 3[c-d]:100")
-	full := fullCompaction{started: true, first: 9, last: 9}
-	o := testPickOptions
-	o.descents = o.descents.next(v, busyFiles(), o)
-	c, done := full.next(v, busyFiles(), o)
-	if got, want := choiceText(&c), "move 1: 8[a-b] to 5"; got != want || done {
-		t.Errorf("got %s, want %s; done is %v", got, want, done)
+	for want, levels := range map[string][]string{
+		"move 1: 8[a-b] to 5":                        {"0: 9[a-d]", "1: 8[a-b]", "6: 1[a-b]:100 3[c-d]:100"},
+		"merge 1: 8[a-b], 5: 7[a-b], 6: 1[a-b] to 6": {"0: 9[a-d]", "1: 8[a-b]", "5: 7[a-b]:190", "6: 1[a-b]:60 3[c-d]:60"},
+	} {
+		v := drawVersion(levels...)
+		full := fullCompaction{started: true, first: 9, last: 9}
+		o := testPickOptions
+		o.descents = o.descents.next(v, busyFiles(), o)
+		c, done := full.next(v, busyFiles(), o)
+		if got := choiceText(&c); got != want || done {
+			t.Errorf("got %s, want %s; done is %v", got, want, done)
+		}
 	}
 }
 

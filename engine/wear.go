@@ -12,6 +12,7 @@ import "sync/atomic"
 // bounded by the number of reads, and a table that is only written has none of them.
 type wear struct {
 	level0, upper account
+	bought        uint64 // the largest number of a file when upper was worn; guarded by DB.mu
 }
 
 // account is what was paid since the last time.
@@ -59,8 +60,12 @@ func pricesOf(v *version, o pickOptions) prices {
 	p := newPicker(v, nil, o)
 	var level0, upper []*file
 	for _, group := range p.groups() {
-		if c := p.leave(group); c.kind != nothing && c.spares() {
+		switch c := p.leave(group); {
+		case c.kind == nothing:
+		case c.spares():
 			level0 = append(level0, c.files()...)
+		default:
+			upper = append(upper, group...)
 		}
 	}
 	for level := p.top; level < lastLevel; level++ {
@@ -90,6 +95,9 @@ func (db *DB) pay(p *partition, state *readState, level0, upper int64) {
 	if p.state.Load() != state {
 		return
 	}
+	if state.prices.level0 == 0 { // it can only leave for the last level with all others
+		level0, upper = 0, level0+upper
+	}
 	worn0 := p.wear.level0.pay(level0, state.prices.level0)
 	wornUpper := p.wear.upper.pay(upper, state.prices.upper)
 	if !worn0 && !wornUpper {
@@ -101,6 +109,7 @@ func (db *DB) pay(p *partition, state *readState, level0, upper int64) {
 		p.wear.level0.worn.Store(true)
 	}
 	if wornUpper {
+		p.wear.bought = newest(p.version)
 		p.wear.upper.worn.Store(true)
 	}
 	db.background.compactable[p] = true
