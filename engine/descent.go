@@ -53,7 +53,7 @@ func (d descents) next(v *version, busy func(*file) bool, o pickOptions) descent
 
 // heavyUpper is how many times as much as the last level the upper ones hold before all that
 // goes there. Random load writes everything 4.1, 3.8 and 3.9 times with 1, 1.5 and 2 (simulated
-// as in TestPickAmplification, the mean of all sizes from 60 to 500 flushes); what was
+// in TestPickGrowth, the mean of all sizes from 60 to 500 flushes); what was
 // overwritten may take up as much again.
 const heavyUpper = 1.5
 

@@ -149,9 +149,27 @@ func TestReadsCompactUpperLevels(t *testing.T) {
 	if n := p.wear.upper.paid.Load(); n < 100 {
 		t.Errorf("reads of 100 rows have paid %d questions", n)
 	}
-	for upperFiles(p.state.Load().version) > 0 {
-		read(rows)
+	readUntilWhole := func() {
+		t.Helper()
+		for range 100 {
+			if v := p.state.Load().version; len(v.levels[0])+upperFiles(v) == 0 {
+				return
+			}
+			read(rows)
+		}
+		t.Fatal("after a hundred reads of all rows not all is in the last level")
 	}
+	readUntilWhole()
+	for _, row := range []string{rows[0], rows[len(rows)-1]} {
+		mustPut(t, db, id, row, "q", want[row])
+	}
+	if err := db.Flush(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(p.state.Load().version.levels[0]); n != 1 {
+		t.Errorf("%d files in level 0, want one, alone above much", n)
+	}
+	readUntilWhole()
 	read(rows)
 	eventually(db, func() bool { return len(db.background.compactable) == 0 && db.background.compacting == 0 })
 	if n := p.wear.upper.paid.Load(); n != 0 || p.wear.upper.worn.Load() || p.descents != (descents{}) {

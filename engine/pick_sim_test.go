@@ -431,6 +431,48 @@ func simulateLoad(t *testing.T, name string, row func(rng *rand.Rand, flush, i i
 	t.Logf("%s: %s; largest step %d", name, s, s.largest)
 }
 
+// TestPickGrowth loads a partition at random, with sizes in proportion to the defaults. What is written
+// for each byte, how many runs there are, and how large a step is, must grow slowly; the figures are
+// shown with -v.
+func TestPickGrowth(t *testing.T) {
+	const file = perFlush * simEntrySize * 23 / 10
+	s := newSimStore(1, pickOptions{l0Files: 8, little: 18 * perFlush * simEntrySize, fileSize: file})
+	var sum, runs, sizes float64
+	for flush := 1; flush <= 600; flush++ {
+		rows := make([]int, perFlush)
+		for i := range rows {
+			rows[i] = s.rng.IntN(24000 * perFlush)
+		}
+		s.flush(rows, func(int) bool { return false })
+		s.settle(t)
+		if flush > 60 && flush <= 500 {
+			sizes++
+			sum += s.amplification()
+			for _, files := range s.v.levels[1:] {
+				if len(files) > 0 {
+					runs++
+				}
+			}
+		}
+		if slices.Contains([]int{14, 70, 140, 300, 600}, flush) {
+			t.Logf("%d flushes: write amplification %.2f, largest step %.1f files", flush, s.amplification(), float64(s.largest)/file)
+		}
+	}
+	if err := s.check(); err != nil {
+		t.Error(err)
+	}
+	if got := sum / sizes; got > 4.2 {
+		t.Errorf("write amplification %.2f in the mean of sizes, want at most 4.2", got)
+	}
+	if got := runs / sizes; got > 4 {
+		t.Errorf("%.2f runs in the mean of sizes, want at most 4", got)
+	}
+	if s.largest > 2*maxBelow*file {
+		t.Errorf("a compaction of %d bytes, want at most %d", s.largest, 2*maxBelow*file)
+	}
+	t.Logf("mean of sizes: write amplification %.2f, runs %.2f", sum/sizes, runs/sizes)
+}
+
 // TestPickDeletes deletes everything: then nothing is left, though no level is
 // full.
 func TestPickDeletes(t *testing.T) {
