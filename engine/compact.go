@@ -85,16 +85,14 @@ func (db *DB) chooseLocked(p *partition, tidying bool) choice {
 	return c
 }
 
-// descentsLocked returns the descents of a partition, from which on reads need not pay for what
-// the upper levels hold.
+// descentsLocked returns the descents of a partition from now on. What reads have paid for upper
+// levels is forgotten as long as all of these go down, and when there is nothing to buy for it.
 func (db *DB) descentsLocked(p *partition, busy func(*file) bool, opt pickOptions) descents {
 	next := p.descents.next(p.version, busy, opt)
 	none := descent{}
-	ends := p.descents.bottom != none
-	begins := next.bottom != none
-	picker := newPicker(p.version, busy, opt)
-	nothingToBuy := opt.paid > 0 && !slices.ContainsFunc(p.version.levels[:lastLevel], picker.paidFor)
-	if ends || begins || nothingToBuy {
+	bought := p.descents.bottom != none || next.bottom != none
+	above := p.version.levels[:lastLevel]
+	if bought || opt.paid > 0 && !slices.ContainsFunc(above, newPicker(p.version, busy, opt).paidFor) {
 		p.wear.upper.reset()
 	}
 	return next

@@ -54,7 +54,7 @@ type Scan struct {
 
 	db            *DB
 	level0, upper visit // for which it pays
-	free          visit // of the last level
+	free          visit // of the last level, for which it does not
 
 	own Snapshot // what it reads, if it was given none
 }
