@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"reflect"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -234,6 +235,46 @@ func TestReuse(t *testing.T) {
 		wantList(t, fsys, dir, "b", "c")
 		wantContent(t, fsys, b, "abcdefghijkl")
 		wantContent(t, fsys, c, "c")
+	})
+}
+
+// TestReuseWholeBlocks: of what a file held, a write keeps all but the bytes that it writes and
+// those behind them up to the end of a block, which stay or become zeros.
+func TestReuseWholeBlocks(t *testing.T) {
+	const size = 3 * BlockSize
+	eachFS(t, func(t *testing.T, fsys FS, dir string) {
+		a, b := path.Join(dir, "a"), path.Join(dir, "b")
+		put(t, fsys, a, strings.Repeat("x", size))
+		f, err := fsys.Reuse(a, b)
+		must(t, err)
+		defer f.Close()
+		written := ""
+		for i, n := range []int{77, 500, BlockSize - 577, 1, 5000, 3000, 100, 90} {
+			p := strings.Repeat(string(rune('a'+i)), n)
+			writeTo(t, f, p)
+			written += p
+			got := get(fsys, b)
+			if len(got) != size || !strings.HasPrefix(got, written) {
+				t.Fatalf("after write %d the file does not begin with what was written, or has %d bytes", i, len(got))
+			}
+			end := (len(written) + BlockSize - 1) / BlockSize * BlockSize
+			rest := got[len(written):end]
+			if strings.Trim(rest, "x") != "" && strings.Trim(rest, "\x00") != "" {
+				t.Errorf("after write %d the rest of the block is neither old nor zeros", i)
+			}
+			if got[end:] != strings.Repeat("x", size-end) {
+				t.Errorf("after write %d what comes after the block has changed", i)
+			}
+		}
+		must(t, f.Sync())
+		// Beyond its length the file has what is written there, and no zeros after that.
+		for _, p := range []string{strings.Repeat("y", size), "z"} {
+			writeTo(t, f, p)
+			written += p
+			if got := get(fsys, b); got != written {
+				t.Errorf("the file has %d bytes after a write beyond its length, want the %d that were written", len(got), len(written))
+			}
+		}
 	})
 }
 

@@ -160,7 +160,7 @@ func (m *Mem) Reuse(old, new string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &memFile{m: m, f: f, name: new, writes: true}, nil
+	return &memFile{m: m, f: f, name: new, writes: true, reused: true}, nil
 }
 
 func (m *Mem) Rename(old, new string) error {

@@ -105,6 +105,7 @@ type memFile struct {
 	f      *file
 	name   string
 	writes bool
+	reused bool  // it was opened by Reuse
 	off    int64 // of the next write; Mem.mu guards it and closed
 	closed bool
 }
@@ -161,7 +162,7 @@ func (h *memFile) write(p []byte) (int, error) {
 	n := int(min(int64(len(p)), room))
 	if n > 0 {
 		before := f.live.size
-		f.write(m.nextSeq(), p[:n], h.off)
+		f.write(m.nextSeq(), h.padded(p[:n]), h.off)
 		m.used += f.live.size - before
 		h.off += int64(n)
 	}
@@ -169,6 +170,16 @@ func (h *memFile) write(p []byte) (int, error) {
 		return n, h.fail("write", syscall.ENOSPC)
 	}
 	return n, nil
+}
+
+// padded returns p as it is written, with the zeros that Reuse speaks of.
+func (h *memFile) padded(p []byte) []byte {
+	end := h.off + int64(len(p))
+	next := (end + BlockSize - 1) / BlockSize * BlockSize
+	if !h.reused || next > h.f.live.size {
+		return p
+	}
+	return append(bytes.Clone(p), make([]byte, next-end)...)
 }
 
 func (h *memFile) Sync() error { return h.sync(Full) }

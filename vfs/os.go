@@ -58,7 +58,7 @@ func (osFS) Reuse(old, new string) (File, error) {
 		f.Close()
 		return nil, err
 	}
-	return &osFile{f}, nil
+	return overwriting(f), nil
 }
 
 // openRegular opens an existing regular file. Without O_NONBLOCK a named pipe in

@@ -6,3 +6,6 @@ import "os"
 
 // datasync is a full sync, which on darwin includes the drive's own cache.
 func datasync(f *os.File) error { return f.Sync() }
+
+// overwriting returns f, opened for writing, as a file that is overwritten from its front.
+func overwriting(f *os.File) File { return &osFile{f} }

@@ -25,6 +25,9 @@ import (
 	"io"
 )
 
+// BlockSize is the unit, in bytes, in which a file that was opened by Reuse may be written.
+const BlockSize = 4 << 10
+
 // FS is a file system. It is safe for concurrent use.
 //
 // Errors are those of package os: they name the operation and the path, and
@@ -42,7 +45,9 @@ type FS interface {
 
 	// Reuse renames the file old to new and opens it for writing from offset 0
 	// over its present content, whose bytes and length stay until they are
-	// overwritten. It fails with fs.ErrExist if the name new is taken.
+	// overwritten. A Write inside that length may also set what follows, up to the next
+	// multiple of BlockSize if that is inside too, to zeros. It fails with fs.ErrExist if the
+	// name new is taken.
 	Reuse(old, new string) (File, error)
 
 	// Rename gives the file old the name new, in place of a file of that name.
