@@ -84,8 +84,8 @@ func (db *DB) obstacleLocked(b *Batch, a *admission) obstacle {
 			return refuse(damage)
 		}
 		n := len(p.version.levels[0])
-		if n >= stopFiles && p.damage != nil {
-			return refuse(p.damage) // no compaction will help
+		if n >= stopFiles && db.helplessLocked(p) {
+			return refuse(p.damage)
 		}
 		files = max(files, n)
 	}
@@ -99,6 +99,12 @@ func (db *DB) obstacleLocked(b *Batch, a *admission) obstacle {
 		}
 	}
 	return nil
+}
+
+// helplessLocked reports whether damage keeps compactions from all that is left in a partition: none
+// is under way, nor is it to be looked at for another.
+func (db *DB) helplessLocked(p *partition) bool {
+	return p.damage != nil && len(p.busy) == p.lost && !db.background.compactable[p]
 }
 
 // paceLocked takes the time of a batch in each partition whose level 0 is too full, and returns how

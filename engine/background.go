@@ -130,6 +130,7 @@ func (db *DB) leaveLocked(c *compaction, damage *CorruptError) {
 	inputs := c.choice.files()
 	if i := slices.IndexFunc(inputs, func(f *file) bool { return f.table.path == damage.File }); i >= 0 {
 		p.busy[inputs[i].number] = true
+		p.lost++
 	} else {
 		p.halted = true
 	}

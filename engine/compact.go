@@ -38,6 +38,9 @@ func (db *DB) nextCompactionLocked() *compaction {
 		c := db.chooseLocked(p, tidying)
 		if c.kind == nothing {
 			delete(db.background.compactable, p)
+			if db.helplessLocked(p) {
+				db.background.progressLocked() // whoever waits for room has to know
+			}
 			continue
 		}
 		if tidying && len(c.inputs[0]) > 0 {

@@ -76,7 +76,8 @@ type partition struct {
 
 	throttle throttle // of Commits, while level 0 is too full
 
-	busy    map[uint64]bool              // files that a compaction works on
+	busy    map[uint64]bool              // files that a compaction works on, or that are damaged
+	lost    int                          // of these, the damaged ones
 	damage  error                        // the first that a compaction has met
 	halted  bool                         // no compactions any more
 	reading rest                         // of compactions

@@ -45,7 +45,9 @@ func (d descents) next(v *version, busy func(*file) bool, o pickOptions) descent
 	if over(d.room) {
 		d.room = descent{}
 		if p.top == 1 && (d.bottom.to == 0 || p.fullLevel0()) { // else there may soon be room without it
-			d.room = descent{1, p.cheapestLevel(), newest(v)}
+			if to := p.cheapestLevel(); to > 0 {
+				d.room = descent{1, to, newest(v)}
+			}
 		}
 	}
 	return d
@@ -67,17 +69,35 @@ func (p *picker) heavy() bool {
 }
 
 // cheapestLevel returns where the fewest bytes are written for each level that is free then,
-// if all of the first level goes there: so runs of like size are merged.
+// if all of the first level goes there, as far as it can: so runs of like size are merged. It is 0 if
+// nothing can go anywhere.
 func (p *picker) cheapestLevel() (best int) {
 	least := 0.0
 	for to := lastLevel; to > 1; to-- {
-		c, ok := p.down(1, p.v.levels[1], to)
-		if !ok && p.o.stuck {
+		written, freed := p.clearFirst(to)
+		if freed == 0 {
 			continue
 		}
-		if cost := float64(c.written()) / float64(c.freed()); best == 0 || cost < least {
+		if cost := float64(written) / float64(freed); best == 0 || cost < least {
 			best, least = to, cost
 		}
 	}
 	return best
+}
+
+// clearFirst returns how many bytes are written if all of the first level goes to another one, and
+// how many levels are free then. If a file is busy for good, it is about those ranges that are not
+// in its way.
+func (p *picker) clearFirst(to int) (written int64, freed int) {
+	if !p.o.stuck {
+		c, _ := p.down(1, p.v.levels[1], to)
+		return c.written(), c.freed()
+	}
+	for _, f := range p.v.levels[1] {
+		if c, ok := p.down(1, []*file{f}, to); ok {
+			written += c.written()
+			freed = max(freed, c.freed())
+		}
+	}
+	return written, freed
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -31,32 +32,38 @@ func grown(t *testing.T, check func(v *version)) (db *DB, id PartitionID, want m
 		t.Fatal(err)
 	}
 	id = mustCreate(t, db, "a")[0]
-	r := rand.New(rand.NewPCG(1, 2))
 	want = make(map[string]string)
+	r := rand.New(rand.NewPCG(1, 2))
 	for range 160 {
-		var batch Batch
-		for _, i := range r.Perm(12000)[:100] {
-			row := fmt.Sprintf("row%05d", i)
-			if r.IntN(20) == 0 {
-				batch.Add(id, []byte(row), &cell.Cell{Kind: cell.DeleteRow, Time: cell.TombstoneTime})
-				delete(want, row)
-				continue
-			}
-			value := fmt.Sprintf("%016x%016x", r.Uint64(), r.Uint64())
-			_, c := set(row, "q", value)
-			batch.Add(id, []byte(row), c)
-			want[row] = value
-		}
-		if _, err := db.Commit(context.Background(), &batch); err != nil {
-			t.Fatal(err)
-		}
-		if err := db.Flush(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		overwrite(t, db, id, r, 12000, want)
 		check(db.partitions[id].state.Load().version)
 	}
 	eventually(db, func() bool { return len(db.background.compactable) == 0 && db.background.compacting == 0 })
 	return db, id, want
+}
+
+// overwrite writes a hundred of the first so many rows, or deletes some, and flushes them.
+func overwrite(t *testing.T, db *DB, id PartitionID, r *rand.Rand, rows int, want map[string]string) {
+	t.Helper()
+	var batch Batch
+	for _, i := range r.Perm(rows)[:100] {
+		row := fmt.Sprintf("row%05d", i)
+		if r.IntN(20) == 0 {
+			batch.Add(id, []byte(row), &cell.Cell{Kind: cell.DeleteRow, Time: cell.TombstoneTime})
+			delete(want, row)
+			continue
+		}
+		value := fmt.Sprintf("%016x%016x", r.Uint64(), r.Uint64())
+		_, c := set(row, "q", value)
+		batch.Add(id, []byte(row), c)
+		want[row] = value
+	}
+	if _, err := db.Commit(context.Background(), &batch); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Flush(context.Background()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // newestOf returns the newest version of each row that a read finds.
@@ -175,4 +182,73 @@ func TestReadsCompactUpperLevels(t *testing.T) {
 	if n := p.wear.upper.paid.Load(); n != 0 || p.wear.upper.worn.Load() || p.descents != (descents{}) {
 		t.Errorf("in the end %d is paid, worn is %v, and the descents are %+v", n, p.wear.upper.worn.Load(), p.descents)
 	}
+}
+
+// TestDamageInALargePartition: a damaged file of a run stops what goes through its rows. Whatever else
+// is written is accepted, leaves level 0 and is found, however much it is.
+func TestDamageInALargePartition(t *testing.T) {
+	db, id, want := grown(t, func(*version) {})
+	r := rand.New(rand.NewPCG(3, 4))
+	quiet := func() bool { return len(db.background.compactable) == 0 && db.background.compacting == 0 }
+	damaged := middleOfUpper(db.partitions[id].state.Load().version)
+	for damaged == nil {
+		overwrite(t, db, id, r, 12000, want)
+		eventually(db, quiet)
+		damaged = middleOfUpper(db.partitions[id].state.Load().version)
+	}
+	opt, name := db.opt, db.partitions[id].tablePath(damaged.number)
+	mustClose(t, db)
+	flip(t, opt.FS.(*vfs.Mem), name, 20)
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+
+	var before int // so many rows
+	if _, err := fmt.Sscanf(string(damaged.smallest), "row%05d", &before); err != nil || before < 1000 {
+		t.Fatalf("the damaged file begins with %q: too few rows are before it", damaged.smallest)
+	}
+	p := db.partitions[id]
+	met := func() bool {
+		db.mu.Lock()
+		defer db.mu.Unlock()
+		return p.damage != nil
+	}
+	for n := 0; !met(); n++ {
+		if n == 1000 {
+			t.Fatal("no compaction has met the damage")
+		}
+		overwrite(t, db, id, r, before, want)
+	}
+	for range 100 {
+		overwrite(t, db, id, r, before, want)
+	}
+	eventually(db, quiet)
+	v := p.state.Load().version
+	if n := len(v.levels[0]); n >= compactFiles {
+		t.Errorf("%d files are left in level 0, beside the damage", n)
+	}
+	if n := len(v.levels[1]); n > 2 {
+		t.Errorf("%d files are left in the first level, as if all were in the way of the damaged one", n)
+	}
+	for row, value := range want {
+		got, err := readRow(db, id, row)
+		if inside := row >= string(damaged.smallest) && row <= string(damaged.largest); inside && errors.As(err, new(*CorruptError)) {
+			continue
+		}
+		if err != nil || len(got) == 0 || got[0] != value {
+			t.Fatalf("row %s: got %.40q, %v, want %s", row, got, err, value)
+		}
+	}
+}
+
+// middleOfUpper returns a file of a run that has others on both sides, nil if there is none.
+func middleOfUpper(v *version) *file {
+	for _, files := range v.levels[1:lastLevel] {
+		if n := len(files); n > 2 {
+			return files[n/2]
+		}
+	}
+	return nil
 }

@@ -276,6 +276,20 @@ func TestDamageStopsItsRangeOnly(t *testing.T) {
 	if got, err := readRow(db, id, "x"); err != nil || len(got) != compactFiles+1 {
 		t.Errorf("a read beside the damage got %d cells, %v", len(got), err)
 	}
+	for range 2 * stopFiles { // until level 0 is full of what cannot leave it
+		var b Batch
+		row, c := set("a", "q", strings.Repeat("v", 2000))
+		b.Add(id, row, c)
+		if _, err = db.Commit(context.Background(), &b); err != nil {
+			break
+		}
+		if err := db.Flush(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !errors.As(err, new(*CorruptError)) {
+		t.Errorf("writes to the rows of the damage got %v, want a *CorruptError in the end", err)
+	}
 }
 
 // flip changes one bit of a file.

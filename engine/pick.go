@@ -133,16 +133,17 @@ func (p *picker) paidFor(files []*file) bool {
 func (c *choice) spares() bool { return c.output == lastLevel || len(c.inputs[0]) > 1 }
 
 // leave has a group of files leave level 0: for the last level, with all that lies below
-// them, or if that is much, for the lowest level above it. There may be none.
+// them, or if that is much, for the lowest level above it. There may be none. If that is for
+// good, as a damaged file keeps some of the first level where it is, they are merged with that.
 func (p *picker) leave(group []*file) choice {
 	c, ok := p.down(0, group, lastLevel)
 	if c.size()-totalSize(group) > p.o.little {
 		first, last := bounds(group)
 		to := p.v.firstBelow(0, first, last) - 1
-		if to == 0 {
+		if to == 0 && !p.o.stuck {
 			return choice{}
 		}
-		c, ok = p.down(0, group, to)
+		c, ok = p.down(0, group, max(to, 1))
 	}
 	if !ok {
 		return choice{}
