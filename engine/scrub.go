@@ -276,6 +276,9 @@ func (db *DB) scrubSegment(s *segment) error {
 	defer f.Close()
 	r, err := wal.NewReader(paced{f, db}, s.size, db.store, s.number)
 	for err == nil {
+		if !db.inLog(s) {
+			return nil // its file may be overwritten by now
+		}
 		_, _, err = r.Next()
 	}
 	if err != io.EOF {

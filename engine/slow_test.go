@@ -36,6 +36,11 @@ func logSync(op vfs.Op) bool {
 	return op.Kind == vfs.OpSync && op.Name == "store/wal/"+segmentName(1)
 }
 
+// logWrite matches the writes to it, which wait for the device if they are past the page cache.
+func logWrite(op vfs.Op) bool {
+	return op.Kind == vfs.OpWrite && op.Name == "store/wal/"+segmentName(1)
+}
+
 func newSlowDisk(t *testing.T, match func(vfs.Op) bool) *slowDisk {
 	d := &slowDisk{t: t, mem: vfs.NewMem(), clock: clock.NewManual(1), match: match,
 		held: make(chan struct{}, 64), release: make(chan struct{})}
@@ -90,10 +95,15 @@ func (d *slowDisk) has(db *DB, want ...string) {
 	}
 }
 
-// TestHangingSync: nobody waits for ever, nothing is acknowledged or seen that is
+// TestHangingDisk: nobody waits for ever, nothing is acknowledged or seen that is
 // not durable, and when the disk answers all goes on by itself.
-func TestHangingSync(t *testing.T) {
-	d := newSlowDisk(t, logSync)
+func TestHangingDisk(t *testing.T) {
+	t.Run("sync", func(t *testing.T) { testHangingDisk(t, logSync) })
+	t.Run("write", func(t *testing.T) { testHangingDisk(t, logWrite) })
+}
+
+func testHangingDisk(t *testing.T, match func(vfs.Op) bool) {
+	d := newSlowDisk(t, match)
 	defer mustClose(t, d.db)
 	ctx := context.Background()
 	d.armed.Store(true)

@@ -5,119 +5,128 @@ import (
 	"os"
 	"syscall"
 	"unsafe"
-
-	"golang.org/x/sys/unix"
 )
 
-// mostDirect is the most that a directFile writes at a time, and a multiple of BlockSize.
+// mostDirect is the most that a directFile takes of what it is given into one write.
 const mostDirect = 1 << 20
 
-// A directFile overwrites a file past the page cache (O_DIRECT): there a sync has nothing
-// left to write, and a write does not wait for one page after the other. The kernel takes
-// whole blocks only, out of memory that begins where a block could. So the last block is written
-// again with what comes after it, and is filled up with zeros until then:
+// A directFile overwrites a file past the page cache (O_DIRECT). There a write need not find, lock and
+// mark the pages that it goes to, and the sync after it has none to look for and to wait for: all
+// that is left is the device. The kernel takes whole units only, out of memory that begins where a
+// unit could. So the last one is written again with what comes after it, and is filled up with
+// zeros until then:
 //
-//	file  | block | block | block 3            | what was here before
-//	buf                   | written    | zeros |
-//	                      at         tail
+//	file  | unit | unit | unit 3             | what was here before
+//	buf                 | written    | zeros |
+//	                    at         tail
 type directFile struct {
 	osFile
+	write func(b []byte, at int64) (int, error) // File.WriteAt
+
 	size int64  // of the file, when it was opened
-	at   int64  // where the first block lies that is not full
+	at   int64  // where the first unit lies that is not full
 	tail int    // bytes of it that were written
-	buf  []byte // begins with them, and in memory where a block could
+	buf  []byte // begins with them, and in memory where a unit could
 }
 
 // overwriting returns f, opened for writing, as a file that is overwritten from its front: a
-// directFile if its file system lets it be written so.
+// directFile, unless its file system says at once that it has none.
 func overwriting(f *os.File) File {
 	info, err := f.Stat()
 	if err != nil || setDirect(f, true) != nil {
 		return &osFile{f}
 	}
-	return &directFile{osFile: osFile{f}, size: info.Size()}
+	return &directFile{osFile: osFile{f}, write: f.WriteAt, size: info.Size()}
 }
 
 // setDirect turns O_DIRECT on or off.
 func setDirect(f *os.File, on bool) error {
 	return control(f, "fcntl", func(fd int) error {
-		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+		flags, err := fcntl(fd, syscall.F_GETFL, 0)
 		if err != nil {
 			return err
 		}
-		flags &^= unix.O_DIRECT
+		flags &^= syscall.O_DIRECT
 		if on {
-			flags |= unix.O_DIRECT
+			flags |= syscall.O_DIRECT
 		}
-		_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags)
+		_, err = fcntl(fd, syscall.F_SETFL, flags)
 		return err
 	})
 }
 
-func (d *directFile) Write(p []byte) (int, error) {
-	done := 0
+func fcntl(fd, cmd, arg int) (int, error) {
+	n, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), uintptr(cmd), uintptr(arg))
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(n), nil
+}
+
+func (d *directFile) Write(p []byte) (done int, err error) {
 	for done < len(p) {
-		piece := p[done:min(done+mostDirect-BlockSize, len(p))]
-		n, err := d.writePiece(piece)
-		done += n
-		if err != nil {
+		piece := p[done:min(done+mostDirect, len(p))]
+		if err := d.writePiece(piece); err != nil {
 			return done, err
 		}
+		done += len(piece)
 	}
 	return done, nil
 }
 
-// writePiece writes a piece that fits into mostDirect with the bytes of the last block.
-func (d *directFile) writePiece(p []byte) (int, error) {
+// writePiece writes at most mostDirect bytes. When it fails some of them may be in the file, where
+// the next one goes as well.
+func (d *directFile) writePiece(p []byte) error {
 	end := d.tail + len(p)
-	d.grow(end)
+	padded := int(unitEnd(int64(end)))
+	d.grow(padded)
 	copy(d.buf[d.tail:], p)
-	clear(d.buf[end:roundUp(end)])
-	n, err := d.writeBlocks(end)
-	n = min(max(n-d.tail, 0), len(p))
-	d.advance(d.tail + n)
-	return n, err
-}
-
-// writeBlocks writes the blocks that hold the first n bytes of buf to where they belong. What the
-// kernel does not take so goes through the page cache, as does all that comes after it: where
-// blocks are larger, or the file system cannot do it after all, and beyond the length of the file,
-// which must not grow by zeros. An error that says anything else is not for another attempt to hide.
-func (d *directFile) writeBlocks(n int) (int, error) {
-	b := d.buf[:roundUp(n)]
-	if d.at+int64(len(b)) > d.size {
-		if err := setDirect(d.f, false); err != nil {
-			return 0, err
-		}
-		b = b[:n]
+	clear(d.buf[end:padded])
+	if err := d.writeUnits(end, padded); err != nil {
+		return err
 	}
-	done, err := d.f.WriteAt(b, d.at)
-	if !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.EOPNOTSUPP) || setDirect(d.f, false) != nil {
-		return done, err
-	}
-	more, err := d.f.WriteAt(b[done:], d.at+int64(done))
-	return done + more, err
-}
-
-// advance moves on to the block in which the first n bytes of buf end.
-func (d *directFile) advance(n int) {
-	full := n / BlockSize * BlockSize
-	d.tail = copy(d.buf, d.buf[full:n])
+	full := end / writeUnit * writeUnit
+	d.tail = copy(d.buf, d.buf[full:end])
 	d.at += int64(full)
+	return nil
 }
 
-// grow sees to it that buf holds n bytes, in whole blocks.
+// writeUnits writes the first bytes of buf to where they belong: end of them, padded with zeros. What the
+// kernel does not take so goes through the page cache, as does all that comes after it: where
+// it wants larger units, or the file system cannot do it after all, and beyond the length of the file,
+// which must not grow by zeros. An error that says anything else is not for another attempt to hide.
+func (d *directFile) writeUnits(end, padded int) error {
+	b := d.buf[:padded]
+	if d.at+int64(padded) > d.size {
+		if err := setDirect(d.f, false); err != nil {
+			return err
+		}
+		b = b[:end]
+	}
+	_, err := d.write(b, d.at)
+	if refused(err) && setDirect(d.f, false) == nil {
+		_, err = d.write(b, d.at)
+	}
+	return err
+}
+
+// refused reports whether an error of a write may be about how it was made.
+func refused(err error) bool {
+	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EOPNOTSUPP)
+}
+
+// grow sees to it that buf holds n bytes.
 func (d *directFile) grow(n int) {
 	if n <= len(d.buf) {
 		return
 	}
-	size := min(roundUp(2*n), mostDirect)
-	b := make([]byte, size+BlockSize)
-	skip := -uintptr(unsafe.Pointer(&b[0])) % BlockSize
-	b = b[skip:][:size:size]
+	n = min(2*n, mostDirect+writeUnit)
+	b := make([]byte, n+writeUnit)
+	skip := toUnit(uintptr(unsafe.Pointer(&b[0])))
+	b = b[skip:][:n:n]
 	copy(b, d.buf[:d.tail])
 	d.buf = b
 }
 
-// roundUp returns the least number of whole blocks that hold n bytes, in bytes.
-func roundUp(n int) int { return (n + BlockSize - 1) / BlockSize * BlockSize }
+// toUnit returns how far it is from an address to where a unit could begin.
+func toUnit(address uintptr) int { return int(-address % writeUnit) }

@@ -7,17 +7,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
 
 // direct reports whether O_DIRECT is on.
 func direct(t *testing.T, f *os.File) (on bool) {
 	t.Helper()
 	must(t, control(f, "fcntl", func(fd int) error {
-		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
-		on = flags&unix.O_DIRECT != 0
+		flags, err := fcntl(fd, syscall.F_GETFL, 0)
+		on = flags&syscall.O_DIRECT != 0
 		return err
 	}))
 	return on
@@ -37,7 +37,7 @@ func reuse(t *testing.T, size int) (f File, name string) {
 
 // supported reports whether this file system can be written past the page cache at all.
 func supported(t *testing.T) bool {
-	f, err := os.OpenFile(filepath.Join(t.TempDir(), "f"), os.O_WRONLY|os.O_CREATE|unix.O_DIRECT, 0o600)
+	f, err := os.OpenFile(filepath.Join(t.TempDir(), "f"), os.O_WRONLY|os.O_CREATE|syscall.O_DIRECT, 0o600)
 	if err != nil {
 		return false
 	}
@@ -56,7 +56,7 @@ func TestDirectStaysDirect(t *testing.T) {
 		return
 	}
 	var want []byte
-	for i, n := range []int{77, 1, 3000, BlockSize, 5 * BlockSize, 100_000, 7, mostDirect + 12345, BlockSize - 1, 2} {
+	for i, n := range []int{77, 1, 3000, writeUnit, 5 * writeUnit, 100_000, 7, mostDirect, mostDirect + 12345, writeUnit - 1, 2} {
 		p := bytes.Repeat([]byte{byte('a' + i)}, n)
 		writeTo(t, f, string(p))
 		want = append(want, p...)
@@ -72,57 +72,79 @@ func TestDirectStaysDirect(t *testing.T) {
 	}
 }
 
-// TestDirectGivesWay: where the kernel refuses to write past the page cache, the bytes go through it.
+// asDirect returns a directFile of a file of so many bytes, whatever the file system says.
+func asDirect(t *testing.T, size int) (d *directFile, name string) {
+	t.Helper()
+	f, name := reuse(t, size)
+	if d, ok := f.(*directFile); ok {
+		return d, name
+	}
+	o := f.(*osFile)
+	return &directFile{osFile: *o, write: o.f.WriteAt, size: int64(size)}, name
+}
+
+// TestDirectGivesWay: what the kernel refuses to write past the page cache goes through it.
 func TestDirectGivesWay(t *testing.T) {
-	f, name := reuse(t, 4*BlockSize)
-	d, ok := f.(*directFile)
-	if !ok {
-		d = &directFile{osFile: *f.(*osFile), size: 4 * BlockSize}
-	}
-	d.buf = make([]byte, 4*BlockSize+1)[1:] // no device takes that
-	want := bytes.Repeat([]byte("0123456789"), 700)
-	for p := range bytes.SplitSeq(want, []byte("5")) { // all of them but the fives
-		writeTo(t, d, string(p))
-	}
-	want = bytes.ReplaceAll(want, []byte("5"), nil)
-	if direct(t, d.f) {
-		t.Error("O_DIRECT is still on")
-	}
-	got, err := os.ReadFile(name)
-	must(t, err)
-	if len(got) != 4*BlockSize || !bytes.Equal(got[:len(want)], want) {
-		t.Errorf("the file has %d bytes that begin otherwise than what was written", len(got))
+	for _, errno := range []syscall.Errno{syscall.EINVAL, syscall.EOPNOTSUPP} {
+		d, name := asDirect(t, 4*writeUnit)
+		writeTo(t, d, "begin")
+		refusals := 0
+		d.write = func(b []byte, at int64) (int, error) {
+			if refusals == 0 {
+				refusals++
+				return 0, &fs.PathError{Op: "write", Path: name, Err: errno}
+			}
+			return d.f.WriteAt(b, at)
+		}
+		writeTo(t, d, " middle")
+		if direct(t, d.f) {
+			t.Errorf("%v: O_DIRECT is still on", errno)
+		}
+		writeTo(t, d, " end")
+		got, err := os.ReadFile(name)
+		must(t, err)
+		if len(got) != 4*writeUnit || !bytes.HasPrefix(got, []byte("begin middle end")) {
+			t.Errorf("%v: the file has %d bytes that begin with %q", errno, len(got), got[:20])
+		}
 	}
 }
 
-// TestDirectWriteFails: what a write that fails did not take is written by the next one.
+// TestDirectWriteFails: an error of the device is reported, and the next write goes where the one
+// that failed should have gone, whatever that has left there.
 func TestDirectWriteFails(t *testing.T) {
-	f, name := reuse(t, 4*BlockSize)
-	d, ok := f.(*directFile)
-	if !ok {
-		d = &directFile{osFile: *f.(*osFile), size: 4 * BlockSize}
-	}
+	d, name := asDirect(t, 2*mostDirect)
 	writeTo(t, d, "begin")
-	open := d.f
-	readOnly, err := os.Open(name)
-	must(t, err)
-	defer readOnly.Close()
-	d.f = readOnly
-	if n, err := d.Write([]byte("lost")); n != 0 || err == nil {
-		t.Fatalf("Write to a file that is open for reading only: got %d, %v", n, err)
+	fail := 2 // the first piece succeeds
+	d.write = func(b []byte, at int64) (int, error) {
+		if fail--; fail == 0 {
+			d.f.WriteAt(b[:writeUnit], at)
+			return 0, &fs.PathError{Op: "write", Path: name, Err: syscall.EIO}
+		}
+		return d.f.WriteAt(b, at)
 	}
-	d.f = open
+	n, err := d.Write(bytes.Repeat([]byte("x"), mostDirect+100))
+	if n != mostDirect {
+		t.Errorf("Write says %d bytes, want %d", n, mostDirect)
+	}
+	wantIs(t, "a write to a failing device", err, syscall.EIO)
 	writeTo(t, d, " end")
 	got, err := os.ReadFile(name)
 	must(t, err)
-	if !bytes.HasPrefix(got, []byte("begin end\x00")) {
-		t.Errorf("got %q", got[:20])
+	want := "begin" + strings.Repeat("x", mostDirect) + " end\x00"
+	if !strings.HasPrefix(string(got), want) || len(got) != 2*mostDirect {
+		t.Errorf("%d bytes, which end with %q", len(got), got[mostDirect:mostDirect+20])
 	}
 	must(t, d.Close())
-	if _, err := d.Write([]byte("x")); err == nil {
-		t.Error("a closed file was written")
-	} else {
-		wantIs(t, "Write after Close", err, fs.ErrClosed)
+	d.write = d.f.WriteAt
+	_, err = d.Write([]byte("x"))
+	wantIs(t, "Write after Close", err, fs.ErrClosed)
+}
+
+func TestToUnit(t *testing.T) {
+	for address, want := range map[uintptr]int{0: 0, 1: writeUnit - 1, writeUnit - 1: 1, writeUnit: 0, 5*writeUnit + 8: writeUnit - 8} {
+		if got := toUnit(address); got != want {
+			t.Errorf("%d bytes from %d on, want %d", got, address, want)
+		}
 	}
 }
 

@@ -238,44 +238,39 @@ func TestReuse(t *testing.T) {
 	})
 }
 
-// TestReuseWholeBlocks: of what a file held, a write keeps all but the bytes that it writes and
-// those behind them up to the end of a block, which stay or become zeros.
-func TestReuseWholeBlocks(t *testing.T) {
-	const size = 3 * BlockSize
-	eachFS(t, func(t *testing.T, fsys FS, dir string) {
-		a, b := path.Join(dir, "a"), path.Join(dir, "b")
-		put(t, fsys, a, strings.Repeat("x", size))
-		f, err := fsys.Reuse(a, b)
-		must(t, err)
-		defer f.Close()
-		written := ""
-		for i, n := range []int{77, 500, BlockSize - 577, 1, 5000, 3000, 100, 90} {
-			p := strings.Repeat(string(rune('a'+i)), n)
-			writeTo(t, f, p)
-			written += p
-			got := get(fsys, b)
-			if len(got) != size || !strings.HasPrefix(got, written) {
-				t.Fatalf("after write %d the file does not begin with what was written, or has %d bytes", i, len(got))
+// TestReuseKeepsTheRest: of what a file held, a write keeps all but the bytes that it writes and those
+// behind them up to a multiple of writeUnit, of which the first ones may become zeros.
+func TestReuseKeepsTheRest(t *testing.T) {
+	for _, size := range []int{3 * writeUnit, 3*writeUnit + 100} {
+		eachFS(t, func(t *testing.T, fsys FS, dir string) {
+			a, b := path.Join(dir, "a"), path.Join(dir, "b")
+			put(t, fsys, a, strings.Repeat("x", size))
+			f, err := fsys.Reuse(a, b)
+			must(t, err)
+			defer f.Close()
+			written := ""
+			for i, n := range []int{77, 500, writeUnit - 577, 1, 5000, 3000, 100, 90, 200, 3 * writeUnit, 1} {
+				p := strings.Repeat(string(rune('a'+i)), n)
+				writeTo(t, f, p)
+				written += p
+				got := get(fsys, b)
+				if len(got) != max(size, len(written)) || !strings.HasPrefix(got, written) {
+					t.Fatalf("size %d, write %d: the file does not begin with what was written, or has %d bytes", size, i, len(got))
+				}
+				end := int(unitEnd(int64(len(written))))
+				if end > size {
+					end = len(written) // nothing becomes zeros there
+				}
+				if strings.Trim(strings.TrimLeft(got[len(written):min(end, len(got))], "\x00"), "x") != "" {
+					t.Errorf("size %d, write %d: what follows is neither zeros nor old", size, i)
+				}
+				if rest := got[min(end, len(got)):]; rest != strings.Repeat("x", len(rest)) {
+					t.Errorf("size %d, write %d: what comes after the unit has changed", size, i)
+				}
 			}
-			end := (len(written) + BlockSize - 1) / BlockSize * BlockSize
-			rest := got[len(written):end]
-			if strings.Trim(rest, "x") != "" && strings.Trim(rest, "\x00") != "" {
-				t.Errorf("after write %d the rest of the block is neither old nor zeros", i)
-			}
-			if got[end:] != strings.Repeat("x", size-end) {
-				t.Errorf("after write %d what comes after the block has changed", i)
-			}
-		}
-		must(t, f.Sync())
-		// Beyond its length the file has what is written there, and no zeros after that.
-		for _, p := range []string{strings.Repeat("y", size), "z"} {
-			writeTo(t, f, p)
-			written += p
-			if got := get(fsys, b); got != written {
-				t.Errorf("the file has %d bytes after a write beyond its length, want the %d that were written", len(got), len(written))
-			}
-		}
-	})
+			must(t, f.Sync())
+		})
+	}
 }
 
 func TestRename(t *testing.T) {

@@ -162,7 +162,8 @@ func (h *memFile) write(p []byte) (int, error) {
 	n := int(min(int64(len(p)), room))
 	if n > 0 {
 		before := f.live.size
-		f.write(m.nextSeq(), h.padded(p[:n]), h.off)
+		seq := m.nextSeq()
+		f.write(seq, h.padded(seq, p[:n]), h.off)
 		m.used += f.live.size - before
 		h.off += int64(n)
 	}
@@ -172,14 +173,16 @@ func (h *memFile) write(p []byte) (int, error) {
 	return n, nil
 }
 
-// padded returns p as it is written, with the zeros that Reuse speaks of.
-func (h *memFile) padded(p []byte) []byte {
+// padded returns p as it is written, with zeros behind it as Reuse allows them: none, all,
+// or up to some sector between, which the number of the write decides.
+func (h *memFile) padded(seq uint64, p []byte) []byte {
 	end := h.off + int64(len(p))
-	next := (end + BlockSize - 1) / BlockSize * BlockSize
-	if !h.reused || next > h.f.live.size {
+	bound := unitEnd(end)
+	if !h.reused || bound > h.f.live.size {
 		return p
 	}
-	return append(bytes.Clone(p), make([]byte, next-end)...)
+	sectors := int64(seq % (writeUnit/sectorSize + 1))
+	return append(bytes.Clone(p), make([]byte, min(sectors*sectorSize, bound-end))...)
 }
 
 func (h *memFile) Sync() error { return h.sync(Full) }

@@ -25,9 +25,6 @@ import (
 	"io"
 )
 
-// BlockSize is the unit, in bytes, in which a file that was opened by Reuse may be written.
-const BlockSize = 4 << 10
-
 // FS is a file system. It is safe for concurrent use.
 //
 // Errors are those of package os: they name the operation and the path, and
@@ -45,9 +42,9 @@ type FS interface {
 
 	// Reuse renames the file old to new and opens it for writing from offset 0
 	// over its present content, whose bytes and length stay until they are
-	// overwritten. A Write inside that length may also set what follows, up to the next
-	// multiple of BlockSize if that is inside too, to zeros. It fails with fs.ErrExist if the
-	// name new is taken.
+	// overwritten. A Write inside that length may also set what follows to zeros, up to the
+	// next multiple of 4 KiB if that is inside too. It fails with fs.ErrExist if the name new
+	// is taken.
 	Reuse(old, new string) (File, error)
 
 	// Rename gives the file old the name new, in place of a file of that name.
@@ -96,7 +93,8 @@ type File interface {
 	io.ReaderAt
 
 	// Write writes all of p after what was written before, or returns an error
-	// and how much of p it wrote. It keeps nothing of p.
+	// and after how much of p the next Write goes on. More of p may lie behind that by
+	// then, to be overwritten. It keeps nothing of p.
 	io.Writer
 
 	// Close releases the handle. It does not sync. An error may be the only
@@ -111,6 +109,12 @@ type File interface {
 	// old content.
 	Size() (int64, error)
 }
+
+// writeUnit is 4 KiB, up to a multiple of which a Write to a reused file may set zeros.
+const writeUnit = 4 << 10
+
+// unitEnd returns the first multiple of writeUnit that is not below n.
+func unitEnd(n int64) int64 { return (n + writeUnit - 1) / writeUnit * writeUnit }
 
 // LockedError says that a lock is taken, and by which process.
 type LockedError struct {
