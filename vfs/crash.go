@@ -33,7 +33,7 @@ func (m *Mem) Crash(model Model, seed uint64) *Mem {
 
 // empty returns a file system without a root that continues the counters of m.
 func (m *Mem) empty() *Mem {
-	return &Mem{seq: m.seq, ids: m.ids, capacity: m.capacity, removed: m.removed}
+	return &Mem{seq: m.seq, ids: m.ids, reused: m.reused, capacity: m.capacity, removed: m.removed}
 }
 
 // crash builds one image.

@@ -34,6 +34,7 @@ type Mem struct {
 	root     *directory
 	seq      uint64 // of the last pending operation
 	ids      uint64 // of the last file or directory
+	reused   uint64 // calls of Reuse so far
 	used     int64  // bytes of all files with a name or a handle
 	capacity int64
 	removed  []image     // content of files that are gone, newest last
@@ -144,6 +145,7 @@ func (m *Mem) Open(name string) (File, error) {
 
 func (m *Mem) Reuse(old, new string) (File, error) {
 	var f *file
+	var pads bool // every other file, so that programs meet both
 	err := m.change(Op{Kind: OpReuse, Name: old, To: new}, func() (err error) {
 		if f, err = m.file(OpReuse, old); err != nil {
 			return err
@@ -155,12 +157,14 @@ func (m *Mem) Reuse(old, new string) (File, error) {
 			return err
 		}
 		f.handles++
+		m.reused++
+		pads = m.reused%2 == 0
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &memFile{m: m, f: f, name: new, writes: true, reused: true}, nil
+	return &memFile{m: m, f: f, name: new, writes: true, pads: pads}, nil
 }
 
 func (m *Mem) Rename(old, new string) error {

@@ -354,3 +354,21 @@ func TestMemConcurrent(t *testing.T) {
 		t.Error("the hook took no image")
 	}
 }
+
+// TestMemPads: of reused files some have zeros behind what is written and some have what was there, as
+// Reuse allows both.
+func TestMemPads(t *testing.T) {
+	m := NewMem()
+	var behind string
+	for _, name := range []string{"/a", "/b"} {
+		put(t, m, name, strings.Repeat("x", writeUnit))
+		f, err := m.Reuse(name, name+"2")
+		must(t, err)
+		writeTo(t, f, "begin")
+		must(t, f.Close())
+		behind += get(m, name+"2")[5:6]
+	}
+	if behind != "x\x00" && behind != "\x00x" {
+		t.Errorf("behind what was written to two files there is %q, want one zero", behind)
+	}
+}

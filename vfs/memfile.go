@@ -105,7 +105,7 @@ type memFile struct {
 	f      *file
 	name   string
 	writes bool
-	reused bool  // it was opened by Reuse
+	pads   bool  // writes are padded, as Reuse allows
 	off    int64 // of the next write; Mem.mu guards it and closed
 	closed bool
 }
@@ -162,8 +162,7 @@ func (h *memFile) write(p []byte) (int, error) {
 	n := int(min(int64(len(p)), room))
 	if n > 0 {
 		before := f.live.size
-		seq := m.nextSeq()
-		f.write(seq, h.padded(seq, p[:n]), h.off)
+		f.write(m.nextSeq(), h.padded(p[:n]), h.off)
 		m.used += f.live.size - before
 		h.off += int64(n)
 	}
@@ -173,16 +172,14 @@ func (h *memFile) write(p []byte) (int, error) {
 	return n, nil
 }
 
-// padded returns p as it is written, with zeros behind it as Reuse allows them: none, all,
-// or up to some sector between, which the number of the write decides.
-func (h *memFile) padded(seq uint64, p []byte) []byte {
+// padded returns p as it is written, with all the zeros behind it that Reuse allows, or none.
+func (h *memFile) padded(p []byte) []byte {
 	end := h.off + int64(len(p))
 	bound := unitEnd(end)
-	if !h.reused || bound > h.f.live.size {
+	if !h.pads || bound > h.f.live.size {
 		return p
 	}
-	sectors := int64(seq % (writeUnit/sectorSize + 1))
-	return append(bytes.Clone(p), make([]byte, min(sectors*sectorSize, bound-end))...)
+	return append(bytes.Clone(p), make([]byte, bound-end)...)
 }
 
 func (h *memFile) Sync() error { return h.sync(Full) }
