@@ -21,8 +21,8 @@ func upperFiles(v *version) (n int) {
 	return n
 }
 
-// grown is a store with a partition that holds more than is little, and what a read has to find
-// in it. Rows are overwritten and deleted; check is called after each flush.
+// grown is a store with a partition that holds more than is little, some of it in upper levels, and
+// what a read has to find in it. Rows are overwritten and deleted; check is called after each flush.
 func grown(t *testing.T, check func(v *version)) (db *DB, id PartitionID, want map[string]string) {
 	t.Helper()
 	opt := testOptions(vfs.NewMem())
@@ -38,8 +38,17 @@ func grown(t *testing.T, check func(v *version)) (db *DB, id PartitionID, want m
 		overwrite(t, db, id, r, 12000, want)
 		check(db.partitions[id].state.Load().version)
 	}
-	eventually(db, func() bool { return len(db.background.compactable) == 0 && db.background.compacting == 0 })
+	quiet(db)
+	for upperFiles(db.partitions[id].state.Load().version) == 0 { // all has just gone down
+		overwrite(t, db, id, r, 12000, want)
+		quiet(db)
+	}
 	return db, id, want
+}
+
+// quiet waits until there is nothing left to compact.
+func quiet(db *DB) {
+	eventually(db, func() bool { return len(db.background.compactable) == 0 && db.background.compacting == 0 })
 }
 
 // overwrite writes a hundred of the first so many rows, or deletes some, and flushes them.
@@ -136,9 +145,6 @@ func TestReadsCompactUpperLevels(t *testing.T) {
 	db, id, want := grown(t, func(*version) {})
 	defer mustClose(t, db)
 	p := db.partitions[id]
-	if upperFiles(p.state.Load().version) == 0 {
-		t.Fatal("the upper levels are empty")
-	}
 	rows := slices.Sorted(maps.Keys(want))
 	read := func(rows []string) {
 		for _, row := range rows {
@@ -178,7 +184,7 @@ func TestReadsCompactUpperLevels(t *testing.T) {
 	}
 	readUntilWhole()
 	read(rows)
-	eventually(db, func() bool { return len(db.background.compactable) == 0 && db.background.compacting == 0 })
+	quiet(db)
 	if n := p.wear.upper.paid.Load(); n != 0 || p.wear.upper.worn.Load() || p.descents != (descents{}) {
 		t.Errorf("in the end %d is paid, worn is %v, and the descents are %+v", n, p.wear.upper.worn.Load(), p.descents)
 	}
@@ -189,11 +195,10 @@ func TestReadsCompactUpperLevels(t *testing.T) {
 func TestDamageInALargePartition(t *testing.T) {
 	db, id, want := grown(t, func(*version) {})
 	r := rand.New(rand.NewPCG(3, 4))
-	quiet := func() bool { return len(db.background.compactable) == 0 && db.background.compacting == 0 }
 	damaged := middleOfUpper(db.partitions[id].state.Load().version)
 	for damaged == nil {
 		overwrite(t, db, id, r, 12000, want)
-		eventually(db, quiet)
+		quiet(db)
 		damaged = middleOfUpper(db.partitions[id].state.Load().version)
 	}
 	opt, name := db.opt, db.partitions[id].tablePath(damaged.number)
@@ -224,7 +229,7 @@ func TestDamageInALargePartition(t *testing.T) {
 	for range 100 {
 		overwrite(t, db, id, r, before, want)
 	}
-	eventually(db, quiet)
+	quiet(db)
 	v := p.state.Load().version
 	if n := len(v.levels[0]); n >= compactFiles {
 		t.Errorf("%d files are left in level 0, beside the damage", n)
