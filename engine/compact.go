@@ -27,7 +27,7 @@ func (db *DB) nextCompactionLocked() *compaction {
 	unused := db.unusedLocked()
 	for p := range db.background.compactable {
 		if p.dropped || p.halted || p.quarantined.Load() != nil {
-			delete(db.background.compactable, p)
+			db.lookedLocked(p)
 			continue
 		}
 		free := db.processorsFor(p, unused) - db.background.compacting
@@ -37,10 +37,7 @@ func (db *DB) nextCompactionLocked() *compaction {
 		tidying := p.full == nil && db.untidyLocked(p)
 		c := db.chooseLocked(p, tidying)
 		if c.kind == nothing {
-			delete(db.background.compactable, p)
-			if db.helplessLocked(p) {
-				db.background.progressLocked() // whoever waits for room has to know
-			}
+			db.lookedLocked(p)
 			continue
 		}
 		if tidying && len(c.inputs[0]) > 0 {
@@ -49,6 +46,14 @@ func (db *DB) nextCompactionLocked() *compaction {
 		return db.beginLocked(p, c, free)
 	}
 	return nil
+}
+
+// lookedLocked takes note that a partition has nothing to compact until it changes.
+func (db *DB) lookedLocked(p *partition) {
+	delete(db.background.compactable, p)
+	if db.helplessLocked(p) {
+		db.background.progressLocked() // whoever waits for room has to know
+	}
 }
 
 // beginLocked marks the files of a choice busy, and the processors that its compaction may take
