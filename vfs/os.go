@@ -32,7 +32,7 @@ func (osFS) Create(name string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &osFile{f}, nil
+	return created(f), nil
 }
 
 func (osFS) Open(name string) (File, error) {

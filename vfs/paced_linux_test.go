@@ -1,0 +1,85 @@
+package vfs
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+)
+
+// pacedCall is one of sync_file_range.
+type pacedCall struct {
+	from, n int64
+	flags   int
+}
+
+// paced creates a file whose calls are noted, and answered with the error that fail points to.
+func paced(t *testing.T) (p *pacedFile, name string, calls *[]pacedCall, fail *error) {
+	t.Helper()
+	name = filepath.Join(t.TempDir(), "f")
+	f, err := OS.Create(name)
+	must(t, err)
+	t.Cleanup(func() { f.Close() })
+	p, calls, fail = f.(*pacedFile), new([]pacedCall), new(error)
+	p.call = func(from, n int64, flags int) error {
+		*calls = append(*calls, pacedCall{from, n, flags})
+		return *fail
+	}
+	return p, name, calls, fail
+}
+
+// TestPaced: stretches go to the disk one after another, each after the one before, and none that a
+// Sync has dealt with.
+func TestPaced(t *testing.T) {
+	p, name, calls, _ := paced(t)
+	piece := bytes.Repeat([]byte("a"), paceBytes/2)
+	for range 7 {
+		writeTo(t, p, string(piece))
+	}
+	must(t, p.Sync())
+	writeTo(t, p, string(piece))
+	writeTo(t, p, string(piece))
+	const n = paceBytes
+	want := []pacedCall{
+		{0, n, rangeWrite},
+		{0, n, rangeWaitBefore}, {n, n, rangeWrite},
+		{n, n, rangeWaitBefore}, {2 * n, n, rangeWrite},
+		{3*n + n/2, n, rangeWrite},
+	}
+	if !slices.Equal(*calls, want) {
+		t.Errorf("calls %v, want %v", *calls, want)
+	}
+	got, err := os.ReadFile(name)
+	must(t, err)
+	if !bytes.Equal(got, bytes.Repeat(piece, 9)) {
+		t.Errorf("the file has %d bytes that are not those written", len(got))
+	}
+}
+
+// TestPacedFailure: a write to the disk that failed fails all that comes after it, since the kernel
+// does not report it again.
+func TestPacedFailure(t *testing.T) {
+	p, _, _, fail := paced(t)
+	*fail = syscall.EIO
+	_, err := p.Write(make([]byte, paceBytes))
+	wantIs(t, "Write", err, syscall.EIO)
+	*fail = nil
+	_, err = p.Write([]byte("a"))
+	wantIs(t, "the next Write", err, syscall.EIO)
+	wantIs(t, "Sync", p.Sync(), syscall.EIO)
+}
+
+// TestPacedNowhere: a file system without such calls is written as any other.
+func TestPacedNowhere(t *testing.T) {
+	p, _, calls, fail := paced(t)
+	*fail = syscall.EINVAL
+	for range 3 {
+		writeTo(t, p, string(make([]byte, paceBytes)))
+	}
+	must(t, p.Sync())
+	if len(*calls) != 1 {
+		t.Errorf("%d calls, want one that is refused", len(*calls))
+	}
+}
