@@ -134,6 +134,7 @@ func (db *DB) joinLocked(b *Batch, s *segment) (g *group, leading bool) {
 	g.batches = append(g.batches, p)
 	g.shared = g.shared || p.small()
 	g.inserting.Add(1)
+	g.writers.waiting.Add(1)
 	db.countLocked(len(b.buf))
 	leading = !db.leading
 	db.leading = true

@@ -55,6 +55,7 @@ type DB struct {
 	allowance   int64               // bytes that small partitions may be tidied for
 	log         log
 	space       space
+	precedence  precedence
 	background  background
 	scrub       scrubber
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 
 	"colonnade/cell"
@@ -169,10 +168,10 @@ func (db *DB) adoptLocked(p *partition) {
 	db.background.compactable[p] = true
 }
 
-// yieldCells is after how many entries, about half a millisecond, a flush or compaction lets
+// yieldCells is after how many entries, about a tenth of a millisecond, a flush or compaction lets
 // others have the processor. The scheduler would take it away after 10 ms, for which time
 // all the Commits wait that are next in line on it.
-const yieldCells = 2048
+const yieldCells = 512
 
 // write sends what is worth keeping of a stream into out and finishes it. entries
 // is what the stream has to have; bottom is as in keeper.init.
@@ -204,7 +203,7 @@ func (db *DB) writeRows(out *output, src source, rows rowRange, bottom func(row 
 		}
 		if read >= yield {
 			yield = read + yieldCells
-			runtime.Gosched()
+			db.precedence.giveWay()
 		}
 		row := src.Row()
 		k.beginRow(row)

@@ -22,6 +22,7 @@ type group struct {
 	unwatch   func() bool    // ends the watch on that
 	done      chan struct{}  // closed when the outcome is known
 	err       error          // the outcome, once done is closed
+	writers   *awakening     // those who wait for the outcome
 }
 
 // pending is a batch on its way into the log and the memtables.
@@ -41,13 +42,14 @@ func (g *group) size() int {
 }
 
 func (db *DB) newGroup() *group {
-	g := &group{late: make(chan struct{}), done: make(chan struct{})}
+	g := &group{late: make(chan struct{}), done: make(chan struct{}), writers: newAwakening()}
 	g.unwatch = db.opt.Clock.AfterFunc(db.opt.SyncTimeout, func() { db.overdue(g) })
 	return g
 }
 
 // await waits for the outcome, but no longer than the context or the watch says.
 func (g *group) await(ctx context.Context) error {
+	defer g.writers.gone()
 	var cause error
 	select {
 	case <-g.done:
@@ -164,15 +166,23 @@ const (
 // until three times as many wait for the next group, within those bounds. While there is other
 // work, a larger group costs nothing but its writers' time, and each sync that is saved is
 // processor time for all. A group that grows no faster leaves some writers to work while it is
-// synced.
+// synced. Flushes and compactions are not such work: once one had a turn in which nobody came,
+// the writers that are there have waited enough.
 func (db *DB) giveWayLocked(n int) {
 	begun := db.opt.Clock.Now()
-	last, idle := begun, 0
+	last, idle, turns := begun, 0, db.precedence.turns.Load()
 	for i := 0; i < mostYields && idle < idleYields && last-begun <= mostWait && db.group.size() < 3*n; i++ {
+		size := db.group.size()
 		db.mu.Unlock()
 		cores.Yield()
 		now := db.opt.Clock.Now()
 		db.mu.Lock()
+		if t := db.precedence.turns.Load(); t != turns {
+			if db.group.size() == size {
+				return
+			}
+			turns = t
+		}
 		if now-last < leastWork {
 			idle++
 		} else {
@@ -194,7 +204,9 @@ func (db *DB) settleLocked(g *group, refused error) {
 	default:
 		db.publishGroupLocked(g)
 	}
+	db.precedence.woken.Store(g.writers)
 	close(g.done)
+	g.writers.gone() // the leader's own
 }
 
 // publishGroupLocked makes the batches of a group visible.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	iofs "io/fs"
-	"runtime"
 	"sync/atomic"
 
 	"colonnade/cell"
@@ -124,7 +123,7 @@ const verifyWhole = 16
 // have the bytes that were written and the properties that the manifest will
 // state; one in sixteen is read cell by cell.
 func (o *output) verify(f *file) error {
-	r, err := f.table.newReader(yielding{f.table}, nil)
+	r, err := f.table.newReader(yielding{f.table, &o.db.precedence}, nil)
 	switch {
 	case err != nil:
 	case f.number%verifyWhole == 1:
@@ -142,10 +141,13 @@ func (o *output) verify(f *file) error {
 
 // yielding lets others have the processor before each read, as write does: a file is
 // read in pieces that take much less than a millisecond.
-type yielding struct{ io.ReaderAt }
+type yielding struct {
+	io.ReaderAt
+	to *precedence
+}
 
 func (y yielding) ReadAt(p []byte, off int64) (int, error) {
-	runtime.Gosched()
+	y.to.giveWay()
 	return y.ReaderAt.ReadAt(p, off)
 }
 

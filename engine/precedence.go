@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"sync/atomic"
+
+	"colonnade/internal/cores"
+)
+
+// precedence lets commits go before flushes and compactions, which have work for both of two
+// processors for seconds.
+//
+// To yield is not enough for that. A goroutine that yields goes to the end of the line of all
+// processors, and a processor takes from there before it takes what stands in line at another.
+// So while flushes and compactions yield in turns, none would look after the writers in line at the
+// processor that the leader's sync keeps: they would wait until the runtime takes it away, up to
+// 10 ms. Therefore flushes and compactions stop until the writers that were woken have run.
+type precedence struct {
+	turns atomic.Int64              // that flushes and compactions have offered
+	woken atomic.Pointer[awakening] // of the group that was settled last; nil for none
+}
+
+// giveWay offers the caller's processor: to the writers whose outcome is known, and to what else
+// waits for it. It is for flushes and compactions, without DB.mu.
+func (p *precedence) giveWay() {
+	p.turns.Add(1)
+	if w := p.woken.Load(); w != nil {
+		<-w.over
+	}
+	cores.Yield()
+}
+
+// awakening counts the writers of a group, and its leader, until each has gone on: a writer that was
+// woken runs at once or has given up before, so it is over soon after the outcome is known.
+type awakening struct {
+	waiting atomic.Int32
+	over    chan struct{} // closed when all have gone on
+}
+
+// newAwakening returns one with the leader in it.
+func newAwakening() *awakening {
+	a := &awakening{over: make(chan struct{})}
+	a.waiting.Store(1)
+	return a
+}
+
+// gone takes note that one of them has gone on.
+func (a *awakening) gone() {
+	if a.waiting.Add(-1) == 0 {
+		close(a.over)
+	}
+}
