@@ -26,7 +26,7 @@ func (c *scripted) Now() int64 {
 }
 
 // TestGiveWay: the leader lets others run while they have work, but neither for long, nor
-// when enough writers wait, nor for ever when the clock is set back.
+// when enough writers wait, nor for flushes alone, nor for ever when the clock is set back.
 func TestGiveWay(t *testing.T) {
 	const n = 8
 	for _, test := range []struct {
@@ -34,23 +34,27 @@ func TestGiveWay(t *testing.T) {
 		steps   []int64 // from each yield to the next, after the first time
 		waiting int     // batches of the next group
 		joining int     // that come each time
+		turns   int64   // that flushes have each time
 		yields  int
 	}{
-		{"nobody has work", []int64{0, 1}, 0, 0, idleYields},
-		{"the clock stands still", []int64{0}, 0, 0, idleYields},
-		{"somebody has work at first", []int64{0, 1, 1, 20, 1}, 0, 0, 3 + idleYields},
-		{"all have work", []int64{0, 50}, 0, 0, mostWait/50 + 1},
-		{"somebody has work for long", []int64{0, mostWait + 1}, 0, 0, 1},
-		{"three times as many wait", []int64{0, 50}, 3 * n, 0, 0},
-		{"not so many wait", []int64{0, mostWait + 1}, 3*n - 1, 0, 1},
-		{"so many come", []int64{0, 50}, 0, 2, 3 * n / 2},
-		{"the clock is set back, and all have work", []int64{0, -1e9, 50}, 0, 0, mostYields},
+		{"nobody has work", []int64{0, 1}, 0, 0, 0, idleYields},
+		{"the clock stands still", []int64{0}, 0, 0, 0, idleYields},
+		{"somebody has work at first", []int64{0, 1, 1, 20, 1}, 0, 0, 0, 3 + idleYields},
+		{"all have work", []int64{0, 50}, 0, 0, 0, mostWait/50 + 1},
+		{"somebody has work for long", []int64{0, mostWait + 1}, 0, 0, 0, 1},
+		{"three times as many wait", []int64{0, 50}, 3 * n, 0, 0, 0},
+		{"not so many wait", []int64{0, mostWait + 1}, 3*n - 1, 0, 0, 1},
+		{"so many come", []int64{0, 50}, 0, 2, 0, 3 * n / 2},
+		{"a flush works, and nobody comes", []int64{0, 50}, n, 0, 1, 1},
+		{"a flush works, and so many come", []int64{0, 50}, 0, 2, 1, 3 * n / 2},
+		{"the clock is set back, and all have work", []int64{0, -1e9, 50}, 0, 0, 0, mostYields},
 	} {
 		c := &scripted{steps: test.steps}
 		db := &DB{opt: Options{Clock: c}, group: &group{batches: make([]pending, test.waiting)}}
 		c.each = func() {
 			if c.asked > 1 { // not before the first yield
 				db.group.batches = append(db.group.batches, make([]pending, test.joining)...)
+				db.precedence.turns.Add(test.turns)
 			}
 		}
 		db.mu.Lock()

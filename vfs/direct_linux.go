@@ -110,7 +110,7 @@ func (d *directFile) writeUnits(end, padded int) error {
 	return err
 }
 
-// refused reports whether an error of a write may be about how it was made.
+// refused reports whether an error may be about how something was asked for.
 func refused(err error) bool {
 	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EOPNOTSUPP)
 }

@@ -66,7 +66,7 @@ func (p *pacedFile) pace() (err error) {
 		err = p.call(p.from, p.to-p.from, rangeWrite)
 	}
 	switch {
-	case errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EOPNOTSUPP):
+	case refused(err) || errors.Is(err, syscall.ENOSYS):
 		p.call = func(int64, int64, int) error { return nil } // there Sync does all of it
 		return nil
 	case err != nil:
