@@ -16,7 +16,7 @@ import (
 // 10 ms. Therefore flushes and compactions stop until the writers that were woken have run.
 type precedence struct {
 	turns atomic.Int64              // that flushes and compactions have offered
-	woken atomic.Pointer[awakening] // of the group that was settled last; nil for none
+	woken atomic.Pointer[awakening] // of the last group of many batches that was settled; nil for none
 }
 
 // giveWay offers the caller's processor: to the writers whose outcome is known, and to what else

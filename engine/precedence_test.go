@@ -1,6 +1,10 @@
 package engine
 
 import (
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,24 +42,57 @@ func TestPrecedence(t *testing.T) {
 	})
 }
 
-// TestCommitsAreGivenWay: flushes know the writers of a group that is settled, and wait for them no
-// longer than until they have gone on.
+// TestCommitsAreGivenWay: flushes know the writers of a group of many that is settled, and wait
+// for them no longer than until all have gone on.
 func TestCommitsAreGivenWay(t *testing.T) {
-	db := mustOpen(t, vfs.NewMem())
+	var holding atomic.Bool
+	held := make(chan struct{})
+	fs := vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
+		if op.Kind == vfs.OpSync && strings.HasPrefix(op.Name, "store/wal/") && holding.Load() {
+			<-held
+		}
+		return vfs.Fault{}
+	})
+	db := mustOpen(t, fs)
 	id := mustCreate(t, db, "a")[0]
-	for range 2 {
-		before := db.precedence.woken.Load()
-		if err := tryPut(db, id); err != nil {
-			t.Fatal(err)
+	if err := tryPut(db, id); err != nil {
+		t.Fatal(err)
+	}
+	if db.precedence.woken.Load() != nil {
+		t.Error("flushes wait for a group of one")
+	}
+	holding.Store(true)
+	var all sync.WaitGroup
+	commit := func(waiting int) { // and waits until so many wait for a group
+		all.Go(func() {
+			if err := tryPut(db, id); err != nil {
+				t.Error(err)
+			}
+		})
+		for size := -1; size != waiting; runtime.Gosched() {
+			db.mu.Lock()
+			if size = db.group.size(); !db.leading {
+				size = -1
+			}
+			db.mu.Unlock()
 		}
-		w := db.precedence.woken.Load()
-		if w == nil || w == before {
-			t.Fatal("a group was settled, and flushes do not know it")
-		}
-		select {
-		case <-w.over: // the leader may be a little later than the writer
-		case <-time.After(10 * time.Second):
-			t.Fatalf("%d have not gone on yet", w.waiting.Load())
-		}
+	}
+	for n := range manyBatches + 1 { // the first is being synced
+		commit(n)
+	}
+	holding.Store(false)
+	close(held)
+	all.Wait()
+	w := db.precedence.woken.Load()
+	if w == nil {
+		t.Fatal("flushes do not know a group of many")
+	}
+	select {
+	case <-w.over: // the leader may be a little later than the writers
+	case <-time.After(10 * time.Second):
+		t.Fatal("some have not gone on yet")
+	}
+	if n := w.waiting.Load(); n != 0 {
+		t.Errorf("%d have not gone on, and it is over", n)
 	}
 }
