@@ -30,6 +30,12 @@ func generated(b *testing.B, rows, contents int) *dataset.Table {
 	return made.t
 }
 
+// shuffled returns one row in so many of a table, in an order that has nothing to do with
+// the keys.
+func shuffled(data *dataset.Table, part int) *dataset.Table {
+	return data.In(data.Shuffled(1)[:max(data.Len()/part, 1)])
+}
+
 // realTable reads the table of real web pages, and skips the benchmark when
 // there is none.
 func realTable(b *testing.B) *dataset.Table {

@@ -13,37 +13,38 @@ import (
 // rounds is how often a cell is written in the histories that write it again.
 const rounds = 10
 
-// histories are ways in which a table can have come to be what it is. Each
-// returns the rows that are there in the end.
+// histories are ways in which a table can have come to be what it is. Each writes rows of a
+// table that is not in the order of its keys, and returns those that are there in the end.
 var histories = []struct {
 	name string
-	make func(s *store, data *dataset.Table) (present []int)
+	part int // one row of the table in so many is written
+	make func(s *store, data *dataset.Table) (present *dataset.Table)
 }{
-	{"clean", func(s *store, data *dataset.Table) []int {
-		order := data.Shuffled(1)
-		s.load(data, order)
-		return order
+	{"clean", 1, func(s *store, data *dataset.Table) *dataset.Table {
+		s.load(data)
+		return data
 	}},
-	{"versions", func(s *store, data *dataset.Table) []int { // of a tenth of the rows, all to be returned
-		part := data.Shuffled(1)[:max(data.Len()/rounds, 1)]
+	{"versions", rounds, func(s *store, data *dataset.Table) *dataset.Table { // all to be returned
 		for round := range rounds {
-			s.rewrite(data, part, int64(round))
+			s.rewrite(data, int64(round))
 		}
-		return part
+		return data
 	}},
-	{"overwritten", func(s *store, data *dataset.Table) []int { // a tenth of the rows, the last round to be returned
-		part := data.Shuffled(1)[:max(data.Len()/rounds, 1)]
+	{"overwritten", rounds, func(s *store, data *dataset.Table) *dataset.Table { // the last round to be returned
 		for range rounds {
-			s.rewrite(data, part, 0)
+			s.rewrite(data, 0)
 		}
-		return part
+		return data
 	}},
-	{"deleted", func(s *store, data *dataset.Table) []int { // three rows in ten
-		order := data.Shuffled(1)
-		s.load(data, order)
-		gone := len(order) * 3 / 10
-		s.deleteRows(data, order[:gone])
-		return order[gone:]
+	{"deleted", 1, func(s *store, data *dataset.Table) *dataset.Table { // three rows in ten
+		s.load(data)
+		rows := make([]int, data.Len())
+		for i := range rows {
+			rows[i] = i
+		}
+		gone := len(rows) * 3 / 10
+		s.deleteRows(data.In(rows[:gone]))
+		return data.In(rows[gone:])
 	}},
 }
 
@@ -55,25 +56,25 @@ func BenchmarkHistory(b *testing.B) {
 		opt := scaled(data)
 		opt.CacheBytes = 1 << 40
 		s := openStore(b, opt)
-		present := h.make(s, data)
+		present := h.make(s, shuffled(data, h.part))
 		s.settle()
-		b.Run(h.name+"/row", func(b *testing.B) { benchHistoryRow(b, s, data, present) })
-		b.Run(h.name+"/scan", func(b *testing.B) { benchHistoryScan(b, s, len(present)) })
+		b.Run(h.name+"/row", func(b *testing.B) { benchHistoryRow(b, s, present) })
+		b.Run(h.name+"/scan", func(b *testing.B) { benchHistoryScan(b, s, present.Len()) })
 	}
 }
 
-func benchHistoryRow(b *testing.B, s *store, data *dataset.Table, present []int) {
+func benchHistoryRow(b *testing.B, s *store, present *dataset.Table) {
 	r := reader{s: s}
 	read := func(i int) int {
-		cells, err := r.row(data.Key(i))
+		cells, err := r.row(present.Key(i))
 		must(b, err)
 		if cells == 0 {
-			b.Fatalf("row %q is missing", data.Key(i))
+			b.Fatalf("row %q is missing", present.Key(i))
 		}
 		return cells
 	}
 	for range 2 { // the first reads have level 0 compacted
-		for _, i := range present {
+		for i := range present.Len() {
 			read(i)
 		}
 		s.settle()
@@ -82,7 +83,7 @@ func benchHistoryRow(b *testing.B, s *store, data *dataset.Table, present []int)
 	next := 0
 	m := startMeter(b)
 	for b.Loop() {
-		cells += int64(read(present[next%len(present)]))
+		cells += int64(read(next % present.Len()))
 		next++
 	}
 	m.stop()
@@ -113,31 +114,32 @@ func benchHistoryScan(b *testing.B, s *store, present int) {
 	perSecond(b, scanned, "cells_scanned")
 }
 
-// rewrite writes rows with times that are later by a number of microseconds.
-func (s *store) rewrite(data *dataset.Table, rows []int, later int64) {
-	batch := new(engine.Batch)
+// rewrite writes the rows of a table with times that are later by a number of microseconds.
+func (s *store) rewrite(data *dataset.Table, later int64) {
 	var room [16]cell.Cell
-	for from := 0; from < len(rows); from += loadRows {
-		batch.Reset()
-		for _, i := range rows[from:min(from+loadRows, len(rows))] {
-			key, cells := data.Row(i, room[:0])
-			for k := range cells {
-				cells[k].Time += later
-				batch.Add(s.id, key, &cells[k])
-			}
+	s.inBatches(data, func(batch *engine.Batch, i int) {
+		key, cells := data.Row(i, room[:0])
+		for k := range cells {
+			cells[k].Time += later
+			batch.Add(s.id, key, &cells[k])
 		}
-		_, err := s.db.Commit(context.Background(), batch)
-		must(s.b, err)
-	}
+	})
 }
 
-// deleteRows writes a tombstone for each row.
-func (s *store) deleteRows(data *dataset.Table, rows []int) {
+// deleteRows writes a tombstone for each row of a table.
+func (s *store) deleteRows(data *dataset.Table) {
+	s.inBatches(data, func(batch *engine.Batch, i int) {
+		batch.Add(s.id, data.Key(i), &cell.Cell{Kind: cell.DeleteRow, Time: cell.TombstoneTime})
+	})
+}
+
+// inBatches commits what is added for each row of a table, loadRows of them at a time.
+func (s *store) inBatches(data *dataset.Table, add func(batch *engine.Batch, i int)) {
 	batch := new(engine.Batch)
-	for from := 0; from < len(rows); from += loadRows {
+	for from := 0; from < data.Len(); from += loadRows {
 		batch.Reset()
-		for _, i := range rows[from:min(from+loadRows, len(rows))] {
-			batch.Add(s.id, data.Key(i), &cell.Cell{Kind: cell.DeleteRow, Time: cell.TombstoneTime})
+		for i := from; i < min(from+loadRows, data.Len()); i++ {
+			add(batch, i)
 		}
 		_, err := s.db.Commit(context.Background(), batch)
 		must(s.b, err)

@@ -20,12 +20,11 @@ import (
 // into making log segments.
 func BenchmarkLoad(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
-	inOrder := data.Ordered()
-	b.Run("order=sorted", func(b *testing.B) { benchLoad(b, data, inOrder) })
-	b.Run("order=random", func(b *testing.B) { benchLoad(b, data, data.Shuffled(1)) })
+	b.Run("order=sorted", func(b *testing.B) { benchLoad(b, data) })
+	b.Run("order=random", func(b *testing.B) { benchLoad(b, shuffled(data, 1)) })
 }
 
-func benchLoad(b *testing.B, data *dataset.Table, order []int) {
+func benchLoad(b *testing.B, data *dataset.Table) {
 	var took, cpu time.Duration
 	var worst []time.Duration
 	var total, tables, fills, size float64
@@ -34,7 +33,7 @@ func benchLoad(b *testing.B, data *dataset.Table, order []int) {
 		s := openStore(b, scaled(data))
 		b.StartTimer()
 		start, used := time.Now(), processTime(b)
-		commits := s.load(data, order)
+		commits := s.load(data)
 		took += s.settle().Sub(start)
 		cpu += processTime(b) - used
 		b.StopTimer()
@@ -71,32 +70,31 @@ func (s *store) tableBytes() int64 {
 // the memtables may hold.
 func BenchmarkReopen(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
-	order := data.Shuffled(1)
 	b.Run("closed", func(b *testing.B) {
 		s := loaded(b, data, engine.Options{})
 		s.close()
 		for b.Loop() {
-			s.reopen(data.Key(order[0]))
+			s.reopen(data.Key(0))
 			b.StopTimer()
 			s.close()
 			b.StartTimer()
 		}
 	})
 	b.Run("killed", func(b *testing.B) {
-		benchKilled(b, data, order[:max(len(order)/12, 1)], 1<<40)
+		benchKilled(b, shuffled(data, 12), 1<<40)
 	})
 	b.Run("overfull", func(b *testing.B) {
-		benchKilled(b, data, order, scaled(data).MemtableBytes)
+		benchKilled(b, shuffled(data, 1), scaled(data).MemtableBytes)
 	})
 }
 
-// benchKilled opens a store with rows that are in the log only, with a budget for
+// benchKilled opens a store with a table that is in the log only, with a budget for
 // memtables.
-func benchKilled(b *testing.B, data *dataset.Table, rows []int, memtables int64) {
+func benchKilled(b *testing.B, data *dataset.Table, memtables int64) {
 	opt := scaled(data)
 	opt.MemtableBytes, opt.LogBytes = 1<<40, 1<<40
 	s := openStore(b, opt)
-	s.load(data, rows)
+	s.load(data)
 	awaitQuiet(&s.fs.anyChange)
 	var cpu time.Duration
 	for b.Loop() {
@@ -105,13 +103,13 @@ func benchKilled(b *testing.B, data *dataset.Table, rows []int, memtables int64)
 		killed.opt.MemtableBytes = memtables
 		b.StartTimer()
 		used := processTime(b)
-		killed.reopen(data.Key(rows[0]))
+		killed.reopen(data.Key(0))
 		cpu += processTime(b) - used
 		b.StopTimer()
 		killed.remove()
 		b.StartTimer()
 	}
-	cells := float64(b.N * len(rows) * 10)
+	cells := float64(int64(b.N) * data.Cells())
 	perSecond(b, int64(cells), "cells")
 	b.ReportMetric(float64(cpu.Nanoseconds())/cells, "cpu-ns/cell")
 }

@@ -17,8 +17,7 @@ var writerCounts = []int{1, 64}
 // BenchmarkCommit writes batches of ten cells, each a row, durably through the
 // engine: the log on a real disk, and all that comes after it.
 func BenchmarkCommit(b *testing.B) {
-	data := generated(b, rowCount(b), 100)
-	order := data.Shuffled(1)
+	data := shuffled(generated(b, rowCount(b), 100), 1)
 	for _, writers := range writerCounts {
 		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
 			s := openStore(b, engine.Options{})
@@ -29,7 +28,7 @@ func BenchmarkCommit(b *testing.B) {
 				var key []byte
 				var row []cell.Cell
 				return l.timed(g, func() error {
-					key, row = data.Nth(n, order, key, row[:0])
+					key, row = data.Nth(n, key, row[:0])
 					n += writers
 					cells.add(g, len(row))
 					return s.commit(batch, key, row)

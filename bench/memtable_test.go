@@ -19,20 +19,19 @@ const fullTable = 64 << 20
 // batch, into tables of the size that a store lets them reach.
 func BenchmarkMemtable(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
-	inOrder := data.Ordered()
 	for _, order := range []struct {
 		name string
-		rows []int
-	}{{"sorted", inOrder}, {"random", data.Shuffled(1)}} {
+		data *dataset.Table
+	}{{"sorted", data}, {"random", shuffled(data, 1)}} {
 		for _, goroutines := range []int{1, runtime.GOMAXPROCS(0)} {
 			b.Run(fmt.Sprintf("order=%s/goroutines=%d", order.name, goroutines), func(b *testing.B) {
-				benchInsert(b, data, order.rows, goroutines)
+				benchInsert(b, order.data, goroutines)
 			})
 		}
 	}
 }
 
-func benchInsert(b *testing.B, data *dataset.Table, order []int, goroutines int) {
+func benchInsert(b *testing.B, data *dataset.Table, goroutines int) {
 	var current atomic.Pointer[memtable.Table]
 	current.Store(memtable.New())
 	var next, seq atomic.Int64
@@ -42,7 +41,7 @@ func benchInsert(b *testing.B, data *dataset.Table, order []int, goroutines int)
 		var key []byte
 		var row []cell.Cell
 		return func() error {
-			key, row = data.Nth(int(next.Add(1)-1), order, key, row[:0])
+			key, row = data.Nth(int(next.Add(1)-1), key, row[:0])
 			t := current.Load()
 			if t.Bytes() >= fullTable {
 				current.CompareAndSwap(t, memtable.New())

@@ -61,7 +61,7 @@ func (r *reader) each(o engine.ScanOptions, limit int, row func(cells int)) (a a
 // loaded returns a settled store with the table, loaded in random order.
 func loaded(b *testing.B, data *dataset.Table, opt engine.Options) *store {
 	s := openStore(b, opt)
-	s.load(data, data.Shuffled(1))
+	s.load(shuffled(data, 1))
 	s.settle()
 	return s
 }
@@ -233,7 +233,7 @@ func benchFirstScan(b *testing.B, s *store, data *dataset.Table, o engine.ScanOp
 func BenchmarkNarrowRows(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
 	s := openStore(b, scaled(data))
-	s.loadColumns(data, data.Shuffled(1), language)
+	s.loadColumns(shuffled(data, 1), language)
 	s.compact()
 	b.Run("compacted", func(b *testing.B) { benchFullScan(b, s, data, engine.ScanOptions{Columns: language}) })
 	b.Run("cached", func(b *testing.B) { benchFullScan(b, s, data, engine.ScanOptions{Columns: language, Fill: true}) })

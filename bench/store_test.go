@@ -87,13 +87,11 @@ const (
 	loadRows = 100
 )
 
-// load writes the rows of a table in the given order.
-func (s *store) load(data *dataset.Table, order []int) latencies {
-	return s.loadColumns(data, order, nil)
-}
+// load writes the rows of a table in its order.
+func (s *store) load(data *dataset.Table) latencies { return s.loadColumns(data, nil) }
 
 // loadColumns writes the cells whose columns are in a set, nil for all.
-func (s *store) loadColumns(data *dataset.Table, order []int, columns *cell.Columns) latencies {
+func (s *store) loadColumns(data *dataset.Table, columns *cell.Columns) latencies {
 	var next atomic.Int64
 	var all sync.WaitGroup
 	took := make(latencies, loaders)
@@ -106,10 +104,10 @@ func (s *store) loadColumns(data *dataset.Table, order []int, columns *cell.Colu
 			})
 			for {
 				from := int(next.Add(1)-1) * loadRows
-				if from >= len(order) {
+				if from >= data.Len() {
 					return
 				}
-				s.fill(batch, data, order[from:min(from+loadRows, len(order))], columns)
+				s.fill(batch, data, from, columns)
 				if err := commit(); err != nil {
 					s.b.Error(err)
 					return
@@ -121,11 +119,12 @@ func (s *store) loadColumns(data *dataset.Table, order []int, columns *cell.Colu
 	return took
 }
 
-// fill makes a batch of the cells of some rows whose columns are in a set, nil for all.
-func (s *store) fill(batch *engine.Batch, data *dataset.Table, rows []int, columns *cell.Columns) {
+// fill makes a batch of the cells of loadRows rows, or the rest, whose columns are in a set,
+// nil for all.
+func (s *store) fill(batch *engine.Batch, data *dataset.Table, from int, columns *cell.Columns) {
 	var room [16]cell.Cell
 	batch.Reset()
-	for _, i := range rows {
+	for i := from; i < min(from+loadRows, data.Len()); i++ {
 		key, cells := data.Row(i, room[:0])
 		for k := range cells {
 			if columns.Contains(cells[k].Column) {

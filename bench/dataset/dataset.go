@@ -18,8 +18,8 @@ import (
 	"colonnade/cell"
 )
 
-// Table is rows in the order of their keys. The zero value has none. It is safe for
-// concurrent use, save Add, and nobody may change the bytes it returns.
+// Table is rows in an order: that of their keys, but for In. The zero value has none. It is
+// safe for concurrent use, save Add, and nobody may change the bytes it returns.
 type Table struct {
 	rows  []int // where each row begins in data
 	data  []byte
@@ -66,26 +66,30 @@ func (t *Table) Key(i int) []byte {
 	return p[size : size+int(n) : size+int(n)]
 }
 
-// Nth returns row n of a stream without end: the rows in the given order, and then
-// again and again under other keys, so that nothing is ever overwritten. The key
-// replaces what buf holds, and is text like those of the table; the cells are those
-// of Row.
-func (t *Table) Nth(n int, order []int, buf []byte, dst []cell.Cell) (key []byte, cells []cell.Cell) {
-	key, cells = t.Row(order[n%len(order)], dst)
+// Nth returns row n of a stream without end: the rows of the table, and then again and
+// again under other keys, so that nothing is ever overwritten. The key replaces what buf
+// holds, and is text like those of the table; the cells are those of Row.
+func (t *Table) Nth(n int, buf []byte, dst []cell.Cell) (key []byte, cells []cell.Cell) {
+	key, cells = t.Row(n%len(t.rows), dst)
 	key = append(buf[:0], key...)
-	if round := n / len(order); round > 0 {
+	if round := n / len(t.rows); round > 0 {
 		key = strconv.AppendInt(append(key, '~'), int64(round), 10)
 	}
 	return key, cells
 }
 
-// Ordered returns the numbers of the rows in the order of their keys.
-func (t *Table) Ordered() []int {
-	order := make([]int, len(t.rows))
-	for i := range order {
-		order[i] = i
+// In returns a table of the rows with the given numbers, in that order in memory too: who
+// takes one after the other waits for none of them, which for rows that lie elsewhere each
+// time is longer than some engines take to write one.
+func (t *Table) In(order []int) *Table {
+	in := new(Table)
+	var cells []cell.Cell
+	for _, i := range order {
+		var key []byte
+		key, cells = t.Row(i, cells[:0])
+		in.Add(key, cells)
 	}
-	return order
+	return in
 }
 
 // Shuffled returns the numbers of the rows in an order that the seed decides.
@@ -93,7 +97,7 @@ func (t *Table) Shuffled(seed uint64) []int {
 	return rand.New(rand.NewPCG(seed, 0)).Perm(len(t.rows))
 }
 
-// Add appends a row, which is copied. Key and cells have to be in order.
+// Add appends a row, which is copied. Its cells have to be in order.
 func (t *Table) Add(key []byte, cells []cell.Cell) {
 	field := func(b []byte) {
 		t.data = binary.AppendUvarint(t.data, uint64(len(b)))
@@ -115,7 +119,10 @@ func (t *Table) Add(key []byte, cells []cell.Cell) {
 
 // sort puts the rows into the order of their keys.
 func (t *Table) sort() {
-	order := t.Ordered()
+	order := make([]int, len(t.rows))
+	for i := range order {
+		order[i] = i
+	}
 	slices.SortStableFunc(order, func(i, j int) int { return bytes.Compare(t.Key(i), t.Key(j)) })
 	for i, at := range order {
 		order[i] = t.rows[at]

@@ -98,9 +98,10 @@ func choose[T named](all []T, list string, usual func(T) bool) (chosen []T, err 
 }
 
 // Places in the directory of a run.
-func rowsFile(dir string) string { return filepath.Join(dir, "rows") }
-func wideFile(dir string) string { return filepath.Join(dir, "wide") }
-func storeDir(dir string) string { return filepath.Join(dir, "store") }
+func rowsFile(dir string) string     { return filepath.Join(dir, "rows") }
+func shuffledFile(dir string) string { return filepath.Join(dir, "shuffled") }
+func wideFile(dir string) string     { return filepath.Join(dir, "wide") }
+func storeDir(dir string) string     { return filepath.Join(dir, "store") }
 
 // runSession runs one table on one engine, and prints the figures.
 func runSession(o options) error {
@@ -112,6 +113,9 @@ func runSession(o options) error {
 	}
 	var err error
 	if s.data, err = dataset.Open(rowsFile(o.dir)); err != nil {
+		return err
+	}
+	if s.shuffled, err = dataset.Open(shuffledFile(o.dir)); err != nil {
 		return err
 	}
 	if s.wide, err = dataset.Open(wideFile(o.dir)); err != nil {

@@ -74,27 +74,27 @@ func run(o options) error {
 
 // makeData writes the files of the data, and returns the raw bytes of the rows.
 func makeData(dir string, rows int) (raw int64, err error) {
-	for _, d := range []struct {
-		file           string
-		rows, contents int
-	}{{rowsFile(dir), rows, 100}, {wideFile(dir), max(rows/10, 1), 6000}} {
-		t, err := dataset.Generated(d.rows, d.contents)
-		if err != nil {
-			return 0, err
-		}
-		if raw == 0 {
-			raw = t.Raw()
-		}
-		f, err := os.Create(d.file)
-		if err != nil {
-			return 0, err
-		}
-		_, err = t.WriteTo(f)
-		if err := errors.Join(err, f.Close()); err != nil {
-			return 0, err
-		}
+	t, err := dataset.Generated(rows, 100)
+	if err != nil {
+		return 0, err
 	}
-	return raw, nil
+	wide, err := dataset.Generated(max(rows/10, 1), 6000)
+	if err != nil {
+		return 0, err
+	}
+	return t.Raw(), errors.Join(
+		writeData(rowsFile(dir), t),
+		writeData(shuffledFile(dir), t.In(t.Shuffled(1))),
+		writeData(wideFile(dir), wide.In(wide.Shuffled(1))))
+}
+
+func writeData(name string, t *dataset.Table) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	_, err = t.WriteTo(f)
+	return errors.Join(err, f.Close())
 }
 
 // startSession runs a table on an engine in a process of its own.

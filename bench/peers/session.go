@@ -24,8 +24,9 @@ type session struct {
 	each    time.Duration // how long an operation is repeated
 	figures map[string]float64
 
-	data *dataset.Table
-	wide *dataset.Table
+	data     *dataset.Table // in the order of the keys
+	shuffled *dataset.Table // the same rows in an order that has nothing to do with the keys
+	wide     *dataset.Table // rows with much in one family, likewise
 }
 
 // record sets a figure of the session's table.
@@ -72,15 +73,13 @@ const (
 // may be parts of the data.
 type source func(n int, buf []byte, dst []cell.Cell) (key []byte, cells []cell.Cell)
 
-// inOrder is the rows of a table in an order.
-func inOrder(data *dataset.Table, order []int) source {
-	return func(n int, _ []byte, dst []cell.Cell) ([]byte, []cell.Cell) { return data.Row(order[n], dst) }
+// inOrder is the rows of a table in its order.
+func inOrder(data *dataset.Table) source {
+	return func(n int, _ []byte, dst []cell.Cell) ([]byte, []cell.Cell) { return data.Row(n, dst) }
 }
 
-// endless is the rows of a table in an order, again and again under other keys.
-func endless(data *dataset.Table, order []int) source {
-	return func(n int, buf []byte, dst []cell.Cell) ([]byte, []cell.Cell) { return data.Nth(n, order, buf, dst) }
-}
+// endless is the rows of a table in its order, again and again under other keys.
+func endless(data *dataset.Table) source { return data.Nth }
 
 // load writes n rows of a source into a space, four writers at once, and returns how
 // long each commit took.
@@ -158,7 +157,7 @@ type keys struct {
 	ends  []int
 }
 
-// keysOf packs the keys of rows in an order, with a suffix.
+// keysOf packs the keys of rows of a table in an order, with a suffix.
 func keysOf(data *dataset.Table, order []int, suffix string) *keys {
 	k := new(keys)
 	for _, i := range order {

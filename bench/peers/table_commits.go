@@ -32,7 +32,6 @@ var commits = &Table{
 }
 
 func runCommits(s *session) error {
-	order := s.data.Shuffled(1)
 	memory, err := watchMemory()
 	if err != nil {
 		return err
@@ -49,7 +48,7 @@ func runCommits(s *session) error {
 		}
 		took := make(latencies, writers)
 		n, u, err := s.repeat(writers, func(g int) func() error {
-			w, rows, next := st.Writer(), endless(s.data, order), g
+			w, rows, next := st.Writer(), endless(s.shuffled), g
 			var key []byte
 			var cells []cell.Cell
 			return func() error {

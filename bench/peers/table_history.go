@@ -62,21 +62,20 @@ func runHistories(s *session) error {
 }
 
 func (s *session) runStory(h story) error {
-	order := s.data.Shuffled(1)
-	order = order[:max(len(order)/h.part, 1)]
-	gone := len(order) * h.deleted / 10
-	if err := s.live(h, order, gone); err != nil {
+	written := max(s.shuffled.Len()/h.part, 1)
+	gone := written * h.deleted / 10
+	if err := s.live(h, written, gone); err != nil {
 		return err
 	}
 	st, err := s.openQuiet(s.config())
 	if err != nil {
 		return err
 	}
-	present, versions := order[gone:], 1
+	present, versions := written-gone, 1
 	if h.later > 0 {
 		versions = h.rounds
 	}
-	k := keysOf(s.data, present, "")
+	k := keysOf(s.shuffled, numbers(gone, written), "")
 	if err := warmRows(st, 0, k, 10*versions); err != nil {
 		return err
 	}
@@ -86,8 +85,8 @@ func (s *session) runStory(h story) error {
 	}
 	s.record(h.name+"-rows", u.rate(n))
 	s.record(h.name+"-cells", u.rate(n*10*versions))
-	cells := len(present) * 10 * versions
-	n, u, err = s.warmScans(st, len(present), cells)
+	cells := present * 10 * versions
+	n, u, err = s.warmScans(st, present, cells)
 	if err != nil {
 		return err
 	}
@@ -95,17 +94,26 @@ func (s *session) runStory(h story) error {
 	return st.Close()
 }
 
-// live writes the table and closes the store.
-func (s *session) live(h story, order []int, gone int) error {
+// numbers are those from one up to another.
+func numbers(from, to int) (list []int) {
+	for i := from; i < to; i++ {
+		list = append(list, i)
+	}
+	return list
+}
+
+// live writes so many rows of the shuffled table, deletes the first of them that are to be
+// gone, and closes the store.
+func (s *session) live(h story, written, gone int) error {
 	st, err := s.open(s.config())
 	if err != nil {
 		return err
 	}
-	n := len(order) * h.rounds
+	n := written * h.rounds
 	u, _, err := loadSettled(st, n, func(n int, _ []byte, dst []cell.Cell) ([]byte, []cell.Cell) {
-		key, cells := s.data.Row(order[n%len(order)], dst)
+		key, cells := s.shuffled.Row(n%written, dst)
 		for i := range cells {
-			cells[i].Time += int64(n/len(order)) * h.later
+			cells[i].Time += int64(n/written) * h.later
 		}
 		return key, cells
 	})
@@ -113,7 +121,7 @@ func (s *session) live(h story, order []int, gone int) error {
 		return err
 	}
 	s.record(h.name+"-load", u.rate(n*10))
-	if err := s.deleteRows(st, order[:gone]); err != nil {
+	if err := s.deleteRows(st, gone); err != nil {
 		return err
 	}
 	if err := st.Flush(); err != nil {
@@ -125,14 +133,15 @@ func (s *session) live(h story, order []int, gone int) error {
 	return st.Close()
 }
 
-func (s *session) deleteRows(st Store, rows []int) error {
+// deleteRows deletes the first rows of the shuffled table.
+func (s *session) deleteRows(st Store, rows int) error {
 	w := st.Writer()
 	var cells []cell.Cell
-	for i, row := range rows {
+	for i := range rows {
 		var key []byte
-		key, cells = s.data.Row(row, cells[:0])
+		key, cells = s.shuffled.Row(i, cells[:0])
 		w.DeleteRow(0, key, cells)
-		if i%loadRows == loadRows-1 || i == len(rows)-1 {
+		if i%loadRows == loadRows-1 || i == rows-1 {
 			if err := w.Commit(); err != nil {
 				return err
 			}

@@ -18,7 +18,7 @@ var orderedLoad = &Table{
 	Title:   "Load in key order",
 	About:   "The whole table into an empty store: four writers, batches of 1,000 cells, until nothing is left to flush or compact, where the engine can be asked to flush. Bytes written are those of write calls, as the operating system counts them, the log included; of Badger, which writes through memory maps, pages that became dirty; the size on disk is that of the tables after a close.",
 	Figures: loadFigures,
-	Run:     func(s *session) error { return runLoad(s, (*dataset.Table).Ordered) },
+	Run:     func(s *session) error { return runLoad(s, s.data) },
 }
 
 var randomLoad = &Table{
@@ -26,13 +26,10 @@ var randomLoad = &Table{
 	Title:   "Load in random order",
 	About:   "The same in an order that has nothing to do with the keys.",
 	Figures: loadFigures,
-	Run: func(s *session) error {
-		return runLoad(s, func(t *dataset.Table) []int { return t.Shuffled(1) })
-	},
+	Run:     func(s *session) error { return runLoad(s, s.shuffled) },
 }
 
-func runLoad(s *session, order func(*dataset.Table) []int) error {
-	rows := inOrder(s.data, order(s.data))
+func runLoad(s *session, data *dataset.Table) error {
 	c := s.config()
 	c.Cache = c.scaled(smallCache, 1<<20) // a load asks for nothing twice
 	memory, err := watchMemory()
@@ -44,14 +41,14 @@ func runLoad(s *session, order func(*dataset.Table) []int) error {
 	if err != nil {
 		return err
 	}
-	u, took, err := loadSettled(st, s.data.Len(), rows)
+	u, took, err := loadSettled(st, data.Len(), inOrder(data))
 	if err != nil {
 		return err
 	}
-	cells := int(s.data.Cells())
+	cells := int(data.Cells())
 	s.record("rate", u.rate(cells))
 	s.record("cpu", u.cpuEach(cells))
-	s.record("written", float64(u.writtenBy(s.e))/float64(s.data.Raw()))
+	s.record("written", float64(u.writtenBy(s.e))/float64(data.Raw()))
 	s.record("worst", took.percentile(100))
 	s.record("memory", memory.most())
 	s.record("budget", megabytes(c.memtables()+c.Cache))

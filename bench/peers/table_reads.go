@@ -51,7 +51,7 @@ func runReads(s *session) error {
 		return err
 	}
 	defer memory.end()
-	if err := s.loadAndClose(s.data.Len(), inOrder(s.data, s.data.Shuffled(1))); err != nil {
+	if err := s.loadAndClose(); err != nil {
 		return err
 	}
 	memory.reset()
@@ -98,12 +98,12 @@ func (s *session) openQuiet(c Config) (Store, error) {
 }
 
 // loadAndClose makes the store of a table that reads.
-func (s *session) loadAndClose(n int, rows source) error {
+func (s *session) loadAndClose() error {
 	st, err := s.open(s.config())
 	if err != nil {
 		return err
 	}
-	if _, _, err := loadSettled(st, n, rows); err != nil {
+	if _, _, err := loadSettled(st, s.shuffled.Len(), inOrder(s.shuffled)); err != nil {
 		return err
 	}
 	return st.Close()

@@ -43,8 +43,7 @@ func runReopen(s *session) error {
 	if err := s.kill(); err != nil {
 		return err
 	}
-	order := s.data.Shuffled(1)
-	last := s.data.Key(order[s.reopenRows()-1])
+	last := s.shuffled.Key(s.reopenRows() - 1)
 	var closed []time.Duration
 	for i := range 4 {
 		start := time.Now()
@@ -104,7 +103,7 @@ func (s *session) victim() error {
 	if err != nil {
 		return err
 	}
-	if _, err := load(st, 0, s.reopenRows(), inOrder(s.data, s.data.Shuffled(1))); err != nil {
+	if _, err := load(st, 0, s.reopenRows(), inOrder(s.shuffled)); err != nil {
 		return err
 	}
 	if _, err := os.Stdout.WriteString(writtenLine); err != nil {

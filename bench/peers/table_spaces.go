@@ -49,9 +49,9 @@ func runSpaces(s *session) error {
 		return err
 	}
 	s.record("open", milliseconds(time.Since(start)))
-	rows := s.data.Shuffled(2)
+	rows := s.shuffled.Shuffled(2)
 	rows = rows[:min(len(rows), 100_000)]
-	read := func(r Reader, i int) error { return wantRow(r, spaceOf(rows[i]), s.data.Key(rows[i]), 10) }
+	read := func(r Reader, i int) error { return wantRow(r, spaceOf(rows[i]), s.shuffled.Key(rows[i]), 10) }
 	r, next := st.Reader(), 0
 	for i := range rows {
 		if err := read(r, i); err != nil {
@@ -73,7 +73,7 @@ func runSpaces(s *session) error {
 	return st.Close()
 }
 
-// spaceOf says which space a row is in.
+// spaceOf says which space a row of the shuffled table is in.
 func spaceOf(row int) int { return int(rand.NewPCG(uint64(row), 0).Uint64() % spaceCount) }
 
 // loadSpaces writes each row into its space, one writer.
@@ -84,13 +84,13 @@ func (s *session) loadSpaces(st Store) (u used, err error) {
 	}
 	w := st.Writer()
 	var cells []cell.Cell
-	for i, row := range s.data.Shuffled(1) {
+	for i := range s.shuffled.Len() {
 		var key []byte
-		key, cells = s.data.Row(row, cells[:0])
+		key, cells = s.shuffled.Row(i, cells[:0])
 		for k := range cells {
-			w.Set(spaceOf(row), key, &cells[k])
+			w.Set(spaceOf(i), key, &cells[k])
 		}
-		if i%loadRows == loadRows-1 || i == s.data.Len()-1 {
+		if i%loadRows == loadRows-1 || i == s.shuffled.Len()-1 {
 			if err := w.Commit(); err != nil {
 				return u, fmt.Errorf("batch %d: %w", i/loadRows, err)
 			}

@@ -76,9 +76,9 @@ func (s *session) loadWide(c Config) error {
 	}
 	w := st.Writer()
 	var cells []cell.Cell
-	for i, row := range s.wide.Shuffled(1) {
+	for i := range s.wide.Len() {
 		var key []byte
-		key, cells = s.wide.Row(row, cells[:0])
+		key, cells = s.wide.Row(i, cells[:0])
 		for k := range cells {
 			space := 0
 			if family, _ := cell.SplitColumn(cells[k].Column); string(family) == wideFamily {
