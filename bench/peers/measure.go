@@ -6,12 +6,13 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // usage is what the process has used up to a moment.
@@ -171,15 +172,32 @@ func awaitQuiet() (usage, error) {
 	return first, nil
 }
 
-// latencies are the durations of operations, a list for each goroutine.
-type latencies [][]time.Duration
+// latencies are the durations of operations, a histogram for each goroutine. It takes
+// memory only where durations fall: a list of some million would count as the engine's.
+type latencies []*hdrhistogram.Histogram
+
+// newLatencies are those of so many goroutines, of durations from a microsecond to
+// sessionLimit in three digits.
+func newLatencies(goroutines int) latencies {
+	l := make(latencies, goroutines)
+	for g := range l {
+		l[g] = hdrhistogram.New(time.Microsecond.Nanoseconds(), sessionLimit.Nanoseconds(), 3)
+	}
+	return l
+}
+
+// add counts an operation of a goroutine, which cannot have taken longer than its session.
+func (l latencies) add(g int, d time.Duration) {
+	if err := l[g].RecordValue(d.Nanoseconds()); err != nil {
+		panic(err)
+	}
+}
 
 // percentile returns a duration that so many percent do not exceed, in milliseconds.
-func (l latencies) percentile(percent int) float64 {
-	all := slices.Concat(l...)
-	if len(all) == 0 {
-		return 0
+func (l latencies) percentile(percent float64) float64 {
+	all := newLatencies(1)[0]
+	for _, h := range l {
+		all.Merge(h)
 	}
-	slices.Sort(all)
-	return float64(all[(len(all)-1)*percent/100].Nanoseconds()) / 1e6
+	return float64(all.ValueAtQuantile(percent)) / 1e6
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"flag"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,7 +25,7 @@ func sample() *report {
 	}
 	for i := range 3 {
 		up := 1 + float64(i)/10
-		r.results.add("commits", "colonnade", map[string]float64{"rate1": 9_000 * up, "rate64": 170_000 * up, "p99-64": 0.8 * up, "cpu64": 6})
+		r.results.add("commits", "colonnade", map[string]float64{"rate1": 9_000 * up, "rate64-first": 180_000 * up, "rate64": 170_000 * up, "p99-64": 0.8 * up, "cpu64": 6})
 		r.results.add("commits", "pebble-tuned", map[string]float64{"rate1": 7_400, "rate64": 92_000, "p99-64": 4.3 * up, "cpu64": 9})
 		r.results.add("commits", "log", map[string]float64{"rate64": 295_000})
 		r.results.add("reopen", "colonnade", map[string]float64{"closed": 33, "killed": 0.25})
@@ -131,6 +132,21 @@ func TestMedian(t *testing.T) {
 	r.add("t", "e", map[string]float64{"f": 30})
 	if value, _, _ := r.median("t", "e", "f"); value != 25 {
 		t.Errorf("median of four is %g, want 25", value)
+	}
+}
+
+func TestLatencies(t *testing.T) {
+	l := newLatencies(3)
+	for i := range 1000 { // half of them of one goroutine
+		l.add(i%2*(1+i%4/2), time.Duration(i+1)*time.Microsecond)
+	}
+	for percent, want := range map[float64]float64{50: 0.5, 99: 0.99, 100: 1} {
+		if got := l.percentile(percent); math.Abs(got-want) > want/1000 {
+			t.Errorf("%g %% take up to %g ms, want %g", percent, got, want)
+		}
+	}
+	if got := newLatencies(2).percentile(99); got != 0 {
+		t.Errorf("of no operations, 99 %% take up to %g ms", got)
 	}
 }
 

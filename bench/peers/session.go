@@ -84,7 +84,7 @@ func endless(data *dataset.Table) source { return data.Nth }
 // load writes n rows of a source into a space, four writers at once, and returns how
 // long each commit took.
 func load(st Store, space, n int, rows source) (latencies, error) {
-	took := make(latencies, loaders)
+	took := newLatencies(loaders)
 	var next atomic.Int64
 	err := together(loaders, func(g int) error {
 		w := st.Writer()
@@ -105,7 +105,7 @@ func load(st Store, space, n int, rows source) (latencies, error) {
 			if err := w.Commit(); err != nil {
 				return err
 			}
-			took[g] = append(took[g], time.Since(start))
+			took.add(g, time.Since(start))
 		}
 	})
 	return took, err
@@ -126,13 +126,18 @@ func together(n int, run func(g int) error) error {
 // repeats things, and returns how many there were and what they used. start makes
 // the operation of each goroutine.
 func (s *session) repeat(goroutines int, start func(g int) func() error) (int, used, error) {
+	return repeatFor(s.each, goroutines, start)
+}
+
+// repeatFor is repeat for some other time.
+func repeatFor(d time.Duration, goroutines int, start func(g int) func() error) (int, used, error) {
 	var ops atomic.Int64
 	var over atomic.Bool
 	before, err := readUsage()
 	if err != nil {
 		return 0, used{}, err
 	}
-	timer := time.AfterFunc(s.each, func() { over.Store(true) })
+	timer := time.AfterFunc(d, func() { over.Store(true) })
 	defer timer.Stop()
 	err = together(goroutines, func(g int) error {
 		op, n := start(g), 0

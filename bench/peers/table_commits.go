@@ -1,18 +1,24 @@
 package main
 
 import (
-	"fmt"
 	"time"
 
 	"colonnade/cell"
 )
 
-var commitWriters = []int{1, 8, 64}
+// commitRuns are the numbers of writers, and for how many times as long as other things
+// they write.
+var commitRuns = []struct {
+	name           string
+	writers, times int
+}{
+	{"1", 1, 1}, {"8", 8, 1}, {"64-first", 64, 1}, {"64", 64, 10},
+}
 
 var commits = &Table{
 	Name:     "commits",
 	Title:    "Durable batches of ten cells",
-	About:    "Each batch is a new row, and on the disk before its writer goes on; so many writers at once. Nothing is scaled to the size of the table. In a short time memtables of 64 MiB are hardly flushed, and nothing is compacted.",
+	About:    "Each batch is a new row, and on the disk before its writer goes on; so many writers at once, beginning with an empty store. Nothing is scaled to the size of the table. 64 writers write for ten times as long as others, so that what they have written is flushed and compacted beside them; before that for as long as others: a second, in which memtables of 64 MiB are flushed once at most, and nothing is compacted.",
 	Ceilings: true,
 	Figures: []Figure{
 		{"rate1", "batches/s, 1 writer", perSecond},
@@ -21,6 +27,10 @@ var commits = &Table{
 		{"rate8", "batches/s, 8 writers", perSecond},
 		{"p50-8", "median, 8 writers", millis},
 		{"p99-8", "99th percentile, 8 writers", millis},
+		{"rate64-first", "batches/s, 64 writers, the first of ten parts", perSecond},
+		{"p50-64-first", "median", millis},
+		{"p99-64-first", "99th percentile", millis},
+		{"cpu64-first", "processor time a batch", micros},
 		{"rate64", "batches/s, 64 writers", perSecond},
 		{"p50-64", "median, 64 writers", millis},
 		{"p99-64", "99th percentile, 64 writers", millis},
@@ -37,39 +47,26 @@ func runCommits(s *session) error {
 		return err
 	}
 	defer memory.end()
-	for _, writers := range commitWriters {
+	for _, r := range commitRuns {
 		c := s.config()
 		// Nothing is scaled to the table: what is written goes by the time.
-		c.Writers, c.Durable, c.Rows = writers, true, unscaledRows
+		c.Writers, c.Durable, c.Rows = r.writers, true, unscaledRows
 		c.Cache = smallCache
 		st, err := s.open(c)
 		if err != nil {
 			return err
 		}
-		took := make(latencies, writers)
-		n, u, err := s.repeat(writers, func(g int) func() error {
-			w, rows, next := st.Writer(), endless(s.shuffled), g
-			var key []byte
-			var cells []cell.Cell
-			return func() error {
-				key, cells = rows(next, key, cells[:0])
-				next += writers
-				for i := range cells {
-					w.Set(0, key, &cells[i])
-				}
-				start := time.Now()
-				err := w.Commit()
-				took[g] = append(took[g], time.Since(start))
-				return err
-			}
+		took := newLatencies(r.writers)
+		n, u, err := repeatFor(time.Duration(r.times)*s.each, r.writers, func(g int) func() error {
+			return s.committer(st, g, r.writers, took)
 		})
 		if err != nil {
 			return err
 		}
-		s.record(fmt.Sprintf("rate%d", writers), u.rate(n))
-		s.record(fmt.Sprintf("p50-%d", writers), took.percentile(50))
-		s.record(fmt.Sprintf("p99-%d", writers), took.percentile(99))
-		s.record(fmt.Sprintf("cpu%d", writers), u.cpuEach(n))
+		s.record("rate"+r.name, u.rate(n))
+		s.record("p50-"+r.name, took.percentile(50))
+		s.record("p99-"+r.name, took.percentile(99))
+		s.record("cpu"+r.name, u.cpuEach(n))
 		s.record("budget", megabytes(c.memtables()+c.Cache))
 		if err := st.Close(); err != nil {
 			return err
@@ -80,4 +77,22 @@ func runCommits(s *session) error {
 	}
 	s.record("memory", memory.most())
 	return nil
+}
+
+// committer returns a function that commits the next row of writer g.
+func (s *session) committer(st Store, g, writers int, took latencies) func() error {
+	w, rows, next := st.Writer(), endless(s.shuffled), g
+	var key []byte
+	var cells []cell.Cell
+	return func() error {
+		key, cells = rows(next, key, cells[:0])
+		next += writers
+		for i := range cells {
+			w.Set(0, key, &cells[i])
+		}
+		start := time.Now()
+		err := w.Commit()
+		took.add(g, time.Since(start))
+		return err
+	}
 }
