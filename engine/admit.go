@@ -14,11 +14,16 @@ import (
 
 const (
 	// slowFiles is the number of level-0 files from which writers are slowed
-	// down, stopFiles that at which they stop. Each file is one more source for
-	// every read of the partition.
+	// down, stopFiles that at which they stop, if level 0 is full with compactFiles;
+	// where it may have more, so much more (version.crowd). Each file is one more
+	// source for every read of the partition.
 	slowFiles = 12
 	stopFiles = 24
 )
+
+// crowd returns the number of files in level 0, without those that it may have more than
+// where little lies below it.
+func (v *version) crowd(o pickOptions) int { return len(v.levels[0]) - v.fullFiles(o) + o.l0Files }
 
 // admission is the state of one Commit that waits for room.
 type admission struct {
@@ -83,11 +88,10 @@ func (db *DB) obstacleLocked(b *Batch, a *admission) obstacle {
 		if damage := p.quarantined.Load(); damage != nil {
 			return refuse(damage)
 		}
-		n := len(p.version.levels[0])
-		if n >= stopFiles && db.helplessLocked(p) {
+		if p.crowd >= stopFiles && db.helplessLocked(p) {
 			return refuse(p.damage)
 		}
-		files = max(files, n)
+		files = max(files, p.crowd)
 	}
 	switch {
 	case files >= stopFiles:
@@ -113,8 +117,8 @@ func (db *DB) paceLocked(b *Batch) (wait time.Duration) {
 	now := db.opt.Clock.Now()
 	for i := range b.parts {
 		p := db.partitions[b.parts[i].id]
-		if n := len(p.version.levels[0]); n >= slowFiles {
-			wait = max(wait, p.throttle.take(now, len(b.buf), n))
+		if p.crowd >= slowFiles {
+			wait = max(wait, p.throttle.take(now, len(b.buf), p.crowd))
 		}
 	}
 	return wait

@@ -169,6 +169,21 @@ func TestContextEndsTheDelay(t *testing.T) {
 	}
 }
 
+// TestCrowd: above much, level 0 may have more files before writers are slowed down.
+func TestCrowd(t *testing.T) {
+	for _, test := range []struct {
+		below string
+		want  int
+	}{
+		{"6: 1[a-z]", 9}, {"6: 1[a-z]:100", 9}, {"6: 1[a-z]:101", 5},
+	} {
+		v := drawVersion("0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] 5[a-z] 4[a-z] 3[a-z] 2[a-z] 10[a-z]", test.below)
+		if got := v.crowd(testPickOptions); got != test.want {
+			t.Errorf("above %s a crowd of %d, want %d", test.below, got, test.want)
+		}
+	}
+}
+
 // TestStallHasAnEnd: a Commit waits for memory only when something is frozen, whose
 // flush ends the wait, although other Commits fill memtables while it looks.
 func TestStallHasAnEnd(t *testing.T) {

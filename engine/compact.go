@@ -114,8 +114,8 @@ func (db *DB) pickOptions() pickOptions {
 }
 
 const (
-	// compactFiles is the number of level-0 files from which they are compacted. More
-	// would cost every read.
+	// compactFiles is the number of level-0 files from which they are compacted, if
+	// little lies below them. More would cost every read.
 	compactFiles = 8
 	// littleMemtables is up to how many memtable budgets what lies below level 0 is
 	// little: eight files of level 0 are about one.

@@ -75,7 +75,8 @@ type partition struct {
 	// state is what a read needs, replaced as a whole.
 	state atomic.Pointer[readState]
 
-	throttle throttle // of Commits, while level 0 is too full
+	crowd    int      // of level 0, by which Commits are slowed down; set by publishLocked
+	throttle throttle // of Commits meanwhile
 
 	busy    map[uint64]bool              // files that a compaction works on, or that are damaged
 	lost    int                          // of these, the damaged ones

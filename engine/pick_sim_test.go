@@ -461,8 +461,8 @@ func TestPickGrowth(t *testing.T) {
 	if err := s.check(); err != nil {
 		t.Error(err)
 	}
-	if got := sum / sizes; got > 4.2 {
-		t.Errorf("write amplification %.2f in the mean of sizes, want at most 4.2", got)
+	if got := sum / sizes; got > 3.6 {
+		t.Errorf("write amplification %.2f in the mean of sizes, want at most 3.6", got)
 	}
 	if got := runs / sizes; got > 4 {
 		t.Errorf("%.2f runs in the mean of sizes, want at most 4", got)

@@ -76,24 +76,29 @@ func TestPick(t *testing.T) {
 	check("files under way do not fill level 0", busyFiles(1, 2), "nothing", "0: 5[m-z] 4[m-z] 3[m-z] 2[a-b] 1[a-b]")
 
 	// Much lies below.
+	check("level 0 is full with twice as many files", none, "merge 0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] 5[a-z] 4[a-z] 3[a-z] 2[a-z] to 5",
+		"0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] 5[a-z] 4[a-z] 3[a-z] 2[a-z]", "6: 1[a-b]:60 10[c-d]:41")
+	check("and not with one less", none, "nothing",
+		"0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] 5[a-z] 4[a-z] 3[a-z]", "6: 1[a-b]:60 10[c-d]:41")
+	check("what is in an upper level counts", none, "nothing", "0: 9[a-z] 8[a-z] 7[a-z] 6[a-z]", "5: 2[a-b]:41", "6: 1[a-b]:60")
 	check("level 0 becomes a run above the last level", none, "merge 0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] to 5",
-		"0: 9[a-z] 8[a-z] 7[a-z] 6[a-z]", "6: 1[a-b]:600 2[c-d]:400")
+		"0: 9[a-z]:25 8[a-z]:25 7[a-z]:25 6[a-z]:25", "6: 1[a-b]:600 2[c-d]:400")
 	check("above the runs that it overlaps", none, "merge 0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] to 3",
-		"0: 9[a-z] 8[a-z] 7[a-z] 6[a-z]", "4: 3[a-b]", "6: 1[a-b]:600 2[c-d]:400")
+		"0: 9[a-z]:25 8[a-z]:25 7[a-z]:25 6[a-z]:25", "4: 3[a-b]", "6: 1[a-b]:600 2[c-d]:400")
 	check("beside those that it does not", none, "merge 0: 9[a-d] 8[a-d] 7[a-d] 6[a-d] to 5",
-		"0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "4: 3[m-n]", "6: 1[a-b]:600 2[c-d]:400 4[m-n]:400")
+		"0: 9[a-d]:25 8[a-d]:25 7[a-d]:25 6[a-d]:25", "4: 3[m-n]", "6: 1[a-b]:600 2[c-d]:400 4[m-n]:400")
 	check("though a run below is under way", busyFiles(3), "merge 0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] to 3",
-		"0: 9[a-z] 8[a-z] 7[a-z] 6[a-z]", "4: 3[a-b]", "6: 1[a-b]:600 2[c-d]:400")
+		"0: 9[a-z]:25 8[a-z]:25 7[a-z]:25 6[a-z]:25", "4: 3[a-b]", "6: 1[a-b]:600 2[c-d]:400")
 	check("not where little lies below its own rows", none, "merge 0: 9[a-d] 8[a-d] 7[a-d] 6[a-d], 4: 3[c-d], 6: 1[a-b] 2[c-d] to 6",
-		"0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "4: 3[c-d]", "6: 1[a-b] 2[c-d] 5[m-n]:900")
+		"0: 9[a-d]:25 8[a-d]:25 7[a-d]:25 6[a-d]:25", "4: 3[c-d]", "6: 1[a-b] 2[c-d] 5[m-n]:900")
 	check("with what files on the way overlap", none, "merge 0: 9[a-d] 8[a-d] 7[a-d] 6[a-d], 3: 4[c-f] 12[g-h], 5: 3[e-h], 6: 1[a-b] 2[g-h] to 6",
-		"0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "3: 4[c-f] 12[g-h]", "5: 3[e-h]", "6: 1[a-b] 2[g-h] 5[m-n]:900")
+		"0: 9[a-d]:25 8[a-d]:25 7[a-d]:25 6[a-d]:25", "3: 4[c-f] 12[g-h]", "5: 3[e-h]", "6: 1[a-b] 2[g-h] 5[m-n]:900")
 	check("a file alone over a little", none, "move 0: 9[a-z] to 4", "0: 9[a-z]:100", "5: 3[a-b]", "6: 1[a-z]:100 2[zz-zz]:900")
 	check("and over too much", none, "merge 0: 9[a-z] to 4", "0: 9[a-z]:100", "5: 3[a-b]", "6: 1[a-z]:101 2[zz-zz]:900")
 	check("where no level is free, one becomes free", none, "merge 1: 3[a-b] to 5",
-		"0: 9[a-z] 8[a-z] 7[a-z] 6[a-z]", "1: 3[a-b]", "6: 1[a-b]:600 2[c-d]:400")
+		"0: 9[a-z]:25 8[a-z]:25 7[a-z]:25 6[a-z]:25", "1: 3[a-b]", "6: 1[a-b]:600 2[c-d]:400")
 	check("what is under way may free one", busyFiles(3), "nothing",
-		"0: 9[a-z] 8[a-z] 7[a-z] 6[a-z]", "1: 3[a-b]", "6: 1[a-b]:600 2[c-d]:400")
+		"0: 9[a-z]:25 8[a-z]:25 7[a-z]:25 6[a-z]:25", "1: 3[a-b]", "6: 1[a-b]:600 2[c-d]:400")
 }
 
 // TestDescents: what begins, and what its first step is.
@@ -169,7 +174,7 @@ func TestDescentsGoOn(t *testing.T) {
 	check("there may soon be room without another", bottom, bottom, o, none, "merge 4: 9[c-d], 5: 22[c-d], 6: 1[a-z] to 6",
 		"1: 20[a-z]", "4: 21[a-b] 9[c-d]", "5: 22[c-d]:20", "6: 1[a-z]:200")
 	check("level 0 cannot wait for it", bottom, descents{room: descent{1, 3, 33}, bottom: bottom.bottom}, o, none, "merge 1: 20[a-z] to 3",
-		"0: 33[a-z] 32[a-z] 31[a-z] 30[a-z]", "1: 20[a-z]", "4: 21[a-b] 9[c-d]", "5: 22[c-d]:300", "6: 1[a-z]:500")
+		"0: 33[a-z]:25 32[a-z]:25 31[a-z]:25 30[a-z]:25", "1: 20[a-z]", "4: 21[a-b] 9[c-d]", "5: 22[c-d]:300", "6: 1[a-z]:500")
 	check("that of the first level is not about others", room, descents{}, o, none, "nothing", "2: 8[a-b]", "6: 1[a-z]:500")
 	check("nor about what came later", room, descents{room: descent{1, 5, 20}}, o, none, "merge 1: 20[a-b] to 5", "1: 20[a-b]", "6: 1[a-z]:500")
 	check("what is busy for good does not keep others", bottom, descents{bottom: descent{5, 6, 20}}, withPaid(stuck), busyFiles(1), "merge 5: 20[m-n], 6: 2[m-n] to 6",
@@ -235,7 +240,7 @@ func TestPickPaid(t *testing.T) {
 // TestPickWaits: while level 0 waits for files of the last level that are under way, nothing else
 // begins that it would then wait for as well, unless it would wait for ever.
 func TestPickWaits(t *testing.T) {
-	heavy := drawVersion("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "5: 3[e-f]:90", "6: 1[a-b]:20 2[c-d]:20")
+	heavy := drawVersion("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "5: 3[e-f]:70", "6: 1[a-b]:15 2[c-d]:15")
 	worthless := drawVersion("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "6: 1[a-b]:20 2[c-d]:20 3[e-f]:20:d90")
 	for v, next := range map[*version]string{heavy: "move 5: 3[e-f] to 6", worthless: "merge 6: 3[e-f] to 6"} {
 		check := func(name string, damage error, busy map[uint64]bool, want string) {

@@ -30,7 +30,7 @@ func (m *readMark) leave() {
 // processorsFor returns on how many processors compactions may run, one of p among them: on more
 // than usual if its writers are slowed down, who wait for it, or if the store is unused.
 func (db *DB) processorsFor(p *partition, unused bool) int {
-	if unused || len(p.version.levels[0]) >= slowFiles {
+	if unused || p.crowd >= slowFiles {
 		return db.mostProcessors()
 	}
 	return db.opt.Workers

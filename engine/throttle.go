@@ -28,8 +28,8 @@ const (
 	shortestPause = 100 * time.Microsecond
 )
 
-// take admits a batch of so many bytes, now, with so many files in level 0, from slowFiles on up
-// to stopFiles, and returns how long it has to wait.
+// take admits a batch of so many bytes, now, with a crowd of so many files in level 0, from slowFiles
+// on up to stopFiles, and returns how long it has to wait.
 func (t *throttle) take(now int64, bytes, files int) time.Duration {
 	rate := int64(firstRate) >> ((files - slowFiles) / 2)
 	now *= int64(time.Microsecond)
