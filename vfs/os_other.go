@@ -9,6 +9,3 @@ func datasync(f *os.File) error { return f.Sync() }
 
 // overwriting returns f, opened for writing, as a file that is overwritten from its front.
 func overwriting(f *os.File) File { return &osFile{f} }
-
-// created returns f, which was just created, as a file to be written.
-func created(f *os.File) File { return &osFile{f} }

@@ -1,3 +1,5 @@
+//go:build !arm
+
 package vfs
 
 import (
@@ -26,6 +28,7 @@ type pacedFile struct {
 
 	from, to int64 // what is on its way
 	written  int64
+	works    bool  // a call has done something
 	failed   error // of call: the kernel reports a write that failed once, so that Sync might not hear of it
 }
 
@@ -66,10 +69,13 @@ func (p *pacedFile) pace() (err error) {
 		err = p.call(p.from, p.to-p.from, rangeWrite)
 	}
 	switch {
-	case refused(err) || errors.Is(err, syscall.ENOSYS):
+	case err == nil:
+		p.works = true
+	case !p.works && (refused(err) || errors.Is(err, syscall.ENOSYS)):
+		// Nothing was sent off yet. Later the same errors can be those of a write to the disk.
 		p.call = func(int64, int64, int) error { return nil } // there Sync does all of it
 		return nil
-	case err != nil:
+	default:
 		p.failed = err
 	}
 	return err

@@ -1,3 +1,5 @@
+//go:build !arm
+
 package vfs
 
 import (
@@ -71,10 +73,26 @@ func TestPacedFailure(t *testing.T) {
 	wantIs(t, "Sync", p.Sync(), syscall.EIO)
 }
 
+// TestPacedFailureLater: what would be a refusal of the first call is a failure of a write to the disk
+// when a file system has taken one before.
+func TestPacedFailureLater(t *testing.T) {
+	p, _, calls, fail := paced(t)
+	writeTo(t, p, string(make([]byte, paceBytes)))
+	*fail = syscall.EOPNOTSUPP
+	_, err := p.Write(make([]byte, paceBytes))
+	wantIs(t, "Write", err, syscall.EOPNOTSUPP)
+	if last := (*calls)[len(*calls)-1]; last.flags != rangeWaitBefore {
+		t.Errorf("the last call is %v, want one that waits", last)
+	}
+	wantIs(t, "Sync", p.Sync(), syscall.EOPNOTSUPP)
+}
+
 // TestPacedNowhere: a file system without such calls is written as any other.
 func TestPacedNowhere(t *testing.T) {
 	p, _, calls, fail := paced(t)
 	*fail = syscall.EINVAL
+	writeTo(t, p, "a little first")
+	must(t, p.Sync())
 	for range 3 {
 		writeTo(t, p, string(make([]byte, paceBytes)))
 	}
