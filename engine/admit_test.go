@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -181,6 +183,48 @@ func TestCrowd(t *testing.T) {
 		if got := v.crowd(testPickOptions); got != test.want {
 			t.Errorf("above %s a crowd of %d, want %d", test.below, got, test.want)
 		}
+	}
+}
+
+// TestAboveMuch: writers of a large partition are slowed down, compactions of it take more processors,
+// and its writers stop, when level 0 has as many files more as it may have.
+func TestAboveMuch(t *testing.T) {
+	before := runtime.GOMAXPROCS(3)
+	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+	db := mustOpen(t, vfs.NewMem())
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	value := make([]byte, 100<<10)
+	for i := range 30 { // 3 MB, where two memtable budgets are 2 MiB
+		rand.NewChaCha8([32]byte{byte(i)}).Read(value)
+		mustPut(t, db, id, fmt.Sprint("row", i), "q", string(value))
+	}
+	if err := db.Compact(context.Background(), id); err != nil {
+		t.Fatal(err)
+	}
+	var large Batch
+	r, c := set("row", "q", string(value))
+	large.Add(id, r, c)
+	db.mu.Lock()
+	p := db.partitions[id]
+	p.halted = true
+	db.mu.Unlock()
+	const more = (aboveMuch - 1) * compactFiles
+	for files := 1; files <= stopFiles+more; files++ {
+		flushed(t, db, id, 1)
+		db.mu.Lock()
+		slow := files >= slowFiles+more
+		if got := db.paceLocked(&large) > 0; got != slow {
+			t.Errorf("at %d files writers are slowed down: %v", files, got)
+		}
+		p.throttle = throttle{}
+		if got := db.processorsFor(p, false) > db.opt.Workers; got != slow {
+			t.Errorf("at %d files compactions take more processors: %v", files, got)
+		}
+		if got := db.obstacleLocked(&large, &admission{paced: true}) != nil; got != (files >= stopFiles+more) {
+			t.Errorf("at %d files writers stop: %v", files, got)
+		}
+		db.mu.Unlock()
 	}
 }
 

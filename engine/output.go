@@ -123,7 +123,7 @@ const verifyWhole = 16
 // have the bytes that were written and the properties that the manifest will
 // state; one in sixteen is read cell by cell.
 func (o *output) verify(f *file) error {
-	r, err := f.table.newReader(yielding{f.table, &o.db.precedence}, nil)
+	r, err := f.table.newReader(yielding{f.table, o.db.newYielder()}, nil)
 	switch {
 	case err != nil:
 	case f.number%verifyWhole == 1:
@@ -143,7 +143,7 @@ func (o *output) verify(f *file) error {
 // read in pieces that take much less than a millisecond.
 type yielding struct {
 	io.ReaderAt
-	to *precedence
+	to *yielder
 }
 
 func (y yielding) ReadAt(p []byte, off int64) (int, error) {

@@ -3,6 +3,7 @@ package engine
 import (
 	"sync/atomic"
 
+	"colonnade/clock"
 	"colonnade/internal/cores"
 )
 
@@ -19,14 +20,36 @@ type precedence struct {
 	woken atomic.Pointer[awakening] // of the last group of many batches that was settled; nil for none
 }
 
+// yielder gives way for one goroutine of a flush or compaction, without DB.mu.
+type yielder struct {
+	to    *precedence
+	clock clock.Clock
+	until int64 // it need not before that, by the clock
+}
+
+func (db *DB) newYielder() *yielder { return &yielder{to: &db.precedence, clock: db.opt.Clock} }
+
+// longTurn is longer than writers and requests have a processor as a rule, in microseconds. Who has it
+// longer computes for as long as he is let: a flush that waited for that after each tenth of a
+// millisecond of work would take a hundred times as long, and what waits for the flush as well. So it
+// works for that long before it gives way again.
+const longTurn = 2000
+
 // giveWay offers the caller's processor: to the writers whose outcome is known, and to what else
-// waits for it. It is for flushes and compactions, without DB.mu.
-func (p *precedence) giveWay() {
-	p.turns.Add(1)
-	if w := p.woken.Load(); w != nil {
+// waits for it.
+func (y *yielder) giveWay() {
+	begun := y.clock.Now()
+	if left := y.until - begun; 0 < left && left <= longTurn { // more, if the clock has stepped back
+		return
+	}
+	if w := y.to.woken.Load(); w != nil {
 		<-w.over
 	}
+	y.to.turns.Add(1) // not before: the leader takes it for one that writers had first
 	cores.Yield()
+	if now := y.clock.Now(); now-begun > longTurn {
+		y.until = now + longTurn
+	}
 }
 
 // awakening counts the writers of a group, and its leader, until each has gone on: a writer that was

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"context"
+	"fmt"
 	"runtime"
 	"strings"
 	"sync"
@@ -9,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"colonnade/clock"
 	"colonnade/vfs"
 )
 
@@ -17,13 +20,14 @@ import (
 func TestPrecedence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p precedence
-		p.giveWay() // no group yet
+		y := yielder{to: &p, clock: clock.System}
+		y.giveWay() // no group yet
 		w := newAwakening()
 		w.waiting.Add(1)
 		p.woken.Store(w)
 		went := false
 		go func() {
-			p.giveWay()
+			y.giveWay()
 			went = true
 		}()
 		w.gone()
@@ -38,6 +42,87 @@ func TestPrecedence(t *testing.T) {
 		}
 		if got := p.turns.Load(); got != 2 {
 			t.Errorf("%d turns, want 2", got)
+		}
+	})
+}
+
+// readings is a clock that shows one after the other.
+type readings struct {
+	clock.Clock
+	next []int64
+}
+
+func (r *readings) Now() int64 {
+	now := r.next[0]
+	r.next = r.next[1:]
+	return now
+}
+
+// TestYielderWorksOn for a while when others have kept the processor for long, whatever the clock says
+// then.
+func TestYielderWorksOn(t *testing.T) {
+	const late = 1000 + longTurn + 1 // the end of the first turn
+	for _, test := range []struct {
+		name  string
+		now   []int64 // at each reading: two for a turn, one for none
+		turns int64
+	}{
+		{"short turns", []int64{1000, 1000 + longTurn, 5000, 5001}, 2},
+		{"after a long one", []int64{1000, late, late, late + longTurn - 1}, 1},
+		{"until it has worked for as long", []int64{1000, late, late + longTurn, late + longTurn + 1}, 2},
+		{"the clock has stepped back", []int64{1000, late, 10, 11}, 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var p precedence
+			r := &readings{next: test.now}
+			for y := (yielder{to: &p, clock: r}); len(r.next) > 0; {
+				y.giveWay()
+			}
+			if got := p.turns.Load(); got != test.turns {
+				t.Errorf("%d turns, want %d", got, test.turns)
+			}
+		})
+	}
+}
+
+// TestFlushGivesWay: a flush has turns while it writes and while it reads again what it has written, and
+// waits in the first for the writers that were woken.
+func TestFlushGivesWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var written atomic.Bool
+		db := mustOpen(t, vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
+			if op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, tableSuffix) {
+				written.Store(true)
+			}
+			return vfs.Fault{}
+		}))
+		defer mustClose(t, db)
+		id := mustCreate(t, db, "a")[0]
+		var b Batch
+		for i := range 3 * yieldCells {
+			r, c := set(fmt.Sprintf("%06d", i), "q", "v")
+			b.Add(id, r, c)
+		}
+		if _, err := db.Commit(context.Background(), &b); err != nil {
+			t.Fatal(err)
+		}
+		w := newAwakening()
+		db.precedence.woken.Store(w)
+		flushed := false
+		go func() {
+			if err := db.Flush(context.Background()); err != nil {
+				t.Error(err)
+			}
+			flushed = true
+		}()
+		synctest.Wait()
+		if written.Load() {
+			t.Error("a flush went on before those who were woken")
+		}
+		w.gone()
+		synctest.Wait()
+		if got := db.precedence.turns.Load(); !flushed || !written.Load() || got < 4 { // two while it writes
+			t.Errorf("done: %v, after %d turns, want at least 4", flushed, got)
 		}
 	})
 }
