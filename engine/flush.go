@@ -196,14 +196,14 @@ func (db *DB) writeRows(out *output, src source, rows rowRange, bottom func(row 
 	var k keeper
 	k.init(db.visible.Load(), db.opt.Clock.Now(), out.p.policies.Load(), bottom)
 	var cells []cell.Cell
-	yield, others := yieldCells, db.newYielder()
+	yield := yieldCells
 	for src.SeekRow(rows.start); src.Row() != nil && !rows.reaches(src.Row()); src.NextRow() {
 		if err := out.pointless(); err != nil {
 			return 0, err
 		}
 		if read >= yield {
 			yield = read + yieldCells
-			others.giveWay()
+			out.giveWay()
 		}
 		row := src.Row()
 		k.beginRow(row)

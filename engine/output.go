@@ -22,6 +22,8 @@ type output struct {
 
 	abandoned *atomic.Bool // true when a part beside it has failed, so that nobody needs it; nil without parts
 
+	others yielder // of who writes it
+
 	files  []*file
 	wrong  bool   // a file is not what was written
 	cells  uint64 // entries written to all files
@@ -123,7 +125,7 @@ const verifyWhole = 16
 // have the bytes that were written and the properties that the manifest will
 // state; one in sixteen is read cell by cell.
 func (o *output) verify(f *file) error {
-	r, err := f.table.newReader(yielding{f.table, o.db.newYielder()}, nil)
+	r, err := f.table.newReader(yielding{f.table, o}, nil)
 	switch {
 	case err != nil:
 	case f.number%verifyWhole == 1:
@@ -139,15 +141,18 @@ func (o *output) verify(f *file) error {
 	return readError{fmt.Errorf("verify what was written: %w", err)}
 }
 
+// giveWay lets others have the processor.
+func (o *output) giveWay() { o.others.giveWay(&o.db.precedence, o.db.opt.Clock) }
+
 // yielding lets others have the processor before each read, as write does: a file is
 // read in pieces that take much less than a millisecond.
 type yielding struct {
 	io.ReaderAt
-	to *yielder
+	out *output
 }
 
 func (y yielding) ReadAt(p []byte, off int64) (int, error) {
-	y.to.giveWay()
+	y.out.giveWay()
 	return y.ReaderAt.ReadAt(p, off)
 }
 

@@ -20,35 +20,36 @@ type precedence struct {
 	woken atomic.Pointer[awakening] // of the last group of many batches that was settled; nil for none
 }
 
-// yielder gives way for one goroutine of a flush or compaction, without DB.mu.
+// yielder gives way for one goroutine of a flush or compaction. The zero value is ready.
 type yielder struct {
-	to    *precedence
-	clock clock.Clock
 	until int64 // it need not before that, by the clock
 }
 
-func (db *DB) newYielder() *yielder { return &yielder{to: &db.precedence, clock: db.opt.Clock} }
-
-// longTurn is longer than writers and requests have a processor as a rule, in microseconds. Who has it
-// longer computes for as long as he is let: a flush that waited for that after each tenth of a
-// millisecond of work would take a hundred times as long, and what waits for the flush as well. So it
-// works for that long before it gives way again.
-const longTurn = 2000
+// A turn that takes longer than longTurn, in microseconds, is not that of writers and requests, which
+// need some hundred, but of somebody who computes for as long as he is let. To wait for that after
+// each tenth of a millisecond of work would take a flush a hundred times as long, and what waits for
+// the flush as well: so it works for workOn before it gives way again. That is so much less that
+// the other parts of a compaction, which may work on at the same processor meanwhile, are not
+// themselves taken for such a one.
+const (
+	longTurn = 2000
+	workOn   = longTurn / mostParts
+)
 
 // giveWay offers the caller's processor: to the writers whose outcome is known, and to what else
-// waits for it.
-func (y *yielder) giveWay() {
-	begun := y.clock.Now()
-	if left := y.until - begun; 0 < left && left <= longTurn { // more, if the clock has stepped back
+// waits for it. The caller has no locks.
+func (y *yielder) giveWay(p *precedence, c clock.Clock) {
+	if left := y.until - c.Now(); 0 < left && left <= workOn { // more, if the clock has stepped back
 		return
 	}
-	if w := y.to.woken.Load(); w != nil {
+	if w := p.woken.Load(); w != nil {
 		<-w.over
 	}
-	y.to.turns.Add(1) // not before: the leader takes it for one that writers had first
+	p.turns.Add(1) // not before: the leader takes it for one that writers had first
+	begun := c.Now()
 	cores.Yield()
-	if now := y.clock.Now(); now-begun > longTurn {
-		y.until = now + longTurn
+	if now := c.Now(); now-begun > longTurn {
+		y.until = now + workOn
 	}
 }
 

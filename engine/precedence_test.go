@@ -20,14 +20,14 @@ import (
 func TestPrecedence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p precedence
-		y := yielder{to: &p, clock: clock.System}
-		y.giveWay() // no group yet
+		var y yielder
+		y.giveWay(&p, clock.System) // no group yet
 		w := newAwakening()
 		w.waiting.Add(1)
 		p.woken.Store(w)
 		went := false
 		go func() {
-			y.giveWay()
+			y.giveWay(&p, clock.System)
 			went = true
 		}()
 		w.gone()
@@ -61,22 +61,23 @@ func (r *readings) Now() int64 {
 // TestYielderWorksOn for a while when others have kept the processor for long, whatever the clock says
 // then.
 func TestYielderWorksOn(t *testing.T) {
-	const late = 1000 + longTurn + 1 // the end of the first turn
+	const late = 1002 + longTurn // the end of a long turn
 	for _, test := range []struct {
 		name  string
-		now   []int64 // at each reading: two for a turn, one for none
+		now   []int64 // at each reading: three for a turn, one for none
 		turns int64
 	}{
-		{"short turns", []int64{1000, 1000 + longTurn, 5000, 5001}, 2},
-		{"after a long one", []int64{1000, late, late, late + longTurn - 1}, 1},
-		{"until it has worked for as long", []int64{1000, late, late + longTurn, late + longTurn + 1}, 2},
-		{"the clock has stepped back", []int64{1000, late, 10, 11}, 2},
+		{"short turns", []int64{1000, 1001, 1001 + longTurn, 5000, 5001, 5002}, 2},
+		{"after a long one", []int64{1000, 1001, late, late, late + workOn - 1}, 1},
+		{"until it has worked", []int64{1000, 1001, late, late + workOn, 9000, 9001}, 2},
+		{"writers before it took long", []int64{1000, 9000, 9001, 9002, 9003, 9004}, 2},
+		{"the clock has stepped back", []int64{1000, 1001, late, 10, 11, 12}, 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var p precedence
 			r := &readings{next: test.now}
-			for y := (yielder{to: &p, clock: r}); len(r.next) > 0; {
-				y.giveWay()
+			for y := (yielder{}); len(r.next) > 0; {
+				y.giveWay(&p, r)
 			}
 			if got := p.turns.Load(); got != test.turns {
 				t.Errorf("%d turns, want %d", got, test.turns)

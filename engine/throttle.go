@@ -13,7 +13,7 @@ type throttle struct {
 }
 
 const (
-	// firstRate is the rate at slowFiles files, above what two cores write; every two files
+	// firstRate is the rate at a crowd of slowFiles files, above what two cores write; every two files
 	// halve it, to 8 MiB/s at the last before the stop.
 	firstRate = 256 << 20
 	// A Commit waits for ownTimes times its own time at most, but for commonPause in any case, so

@@ -3,7 +3,7 @@ package engine
 // Small partitions are tidied: compacted to one run before level 0 is full. A partition is
 // often flushed for the sake of a large one that it shares the log and the budget with, as
 // a locality group of short values is beside one of long ones. Its files are then small,
-// and up to compactFiles of them make a scan of little data dear. Beside what such a
+// and many of them make a scan of little data dear. Beside what such a
 // flush writes, merging them costs next to nothing; so a part of that is allowed for it.
 
 const (
