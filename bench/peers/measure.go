@@ -172,12 +172,12 @@ func awaitQuiet() (usage, error) {
 	return first, nil
 }
 
-// latencies are the durations of operations, a histogram for each goroutine. It takes
-// memory only where durations fall: a list of some million would count as the engine's.
+// latencies are the durations of operations, a histogram for each goroutine: 0.2 MB, where a
+// list of some million would count as memory of the engine.
 type latencies []*hdrhistogram.Histogram
 
-// newLatencies are those of so many goroutines, of durations from a microsecond to
-// sessionLimit in three digits.
+// newLatencies are those of so many goroutines, of durations up to sessionLimit, to a half
+// microsecond or a thousandth.
 func newLatencies(goroutines int) latencies {
 	l := make(latencies, goroutines)
 	for g := range l {

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -78,14 +79,19 @@ func makeData(dir string, rows int) (raw int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	wide, err := dataset.Generated(max(rows/10, 1), 6000)
-	if err != nil {
+	raw = t.Raw()
+	if err := writeData(rowsFile(dir), t); err != nil {
 		return 0, err
 	}
-	return t.Raw(), errors.Join(
-		writeData(rowsFile(dir), t),
-		writeData(shuffledFile(dir), t.In(t.Shuffled(1))),
-		writeData(wideFile(dir), wide.In(wide.Shuffled(1))))
+	if err := writeData(shuffledFile(dir), t.In(t.Shuffled(1))); err != nil {
+		return 0, err
+	}
+	if t, err = dataset.Generated(max(rows/10, 1), 6000); err != nil {
+		return 0, err
+	}
+	err = writeData(wideFile(dir), t.In(t.Shuffled(1)))
+	debug.FreeOSMemory() // the sessions have the machine for themselves
+	return raw, err
 }
 
 func writeData(name string, t *dataset.Table) error {
