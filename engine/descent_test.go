@@ -231,7 +231,7 @@ func TestDamageInALargePartition(t *testing.T) {
 	}
 	quiet(db)
 	v := p.state.Load().version
-	if n := len(v.levels[0]); n >= compactFiles {
+	if n := len(v.levels[0]); n >= v.fullFiles(db.pickOptions()) {
 		t.Errorf("%d files are left in level 0, beside the damage", n)
 	}
 	if n := len(v.levels[1]); n > 2 {
