@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -160,3 +161,82 @@ func BenchmarkRequest(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkConnection is one request through the loop of its connection and the whole handler: all
+// that a request costs but the system calls and the store.
+func BenchmarkConnection(b *testing.B) {
+	for _, e := range []struct{ name, path, body string }{
+		{"row", "/v1/table/t/rows", `{"items":[{"row":{"key":"com.example.host00001/path"}}]}`},
+		{"write", "/v1/table/t/write", cellOf("string", `"some text of moderate length"`)},
+	} {
+		b.Run(e.name, func(b *testing.B) {
+			text := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: 127.0.0.1:9876\r\nUser-Agent: x\r\nContent-Length: %d\r\nContent-Type: application/json\r\n\r\n%s", e.path, len(e.body), e.body)
+			c := &replay{b: b, request: []byte(text), over: make(chan struct{})}
+			s := New(emptyStore{}, Options{Now: time.Now})
+			b.ReportAllocs()
+			served := make(chan error)
+			l := &single{conn: c, closed: make(chan struct{})}
+			go func() { served <- s.Serve(l) }()
+			<-c.over
+			if err := s.Shutdown(context.Background()); err != nil {
+				b.Error(err)
+			}
+			if err := <-served; err != nil {
+				b.Error(err)
+			}
+			if n := s.Stats().Answers[2]; n != uint64(c.sent) {
+				b.Errorf("%d of %d requests were answered with success", n, c.sent)
+			}
+		})
+	}
+}
+
+// replay is a connection whose client sends the same request as often as the benchmark goes round.
+type replay struct {
+	net.Conn
+	b       *testing.B
+	request []byte
+	sent    int
+	over    chan struct{} // closed when it is closed
+}
+
+func (c *replay) Read(p []byte) (int, error) {
+	if !c.b.Loop() {
+		return 0, io.EOF
+	}
+	c.sent++
+	return copy(p, c.request), nil
+}
+
+func (c *replay) Write(p []byte) (int, error)      { return len(p), nil }
+func (c *replay) Close() error                     { close(c.over); return nil }
+func (c *replay) LocalAddr() net.Addr              { return &net.TCPAddr{} }
+func (c *replay) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
+func (c *replay) SetReadDeadline(time.Time) error  { return nil }
+func (c *replay) SetWriteDeadline(time.Time) error { return nil }
+
+// single accepts one connection.
+type single struct {
+	conn   net.Conn
+	closed chan struct{}
+}
+
+func (l *single) Accept() (net.Conn, error) {
+	if c := l.conn; c != nil {
+		l.conn = nil
+		return c, nil
+	}
+	<-l.closed
+	return nil, net.ErrClosed
+}
+
+func (l *single) Close() error {
+	select {
+	case <-l.closed:
+	default:
+		close(l.closed)
+	}
+	return nil
+}
+
+func (l *single) Addr() net.Addr { return &net.TCPAddr{} }

@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 	"strconv"
+	"time"
 )
 
 // An answer is the envelope
@@ -28,16 +29,17 @@ func (x *exchange) flush() error {
 	if len(x.out) < flushSize {
 		return nil
 	}
-	return x.send(false)
+	return x.send(x.server.opt.Now(), false)
 }
 
 // finish ends the answer and sends it.
 func (x *exchange) finish(message string) error {
+	now := x.server.opt.Now()
 	x.out = append(x.out, `,"message":`...)
 	x.out = appendString(x.out, message)
-	x.endEnvelope()
+	x.endEnvelope(now)
 	x.out = append(x.out, "}\n"...)
-	return x.send(true)
+	return x.send(now, true)
 }
 
 // reply answers without a result.
@@ -49,35 +51,36 @@ func (x *exchange) reply(status int, message string) error {
 
 // failed answers with an error. That it cannot be sent interests nobody.
 func (x *exchange) failed(f *failure) {
+	now := x.server.opt.Now()
 	x.status = f.status
 	x.out = append(x.out[:0], `{"message":`...)
 	x.out = appendString(x.out, f.message)
 	x.out = append(x.out, `,"result":null`...)
-	x.endEnvelope()
+	x.endEnvelope(now)
 	x.out = append(x.out, `,"error":{"code":`...)
 	x.out = appendString(x.out, f.code)
 	x.out = append(x.out, `,"at":`...)
 	x.out = appendString(x.out, f.at)
 	x.out = append(x.out, "}}\n"...)
-	_ = x.send(true)
+	_ = x.send(now, true)
 }
 
-func (x *exchange) endEnvelope() {
+func (x *exchange) endEnvelope(now time.Time) {
 	x.out = append(x.out, `,"status":`...)
 	x.out = strconv.AppendInt(x.out, int64(x.status), 10)
 	x.out = append(x.out, `,"time_ms":`...)
-	x.out = strconv.AppendInt(x.out, x.elapsed().Milliseconds(), 10)
+	x.out = strconv.AppendInt(x.out, now.Sub(x.start).Milliseconds(), 10)
 }
 
 // send sends what has been collected. The client has to take it within the
-// time for progress, however long the whole answer takes.
-func (x *exchange) send(last bool) error {
+// time for progress from now on, however long the whole answer takes.
+func (x *exchange) send(now time.Time, last bool) error {
 	if !x.sent {
-		x.sendHeader(last)
+		x.sendHeader(now, last)
 	}
 	control := http.NewResponseController(x.w)
 	// A writer without deadlines is a test's or a wrapper's.
-	_ = control.SetWriteDeadline(x.server.opt.Now().Add(x.server.limits.progress))
+	_ = control.SetWriteDeadline(now.Add(x.server.limits.progress))
 	x.endTurn()
 	var err error
 	switch {
@@ -112,13 +115,13 @@ var fixedHeader = []struct {
 	{"X-Server", []string{"colonnade"}},
 }
 
-func (x *exchange) sendHeader(last bool) {
+func (x *exchange) sendHeader(now time.Time, last bool) {
 	x.sent = true
 	h := x.w.Header()
 	for i := range fixedHeader {
 		h[fixedHeader[i].name] = fixedHeader[i].values
 	}
-	x.own[0] = strconv.FormatInt(x.elapsed().Milliseconds(), 10)
+	x.own[0] = strconv.FormatInt(now.Sub(x.start).Milliseconds(), 10)
 	h["X-Took-Ms"] = x.own[:1:1]
 	if !last || len(x.out) >= compressFrom {
 		x.chooseEncoder()

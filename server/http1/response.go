@@ -23,7 +23,7 @@ type response struct {
 	c      *conn
 	r      *http.Request
 	header http.Header
-	names  []string // room to sort them
+	names  []string // of the header, in order; those of the answer before until WriteHeader
 
 	status  int   // 0 until WriteHeader
 	left    int64 // bytes that are still to be written, -1 if the answer does not say
@@ -108,7 +108,7 @@ func (w *response) WriteHeader(status int) {
 		return
 	}
 	w.status = status
-	w.last = w.last || w.header.Get("Connection") == "close" || w.c.server.stopping.Load() || !w.c.body.skip()
+	w.last = w.last || first(w.header["Connection"]) == "close" || w.c.server.stopping.Load() || !w.c.body.skip()
 	w.c.body.shut = true
 	w.frame()
 	out := append(*w.out, "HTTP/1."...)
@@ -145,7 +145,7 @@ func (w *response) frame() {
 		w.header.Del("Content-Length")
 	}
 	w.bare = empty || w.r.Method == http.MethodHead
-	if length := w.header.Get("Content-Length"); length != "" {
+	if length := first(w.header["Content-Length"]); length != "" {
 		n, err := strconv.ParseInt(length, 10, 64)
 		if err == nil && n >= 0 {
 			w.left = n
@@ -162,22 +162,26 @@ func (w *response) frame() {
 	}
 }
 
+// first returns the first value of a field, or nothing.
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
+}
+
 // lineEnds cannot be in a value.
 var lineEnds = strings.NewReplacer("\r", " ", "\n", " ")
 
 // appendFields appends the header, in the order of its names.
 func (w *response) appendFields(out []byte) []byte {
-	w.names = w.names[:0]
-	for name := range w.header {
-		w.names = append(w.names, name)
-	}
-	slices.Sort(w.names)
+	w.sortNames()
 	for _, name := range w.names {
 		if name == "Connection" || name == "Transfer-Encoding" || name == "Date" {
 			continue // these are for this package to say
 		}
 		for _, value := range w.header[name] {
-			if strings.ContainsAny(value, "\r\n") {
+			if strings.IndexByte(value, '\r') >= 0 || strings.IndexByte(value, '\n') >= 0 {
 				value = lineEnds.Replace(value)
 			}
 			out = append(out, name...)
@@ -187,6 +191,22 @@ func (w *response) appendFields(out []byte) []byte {
 		}
 	}
 	return out
+}
+
+// sortNames makes names those of the header. Mostly they are those of the answer before.
+func (w *response) sortNames() {
+	same := len(w.names) == len(w.header)
+	for i := 0; same && i < len(w.names); i++ {
+		_, same = w.header[w.names[i]]
+	}
+	if same {
+		return
+	}
+	w.names = w.names[:0]
+	for name := range w.header {
+		w.names = append(w.names, name)
+	}
+	slices.Sort(w.names)
 }
 
 // Write takes the next bytes of the body.
