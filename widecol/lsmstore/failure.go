@@ -12,10 +12,13 @@ var errClosed = widecol.Errorf(widecol.Closed, "closed", "the store is shutting 
 
 // failure turns an error of the engine into one of the data model.
 func failure(err error) error {
+	if err == nil { // before there are variables that need memory
+		return nil
+	}
 	var own *widecol.Error
 	var unknown *engine.UnknownError
 	switch {
-	case err == nil, errors.As(err, &own):
+	case errors.As(err, &own):
 		return err
 	case errors.As(err, &unknown): // also if it was the context that ended the wait
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

@@ -79,6 +79,9 @@ func (s *Store) write(ctx context.Context, t *table, mutations []widecol.Mutatio
 // overload like any other: nothing was written.
 func (s *Store) commit(ctx context.Context, b *engine.Batch) (engine.Commit, error) {
 	commit, err := s.db.Commit(ctx, b)
+	if err == nil {
+		return commit, nil
+	}
 	var late *engine.UnknownError
 	if errors.As(err, &late) {
 		s.late.note(commit.Seq, late)
