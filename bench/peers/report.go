@@ -64,11 +64,15 @@ func (r *report) targets(b *strings.Builder) {
 		if v.rival != "" {
 			against = v.rival + " " + against
 		}
+		number := strconv.Itoa(v.number)
+		if v.number == 0 {
+			number = "–"
+		}
 		met := "yes"
 		if !v.met() {
 			met = "**no**"
 		}
-		fmt.Fprintf(b, "| %d | %s: %s | %s | %s | %s | %s | %s | %s |\n", v.number, v.title, v.what.What,
+		fmt.Fprintf(b, "| %s | %s: %s | %s | %s | %s | %s | %s | %s |\n", number, v.title, v.what.What,
 			format(v.ours, v.what.Unit), against, v.ratio(), v.work, v.wanted(), met)
 	}
 }

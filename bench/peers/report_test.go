@@ -100,7 +100,7 @@ func TestNamesFit(t *testing.T) {
 		return false
 	}
 	for _, x := range targetList {
-		if !known(x.table, x.figure) || !known(x.table, x.within) || !known(x.table, x.cpu) {
+		if !known(x.table, x.figure) || !known(x.table, x.within) || !known(x.table, x.clean) || !known(x.table, x.cpu) {
 			t.Errorf("target %d asks for %s, %s, %s, %s", x.number, x.table, x.figure, x.within, x.cpu)
 		}
 		for _, e := range x.of {

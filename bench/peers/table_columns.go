@@ -15,6 +15,7 @@ var manyColumns = &Table{
 		{"write", "cells written/s, settled", perSecond},
 		{"read", "cells of the row read/s", perSecond},
 		{"memory", "anonymous memory", mega},
+		{"budget", "of that, memtables and cache may take", mega},
 	},
 	Run: runColumns,
 }
@@ -30,7 +31,9 @@ func runColumns(s *session) error {
 		return err
 	}
 	defer memory.end()
-	st, err := s.open(s.config())
+	c := s.config()
+	s.record("budget", megabytes(c.memtables()+c.Cache))
+	st, err := s.open(c)
 	if err != nil {
 		return err
 	}
@@ -42,7 +45,7 @@ func runColumns(s *session) error {
 	if err := st.Close(); err != nil {
 		return err
 	}
-	if st, err = s.open(s.config()); err != nil {
+	if st, err = s.open(c); err != nil {
 		return err
 	}
 	k := &keys{bytes: row, ends: []int{len(row)}}

@@ -35,6 +35,7 @@ var commits = &Table{
 		{"p50-64", "median, 64 writers", millis},
 		{"p99-64", "99th percentile, 64 writers", millis},
 		{"cpu64", "processor time a batch, 64 writers", micros},
+		{"allocs64", "allocations a cell, 64 writers", plain},
 		{"memory", "anonymous memory", mega},
 		{"budget", "of that, memtables and cache may take", mega},
 	},
@@ -67,6 +68,7 @@ func runCommits(s *session) error {
 		s.record("p50-"+r.name, took.percentile(50))
 		s.record("p99-"+r.name, took.percentile(99))
 		s.record("cpu"+r.name, u.cpuEach(n))
+		s.record("allocs"+r.name, float64(u.mallocs)/float64(n)/10)
 		s.record("budget", megabytes(c.memtables()+c.Cache))
 		if err := st.Close(); err != nil {
 			return err

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 
+	"colonnade/bench/dataset"
 	"colonnade/cell"
 )
 
@@ -15,7 +19,7 @@ const hotRewrites = 100
 var histories = &Table{
 	Name:    "history",
 	Title:   "Tables that have lived",
-	About:   "The same number of writes in each case. Clean: each row is written once. Versions: a tenth of the rows, ten versions of each cell, all of them read. Overwritten: a tenth of the rows, each cell written ten times with the same time. Hot: a hundredth of the rows, each cell written a hundred times. Deleted: every row written, three in ten deleted after that. Then the store is closed and opened; rows are read in any order, one goroutine, all in the cache, and all of it is scanned again and again.",
+	About:   "The same number of writes in each case. Clean: each row is written once. Versions: a tenth of the rows, ten versions of each cell, all of them read. Overwritten: a tenth of the rows, each cell written ten times with the same time. Hot: a hundredth of the rows, each cell written a hundred times. Deleted: every row written, three in ten deleted after that. What is written, and the tables on disk after a close, are counted for each raw byte that was written, and for each that is still there. Then the store is opened; rows and short scans are asked for in any order, one goroutine, all in the cache, and all of it is scanned again and again. A row has ten cells, with versions a hundred, so reads are counted in cells; an absent row has the key of one that is there, and one byte more.",
 	Figures: historyFigures(),
 	Run:     runHistories,
 }
@@ -41,12 +45,19 @@ func historyFigures() (list []Figure) {
 	for _, h := range stories {
 		list = append(list,
 			Figure{h.name + "-load", h.name + ": cells written/s, settled", perSecond},
+			Figure{h.name + "-written", h.name + ": bytes written for each raw byte", plain},
+			Figure{h.name + "-space", h.name + ": tables on disk for each raw byte that is still there", plain},
 			Figure{h.name + "-rows", h.name + ": rows/s", perSecond},
 			Figure{h.name + "-cells", h.name + ": cells of them/s", perSecond},
+			Figure{h.name + "-absent", h.name + ": absent rows/s", perSecond},
+			Figure{h.name + "-pages", h.name + ": cells of scans of 100 rows/s", perSecond},
 			Figure{h.name + "-scan", h.name + ": full scan, cells/s", perSecond},
 		)
 	}
-	return list
+	return append(list,
+		Figure{"memory", "anonymous memory", mega},
+		Figure{"budget", "of that, memtables and cache may take", mega},
+	)
 }
 
 func runHistories(s *session) error {
@@ -58,40 +69,90 @@ func runHistories(s *session) error {
 			return err
 		}
 	}
+	c := s.config()
+	s.record("budget", megabytes(c.memtables()+c.Cache))
 	return nil
 }
 
+// runStory is one life: of the rows of the shuffled table that are written the first are gone at its
+// end.
 func (s *session) runStory(h story) error {
 	written := max(s.shuffled.Len()/h.part, 1)
 	gone := written * h.deleted / 10
+	present := numbers(gone, written)
+	k := readKeys{
+		present: keysOf(s.shuffled, present, ""),
+		absent:  keysOf(s.shuffled, present, "~"),
+		starts:  pageStarts(s.shuffled, present),
+	}
+	memory, err := watchMemory()
+	if err != nil {
+		return err
+	}
+	defer memory.end()
 	if err := s.live(h, written, gone); err != nil {
 		return err
 	}
+	if err := s.readStory(h, k); err != nil {
+		return err
+	}
+	s.record("memory", max(s.figures["memory"], memory.most()))
+	return nil
+}
+
+func (s *session) readStory(h story, k readKeys) error {
 	st, err := s.openQuiet(s.config())
 	if err != nil {
 		return err
 	}
-	present, versions := written-gone, 1
-	if h.later > 0 {
-		versions = h.rounds
+	rows, perRow := len(k.present.ends), 10*h.versions()
+	for _, read := range []struct {
+		name  string
+		keys  *keys
+		cells int
+	}{{"rows", k.present, perRow}, {"absent", k.absent, 0}} {
+		if err := warmRows(st, 0, read.keys, read.cells); err != nil {
+			return err
+		}
+		n, u, err := s.readRows(st, 0, read.keys, read.cells, 1)
+		if err != nil {
+			return err
+		}
+		s.record(h.name+"-"+read.name, u.rate(n))
+		if read.cells > 0 {
+			s.record(h.name+"-cells", u.rate(n*read.cells))
+		}
 	}
-	k := keysOf(s.shuffled, numbers(gone, written), "")
-	if err := warmRows(st, 0, k, 10*versions); err != nil {
+	want := min(pageRows, rows)
+	if err := warmPages(st, k.starts, want); err != nil {
 		return err
 	}
-	n, u, err := s.readRows(st, 0, k, 10*versions, 1)
+	n, u, err := s.readPages(st, k.starts, want)
 	if err != nil {
 		return err
 	}
-	s.record(h.name+"-rows", u.rate(n))
-	s.record(h.name+"-cells", u.rate(n*10*versions))
-	cells := present * 10 * versions
-	n, u, err = s.warmScans(st, present, cells)
-	if err != nil {
+	s.record(h.name+"-pages", u.rate(n*want*perRow))
+	if n, u, err = s.warmScans(st, rows, rows*perRow); err != nil {
 		return err
 	}
-	s.record(h.name+"-scan", u.rate(n*cells))
+	s.record(h.name+"-scan", u.rate(n*rows*perRow))
 	return st.Close()
+}
+
+// versions is how many there are of each cell.
+func (h story) versions() int {
+	if h.later > 0 {
+		return h.rounds
+	}
+	return 1
+}
+
+// pageStarts are the keys of those of the rows, in any order, that a page begins with.
+func pageStarts(data *dataset.Table, rows []int) *keys {
+	byKey := slices.SortedFunc(slices.Values(rows), func(i, j int) int { return bytes.Compare(data.Key(i), data.Key(j)) })
+	starts := byKey[:len(byKey)-min(pageRows, len(byKey))+1]
+	rand.New(rand.NewPCG(5, 0)).Shuffle(len(starts), func(i, j int) { starts[i], starts[j] = starts[j], starts[i] })
+	return keysOf(data, starts, "")
 }
 
 // numbers are those from one up to another.
@@ -106,6 +167,10 @@ func numbers(from, to int) (list []int) {
 // gone, and closes the store.
 func (s *session) live(h story, written, gone int) error {
 	st, err := s.open(s.config())
+	if err != nil {
+		return err
+	}
+	before, err := readUsage()
 	if err != nil {
 		return err
 	}
@@ -127,10 +192,31 @@ func (s *session) live(h story, written, gone int) error {
 	if err := st.Flush(); err != nil {
 		return err
 	}
-	if _, err := awaitQuiet(); err != nil {
+	after, err := awaitQuiet()
+	if err != nil {
 		return err
 	}
-	return st.Close()
+	u = after.since(before)
+	s.record(h.name+"-written", float64(u.writtenBy(s.e))/float64(rawOf(s.shuffled, 0, written)*int64(h.rounds)))
+	if err := st.Close(); err != nil {
+		return err
+	}
+	disk, err := s.tableBytes()
+	s.record(h.name+"-space", float64(disk)/float64(rawOf(s.shuffled, gone, written)*int64(h.versions())))
+	return err
+}
+
+// rawOf is how many raw bytes the rows from one number up to another have.
+func rawOf(data *dataset.Table, from, to int) (n int64) {
+	var cells []cell.Cell
+	for i := from; i < to; i++ {
+		var key []byte
+		key, cells = data.Row(i, cells[:0])
+		for k := range cells {
+			n += int64(cells[k].RawSize(key))
+		}
+	}
+	return n
 }
 
 // deleteRows deletes the first rows of the shuffled table.

@@ -7,6 +7,7 @@ var loadFigures = []Figure{
 	{"cpu", "processor time a cell", micros},
 	{"written", "bytes written for each raw byte", plain},
 	{"disk", "tables on disk", mega},
+	{"space", "bytes of them for each raw byte", plain},
 	{"worst", "worst commit", millis},
 	{"memory", "anonymous memory", mega},
 	{"budget", "of that, memtables and cache may take", mega},
@@ -58,6 +59,7 @@ func runLoad(s *session, data *dataset.Table) error {
 	}
 	disk, err := s.tableBytes()
 	s.record("disk", megabytes(disk))
+	s.record("space", float64(disk)/float64(data.Raw()))
 	return err
 }
 

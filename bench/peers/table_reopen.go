@@ -22,6 +22,8 @@ var reopens = &Table{
 	Figures: []Figure{
 		{"killed", "after a kill", millis},
 		{"closed", "after a close", millis},
+		{"memory", "anonymous memory", mega},
+		{"budget", "of that, memtables and cache may take", mega},
 	},
 	Run: runReopen,
 }
@@ -43,11 +45,18 @@ func runReopen(s *session) error {
 	if err := s.kill(); err != nil {
 		return err
 	}
+	memory, err := watchMemory()
+	if err != nil {
+		return err
+	}
+	defer memory.end()
+	c := s.reopenConfig()
+	s.record("budget", megabytes(c.memtables()+c.Cache))
 	last := s.shuffled.Key(s.reopenRows() - 1)
 	var closed []time.Duration
 	for i := range 4 {
 		start := time.Now()
-		st, err := s.open(s.reopenConfig())
+		st, err := s.open(c)
 		if err != nil {
 			return err
 		}
@@ -68,6 +77,7 @@ func runReopen(s *session) error {
 	}
 	slices.Sort(closed)
 	s.record("closed", milliseconds(closed[1]))
+	s.record("memory", memory.most())
 	return nil
 }
 

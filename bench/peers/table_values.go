@@ -16,6 +16,7 @@ var largeValues = &Table{
 		{"written", "bytes written for each raw byte", plain},
 		{"read", "read, MB/s", plain},
 		{"memory", "anonymous memory", mega},
+		{"budget", "of that, memtables and cache may take", mega},
 	},
 	Run: runValues,
 }
@@ -31,7 +32,9 @@ func runValues(s *session) error {
 		return err
 	}
 	defer memory.end()
-	st, err := s.open(s.config())
+	c := s.config()
+	s.record("budget", megabytes(c.memtables()+c.Cache))
+	st, err := s.open(c)
 	if err != nil {
 		return err
 	}
@@ -44,7 +47,7 @@ func runValues(s *session) error {
 	if err := st.Close(); err != nil {
 		return err
 	}
-	if st, err = s.open(s.config()); err != nil {
+	if st, err = s.open(c); err != nil {
 		return err
 	}
 	k := new(keys)

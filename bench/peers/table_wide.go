@@ -18,6 +18,8 @@ var wideRows = &Table{
 		{"apart-ms", "apart, time", millis},
 		{"apart-read", "apart, read", mega},
 		{"load", "load of wide rows, raw MB/s", plain},
+		{"memory", "anonymous memory", mega},
+		{"budget", "of that, memtables and cache may take", mega},
 	},
 	Run: runWide,
 }
@@ -30,12 +32,18 @@ const (
 )
 
 func runWide(s *session) error {
+	memory, err := watchMemory()
+	if err != nil {
+		return err
+	}
+	defer memory.end()
 	for _, layout := range []struct {
 		name   string
 		spaces int
 	}{{"together", 1}, {"apart", 2}} {
 		c := s.config()
 		c.Spaces = layout.spaces
+		s.record("budget", megabytes(c.memtables()+c.Cache))
 		if err := s.loadWide(c); err != nil {
 			return err
 		}
@@ -61,6 +69,7 @@ func runWide(s *session) error {
 			return err
 		}
 	}
+	s.record("memory", memory.most())
 	return nil
 }
 
