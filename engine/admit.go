@@ -46,8 +46,9 @@ type obstacle func(ctx context.Context, a *admission) error
 // one Commit together.
 func (db *DB) wait(ctx context.Context, a *admission, progress <-chan struct{}) error {
 	if a.timeout == nil {
-		a.timeout = make(chan struct{})
-		a.cancel = db.opt.Clock.AfterFunc(db.opt.StallTimeout, func() { close(a.timeout) })
+		over := make(chan struct{}) // the admission may be that of another Commit when the time is over
+		a.timeout = over
+		a.cancel = db.opt.Clock.AfterFunc(db.opt.StallTimeout, func() { close(over) })
 	}
 	select {
 	case <-progress:

@@ -59,9 +59,10 @@ type Batch struct {
 	last  PartitionID
 	parts []batchPart
 
-	seq  uint64 // set by Commit
-	lent bool   // Commit has returned before its group was done with buf and parts
-	err  error  // of the first entry that Add refused
+	wait admission // of the Commit that is under way
+	seq  uint64    // set by Commit
+	lent bool      // Commit has returned before its group was done with buf and parts
+	err  error     // of the first entry that Add refused
 }
 
 // batchPart is a partition that a batch touches.

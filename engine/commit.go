@@ -59,7 +59,8 @@ func (db *DB) Commit(ctx context.Context, b *Batch) (Commit, error) {
 // memtables, log segment and group. It waits for room as long as the options
 // allow.
 func (db *DB) enter(ctx context.Context, b *Batch) (g *group, leading bool, err error) {
-	var wait admission
+	wait := &b.wait
+	*wait = admission{}
 	defer wait.stop()
 	for {
 		db.mu.Lock()
@@ -67,7 +68,7 @@ func (db *DB) enter(ctx context.Context, b *Batch) (g *group, leading bool, err 
 			db.mu.Unlock()
 			return nil, false, err
 		}
-		obstacle := db.obstacleLocked(b, &wait)
+		obstacle := db.obstacleLocked(b, wait)
 		if obstacle == nil {
 			s := db.log.assignLocked(len(b.buf))
 			if s != nil {
@@ -78,7 +79,7 @@ func (db *DB) enter(ctx context.Context, b *Batch) (g *group, leading bool, err 
 			obstacle = db.logObstacleLocked(len(b.buf))
 		}
 		db.mu.Unlock()
-		if err := obstacle(ctx, &wait); err != nil {
+		if err := obstacle(ctx, wait); err != nil {
 			return nil, false, err
 		}
 	}

@@ -68,6 +68,7 @@ var (
 		{number: 13, table: "columns", figure: "memory", most: true, within: "budget"},
 		{number: 14, table: "ordered", figure: "allocs", most: true, bound: noAllocs},
 		{number: 14, table: "random", figure: "allocs", most: true, bound: noAllocs},
+		{number: 14, table: "commits", figure: "allocs64", most: true, bound: noAllocs},
 		{number: 14, table: "reads", figure: "scan-allocs", most: true, bound: noAllocs},
 		{number: 14, table: "reads", figure: "rows-allocs", most: true, bound: noAllocs},
 		{number: 18, table: "growth", figure: "load", bound: 0.7},
@@ -79,7 +80,7 @@ var (
 
 const (
 	// noAllocs is what counts as no allocation a cell: those for a batch of 1,000 cells,
-	// or a block, are not ones for a cell.
+	// a block, or a group of commits are not ones for a cell.
 	noAllocs = 0.05
 	// slack is the memory besides memtables and cache, in MB.
 	slack = 67.1
