@@ -210,7 +210,7 @@ func benchFirstScan(b *testing.B, s *store, data *dataset.Table, o engine.ScanOp
 	r := reader{s: s}
 	var cpu time.Duration
 	b.ReportAllocs()
-	for range b.N {
+	for b.Loop() {
 		b.StopTimer()
 		s.close()
 		s.open()

@@ -61,6 +61,8 @@ func BenchmarkServed(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
+				// The connections share b.N: b.Loop may be called by one goroutine only, and
+				// one that handed out requests would stop the clock before they are answered.
 				l := load{connections: n, requests: b.N, pick: func(*rand.Rand) *operation { return line.o }}
 				s := l.run(b.Context(), address, false)
 				if s.errors > 0 {
