@@ -13,11 +13,18 @@
 //	load_test.go      loading until nothing is left to compact, and reopening
 //	recover_test.go   recovery of a long log
 //
-// The names of metrics mean the same everywhere: cells/s are cells written by, or
-// returned to, the caller; cells_scanned/op and bytes_scanned/op are what the
-// store stepped over for one operation, as its answers report it; cpu-ns/op is the
-// processor time of all threads, background work and garbage collection included,
-// which is steadier than wall time on a machine that does other things as well.
+// The names of metrics mean the same everywhere. cells/s are cells written by, or
+// returned to, the caller, and those that recovery brings back.
+//
+// bytes_scanned/op, which every benchmark of reads and scans reports, is what one
+// operation stepped over, returned or not, wherever it lay: in files, in the cache or in
+// memory. It counts row keys, column keys, times and values as the store's answers do.
+// cells_scanned/op and cells_scanned/s count the same in cells. B_read/op are the bytes
+// that came out of files for it, compressed and with all that a block holds.
+//
+// cpu-ns/op is the processor time of all threads, background work and garbage
+// collection included, which is steadier than wall time on a machine that does other
+// things as well.
 //
 // Two environment variables change the data. ROWS is the number of generated
 // rows, 20000 if not set. COLONNADE_WEBTABLE is the file with the real table.
@@ -32,6 +39,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"colonnade/cell"
 )
 
 // rowCount is the number of generated rows.
@@ -79,6 +88,11 @@ func processTime(b *testing.B) time.Duration {
 // perSecond reports how many things were done in all, by the second.
 func perSecond(b *testing.B, n int64, unit string) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), unit+"/s")
+}
+
+// bytesScanned reports what all operations of a benchmark stepped over.
+func bytesScanned(b *testing.B, s cell.Scanned) {
+	b.ReportMetric(float64(s.Bytes)/float64(b.N), "bytes_scanned/op")
 }
 
 // concurrently calls operations from a number of goroutines. start makes that of each.

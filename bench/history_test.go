@@ -65,13 +65,13 @@ func BenchmarkHistory(b *testing.B) {
 
 func benchHistoryRow(b *testing.B, s *store, present *dataset.Table) {
 	r := reader{s: s}
-	read := func(i int) int {
-		cells, err := r.row(present.Key(i))
+	read := func(i int) answer {
+		a, err := r.row(present.Key(i))
 		must(b, err)
-		if cells == 0 {
+		if a.cells == 0 {
 			b.Fatalf("row %q is missing", present.Key(i))
 		}
-		return cells
+		return a
 	}
 	for range 2 { // the first reads have level 0 compacted
 		for i := range present.Len() {
@@ -79,21 +79,21 @@ func benchHistoryRow(b *testing.B, s *store, present *dataset.Table) {
 		}
 		s.settle()
 	}
-	var cells int64
+	var all answer
 	next := 0
 	m := startMeter(b)
 	for b.Loop() {
-		cells += int64(read(next % present.Len()))
+		all.add(read(next % present.Len()))
 		next++
 	}
 	m.stop()
 	perSecond(b, int64(b.N), "rows")
-	perSecond(b, cells, "cells")
+	all.report(b)
 }
 
 func benchHistoryScan(b *testing.B, s *store, present int) {
 	r := reader{s: s}
-	var cells, scanned int64
+	var all answer
 	m := startMeter(b)
 	for b.Loop() {
 		found := 0
@@ -106,12 +106,11 @@ func benchHistoryScan(b *testing.B, s *store, present int) {
 		if found != present {
 			b.Fatalf("%d rows, want %d", found, present)
 		}
-		cells += int64(a.cells)
-		scanned += int64(a.scanned)
+		all.add(a)
 	}
 	m.stop()
-	perSecond(b, cells, "cells")
-	perSecond(b, scanned, "cells_scanned")
+	all.report(b)
+	perSecond(b, int64(all.scanned.Cells), "cells_scanned")
 }
 
 // rewrite writes the rows of a table with times that are later by a number of microseconds.

@@ -118,8 +118,8 @@ func benchKilled(b *testing.B, data *dataset.Table, memtables int64) {
 func (s *store) reopen(key []byte) {
 	s.open()
 	r := reader{s: s}
-	if cells, err := r.row(key); err != nil || cells == 0 {
-		s.b.Fatalf("row %q has %d cells: %v", key, cells, err)
+	if a, err := r.row(key); err != nil || a.cells == 0 {
+		s.b.Fatalf("row %q has %d cells: %v", key, a.cells, err)
 	}
 }
 

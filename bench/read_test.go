@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"colonnade/bench/dataset"
+	"colonnade/cell"
 	"colonnade/engine"
 )
 
@@ -17,25 +18,51 @@ type reader struct {
 	end   []byte
 }
 
-// row reads one row and returns how many cells it has.
-func (r *reader) row(key []byte) (cells int, err error) {
+// row reads one row.
+func (r *reader) row(key []byte) (answer, error) {
 	r.start = append(r.start[:0], key...)
 	r.end = append(append(r.end[:0], key...), 0)
-	_, cells, err = r.scan(engine.ScanOptions{Start: r.start, End: r.end, Fill: true}, 1)
-	return cells, err
+	return r.scan(engine.ScanOptions{Start: r.start, End: r.end, Fill: true}, 1)
 }
 
 // scan reads up to a number of rows.
-func (r *reader) scan(o engine.ScanOptions, limit int) (rows, cells int, err error) {
-	got, err := r.each(o, limit, func(int) {})
-	return got.rows, got.cells, err
+func (r *reader) scan(o engine.ScanOptions, limit int) (answer, error) {
+	return r.each(o, limit, func(int) {})
 }
 
-// answer is what a scan came to.
+// answer is what reads came to.
 type answer struct {
 	rows    int
 	cells   int // returned
-	scanned int // cells stepped over
+	scanned cell.Scanned
+}
+
+func (a *answer) add(o answer) {
+	a.rows += o.rows
+	a.cells += o.cells
+	a.scanned.Add(o.scanned)
+}
+
+// report reports what all operations of a benchmark came to. Rows that are not there
+// have no cells to be counted by the second.
+func (a *answer) report(b *testing.B) {
+	if a.cells > 0 {
+		perSecond(b, int64(a.cells), "cells")
+	}
+	bytesScanned(b, a.scanned)
+}
+
+// answers sums up in each goroutine by itself.
+type answers [64]struct {
+	answer
+	_ [32]byte // a cache line each
+}
+
+func (l *answers) sum() (all answer) {
+	for i := range l {
+		all.add(l[i].answer)
+	}
+	return all
 }
 
 // each reads up to a number of rows, and is told how many cells each has.
@@ -54,7 +81,7 @@ func (r *reader) each(o engine.ScanOptions, limit int, row func(cells int)) (a a
 		a.cells += n
 		row(n)
 	}
-	a.scanned = int(scan.Scanned().Cells)
+	a.scanned = scan.Scanned()
 	return a, scan.Err()
 }
 
@@ -88,7 +115,8 @@ func BenchmarkReadRow(b *testing.B) {
 	}
 }
 
-// BenchmarkReadAbsent asks for rows that are not there, beside those that are.
+// BenchmarkReadAbsent asks for rows that are not there, beside those that are. What it steps
+// over is little: filters keep it from most files, and it returns no cells.
 func BenchmarkReadAbsent(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
 	s := loaded(b, data, scaled(data))
@@ -114,20 +142,24 @@ func benchRows(b *testing.B, s *store, data *dataset.Table, goroutines int, key 
 		}
 		s.settle()
 	}
+	var got answers
 	read := s.fs.read.Load()
 	concurrently(b, goroutines, func(g int) func() error {
 		r, next := reader{s: s}, g*len(keys)/goroutines
 		return func() error {
 			k := keys[next%len(keys)]
 			next++
-			cells, err := r.row(k)
-			if err == nil && (cells > 0) != present {
-				err = fmt.Errorf("row %q has %d cells", k, cells)
+			a, err := r.row(k)
+			got[g].add(a)
+			if err == nil && (a.cells > 0) != present {
+				err = fmt.Errorf("row %q has %d cells", k, a.cells)
 			}
 			return err
 		}
 	})
 	perSecond(b, int64(b.N), "rows")
+	all := got.sum()
+	all.report(b)
 	b.ReportMetric(float64(s.fs.read.Load()-read)/float64(b.N), "B_read/op")
 }
 
@@ -140,7 +172,7 @@ func BenchmarkScanRows(b *testing.B) {
 	warm := reader{s: s}
 	for range 2 { // the first reads have level 0 compacted
 		for from := 0; from < data.Len(); from += 10 {
-			if _, _, err := warm.scan(engine.ScanOptions{Start: data.Key(from), Fill: true}, rows); err != nil {
+			if _, err := warm.scan(engine.ScanOptions{Start: data.Key(from), Fill: true}, rows); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -148,22 +180,23 @@ func BenchmarkScanRows(b *testing.B) {
 	}
 	for _, n := range readers {
 		b.Run(fmt.Sprintf("goroutines=%d", n), func(b *testing.B) {
-			var cells counter
+			var got answers
 			concurrently(b, n, func(g int) func() error {
 				r, next := reader{s: s}, g*len(starts)/n
 				return func() error {
 					from := min(starts[next%len(starts)], max(data.Len()-rows, 0))
 					next++
-					got, returned, err := r.scan(engine.ScanOptions{Start: data.Key(from), Fill: true}, rows)
-					cells.add(g, returned)
-					if err == nil && got != min(rows, data.Len()) {
-						err = fmt.Errorf("%d rows from row %d on", got, from)
+					a, err := r.scan(engine.ScanOptions{Start: data.Key(from), Fill: true}, rows)
+					got[g].add(a)
+					if err == nil && a.rows != min(rows, data.Len()) {
+						err = fmt.Errorf("%d rows from row %d on", a.rows, from)
 					}
 					return err
 				}
 			})
 			perSecond(b, int64(b.N), "scans")
-			perSecond(b, cells.sum(), "cells")
+			all := got.sum()
+			all.report(b)
 		})
 	}
 }
@@ -189,25 +222,25 @@ func BenchmarkFullScan(b *testing.B) {
 
 func benchFullScan(b *testing.B, s *store, data *dataset.Table, o engine.ScanOptions) {
 	r := reader{s: s}
-	var cells, scanned int64
+	var all answer
 	m := startMeter(b)
 	for b.Loop() {
-		a, err := r.each(o, data.Len()+1, func(int) {})
+		a, err := r.scan(o, data.Len()+1)
 		must(b, err)
 		if a.rows != data.Len() {
 			b.Fatalf("%d rows, want %d", a.rows, data.Len())
 		}
-		cells += int64(a.cells)
-		scanned += int64(a.scanned)
+		all.add(a)
 	}
 	m.stop()
-	perSecond(b, cells, "cells")
-	perSecond(b, scanned, "cells_scanned")
+	all.report(b)
+	perSecond(b, int64(all.scanned.Cells), "cells_scanned")
 }
 
 // benchFirstScan opens the store for each scan. Only the scan counts.
 func benchFirstScan(b *testing.B, s *store, data *dataset.Table, o engine.ScanOptions) {
 	r := reader{s: s}
+	var all answer
 	var cpu time.Duration
 	b.ReportAllocs()
 	for b.Loop() {
@@ -216,15 +249,16 @@ func benchFirstScan(b *testing.B, s *store, data *dataset.Table, o engine.ScanOp
 		s.open()
 		before := processTime(b)
 		b.StartTimer()
-		rows, _, err := r.scan(o, data.Len()+1)
+		a, err := r.scan(o, data.Len()+1)
 		cpu += processTime(b) - before
 		must(b, err)
-		if rows != data.Len() {
-			b.Fatalf("%d rows, want %d", rows, data.Len())
+		if a.rows != data.Len() {
+			b.Fatalf("%d rows, want %d", a.rows, data.Len())
 		}
+		all.add(a)
 	}
 	b.ReportMetric(float64(cpu.Nanoseconds())/float64(b.N), "cpu-ns/op")
-	perSecond(b, data.Cells()*int64(b.N), "cells")
+	all.report(b)
 }
 
 // BenchmarkNarrowRows reads all rows of a table that has one cell in each, with a filter that

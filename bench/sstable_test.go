@@ -90,30 +90,29 @@ func BenchmarkScanFile(b *testing.B) {
 
 func benchFileScan(b *testing.B, r *sstable.Reader, o sstable.ReadOptions) {
 	scanFile(b, r, o) // opens index and, with Fill, fills the cache
-	var returned int64
-	var scanned cell.Scanned
+	var all answer
 	m := startMeter(b)
 	for b.Loop() {
-		n, s := scanFile(b, r, o)
-		returned += n
-		scanned.Add(s)
+		all.add(scanFile(b, r, o))
 	}
 	m.stop()
-	perSecond(b, returned, "cells")
-	perSecond(b, int64(scanned.Cells), "cells_scanned")
+	all.report(b)
+	perSecond(b, int64(all.scanned.Cells), "cells_scanned")
 }
 
-func scanFile(b *testing.B, r *sstable.Reader, o sstable.ReadOptions) (cells int64, scanned cell.Scanned) {
+func scanFile(b *testing.B, r *sstable.Reader, o sstable.ReadOptions) (a answer) {
 	it := r.NewIterator(o)
 	defer it.Close()
 	var run []cell.Cell
 	for it.SeekRow(nil); it.Row() != nil; it.NextRow() {
+		a.rows++
 		for run = it.Cells(run[:0]); len(run) > 0; run = it.Cells(run[:0]) {
-			cells += int64(len(run))
+			a.cells += len(run)
 		}
 	}
 	must(b, it.Err())
-	return cells, it.Scanned()
+	a.scanned = it.Scanned()
+	return a
 }
 
 // BenchmarkBlockSize weighs the size of blocks: what a file takes, what a row
@@ -126,12 +125,14 @@ func BenchmarkBlockSize(b *testing.B) {
 			b.Run(fmt.Sprintf("%v/size=%d/row", c, size), func(b *testing.B) {
 				r, info := built(b, data, o, nil)
 				rnd := rand.New(rand.NewPCG(1, 0))
+				var all answer
 				m := startMeter(b)
 				for b.Loop() {
-					readFileRow(b, r, data.Key(rnd.IntN(data.Len())))
+					all.add(readFileRow(b, r, data.Key(rnd.IntN(data.Len()))))
 				}
 				m.stop()
 				perSecond(b, int64(b.N), "rows")
+				all.report(b)
 				b.ReportMetric(float64(info.Size)/float64(data.Cells()), "B/cell")
 			})
 			b.Run(fmt.Sprintf("%v/size=%d/scan", c, size), func(b *testing.B) {
@@ -142,14 +143,16 @@ func BenchmarkBlockSize(b *testing.B) {
 	}
 }
 
-func readFileRow(b *testing.B, r *sstable.Reader, key []byte) {
+func readFileRow(b *testing.B, r *sstable.Reader, key []byte) answer {
 	it := r.NewIterator(sstable.ReadOptions{})
 	defer it.Close()
 	var room [16]cell.Cell
 	it.SeekRow(key)
-	if len(it.Cells(room[:0])) == 0 || !bytes.Equal(it.Row(), key) {
+	cells := it.Cells(room[:0])
+	if len(cells) == 0 || !bytes.Equal(it.Row(), key) {
 		b.Fatalf("row %q not found: %v", key, it.Err())
 	}
+	return answer{1, len(cells), it.Scanned()}
 }
 
 // BenchmarkFilterBits weighs the bits of the filter for each row: what asking for
