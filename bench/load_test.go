@@ -28,6 +28,7 @@ func benchLoad(b *testing.B, data *dataset.Table) {
 	var took, cpu time.Duration
 	var worst []time.Duration
 	var total, tables, fills, size float64
+	b.ReportAllocs()
 	for b.Loop() {
 		b.StopTimer()
 		s := openStore(b, scaled(data))
@@ -67,18 +68,21 @@ func (s *store) tableBytes() int64 {
 // BenchmarkReopen opens a store and reads a row of it: after a close, with the
 // default options; after a kill with a twelfth of the table in the log only (58 MB
 // of the 10 million cells); and after a kill with all of it there, which is more than
-// the memtables may hold.
+// the memtables may hold. cells/s are those of the log, after a close those of the row.
 func BenchmarkReopen(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
 	b.Run("closed", func(b *testing.B) {
 		s := loaded(b, data, engine.Options{})
 		s.close()
+		var all answer
+		b.ReportAllocs()
 		for b.Loop() {
-			s.reopen(data.Key(0))
+			all.add(s.reopen(data.Key(0)))
 			b.StopTimer()
 			s.close()
 			b.StartTimer()
 		}
+		all.report(b)
 	})
 	b.Run("killed", func(b *testing.B) {
 		benchKilled(b, shuffled(data, 12), 1<<40)
@@ -96,31 +100,36 @@ func benchKilled(b *testing.B, data *dataset.Table, memtables int64) {
 	s := openStore(b, opt)
 	s.load(data)
 	awaitQuiet(&s.fs.anyChange)
+	var all answer
 	var cpu time.Duration
+	b.ReportAllocs()
 	for b.Loop() {
 		b.StopTimer()
 		killed := s.copy()
 		killed.opt.MemtableBytes = memtables
 		b.StartTimer()
 		used := processTime(b)
-		killed.reopen(data.Key(0))
+		all.add(killed.reopen(data.Key(0)))
 		cpu += processTime(b) - used
 		b.StopTimer()
 		killed.remove()
 		b.StartTimer()
 	}
-	cells := float64(int64(b.N) * data.Cells())
-	perSecond(b, int64(cells), "cells")
-	b.ReportMetric(float64(cpu.Nanoseconds())/cells, "cpu-ns/cell")
+	bytesScanned(b, all.scanned)
+	cells := int64(b.N) * data.Cells()
+	perSecond(b, cells, "cells")
+	b.ReportMetric(float64(cpu.Nanoseconds())/float64(cells), "cpu-ns/cell")
 }
 
 // reopen opens a store and reads a row that it has.
-func (s *store) reopen(key []byte) {
+func (s *store) reopen(key []byte) answer {
 	s.open()
 	r := reader{s: s}
-	if a, err := r.row(key); err != nil || a.cells == 0 {
+	a, err := r.row(key)
+	if err != nil || a.cells == 0 {
 		s.b.Fatalf("row %q has %d cells: %v", key, a.cells, err)
 	}
+	return a
 }
 
 // copy returns a store with the files as they are at this moment, which is what
