@@ -175,7 +175,11 @@ func (db *DB) giveWayLocked(n int) {
 	for i := 0; i < mostYields && idle < idleYields && last-begun <= mostWait && db.group.size() < 3*n; i++ {
 		size := db.group.size()
 		db.mu.Unlock()
-		cores.Yield()
+		if idle == 0 {
+			cores.Yield()
+		} else { // no goroutine had work a moment ago
+			cores.YieldThread()
+		}
 		now := db.opt.Clock.Now()
 		db.mu.Lock()
 		if t := db.precedence.turns.Load(); t != turns {

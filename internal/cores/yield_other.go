@@ -2,4 +2,7 @@
 
 package cores
 
-func yieldThread() {}
+import "runtime"
+
+// YieldThread is Yield: there is no call for threads alone.
+func YieldThread() { runtime.Gosched() }
