@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"colonnade/cell"
+	"colonnade/internal/poison"
 	"colonnade/memtable"
 	"colonnade/sstable"
 )
@@ -87,6 +88,7 @@ func (b *Batch) Reset() {
 	if b.lent {
 		b.buf, b.parts, b.lent = nil, nil, false
 	}
+	poison.Bytes(b.buf)
 	b.buf, b.count, b.row, b.last = b.buf[:0], 0, nil, 0
 	for i := range b.parts {
 		b.parts[i].mem = nil

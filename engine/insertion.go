@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"colonnade/internal/cores"
+	"colonnade/internal/poison"
 	"colonnade/memtable"
 )
 
@@ -250,6 +251,7 @@ func (in *insertion) insert(l *load, payloads []byte) {
 	in.db.mu.Unlock()
 	clear(l.into)
 	l.into = l.into[:0]
+	poison.Bytes(l.payloads)
 	l.payloads, l.batches, l.runs = l.payloads[:0], l.batches[:0], l.runs[:0]
 	l.parts.Reset()
 }

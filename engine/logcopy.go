@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"colonnade/internal/poison"
 	"colonnade/wal"
 )
 
@@ -132,6 +133,7 @@ func (c *copier) failure() error {
 
 // reset empties h, of which it keeps no more memory than most copies need.
 func (h *copyLoad) reset() {
+	poison.Bytes(h.payloads)
 	if cap(h.payloads) > 2*copyBytes {
 		h.payloads = nil
 	}

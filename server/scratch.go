@@ -3,6 +3,7 @@ package server
 import (
 	"sync"
 
+	"colonnade/internal/poison"
 	"colonnade/widecol"
 )
 
@@ -33,6 +34,10 @@ const (
 
 // reuse makes a scratch available again.
 func (s *scratch) reuse() {
+	poison.Bytes(s.body)
+	poison.Bytes(s.values)
+	poison.Bytes(s.out)
+	poison.Bytes(s.answer.own)
 	s.decoder.Reset(nil)
 	s.answer = answer{own: keep(s.answer.own, keepBody), digits: s.answer.digits}
 	s.key = ""

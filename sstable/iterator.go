@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"colonnade/cell"
+	"colonnade/internal/poison"
 )
 
 // ReadOptions say what an iterator is for.
@@ -109,6 +110,9 @@ func (it *Iterator) Close() {
 	it.window.trim()
 	it.small.buffers.trim()
 	it.large.buffers.trim()
+	poison.Bytes(it.key)
+	poison.Bytes(it.offsets)
+	poison.Bytes(it.names)
 	*it = Iterator{
 		last: cell.Run{Dictionary: it.last.Dictionary}, key: it.key[:0], offsets: it.offsets[:0], names: it.names[:0], columns: it.columns[:0], class: it.class[:0], own: it.own, window: it.window,
 		small: smallValues{buffers: it.small.buffers}, large: largeValues{buffers: it.large.buffers},

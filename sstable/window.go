@@ -1,5 +1,7 @@
 package sstable
 
+import "colonnade/internal/poison"
+
 // A window is a stretch of the file in memory, read with one call. Blocks that
 // lie in it need no further read.
 type window struct {
@@ -45,6 +47,8 @@ type ownBlock struct {
 // trim gives up the block, and a buffer that a large one has blown up.
 func (b *ownBlock) trim() {
 	b.cellBlock = cellBlock{}
+	poison.Bytes(b.raw)
+	poison.Bytes(b.values)
 	if cap(b.raw) > keepBuffer {
 		b.raw = nil
 	}
@@ -53,8 +57,10 @@ func (b *ownBlock) trim() {
 	}
 }
 
-// sized returns a slice of n bytes with the guard behind, in b if there is room.
+// sized returns a slice of n bytes with the guard behind, in b if there is room. What b held
+// is gone.
 func sized(b []byte, n int) []byte {
+	poison.Bytes(b)
 	if cap(b) < n+guard {
 		return make([]byte, n, n+guard)
 	}
@@ -64,6 +70,7 @@ func sized(b []byte, n int) []byte {
 // trim empties the window for another use, and drops a buffer that a large value
 // has blown up.
 func (w *window) trim() {
+	poison.Bytes(w.b)
 	w.b = w.b[:0]
 	if cap(w.b) > keepBuffer {
 		w.b = nil
@@ -73,6 +80,7 @@ func (w *window) trim() {
 // trim is window.trim for both buffers.
 func (b *buffers) trim() {
 	b.window.trim()
+	poison.Bytes(b.raw)
 	if cap(b.raw) > keepBuffer {
 		b.raw = nil
 	}

@@ -22,7 +22,7 @@ var moduleRules = Rules{
 		"wal":      {},
 		"memtable": {Packages: []string{"cell", "internal/prefetch"}},
 		"sstable": {
-			Packages:  []string{"cell", "internal/cores", "internal/prefetch"},
+			Packages:  []string{"cell", "internal/cores", "internal/poison", "internal/prefetch"},
 			Libraries: []string{"github.com/bits-and-blooms/bloom/v3", "github.com/cespare/xxhash/v2", "github.com/klauspost/compress"},
 		},
 		"sstable/blockcache": {
@@ -30,7 +30,7 @@ var moduleRules = Rules{
 			Libraries: []string{"github.com/cespare/xxhash/v2", "github.com/maypok86/otter/v2"},
 		},
 		"engine": {
-			Packages:  []string{"cell", "clock", "internal/cores", "memtable", "sstable", "sstable/blockcache", "vfs", "wal"},
+			Packages:  []string{"cell", "clock", "internal/cores", "internal/poison", "memtable", "sstable", "sstable/blockcache", "vfs", "wal"},
 			Libraries: []string{"github.com/cespare/xxhash/v2"},
 			Except: map[string]string{
 				"crypto/rand": "the identity of a new store, when Options.Rand gives none",
@@ -47,7 +47,7 @@ var moduleRules = Rules{
 			},
 		},
 		"widecol/lsmstore": {
-			Packages:  []string{"cell", "clock", "engine", "vfs", "widecol"},
+			Packages:  []string{"cell", "clock", "engine", "internal/poison", "vfs", "widecol"},
 			Libraries: []string{"github.com/cespare/xxhash/v2", "golang.org/x/sync"},
 			Except:    map[string]string{"crypto/rand": "the ids of locality groups, when the options give no randomness"},
 		},
@@ -55,8 +55,8 @@ var moduleRules = Rules{
 			Packages: []string{"clock", "engine", "vfs", "widecol", "widecol/lsmstore", "widecol/storetest"},
 			Except:   map[string]string{"syscall": "the errors of its failing disk"},
 		},
-		"server":                      {Packages: []string{"cell", "clock", "internal/cores", "server/http1", "server/strictjson", "widecol"}, Libraries: []string{"github.com/klauspost/compress"}},
-		"server/http1":                {Packages: []string{"clock"}},
+		"server":                      {Packages: []string{"cell", "clock", "internal/cores", "internal/poison", "server/http1", "server/strictjson", "widecol"}, Libraries: []string{"github.com/klauspost/compress"}},
+		"server/http1":                {Packages: []string{"clock", "internal/poison"}},
 		"server/strictjson":           {},
 		"server/strictjson/jsonsuite": {},
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"colonnade/internal/poison"
 )
 
 // response is the answer to a request, an http.ResponseWriter. One serves all requests
@@ -68,6 +70,7 @@ func (w *response) begin(r *http.Request) {
 
 // release lets go of the buffer.
 func (w *response) release() {
+	poison.Bytes(*w.out)
 	if cap(*w.out) <= 2*mostCopied {
 		buffers.Put(w.out)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"colonnade/cell"
 	"colonnade/engine"
+	"colonnade/internal/poison"
 	"colonnade/widecol"
 )
 
@@ -27,6 +28,7 @@ func (w *writer) release() {
 		return
 	}
 	w.batch.Reset()
+	poison.Bytes(w.column)
 	writers.Put(w)
 }
 

@@ -1,0 +1,41 @@
+//go:build race
+
+package engine
+
+import (
+	"bytes"
+	"testing"
+
+	"colonnade/cell"
+	"colonnade/internal/poison"
+)
+
+func poisoned(b []byte) bool { return len(b) > 0 && bytes.Count(b, []byte{poison.Byte}) == len(b) }
+
+// A batch that is emptied is poisoned, unless the log may still be about to write it.
+func TestReleasedBatch(t *testing.T) {
+	for _, lent := range []bool{false, true} {
+		var b Batch
+		b.Add(1, []byte("row"), &cell.Cell{Column: []byte("f\x00q"), Value: []byte("v"), Type: cell.Bytes})
+		b.lent = lent
+		kept := b.buf
+		if b.Reset(); poisoned(kept) == lent {
+			t.Errorf("lent: %v, got %q", lent, kept)
+		}
+	}
+}
+
+// So are the batches of the log that a recovery has put where they belong.
+func TestReleasedLoads(t *testing.T) {
+	kept := []byte("batches")
+	h := copyLoad{payloads: kept}
+	if h.reset(); !poisoned(kept) {
+		t.Errorf("to be copied: still %q", kept)
+	}
+	kept = []byte("batches")
+	in := insertion{db: new(DB)}
+	in.insert(&load{payloads: kept}, kept)
+	if !poisoned(kept) {
+		t.Errorf("to be inserted: still %q", kept)
+	}
+}
