@@ -16,6 +16,9 @@ type batch struct {
 	offset int64 // of the input after its last line; see Input
 	// stamped says that cells got their time here.
 	stamped bool
+	// lent says that a request has failed, and so may have been answered before the
+	// server had read it. net/http may still be about to send it then.
+	lent bool
 }
 
 // lineRef is a line in a batch.

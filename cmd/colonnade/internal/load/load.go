@@ -18,6 +18,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"colonnade/internal/poison"
 )
 
 // Options of a load.
@@ -220,7 +222,12 @@ func (l *loader) fresh() *batch {
 	}
 }
 
+// recycle lets a batch be filled again, unless something may still read it.
 func (l *loader) recycle(b *batch) {
+	if b.lent {
+		return
+	}
+	poison.Bytes(b.body)
 	select {
 	case l.free <- b:
 	default:

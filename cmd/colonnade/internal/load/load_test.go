@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -129,6 +131,7 @@ func zstdWriter(t *testing.T, w io.Writer) io.WriteCloser {
 }
 
 func TestLongLines(t *testing.T) {
+	// More than the system takes from the client before the server reads.
 	long := strings.Replace(rowLine("long"), `"v"`, `"`+strings.Repeat("v", 1<<20)+`"`, 1)
 	tooLong := strings.Repeat("x", maxLine+1)
 	f := newFake(t)
@@ -395,5 +398,51 @@ func TestURLs(t *testing.T) {
 		if _, err := Run(context.Background(), in, Options{URL: url, Table: "t", Parallel: 1}); err == nil || !strings.Contains(err.Error(), "is no URL") {
 			t.Errorf("URL %q: error %v, want one that it is none", url, err)
 		}
+	}
+}
+
+// A server may refuse a request that it has not read. The client may go on to send that when
+// it has the answer, and what it sends must not come from other lines.
+func TestRefusedUnread(t *testing.T) {
+	f := newFake(t)
+	next, rest := make(chan struct{}), make(chan []byte, 1)
+	var requests atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			f.getTable(w, r)
+			return
+		}
+		switch requests.Add(1) {
+		case 1:
+			conn, in, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\n{}")
+			<-next
+			conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+			b, _ := io.ReadAll(in)
+			rest <- b
+		case 2:
+			close(next)
+			fallthrough
+		default:
+			f.postWrite(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	f.url = server.URL
+	// More than the system takes from the client before the server reads.
+	long := strings.Replace(rowLine("long"), `"v"`, `"`+strings.Repeat("v", 8*maxBatchBytes)+`"`, 1)
+	got := loadLines(t, f, long+"\n"+strings.Join(rowLines(3), "\n"), func(o *Options) {
+		o.SkipBad, o.BatchCells = true, 1
+	})
+	if got.err != nil || got.Skipped != 1 || got.Rows != 3 {
+		t.Errorf("%+v, want 1 skipped and 3 rows", got)
+	}
+	if sent := <-rest; !strings.HasPrefix(bodyStart+long+bodyEnd, string(sent)) {
+		t.Errorf("of the refused request arrived %d bytes that are not its own", len(sent))
 	}
 }

@@ -16,7 +16,11 @@ func (l *loader) send(ctx context.Context, b *batch) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	err := l.retrier.do(ctx, func() error { return l.client.write(context.WithoutCancel(ctx), b) })
+	err := l.retrier.do(ctx, func() error {
+		err := l.client.write(context.WithoutCancel(ctx), b)
+		b.lent = b.lent || err != nil
+		return err
+	})
 	switch {
 	case err == nil:
 		l.acknowledged(b)
