@@ -32,10 +32,12 @@ type admission struct {
 	paced   bool // its time was taken
 }
 
+// stop ends the waiting. What is left of it is nothing.
 func (a *admission) stop() {
 	if a.cancel != nil {
 		a.cancel()
 	}
+	*a = admission{}
 }
 
 // obstacle is what stands in the way of a batch: a function that waits for it

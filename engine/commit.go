@@ -60,7 +60,6 @@ func (db *DB) Commit(ctx context.Context, b *Batch) (Commit, error) {
 // allow.
 func (db *DB) enter(ctx context.Context, b *Batch) (g *group, leading bool, err error) {
 	wait := &b.wait
-	*wait = admission{}
 	defer wait.stop()
 	for {
 		db.mu.Lock()

@@ -93,6 +93,9 @@ func historyTargets() (list []target) {
 		for _, figure := range []string{"load", "cells", "absent", "pages", "scan"} {
 			list = append(list, target{table: "history", figure: h.name + "-" + figure, times: 0.5, clean: "clean-" + figure})
 		}
+		if h.deleted > 0 {
+			list = append(list, target{table: "history", figure: h.name + "-gone", times: 0.5, clean: "clean-absent"})
+		}
 	}
 	return list
 }

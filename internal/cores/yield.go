@@ -7,5 +7,5 @@ import "runtime"
 // returns when it is the caller's turn again, which is at once if nothing waits.
 func Yield() {
 	runtime.Gosched()
-	YieldThread()
+	yieldThread()
 }

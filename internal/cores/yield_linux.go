@@ -10,4 +10,6 @@ import "syscall"
 // to another, as it may for calls that take long, costs more than the call. To it the thread is
 // one that the kernel has interrupted: goroutines that stand in line there may be taken by
 // other threads, if there are any, and what stops the world waits for it.
-func YieldThread() { _, _, _ = syscall.RawSyscall(syscall.SYS_SCHED_YIELD, 0, 0, 0) }
+func YieldThread() { yieldThread() }
+
+func yieldThread() { _, _, _ = syscall.RawSyscall(syscall.SYS_SCHED_YIELD, 0, 0, 0) }

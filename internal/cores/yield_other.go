@@ -4,5 +4,7 @@ package cores
 
 import "runtime"
 
-// YieldThread is Yield: there is no call for threads alone.
+func yieldThread() {}
+
+// YieldThread offers the processor to goroutines, as there is no call for threads.
 func YieldThread() { runtime.Gosched() }

@@ -24,12 +24,12 @@ var writers = sync.Pool{New: func() any { return new(writer) }}
 const keepBytes = 4 << 20
 
 func (w *writer) release() {
-	if w.batch.Bytes() > keepBytes {
-		return
-	}
+	size := w.batch.Bytes()
 	w.batch.Reset()
 	poison.Bytes(w.column)
-	writers.Put(w)
+	if size <= keepBytes {
+		writers.Put(w)
+	}
 }
 
 // Write implements widecol.Store.
