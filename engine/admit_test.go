@@ -264,3 +264,38 @@ func TestStallHasAnEnd(t *testing.T) {
 	filling.Wait()
 	db.memBytes.Store(0)
 }
+
+// lateClock calls a function only when it is told to, be it stopped or not.
+type lateClock struct {
+	clock.Clock
+	set []func()
+}
+
+func (c *lateClock) AfterFunc(_ time.Duration, f func()) func() bool {
+	c.set = append(c.set, f)
+	return func() bool { return false }
+}
+
+// TestLateTimeout: a time that is over when its Commit has entered is not that of the next Commit of
+// the same batch.
+func TestLateTimeout(t *testing.T) {
+	c := new(lateClock)
+	db := &DB{opt: Options{Clock: c}}
+	progress := make(chan struct{})
+	close(progress)
+	var a admission
+	for range 2 {
+		a.stop()
+		if err := db.wait(t.Context(), &a, progress); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.set[0]()
+	select {
+	case <-a.timeout:
+		t.Error("the time of the second is over")
+	default:
+	}
+	c.set[1]()
+	<-a.timeout
+}
