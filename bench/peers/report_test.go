@@ -204,6 +204,14 @@ func TestJudgeComparesWithTheBest(t *testing.T) {
 	if v.rival != "" || !v.known || v.met() {
 		t.Errorf("a bound: %+v, met %v", v, v.met())
 	}
+	v = r.judge(target{table: "random", figure: "disk", times: 0.5, clean: "rate"}) // a tenth
+	if v.rival != "clean" || v.theirs != 100 || v.met() || v.wanted() != "at least 0.5 of a clean table" {
+		t.Errorf("another figure of the engine: %+v, met %v, wanted %s", v, v.met(), v.wanted())
+	}
+	v = r.judge(target{table: "random", figure: "rate", times: 0.5, clean: "disk"})
+	if v.theirs != 10 || !v.met() {
+		t.Errorf("the same the other way round: %+v, met %v", v, v.met())
+	}
 	if v := r.judge(target{table: "reads", figure: "rows1", times: 1, of: peers}); v.known {
 		t.Errorf("what was not measured: %+v", v)
 	}
