@@ -139,7 +139,7 @@ func TestCommitsAreGivenWay(t *testing.T) {
 		}
 		return vfs.Fault{}
 	})
-	db := mustOpen(t, fs)
+	db := mustOpenIdle(t, fs) // the sync of a seal would be held like a group's
 	id := mustCreate(t, db, "a")[0]
 	if err := tryPut(db, id); err != nil {
 		t.Fatal(err)
