@@ -248,8 +248,8 @@ func (t *Reader) readCellBlock(h handle, values, fill bool, w *window, own *ownB
 		return nil, t.corrupt(h.offset, err)
 	}
 	if values && b.smallBlocks == 1 {
-		if small, _, _ := b.small(0); w.holds(small) {
-			if raw, err = t.readInto(small, MaxValue, fill, w, &own.values); err != nil {
+		if small, from, to := b.small(0); w.holds(small) {
+			if raw, err = t.readInto(small, smallLimit(from, to), fill, w, &own.values); err != nil {
 				return nil, err
 			}
 			if len(raw) != b.valueBytes {
@@ -272,15 +272,15 @@ func (t *Reader) readInto(h handle, limit uint32, fresh bool, w *window, raw *[]
 	return t.readBlock(h, limit, w, raw)
 }
 
-// readValueBlock returns the bytes of the value block at h, which is not in the
-// cache: read afresh for the cache if fill is set and that wants it, or else into the
+// readValueBlock returns the bytes of the value block at h, at most as many as limit says, which
+// is not in the cache: read afresh for the cache if fill is set and that wants it, or else into the
 // window and raw, which is a buffer. A block above maxCachedValue, of one huge value, is not
 // put into the cache.
-func (t *Reader) readValueBlock(h handle, fill bool, w *window, raw *[]byte) (valueBlock, error) {
+func (t *Reader) readValueBlock(h handle, limit uint32, fill bool, w *window, raw *[]byte) (valueBlock, error) {
 	if !fill || h.length > maxCachedValue || !t.wanted(h.offset) {
-		return t.readBlock(h, MaxValue, w, raw)
+		return t.readBlock(h, limit, w, raw)
 	}
-	fresh, err := t.readFresh(h, MaxValue, w)
+	fresh, err := t.readFresh(h, limit, w)
 	if err != nil {
 		return nil, err
 	}

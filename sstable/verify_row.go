@@ -74,7 +74,7 @@ func (v *verifier) value(i int, kind byte, start, end int) ([]byte, error) {
 	}
 	if start == v.smallTo {
 		h, from, to := v.block.small(v.smallBlock)
-		raw, err := v.t.readBlock(h, MaxValue, &v.smallBuffer.window, &v.smallBuffer.raw)
+		raw, err := v.t.readBlock(h, smallLimit(from, to), &v.smallBuffer.window, &v.smallBuffer.raw)
 		if err != nil {
 			return nil, err
 		}
