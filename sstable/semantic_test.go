@@ -299,6 +299,7 @@ func TestVerifyValues(t *testing.T) {
 		at     handle
 		want   string
 	}{
+		"small block ends late":  {func(b *cellBlock) { add32(b.raw[b.smallAt+handleSize:], 1) }, blocks[2], errSmall.Error()},
 		"small block ends early": {func(b *cellBlock) { add32(b.raw[b.smallAt+handleSize:], -1) }, blocks[2], "claims"},
 		"value over two small blocks": {func(b *cellBlock) {
 			i, last := 0, b.smallEnd(0)
