@@ -161,7 +161,7 @@ func TestNewerSortedFile(t *testing.T) {
 	length := binary.LittleEndian.Uint32(data[len(data)-20:]) // of the footer; see package sstable
 	footer := data[len(data)-int(length):]
 	tail := footer[len(footer)-16:]
-	binary.LittleEndian.PutUint32(tail[4:], 2)
+	binary.LittleEndian.PutUint32(tail[4:], 99)
 	clear(tail[:4])
 	binary.LittleEndian.PutUint32(tail, crc32.Checksum(footer, crc32.MakeTable(crc32.Castagnoli)))
 	if err := fs.Remove(name); err != nil {
@@ -173,7 +173,7 @@ func TestNewerSortedFile(t *testing.T) {
 	defer mustClose(t, db)
 	_, err := read(db, id, nil)
 	var newer *sstable.VersionError
-	if !errors.As(err, &newer) || newer.Version != 2 || errors.As(err, new(*CorruptError)) {
+	if !errors.As(err, &newer) || newer.Version != 99 || errors.As(err, new(*CorruptError)) {
 		t.Errorf("got %v, want a *sstable.VersionError", err)
 	}
 	if err == nil || !strings.Contains(err.Error(), name+", partition a") {

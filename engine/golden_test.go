@@ -32,7 +32,7 @@ var writeGolden = flag.Bool("golden", false, "write the golden directory of the 
 var testdata embed.FS
 
 // goldenDir is the directory of the present format.
-const goldenDir = "testdata/format2"
+const goldenDir = "testdata/format3"
 
 // goldenContents is what the partitions hold: rows in level 6 and level 0, some of
 // them deleted, and a batch over both in the log alone.
@@ -150,7 +150,7 @@ func TestGoldenDirectory(t *testing.T) {
 		saveGolden(t, makeGolden(t), "store")
 		t.Skip("written; build again to test it")
 	}
-	for _, dir := range []string{"testdata/format1", goldenDir} {
+	for _, dir := range []string{"testdata/format1", "testdata/format2", goldenDir} {
 		t.Run(path.Base(dir), func(t *testing.T) { testGolden(t, loadGoldenOf(t, dir, nil)) })
 	}
 }

@@ -35,6 +35,10 @@ type cellBuilder struct {
 	smallBlocks []smallBlock
 
 	place []uint32 // scratch: where each column is among the sorted ones
+
+	// Scratch of fold.
+	rowSteps, columnSteps keySteps
+	few, fewIDs           []byte // the different values, and which one each cell has
 }
 
 // A smallBlock is an entry of a cell block's list of small blocks.
@@ -236,7 +240,7 @@ func (b *cellBuilder) cutValues(size int, cuts []int) []int {
 	return cuts
 }
 
-// finish appends the block to dst. The builder must have a cell.
+// finish appends the block to dst, not folded. The builder must have a cell.
 func (b *cellBuilder) finish(dst []byte) []byte {
 	h := b.header()
 	dst = slices.Grow(dst, int(h.size())+8) // appendPacked writes 8 bytes for every element
@@ -244,15 +248,9 @@ func (b *cellBuilder) finish(dst []byte) []byte {
 	dst = h.append(dst)
 	dst = b.appendRows(dst, &h)
 	dst = b.appendColumns(dst, &h)
-	for _, s := range b.stamps.list {
-		dst = appendPacked(dst, int(h.timeWidth), s.timeAbove(h.timeBase))
-	}
-	for _, s := range b.stamps.list {
-		dst = appendPacked(dst, int(h.seqWidth), s.seq-h.seqBase)
-	}
-	for _, id := range b.columnIDs {
-		dst = appendPacked(dst, widthOf(h.columns-1), uint64(b.place[id]))
-	}
+	dst = b.appendKinds(dst)
+	dst = b.appendStamps(dst, &h)
+	dst = b.appendColumnIDs(dst, &h)
 	if h.stamps != h.cells {
 		dst = appendAll(dst, widthOf(h.stamps-1), b.stampIDs)
 	}
@@ -295,6 +293,7 @@ func (b *cellBuilder) appendRows(dst []byte, h *cellHeader) []byte {
 	return appendPacked(dst, widthOf(h.valueBytes), h.valueBytes)
 }
 
+// appendColumns appends where the columns lie.
 func (b *cellBuilder) appendColumns(dst []byte, h *cellHeader) []byte {
 	width, end := widthOf(h.columnBytes), 0
 	dst = appendPacked(dst, width, 0)
@@ -302,11 +301,33 @@ func (b *cellBuilder) appendColumns(dst []byte, h *cellHeader) []byte {
 		end += len(b.columns.name(id))
 		dst = appendPacked(dst, width, uint64(end))
 	}
+	return dst
+}
+
+func (b *cellBuilder) appendKinds(dst []byte) []byte {
 	if b.kindPerCell {
 		return append(dst, b.kinds...)
 	}
 	for _, id := range b.columns.sorted {
 		dst = append(dst, b.columns.kinds[id])
+	}
+	return dst
+}
+
+// appendStamps appends times and sequence numbers.
+func (b *cellBuilder) appendStamps(dst []byte, h *cellHeader) []byte {
+	for _, s := range b.stamps.list {
+		dst = appendPacked(dst, int(h.timeWidth), s.timeAbove(h.timeBase))
+	}
+	for _, s := range b.stamps.list {
+		dst = appendPacked(dst, int(h.seqWidth), s.seq-h.seqBase)
+	}
+	return dst
+}
+
+func (b *cellBuilder) appendColumnIDs(dst []byte, h *cellHeader) []byte {
+	for _, id := range b.columnIDs {
+		dst = appendPacked(dst, widthOf(h.columns-1), uint64(b.place[id]))
 	}
 	return dst
 }
@@ -331,14 +352,4 @@ func appendAll[T int | uint32](dst []byte, width int, list []T) []byte {
 		dst = appendPacked(dst, width, uint64(v))
 	}
 	return dst
-}
-
-func commonPrefix(a, b []byte) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return n
 }

@@ -32,10 +32,10 @@
 // them. Each block except the footer is stored in the envelope of trailer.go. The
 // parts are drawn where they are written:
 //
-//	envelope, checksum   trailer.go        filter       filter.go
-//	cell block           cellblock.go      properties   properties.go
+//	envelope, checksum   trailer.go        index        index.go
+//	cell block           cellblock.go      filter       filter.go
+//	the same, folded     fold.go           properties   properties.go
 //	value block          valueblock.go     footer       footer.go
-//	index                index.go
 //
 // # Bounds
 //

@@ -23,7 +23,8 @@ import (
 
 // Constants that are part of the format.
 const (
-	formatVersion  = 1
+	formatVersion  = 2 // 1 had no folded blocks
+	oldestVersion  = 1
 	footerMagic    = "cellfile"
 	footerSize     = 32 + 3*handleSize + footerTailSize
 	footerTailSize = 20
@@ -72,7 +73,7 @@ func (f *footer) parse(tail []byte, id ID, size int64) error {
 	if crc32.Checksum(p, castagnoli) != sum {
 		return corrupt("checksum mismatch")
 	}
-	if version := binary.LittleEndian.Uint32(p[len(p)-12:]); version != formatVersion {
+	if version := binary.LittleEndian.Uint32(p[len(p)-12:]); version < oldestVersion || version > formatVersion {
 		return &VersionError{id.Number, version}
 	}
 	if len(p) != footerSize {

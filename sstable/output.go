@@ -22,19 +22,35 @@ type output struct {
 	digest xxhash.Digest // of all that was written
 
 	offset  uint64 // where the next block begins
-	raw     uint64 // bytes of the blocks so far, before compression
+	raw     uint64 // bytes of the blocks so far, neither folded nor compressed
 	pending []byte // blocks not yet written
 	scratch []byte
+	built   []byte // the cell block that is being added
 }
 
 // block compresses a block and adds it in its envelope.
 func (t *output) block(raw []byte, c Compression) (handle, error) {
+	t.raw += uint64(len(raw))
+	return t.add(raw, c, false)
+}
+
+// cells is block for the cell block that b holds, which it folds if it is to be compressed.
+func (t *output) cells(b *cellBuilder, c Compression) (handle, error) {
+	if c == None {
+		t.built = b.finish(t.built[:0])
+		return t.block(t.built, c)
+	}
+	t.raw += uint64(b.size())
+	t.built = b.fold(t.built[:0])
+	return t.add(t.built, c, true)
+}
+
+func (t *output) add(raw []byte, c Compression, folded bool) (handle, error) {
 	t.scratch, c = compress(c, t.scratch, raw)
 	h := handle{t.offset, uint32(len(t.scratch))}
-	t.scratch = t.sum.appendTrailer(t.scratch, t.offset, c, len(raw))
+	t.scratch = t.sum.appendTrailer(t.scratch, t.offset, trailer{c, folded, uint32(len(raw))})
 	t.pending = append(t.pending, t.scratch...)
 	t.offset += uint64(len(t.scratch))
-	t.raw += uint64(len(raw))
 	if cap(t.scratch) > keepBuffer {
 		t.scratch = nil
 	}

@@ -3,7 +3,6 @@ package sstable
 import (
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -112,14 +111,36 @@ func (t *Reader) readBlock(h handle, limit uint32, w *window, raw *[]byte) ([]by
 	if err != nil {
 		return nil, err
 	}
-	if c.compression == None {
+	if c.compression == None && !c.folded {
 		return stored, nil // the trailer and more stand behind it
 	}
-	*raw = sized(*raw, int(c.rawLength))
-	if err := decompress(c.compression, *raw, stored); err != nil {
+	*raw, err = decode(*raw, stored, c, limit)
+	if err != nil {
 		return nil, t.corrupt(h.offset, err)
 	}
 	return *raw, nil
+}
+
+// foldeds are what blocks are decompressed into that have to be unfolded then.
+var foldeds = sync.Pool{New: func() any { return new(buffers) }}
+
+// decode returns the raw bytes of a block, with the guard behind them: in dst, if that has the
+// room.
+func decode(dst, stored []byte, c trailer, limit uint32) ([]byte, error) {
+	if !c.folded {
+		dst = sized(dst, int(c.rawLength))
+		return dst, decompress(c.compression, dst, stored)
+	}
+	b := foldeds.Get().(*buffers)
+	defer func() {
+		b.trim()
+		foldeds.Put(b)
+	}()
+	b.raw = sized(b.raw, int(c.rawLength))
+	if err := decompress(c.compression, b.raw, stored); err != nil {
+		return dst, err
+	}
+	return unfold(dst, b.raw, limit)
 }
 
 // windows serve single reads whose result is in memory of its own.
@@ -139,8 +160,8 @@ func (t *Reader) readFresh(h handle, limit uint32, w *window) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw := slices.Grow([]byte(nil), int(c.rawLength)+guard)[:c.rawLength] // its capacity is what it takes
-	if err := decompress(c.compression, raw, stored); err != nil {
+	raw, err := decode(nil, stored, c, limit)
+	if err != nil {
 		return nil, t.corrupt(h.offset, err)
 	}
 	return raw, nil

@@ -13,10 +13,9 @@ import (
 	"colonnade/cell"
 )
 
-// builtBlock returns a cell block of three rows with small and large blocks, as
-// the builder writes it after change.
-func builtBlock(change func(b *cellBuilder)) []byte {
-	var b cellBuilder
+// builtBlock returns a cell block of three rows with small and large blocks, after change.
+func builtBlock(change func(b *cellBuilder)) *cellBuilder {
+	b := new(cellBuilder)
 	b.reset()
 	for r := range 3 {
 		b.addRow(fmt.Appendf(nil, "row%d", r))
@@ -32,8 +31,8 @@ func builtBlock(change func(b *cellBuilder)) []byte {
 	for r := range 3 {
 		b.smallBlocks = append(b.smallBlocks, smallBlock{handle{uint64(20000 + r*100), 33}, 33 * (r + 1)})
 	}
-	change(&b)
-	return b.finish(nil)
+	change(b)
+	return b
 }
 
 func parseBlock(raw []byte) error {
@@ -44,7 +43,7 @@ func parseBlock(raw []byte) error {
 
 // Lists that contradict each other are refused when a block is opened.
 func TestCellBlockRefuses(t *testing.T) {
-	if err := parseBlock(builtBlock(func(b *cellBuilder) {})); err != nil {
+	if err := parseBlock(builtBlock(func(b *cellBuilder) {}).finish(nil)); err != nil {
 		t.Fatalf("the block as built: %v", err)
 	}
 	for name, test := range map[string]struct {
@@ -70,7 +69,7 @@ func TestCellBlockRefuses(t *testing.T) {
 		"row starts descend":          {func(b *cellBuilder) { b.rowStarts[1] = 9 }, errRowArray},
 		"stamp out of range":          {func(b *cellBuilder) { b.stampIDs[5] = 3 }, errStampID},
 	} {
-		if err := parseBlock(builtBlock(test.change)); !errors.Is(err, test.want) {
+		if err := parseBlock(builtBlock(test.change).finish(nil)); !errors.Is(err, test.want) {
 			t.Errorf("%s: got %v, want %v", name, err, test.want)
 		}
 	}

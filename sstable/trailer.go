@@ -34,6 +34,7 @@ import (
 const (
 	trailerSize = 9
 	handleSize  = 12
+	foldedBlock = 1 << 4
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -96,15 +97,20 @@ func (s checksums) of(offset uint64, p []byte) uint32 {
 }
 
 // appendTrailer completes the stored bytes of a block that begins at offset.
-func (s checksums) appendTrailer(stored []byte, offset uint64, c Compression, rawLength int) []byte {
-	stored = append(stored, byte(c))
-	stored = binary.LittleEndian.AppendUint32(stored, uint32(rawLength))
+func (s checksums) appendTrailer(stored []byte, offset uint64, t trailer) []byte {
+	c := byte(t.compression)
+	if t.folded {
+		c |= foldedBlock
+	}
+	stored = append(stored, c)
+	stored = binary.LittleEndian.AppendUint32(stored, t.rawLength)
 	return binary.LittleEndian.AppendUint32(stored, s.of(offset, stored))
 }
 
 // A trailer is what follows the stored bytes of a block.
 type trailer struct {
 	compression Compression
+	folded      bool
 	rawLength   uint32
 }
 
@@ -115,5 +121,6 @@ func (s checksums) split(block []byte, offset uint64) (stored []byte, t trailer,
 	if s.of(offset, block[:n+5]) != binary.LittleEndian.Uint32(block[n+5:]) {
 		return nil, t, false
 	}
-	return block[:n], trailer{Compression(block[n]), binary.LittleEndian.Uint32(block[n+1:])}, true
+	c := block[n]
+	return block[:n], trailer{Compression(c &^ foldedBlock), c&foldedBlock != 0, binary.LittleEndian.Uint32(block[n+1:])}, true
 }

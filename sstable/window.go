@@ -1,6 +1,10 @@
 package sstable
 
-import "colonnade/internal/poison"
+import (
+	"slices"
+
+	"colonnade/internal/poison"
+)
 
 // A window is a stretch of the file in memory, read with one call. Blocks that
 // lie in it need no further read.
@@ -62,7 +66,7 @@ func (b *ownBlock) trim() {
 func sized(b []byte, n int) []byte {
 	poison.Bytes(b)
 	if cap(b) < n+guard {
-		return make([]byte, n, n+guard)
+		return slices.Grow([]byte(nil), n+guard)[:n] // its capacity is what it takes
 	}
 	return b[:n]
 }

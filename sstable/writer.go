@@ -233,14 +233,17 @@ func (t *Writer) fits(cells []cell.Cell) bool {
 		}
 	}
 	limit := rowLimit(t.o.BlockSize)
-	return keys+values <= limit && keys <= limit/2
+	return keys+values <= limit && keys <= keyLimit(limit)
 }
 
 // rowLimit is the size at which a block ends inside a row.
 func rowLimit(blockSize int) int { return blockSize + blockSize/2 }
 
+// keyLimit is the size at which a block ends that has only keys, or as much beside its values.
+func keyLimit(blockSize int) int { return blockSize * 5 / 8 }
+
 // full reports whether the block has to end before the next cell: when it has
-// the size of a block, or without its values half of that, because all of it is
+// the size of a block, or without its values five eighths of that, because all of it is
 // decompressed to read one row. Only long keys give it more room. It ends with a
 // row if it can, before another row like those in it would be too much, so that
 // most rows lie in one block; inside a row only when it is half as large again.
@@ -252,19 +255,19 @@ func (t *Writer) full(newRow bool) bool {
 	limit, more := t.o.BlockSize, 0
 	if !newRow {
 		limit = rowLimit(limit)
-		if b.roughSize() < limit/2 {
+		if b.roughSize() < keyLimit(limit) {
 			return false
 		}
 	}
 	n := b.size()
 	keys := n - len(b.values)
-	if keys > limit/2 && b.cells() < fewCells {
+	if keys > keyLimit(limit) && b.cells() < fewCells {
 		limit *= longKeys
 	}
 	if newRow {
 		more = n / len(b.rowEnds)
 	}
-	return n+more > limit || keys > limit/2
+	return n+more > limit || keys > keyLimit(limit)
 }
 
 // setBound notes the lower bound of the block that begins with this cell.
@@ -345,8 +348,7 @@ func (t *Writer) finishBlock() error {
 		return err
 	}
 	small := t.out.offset - from
-	t.raw = t.block.finish(t.raw[:0])
-	h, err := t.out.block(t.raw, t.o.Compression)
+	h, err := t.out.cells(&t.block, t.o.Compression)
 	if err != nil {
 		return err
 	}
@@ -424,11 +426,10 @@ func (t *Writer) finishTail(f *footer) (err error) {
 	if f.filter, err = t.out.block(t.raw, None); err != nil {
 		return err
 	}
-	t.raw = t.index.finish(t.raw[:0])
-	if len(t.raw) > maxIndex {
+	if t.index.size() > maxIndex {
 		return fmt.Errorf("sstable: %d blocks are too many for one file", t.info.CellBlocks)
 	}
-	if f.index, err = t.out.block(t.raw, t.o.Compression); err != nil {
+	if f.index, err = t.out.cells(&t.index, t.o.Compression); err != nil {
 		return err
 	}
 	t.raw = t.info.append(t.raw[:0])

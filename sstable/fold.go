@@ -1,0 +1,256 @@
+package sstable
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
+
+// A cell block that is compressed is folded first: what its neighbours or its other arrays say is
+// left out, and what a compressor does not see, such as that numbers ascend, is put so that it does.
+// It is unfolded when it is read, into the form that is drawn in cellblock.go, and only that is
+// ever searched. A folded block is, without padding:
+//
+//	numbers, each as a uvarint (encoding/binary)
+//	+-------+------+---------+--------+------------+-------------+
+//	| cells | rows | columns | stamps | row prefix | value bytes |
+//	+-------+------+-------+-+--------+----+-------+-----+-------+--+
+//	| small blocks | large blocks | large cells | time base | seq base |
+//	+--------------+--------------+-------------+-----------+----------+
+//
+//	bytes
+//	+------------+-----------+-----------------+----------------+-------------------+-------+
+//	| time width | seq width | value end width | row step width | column step width | flags |
+//	+------------+-----------+-----------------+----------------+-------------------+-------+
+//
+//	array            elements       width of an element
+//	+----------------+--------------+----------------------------------------------+
+//	| row shares     | rows         | row step width: how many bytes of each are   |
+//	|                |              | those of the row before                      |
+//	| row lengths    | rows         | row step width: how many bytes follow those  |
+//	| row cells      | rows         | holds cells - rows: cells of each, less one  |
+//	| value lengths  | cells        | value end width                 [not flag 2] |
+//	| column shares  | columns      | column step width, likewise                  |
+//	| column lengths | columns      | column step width, likewise                  |
+//	+----------------+--------------+----------------------------------------------+
+//	| row prefix     | bytes that all row keys begin with                          |
+//	| row rests      | of each row, what follows the shared bytes, back to back    |
+//	| column rests   | of each column, likewise                                    |
+//	+----------------+-------------------------------------------------------------+
+//	| kinds, column ids             | as they are                                  |
+//	| stamp steps    | cells        | holds stamps - 1: stamp id less that of the  |
+//	|                |              | cell before               [not stamps=cells] |
+//	| large cells, references, small blocks, large blocks | as they are             |
+//	| values                        | the small values      [only no small blocks] |
+//	| times, seqs                   | as they are                                  |
+//	+-------------------------------+----------------------------------------------+
+//
+// Times and sequence numbers are last since most do not compress: S2 makes larger steps the longer it
+// finds nothing, and would miss much of what follows them.
+//
+// Row shares are counted behind the row prefix; the first row and the first column share nothing.
+// What is left out follows from the rest. Stamp steps are modulo their width.
+//
+// With flag 4, which only a folded block has, small values are 2 to 16 different ones of one
+// length, and stand there as
+//
+//	+---------+--------------------------+-------------------------+
+//	| count 1 | the values, back to back | which one, of each cell |
+//	+---------+--------------------------+-------------------------+
+//
+// where the last takes 1 bit for two values, 2 for up to four and 4 for more, from the lowest of
+// each byte on. Front coding of keys is that of LevelDB's blocks; the rest is what column stores
+// do (Abadi, Madden, Ferreira: Integrating Compression and Execution in Column-Oriented Database
+// Systems, 2006).
+
+// Constants that are part of the format.
+const (
+	flagFewValues = 1 << 2 // of a folded block
+	mostFewValues = 16
+)
+
+// fewValueBits is how many bits tell so many values apart, 1, 2 or 4.
+func fewValueBits(count int) int {
+	switch {
+	case count <= 2:
+		return 1
+	case count <= 4:
+		return 2
+	}
+	return 4
+}
+
+// fold appends the folded block to dst. The builder must have a cell.
+func (b *cellBuilder) fold(dst []byte) []byte {
+	h := b.header()
+	b.placeColumns()
+	few := b.findFewValues(&h)
+	b.takeSteps()
+	dst = b.appendFolded(dst, &h, few)
+	dst = b.rowSteps.append(dst)
+	dst = b.foldRowCells(dst, &h)
+	dst = b.foldValueLengths(dst, &h)
+	dst = b.columnSteps.append(dst)
+	dst = append(dst, b.row(0)[:b.prefix]...)
+	dst = append(dst, b.rowSteps.rests...)
+	dst = append(dst, b.columnSteps.rests...)
+	dst = b.appendKinds(dst)
+	dst = b.appendColumnIDs(dst, &h)
+	dst = b.foldStamps(dst, &h)
+	dst = b.appendLists(dst, &h)
+	switch {
+	case len(b.smallBlocks) > 0:
+	case few:
+		dst = b.foldValues(dst)
+	default:
+		dst = append(dst, b.values...)
+	}
+	return b.appendStamps(dst, &h)
+}
+
+// appendFolded appends the numbers that a folded block begins with.
+func (b *cellBuilder) appendFolded(dst []byte, h *cellHeader, few bool) []byte {
+	for _, v := range [...]uint64{h.cells, h.rows, h.columns, h.stamps, h.prefix, h.valueBytes,
+		h.smallBlocks, h.largeBlocks, h.largeCells, h.timeBase, h.seqBase} {
+		dst = binary.AppendUvarint(dst, v)
+	}
+	flags := h.flags
+	if few {
+		flags |= flagFewValues
+	}
+	return append(dst, h.timeWidth, h.seqWidth, h.valueEndWidth, b.rowSteps.width(), b.columnSteps.width(), flags)
+}
+
+// keySteps are keys in order, each by what it shares with the one before.
+type keySteps struct {
+	shares, lengths []int  // how many bytes are those of the key before, and how many follow them
+	most            int    // of these numbers
+	rests           []byte // what follows, back to back
+	last            []byte
+}
+
+func (s *keySteps) reset() {
+	s.shares, s.lengths, s.most, s.rests, s.last = s.shares[:0], s.lengths[:0], 0, s.rests[:0], nil
+}
+
+// add adds a key, and keeps it until the next.
+func (s *keySteps) add(key []byte) {
+	share := commonPrefix(s.last, key)
+	length := len(key) - share
+	s.shares, s.lengths = append(s.shares, share), append(s.lengths, length)
+	s.most = max(s.most, share, length)
+	s.rests = append(s.rests, key[share:]...)
+	s.last = key
+}
+
+func (s *keySteps) width() byte { return byte(widthOf(uint64(s.most))) }
+
+func (s *keySteps) append(dst []byte) []byte {
+	width := int(s.width())
+	return appendAll(appendAll(dst, width, s.shares), width, s.lengths)
+}
+
+func (b *cellBuilder) takeSteps() {
+	b.rowSteps.reset()
+	for r := range b.rowEnds {
+		b.rowSteps.add(b.row(r)[b.prefix:])
+	}
+	b.columnSteps.reset()
+	for _, id := range b.columns.sorted {
+		b.columnSteps.add(b.columns.name(id))
+	}
+}
+
+// foldRowCells appends how many cells rows have.
+func (b *cellBuilder) foldRowCells(dst []byte, h *cellHeader) []byte {
+	width := widthOf(h.cells - h.rows)
+	for r, start := range b.rowStarts {
+		end := b.cells()
+		if r+1 < len(b.rowStarts) {
+			end = b.rowStarts[r+1]
+		}
+		dst = appendPacked(dst, width, uint64(end-start-1))
+	}
+	return dst
+}
+
+func (b *cellBuilder) foldValueLengths(dst []byte, h *cellHeader) []byte {
+	if h.flags&flagValueLength != 0 {
+		return dst
+	}
+	next, last := 0, uint32(0)
+	for i, end := range b.valueEnds {
+		if next < len(b.rowStarts) && i == b.rowStarts[next] {
+			next, last = next+1, 0
+		}
+		dst = appendPacked(dst, int(h.valueEndWidth), uint64(end-last))
+		last = end
+	}
+	return dst
+}
+
+func (b *cellBuilder) foldStamps(dst []byte, h *cellHeader) []byte {
+	if h.stamps == h.cells {
+		return dst
+	}
+	width, last := widthOf(h.stamps-1), uint32(0)
+	for _, id := range b.stampIDs {
+		dst = appendPacked(dst, width, uint64(id-last))
+		last = id
+	}
+	return dst
+}
+
+// findFewValues notes the small values in fewValues if there are 2 to 16 different ones, of one
+// length, and they are not in small blocks.
+func (b *cellBuilder) findFewValues(h *cellHeader) bool {
+	n := b.valueLength
+	if h.flags&flagValueLength == 0 || n == 0 || len(b.smallBlocks) > 0 {
+		return false
+	}
+	b.few, b.fewIDs = b.few[:0], b.fewIDs[:0]
+	for values := b.values; len(values) > 0; values = values[n:] {
+		id := 0
+		for id*n < len(b.few) && !bytes.Equal(b.few[id*n:][:n], values[:n]) {
+			id++
+		}
+		if id*n == len(b.few) {
+			if id == mostFewValues {
+				return false
+			}
+			b.few = append(b.few, values[:n]...)
+		}
+		b.fewIDs = append(b.fewIDs, byte(id))
+	}
+	return len(b.few) > n
+}
+
+// foldValues appends what findFewValues has found.
+func (b *cellBuilder) foldValues(dst []byte) []byte {
+	count := len(b.few) / b.valueLength
+	dst = append(append(dst, byte(count)), b.few...)
+	width := fewValueBits(count)
+	for ids := b.fewIDs; len(ids) > 0; {
+		var packed byte
+		n := min(8/width, len(ids))
+		for i, id := range ids[:n] {
+			packed |= id << (i * width)
+		}
+		dst, ids = append(dst, packed), ids[n:]
+	}
+	return dst
+}
+
+// commonPrefix is how many bytes two keys have in common before they differ.
+func commonPrefix(a, b []byte) int {
+	n, i := min(len(a), len(b)), 0
+	for ; i+8 <= n; i += 8 {
+		if x := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:]); x != 0 {
+			return i + bits.TrailingZeros64(x)/8
+		}
+	}
+	for i < n && a[i] == b[i] {
+		i++
+	}
+	return i
+}
