@@ -335,7 +335,7 @@ func (it *Iterator) comes() {
 // the second, so that a short one does not read much more than it needs.
 const (
 	firstWindow = 32 << 10
-	mostWindow  = 128 << 10
+	mostWindow  = 64 << 10
 )
 
 const (
