@@ -24,12 +24,15 @@ const (
 	// stretchBytes is the length of a stretch in the file: long enough that it
 	// does not count what starting a goroutine and waking up for it costs.
 	stretchBytes = 64 << 10
+	// mostBlocks is the longest stretch, in blocks, which are what takes memory: in the file
+	// those of short rows can be a tenth of that.
+	mostBlocks = 64
 	// fewBlocks is the shortest stretch, in blocks, that is worth a goroutine.
 	fewBlocks = 8
 	// stretchesAhead is how many are opened at once.
 	stretchesAhead = 2
 	// aheadPerCore bounds the iterators that are ahead at once, and so the memory
-	// for that: each takes three stretches, 0.6 MB in all. The others do
+	// for that: each takes three stretches, a megabyte in all. The others do
 	// their work themselves, as do all where there is one core.
 	aheadPerCore = 8
 )
@@ -72,7 +75,7 @@ func (a *ahead) on() bool { return a.at != nil || a.next[0] != nil }
 // begin makes s the stretch behind the last, in place i of the next, or gives it back
 // if that would be short.
 func (a *ahead) begin(it *Iterator, i int, s *stretch) {
-	end := it.index.reach(a.end, stretchBytes)
+	end := min(it.index.reach(a.end, stretchBytes), a.end+mostBlocks)
 	if end-a.end < fewBlocks {
 		s.release()
 		return

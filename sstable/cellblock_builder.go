@@ -16,7 +16,7 @@ type cellBuilder struct {
 	rowValues []int  // first value of each row, in values
 	prefix    int    // bytes that all row keys have in common
 
-	columnIDs []uint32 // in order of appearance, until finish places them
+	columnIDs []uint32 // in order of appearance, until finish or fold places them
 	stampIDs  []uint32
 	kinds     []byte
 	valueEnds []uint32 // from the first value of the row
@@ -38,7 +38,7 @@ type cellBuilder struct {
 
 	// Scratch of fold.
 	rowSteps, columnSteps keySteps
-	few, fewIDs           []byte // the different values, and which one each cell has
+	numbered, numbers     []byte // the different values, and which one each cell has
 }
 
 // A smallBlock is an entry of a cell block's list of small blocks.

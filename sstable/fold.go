@@ -51,12 +51,12 @@ import (
 // Row shares are counted behind the row prefix; the first row and the first column share nothing.
 // What is left out follows from the rest. Stamp steps are modulo their width.
 //
-// With flag 4, which only a folded block has, small values are 2 to 16 different ones of one
-// length, and stand there as
+// With flag 4, which only a folded block has, small values are numbered: 2 to 16 different ones, of
+// one length, none of which stand in small blocks. In place of the values there is
 //
-//	+---------+--------------------------+-------------------------+
-//	| count 1 | the values, back to back | which one, of each cell |
-//	+---------+--------------------------+-------------------------+
+//	+---------+----------------------------------+--------------------------+
+//	| count 1 | the different ones, back to back | which one, for each cell |
+//	+---------+----------------------------------+--------------------------+
 //
 // where the last takes 1 bit for two values, 2 for up to four and 4 for more, from the lowest of
 // each byte on. Front coding of keys is that of LevelDB's blocks; the rest is what column stores
@@ -65,12 +65,12 @@ import (
 
 // Constants that are part of the format.
 const (
-	flagFewValues = 1 << 2 // of a folded block
-	mostFewValues = 16
+	flagNumbered = 1 << 2 // of a folded block
+	mostNumbered = 16
 )
 
-// fewValueBits is how many bits tell so many values apart, 1, 2 or 4.
-func fewValueBits(count int) int {
+// numberBits is how many bits tell so many values apart, 1, 2 or 4.
+func numberBits(count int) int {
 	switch {
 	case count <= 2:
 		return 1
@@ -84,9 +84,9 @@ func fewValueBits(count int) int {
 func (b *cellBuilder) fold(dst []byte) []byte {
 	h := b.header()
 	b.placeColumns()
-	few := b.findFewValues(&h)
+	numbered := b.findNumbered(&h)
 	b.takeSteps()
-	dst = b.appendFolded(dst, &h, few)
+	dst = b.appendFolded(dst, &h, numbered)
 	dst = b.rowSteps.append(dst)
 	dst = b.foldRowCells(dst, &h)
 	dst = b.foldValueLengths(dst, &h)
@@ -100,7 +100,7 @@ func (b *cellBuilder) fold(dst []byte) []byte {
 	dst = b.appendLists(dst, &h)
 	switch {
 	case len(b.smallBlocks) > 0:
-	case few:
+	case numbered:
 		dst = b.foldValues(dst)
 	default:
 		dst = append(dst, b.values...)
@@ -109,14 +109,14 @@ func (b *cellBuilder) fold(dst []byte) []byte {
 }
 
 // appendFolded appends the numbers that a folded block begins with.
-func (b *cellBuilder) appendFolded(dst []byte, h *cellHeader, few bool) []byte {
+func (b *cellBuilder) appendFolded(dst []byte, h *cellHeader, numbered bool) []byte {
 	for _, v := range [...]uint64{h.cells, h.rows, h.columns, h.stamps, h.prefix, h.valueBytes,
 		h.smallBlocks, h.largeBlocks, h.largeCells, h.timeBase, h.seqBase} {
 		dst = binary.AppendUvarint(dst, v)
 	}
 	flags := h.flags
-	if few {
-		flags |= flagFewValues
+	if numbered {
+		flags |= flagNumbered
 	}
 	return append(dst, h.timeWidth, h.seqWidth, h.valueEndWidth, b.rowSteps.width(), b.columnSteps.width(), flags)
 }
@@ -201,36 +201,36 @@ func (b *cellBuilder) foldStamps(dst []byte, h *cellHeader) []byte {
 	return dst
 }
 
-// findFewValues notes the small values in fewValues if there are 2 to 16 different ones, of one
+// findNumbered notes the small values in numbered and numbers if there are 2 to 16 different ones, of one
 // length, and they are not in small blocks.
-func (b *cellBuilder) findFewValues(h *cellHeader) bool {
+func (b *cellBuilder) findNumbered(h *cellHeader) bool {
 	n := b.valueLength
 	if h.flags&flagValueLength == 0 || n == 0 || len(b.smallBlocks) > 0 {
 		return false
 	}
-	b.few, b.fewIDs = b.few[:0], b.fewIDs[:0]
+	b.numbered, b.numbers = b.numbered[:0], b.numbers[:0]
 	for values := b.values; len(values) > 0; values = values[n:] {
 		id := 0
-		for id*n < len(b.few) && !bytes.Equal(b.few[id*n:][:n], values[:n]) {
+		for id*n < len(b.numbered) && !bytes.Equal(b.numbered[id*n:][:n], values[:n]) {
 			id++
 		}
-		if id*n == len(b.few) {
-			if id == mostFewValues {
+		if id*n == len(b.numbered) {
+			if id == mostNumbered {
 				return false
 			}
-			b.few = append(b.few, values[:n]...)
+			b.numbered = append(b.numbered, values[:n]...)
 		}
-		b.fewIDs = append(b.fewIDs, byte(id))
+		b.numbers = append(b.numbers, byte(id))
 	}
-	return len(b.few) > n
+	return len(b.numbered) > n
 }
 
-// foldValues appends what findFewValues has found.
+// foldValues appends what findNumbered has noted.
 func (b *cellBuilder) foldValues(dst []byte) []byte {
-	count := len(b.few) / b.valueLength
-	dst = append(append(dst, byte(count)), b.few...)
-	width := fewValueBits(count)
-	for ids := b.fewIDs; len(ids) > 0; {
+	count := len(b.numbered) / b.valueLength
+	dst = append(append(dst, byte(count)), b.numbered...)
+	width := numberBits(count)
+	for ids := b.numbers; len(ids) > 0; {
 		var packed byte
 		n := min(8/width, len(ids))
 		for i, id := range ids[:n] {

@@ -3,8 +3,10 @@ package sstable
 import (
 	"bytes"
 	_ "embed"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -53,7 +55,7 @@ func oddBlocks() map[string]func(b *cellBuilder) {
 		},
 		"apart": func(b *cellBuilder) { *b = *builtBlock(func(*cellBuilder) {}) },
 	}
-	for n := 2; n <= mostFewValues+1; n++ {
+	for n := 2; n <= mostNumbered+1; n++ {
 		for _, cells := range []int{n, 31, 40} {
 			blocks[fmt.Sprintf("%d values in %d", n, cells)] = rows(cells, func(b *cellBuilder, r int) { add(b, "q", 5, 6, fmt.Sprintf("%03d", r%n)) })
 		}
@@ -67,10 +69,10 @@ func manyCells(b *cellBuilder, add func(b *cellBuilder, column string, time int6
 	}
 }
 
-func oddBlock(make func(b *cellBuilder)) *cellBuilder {
+func oddBlock(build func(b *cellBuilder)) *cellBuilder {
 	b := new(cellBuilder)
 	b.reset()
-	make(b)
+	build(b)
 	return b
 }
 
@@ -79,8 +81,8 @@ func guarded(p []byte) []byte { return append(sized(nil, len(p))[:0], p...) }
 
 // What is unfolded is the block that was folded, to the byte, whatever was in the memory before.
 func TestUnfold(t *testing.T) {
-	for name, make := range oddBlocks() {
-		b := oddBlock(make)
+	for name, build := range oddBlocks() {
+		b := oddBlock(build)
 		want := b.finish(nil)
 		got, err := unfold(bytes.Repeat([]byte{0xff}, len(want)+guard), guarded(b.fold(nil)), maxCellBlock)
 		if err != nil || !bytes.Equal(got, want) {
@@ -112,8 +114,8 @@ func TestFoldSaves(t *testing.T) {
 // A folded block that is cut off, goes on, or claims what it does not have is refused, or what
 // comes of it is. Nothing that it says makes it panic, or take memory beyond the limit.
 func TestUnfoldRefuses(t *testing.T) {
-	for name, make := range oddBlocks() {
-		folded := oddBlock(make).fold(nil)
+	for name, build := range oddBlocks() {
+		folded := oddBlock(build).fold(nil)
 		if len(folded) > 4<<10 {
 			continue
 		}
@@ -156,6 +158,10 @@ func unfoldAny(t *testing.T, folded []byte) {
 		}
 		return
 	}
+	again, err := unfold(bytes.Repeat([]byte{0xff}, len(raw)+guard), folded, maxCellBlock)
+	if err != nil || !bytes.Equal(raw, again) {
+		t.Errorf("unfolded into other memory it is another block: %v", err)
+	}
 	var b cellBlock
 	if len(raw) > maxCellBlock || b.parse(raw) != nil {
 		return
@@ -168,10 +174,32 @@ func unfoldAny(t *testing.T, folded []byte) {
 	}
 }
 
+// A number that claims much has to have something to show for it, before there is memory.
+func TestUnfoldClaims(t *testing.T) {
+	folded := oddBlock(oddBlocks()["one cell"]).fold(nil)
+	for number := range 11 {
+		at := 0
+		for range number {
+			_, n := binary.Uvarint(folded[at:])
+			at += n
+		}
+		_, n := binary.Uvarint(folded[at:])
+		for _, claim := range []uint64{maxIndex - 1000, math.MaxUint32, math.MaxUint64} {
+			broken := binary.AppendUvarint(folded[:at:at], claim)
+			broken = guarded(append(broken, folded[at+n:]...))
+			before := allocated()
+			_, err := unfold(nil, broken, maxIndex)
+			if took := allocated() - before; took > 1<<20 || err == nil && number < 9 {
+				t.Errorf("number %d says %d: %d bytes were allocated, error %v", number, claim, took, err)
+			}
+		}
+	}
+}
+
 // FuzzUnfold puts any bytes past every checksum.
 func FuzzUnfold(f *testing.F) {
-	for _, make := range oddBlocks() {
-		if folded := oddBlock(make).fold(nil); len(folded) < 1<<10 {
+	for _, build := range oddBlocks() {
+		if folded := oddBlock(build).fold(nil); len(folded) < 1<<10 {
 			f.Add(folded)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+
+	"colonnade/internal/poison"
 )
 
 // The most that a block of each kind may claim to be when decompressed. The
@@ -121,26 +123,32 @@ func (t *Reader) readBlock(h handle, limit uint32, w *window, raw *[]byte) ([]by
 	return *raw, nil
 }
 
-// foldeds are what blocks are decompressed into that have to be unfolded then.
-var foldeds = sync.Pool{New: func() any { return new(buffers) }}
+// foldedBlocks are what blocks are decompressed into that have to be unfolded then.
+var foldedBlocks = sync.Pool{New: func() any { return new([]byte) }}
 
 // decode returns the raw bytes of a block, with the guard behind them: in dst, if that has the
-// room.
+// room. The stored bytes must have the guard behind them, too.
 func decode(dst, stored []byte, c trailer, limit uint32) ([]byte, error) {
-	if !c.folded {
+	switch {
+	case !c.folded:
 		dst = sized(dst, int(c.rawLength))
 		return dst, decompress(c.compression, dst, stored)
+	case c.compression == None:
+		return unfold(dst, stored, limit)
 	}
-	b := foldeds.Get().(*buffers)
+	buffer := foldedBlocks.Get().(*[]byte)
+	folded := sized(*buffer, int(c.rawLength))
 	defer func() {
-		b.trim()
-		foldeds.Put(b)
+		if *buffer = folded; cap(folded) > keepBuffer {
+			*buffer = nil
+		}
+		poison.Bytes(*buffer)
+		foldedBlocks.Put(buffer)
 	}()
-	b.raw = sized(b.raw, int(c.rawLength))
-	if err := decompress(c.compression, b.raw, stored); err != nil {
+	if err := decompress(c.compression, folded, stored); err != nil {
 		return dst, err
 	}
-	return unfold(dst, b.raw, limit)
+	return unfold(dst, folded, limit)
 }
 
 // windows serve single reads whose result is in memory of its own.

@@ -9,17 +9,18 @@ import (
 var errFolded = errors.New("cell block: its folded form does not make sense")
 
 // An unfolder makes a cell block out of its folded form (see fold.go). It trusts nothing that it
-// reads: every place is checked before it is used. Whether what it has made is a block, parse says.
+// reads: measure finds out whether all that the numbers speak of is there, to the byte, before there
+// is memory for the block. Whether what it has made is a block, parse says.
 type unfolder struct {
 	p  []byte // folded, with the guard inside its length
 	n  int    // its length without
 	at int    // what comes next in p
 
-	h   cellHeader
-	few bool // flagFewValues
+	h cellHeader
 
 	rowSteps, columnSteps  steps  // in p
 	rowCells, valueLengths packed // in p
+	numbered               numberedValues
 
 	block cellBlock // what is made, not open yet: where its arrays lie in raw
 	raw   []byte    // of the block, with the guard inside its length
@@ -27,6 +28,14 @@ type unfolder struct {
 
 // steps are where the shares and lengths of keys lie.
 type steps struct{ shares, lengths packed }
+
+// numberedValues are the small values of a block with flagNumbered.
+type numberedValues struct{ count, length int } // 0 of a block without
+
+// size is how many bytes they and the numbers of so many cells take.
+func (v *numberedValues) size(cells uint64) uint64 {
+	return uint64(1+v.count*v.length) + (cells*uint64(numberBits(v.count))+7)/8
+}
 
 // unfold returns the block whose folded form is p, which must have the guard behind its length. It
 // is put into dst, if that has the room, with the guard behind it, and is at most limit bytes long.
@@ -43,6 +52,76 @@ func unfold(dst, p []byte, limit uint32) ([]byte, error) {
 		return nil, errFolded
 	}
 	return raw, nil
+}
+
+// measure finds out how long the block is, and reports whether it is at most limit and the folded
+// form is as long as that of such a block.
+func (u *unfolder) measure(limit uint64) (size int, ok bool) {
+	h := &u.h
+	if !u.readNumbers(limit) {
+		return 0, false
+	}
+	rests := h.prefix
+	if !u.keyBytes(&u.rowSteps, h.rows, &h.rowBytes, &rests) || !u.keyBytes(&u.columnSteps, h.columns, &h.columnBytes, &rests) {
+		return 0, false
+	}
+	left := uint64(u.n - u.at)
+	asTheyAre := h.kinds() + h.cells*uint64(widthOf(h.columns-1)) + h.stamps*uint64(h.timeWidth+h.seqWidth) +
+		h.largeCells*uint64(widthOf(h.cells)+referenceSize) + h.smallBlocks*smallEntrySize + h.largeBlocks*handleSize
+	if h.stamps != h.cells {
+		asTheyAre += h.cells * uint64(widthOf(h.stamps-1))
+	}
+	values := uint64(0)
+	switch {
+	case h.smallBlocks > 0:
+	case u.numbered.length == 0:
+		values = h.valueBytes
+	default:
+		at := uint64(u.at) + rests + asTheyAre - h.stamps*uint64(h.timeWidth+h.seqWidth)
+		if at >= uint64(u.n) {
+			return 0, false
+		}
+		u.numbered.count = int(u.p[at])
+		if u.numbered.count < 2 || u.numbered.count > mostNumbered {
+			return 0, false
+		}
+		values = u.numbered.size(h.cells)
+	}
+	if rests+asTheyAre+values != left {
+		return 0, false
+	}
+	return int(h.size()), h.size() <= limit
+}
+
+// readNumbers reads all up to the keys.
+func (u *unfolder) readNumbers(limit uint64) bool {
+	h := &u.h
+	for _, v := range [...]*uint64{&h.cells, &h.rows, &h.columns, &h.stamps, &h.prefix, &h.valueBytes,
+		&h.smallBlocks, &h.largeBlocks, &h.largeCells, &h.timeBase, &h.seqBase} {
+		*v = u.number()
+	}
+	widths := u.p[u.at:]
+	if !u.skip(6) {
+		return false
+	}
+	h.timeWidth, h.seqWidth, h.valueEndWidth, h.flags = widths[0], widths[1], widths[2], widths[5]
+	numbered := h.flags&flagNumbered != 0
+	h.flags &^= flagNumbered
+	// What fits says of the block's length holds for the folded one too, so whatever is computed
+	// from these numbers is small. Value bytes are another matter: they may stand elsewhere.
+	switch {
+	case !h.fits(uint64(u.n)), h.valueBytes > math.MaxUint32, h.smallBlocks == 0 && h.valueBytes > limit:
+		return false
+	case numbered:
+		if h.flags&flagValueLength == 0 || h.smallBlocks > 0 || h.valueBytes == 0 {
+			return false
+		}
+		u.numbered.length = int(h.valueBytes / h.cells)
+	}
+	return u.steps(&u.rowSteps, h.rows, widths[3]) &&
+		u.array(&u.rowCells, h.rows, widthOf(h.cells-h.rows)) &&
+		(h.flags&flagValueLength != 0 || u.array(&u.valueLengths, h.cells, int(h.valueEndWidth))) &&
+		u.steps(&u.columnSteps, h.columns, widths[4])
 }
 
 // number reads a uvarint. Where there is none it goes to where skip fails.
@@ -75,48 +154,21 @@ func (u *unfolder) steps(s *steps, n uint64, width byte) bool {
 	return width <= 4 && u.array(&s.shares, n, int(width)) && u.array(&s.lengths, n, int(width))
 }
 
-// measure reads all up to the keys, which is what says how long the block is: at most limit.
-func (u *unfolder) measure(limit uint64) (size int, ok bool) {
-	h := &u.h
-	for _, v := range [...]*uint64{&h.cells, &h.rows, &h.columns, &h.stamps, &h.prefix, &h.valueBytes,
-		&h.smallBlocks, &h.largeBlocks, &h.largeCells, &h.timeBase, &h.seqBase} {
-		*v = u.number()
-	}
-	widths := u.p[u.at:]
-	if !u.skip(6) {
-		return 0, false
-	}
-	h.timeWidth, h.seqWidth, h.valueEndWidth, h.flags = widths[0], widths[1], widths[2], widths[5]
-	u.few = h.flags&flagFewValues != 0
-	h.flags &^= flagFewValues
-	// What fits says of the block's length holds for the folded one too, so whatever is computed
-	// from these numbers is small. Value bytes are another matter: they may stand elsewhere.
-	switch {
-	case !h.fits(uint64(u.n)), h.valueBytes > math.MaxUint32, h.smallBlocks == 0 && h.valueBytes > limit:
-	case !u.steps(&u.rowSteps, h.rows, widths[3]):
-	case !u.array(&u.rowCells, h.rows, widthOf(h.cells-h.rows)):
-	case h.flags&flagValueLength == 0 && !u.array(&u.valueLengths, h.cells, int(h.valueEndWidth)):
-	case !u.steps(&u.columnSteps, h.columns, widths[4]):
-	case !u.keyBytes(&h.rowBytes, &u.rowSteps, h.rows, limit), !u.keyBytes(&h.columnBytes, &u.columnSteps, h.columns, limit):
-	default:
-		return int(h.size()), h.size() <= limit
-	}
-	return 0, false
-}
-
-// keyBytes finds how long n keys are together, and reports whether they can be: none shares more
-// than there is, and they are at most limit long.
-func (u *unfolder) keyBytes(sum *uint64, s *steps, n, limit uint64) bool {
+// keyBytes finds how long n keys are together, and adds to rests what of that is in p. It reports
+// whether none shares more than there is. The sums cannot overflow: there are at most as many keys
+// as bytes in p, each of less than 2^33.
+func (u *unfolder) keyBytes(s *steps, n uint64, sum, rests *uint64) bool {
 	last := uint64(0)
 	for i := range int(n) {
-		share := s.shares.at(u.p, i)
+		share, length := s.shares.at(u.p, i), s.lengths.at(u.p, i)
 		if share > last {
 			return false
 		}
-		last = share + s.lengths.at(u.p, i)
+		last = share + length
 		*sum += last
+		*rests += length
 	}
-	return *sum <= limit // it cannot overflow: there are at most as many keys as bytes in p, each of less than 2^33
+	return true
 }
 
 // fill makes the block.
@@ -126,20 +178,23 @@ func (u *unfolder) fill() bool {
 	keys := b.largeAt + b.largeBlocks*handleSize
 	rows := keys + int(h.prefix)
 	columns := rows + int(h.rowBytes)
-	values := columns + int(h.columnBytes)
-	return u.copy(keys, h.prefix) &&
-		u.fillKeys(rows, &u.rowSteps, &b.rowOffsets, b.rows) &&
-		u.fillKeys(columns, &u.columnSteps, &b.columnOffsets, b.columns) &&
-		u.fillStarts() &&
-		u.copy(int(b.columnOffsets.offset)+(b.columns+1)*int(b.columnOffsets.width), h.kinds()) &&
-		u.copy(int(b.columnIDs.offset), h.cells*uint64(b.columnIDs.width)) &&
-		u.fillStamps() &&
-		u.fillValueEnds() &&
-		u.copy(int(b.largeCells.offset), uint64(keys)-uint64(b.largeCells.offset)) &&
-		u.fillValues(values) &&
-		u.copy(int(b.times.offset), h.stamps*uint64(h.timeWidth)) &&
-		u.copy(int(b.seqs.offset), h.stamps*uint64(h.seqWidth)) &&
-		u.at == u.n
+	u.copy(keys, int(h.prefix))
+	u.fillKeys(rows, &u.rowSteps, &b.rowOffsets, b.rows)
+	u.fillKeys(columns, &u.columnSteps, &b.columnOffsets, b.columns)
+	if !u.fillStarts() {
+		return false
+	}
+	u.copy(int(b.columnOffsets.offset)+(b.columns+1)*int(b.columnOffsets.width), int(h.kinds()))
+	u.copy(int(b.columnIDs.offset), b.cells*int(b.columnIDs.width))
+	u.fillStamps()
+	u.fillValueEnds()
+	u.copy(int(b.largeCells.offset), keys-int(b.largeCells.offset))
+	if !u.fillValues(columns + int(h.columnBytes)) {
+		return false
+	}
+	u.copy(int(b.times.offset), int(h.stamps)*int(h.timeWidth))
+	u.copy(int(b.seqs.offset), int(h.stamps)*int(h.seqWidth))
+	return true
 }
 
 // set sets element i of an array that holds lengths.
@@ -158,13 +213,9 @@ func (u *unfolder) set(p *packed, i int, v uint64) {
 }
 
 // copy takes the next n bytes as they are.
-func (u *unfolder) copy(to int, n uint64) bool {
-	from := u.at
-	if !u.skip(n) {
-		return false
-	}
-	copy(u.raw[to:], u.p[from:u.at])
-	return true
+func (u *unfolder) copy(to, n int) {
+	copy(u.raw[to:], u.p[u.at:u.at+n])
+	u.at += n
 }
 
 // fillStarts makes the row starts, and reports whether the cells of rows are those of the block.
@@ -180,15 +231,13 @@ func (u *unfolder) fillStarts() bool {
 }
 
 // fillStamps makes the stamp ids out of the steps between them.
-func (u *unfolder) fillStamps() bool {
+func (u *unfolder) fillStamps() {
 	if u.block.stampPerCell {
-		return true
+		return
 	}
 	ids := &u.block.stampIDs
-	var steps packed
-	if !u.array(&steps, u.h.cells, int(ids.width)) {
-		return false
-	}
+	steps := packed{uint32(u.at), ids.width, ids.mask}
+	u.at += u.block.cells * int(ids.width)
 	id := uint64(0)
 	if ids.width == 1 { // as it is nearly always
 		to := u.raw[ids.offset:]
@@ -196,20 +245,19 @@ func (u *unfolder) fillStamps() bool {
 			id += uint64(step)
 			to[i] = byte(id)
 		}
-		return true
+		return
 	}
 	for i := range u.block.cells {
 		id += steps.at(u.p, i)
 		u.set(ids, i, id)
 	}
-	return true
 }
 
 // fillValueEnds makes row values and value ends out of the value lengths.
-func (u *unfolder) fillValueEnds() bool {
+func (u *unfolder) fillValueEnds() {
 	b, lengths := &u.block, &u.valueLengths
 	if b.valueLength >= 0 {
-		return true
+		return
 	}
 	i, sum := 0, uint64(0)
 	u.set(&b.rowValues, 0, 0)
@@ -230,19 +278,15 @@ func (u *unfolder) fillValueEnds() bool {
 		sum += end
 		u.set(&b.rowValues, r+1, sum)
 	}
-	return true
 }
 
 // fillKeys makes n keys, and where they lie.
-func (u *unfolder) fillKeys(to int, s *steps, offsets *packed, n int) bool {
+func (u *unfolder) fillKeys(to int, s *steps, offsets *packed, n int) {
 	p, raw := u.p, u.raw
 	at, last, key := u.at, to, to
 	u.set(offsets, 0, 0)
 	for k := range n {
 		share, length := s.shares.int(p, k), s.lengths.int(p, k)
-		if length > u.n-at {
-			return false
-		}
 		if share <= fixedMove && length <= fixedMove && key+2*fixedMove <= len(raw) && at+fixedMove <= len(p) {
 			move(raw[key:], raw[last:])
 			move(raw[key+share:], p[at:])
@@ -254,7 +298,6 @@ func (u *unfolder) fillKeys(to int, s *steps, offsets *packed, n int) bool {
 		u.set(offsets, k+1, uint64(key-to))
 	}
 	u.at = at
-	return true
 }
 
 // fixedMove is how much move copies. Nearly all keys are short, and to copy more than there is, to
@@ -271,37 +314,23 @@ func move(to, from []byte) {
 	binary.LittleEndian.PutUint64(to[24:], d)
 }
 
-// fillValues makes the small values, if they are here.
+// fillValues makes the small values, if they are here. It reports false for a value that is none of
+// those numbered.
 func (u *unfolder) fillValues(to int) bool {
-	switch {
-	case u.h.smallBlocks > 0:
-		return !u.few
-	case u.few:
-		return u.fillFewValues(to)
+	if u.numbered.count == 0 {
+		if u.h.smallBlocks == 0 {
+			u.copy(to, u.block.valueBytes)
+		}
+		return true
 	}
-	return u.copy(to, u.h.valueBytes)
-}
-
-// fillFewValues makes the small values out of the few that there are.
-func (u *unfolder) fillFewValues(to int) bool {
-	cells, n := u.block.cells, u.block.valueLength
-	if n <= 0 || !u.skip(1) {
-		return false
-	}
-	count, values := int(u.p[u.at-1]), u.at
-	if count < 2 || count > mostFewValues || !u.skip(uint64(count*n)) {
-		return false
-	}
-	width, from := fewValueBits(count), u.at
-	if !u.skip(uint64(cells*width+7) / 8) {
-		return false
-	}
-	var words [mostFewValues]uint64 // the values, if they are that short
+	count, n := u.numbered.count, u.numbered.length
+	values, width := u.at+1, numberBits(u.numbered.count)
+	var words [mostNumbered]uint64 // the values, if they are that short
 	for id := range count {
 		words[id] = binary.LittleEndian.Uint64(u.p[values+id*n:])
 	}
-	ids, raw := u.p[from:u.at], u.raw
-	for i := range cells {
+	ids, raw := u.p[values+count*n:], u.raw
+	for i := range u.block.cells {
 		bit := i * width
 		id := int(ids[bit/8]>>(bit%8)) & (1<<width - 1)
 		if id >= count {
@@ -314,5 +343,6 @@ func (u *unfolder) fillFewValues(to int) bool {
 		}
 		to += n
 	}
+	u.at += int(u.numbered.size(u.h.cells))
 	return true
 }
