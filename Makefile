@@ -28,7 +28,7 @@ RACE := ./cmd/... ./engine/... ./memtable/... ./server ./server/http1 ./sstable/
 # of a store that no two goroutines use.
 SEQUENTIAL := ^Test(Divide|KeepOpenCases|KeepReaders|MergeRandom|NotesOfFull|PickAmplification|PickRandom|ResolveRandom|WantsPays)$$
 
-.PHONY: help run build test race vet lint fuzz reliability soak harness bench bench-service bench-peers clean
+.PHONY: help run build test race vet lint fuzz reliability soak harness bench profile bench-service bench-peers clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -73,6 +73,11 @@ harness:
 
 bench: ## Run all benchmarks
 	$(GO) test -run '^$$' -bench . ./...
+
+profile: ## Renew the profile by which the compiler optimizes bin/colonnade
+	mkdir -p bin
+	cd bench/service && ROWS=50000 $(GO) test -run '^$$' -bench Served -benchtime 4s -o ../../bin/served.test -cpuprofile ../../bin/served.pprof .
+	cd bench/service && $(GO) run ./profile ../../bin/served.pprof ../../cmd/colonnade/default.pgo
 
 bench-service: build ## Measure the server beside a bare net/http handler; writes docs/performance.md
 	cd bench/service && $(GO) run . -server $(CURDIR)/$(BINARY) -rows $(ROWS) -runs $(RUNS) -docs $(CURDIR)/docs/performance.md
