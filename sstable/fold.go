@@ -201,8 +201,8 @@ func (b *cellBuilder) foldStamps(dst []byte, h *cellHeader) []byte {
 	return dst
 }
 
-// findNumbered notes the small values in numbered and numbers if there are 2 to 16 different ones, of one
-// length, and they are not in small blocks.
+// findNumbered notes the small values in numbered and numbers, if there are 2 to 16 different ones,
+// of one length, none in small blocks, and they are shorter so.
 func (b *cellBuilder) findNumbered(h *cellHeader) bool {
 	n := b.valueLength
 	if h.flags&flagValueLength == 0 || n == 0 || len(b.smallBlocks) > 0 {
@@ -222,7 +222,8 @@ func (b *cellBuilder) findNumbered(h *cellHeader) bool {
 		}
 		b.numbers = append(b.numbers, byte(id))
 	}
-	return len(b.numbered) > n
+	v := numberedValues{len(b.numbered) / n, n}
+	return v.count > 1 && v.size(h.cells) < h.valueBytes
 }
 
 // foldValues appends what findNumbered has noted.
