@@ -221,6 +221,29 @@ func TestAheadByAllStretches(t *testing.T) {
 	}
 }
 
+// Blocks of short rows take little of the file, and a stretch has no more of them for that: they
+// are what takes memory.
+func TestStretchesOfShortRows(t *testing.T) {
+	twoCores(t)
+	var list []entry
+	for i := range 100_000 {
+		list = append(list, entry{fmt.Appendf(nil, "row%06d", i), set("f\x00q", int64(i*i%50_021), 1)})
+	}
+	file, _ := build(t, list, WriterOptions{ID: testID, Compression: S2})
+	it := open(t, file, testID, nil).NewIterator(ReadOptions{})
+	defer it.Close()
+	rows, most := 0, 0
+	for it.SeekRow(nil); it.Row() != nil; it.NextRow() {
+		rows++
+		if it.ahead.at != nil {
+			most = max(most, len(it.ahead.at.blocks))
+		}
+	}
+	if it.Err() != nil || rows != len(list) || most != mostBlocks {
+		t.Errorf("%d rows, error %v, %d blocks in the longest stretch, want %d", rows, it.Err(), most, mostBlocks)
+	}
+}
+
 // As many iterators go ahead as may; the others do without. Short scans never do.
 func TestAheadIsBounded(t *testing.T) {
 	twoCores(t)
