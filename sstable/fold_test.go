@@ -149,6 +149,15 @@ func TestUnfoldRefuses(t *testing.T) {
 			}
 		}
 	}
+	numbered := guarded(oddBlock(oddBlocks()["3 values in 40"]).fold(nil))
+	for i := range numbered { // four numbers in each byte at the end, before the stamp
+		if bytes.HasPrefix(numbered[i:], []byte("000001002")) {
+			numbered[i+9] |= 3
+		}
+	}
+	if _, err := unfold(nil, numbered, maxCellBlock); err != errFolded {
+		t.Errorf("a value that is none of those numbered: got %v, want %v", err, errFolded)
+	}
 	folded := oddBlock(oddBlocks()["many cells"]).fold(nil)
 	whole, err := unfold(nil, guarded(folded), maxCellBlock)
 	if err != nil {

@@ -40,7 +40,7 @@ func (v *numberedValues) size(cells uint64) uint64 {
 // unfold returns the block whose folded form is p, which must have the guard behind its length. It
 // is put into dst, if that has the room, with the guard behind it, and is at most limit bytes long.
 func unfold(dst, p []byte, limit uint32) ([]byte, error) {
-	u := unfolder{p: p[:len(p)+guard], n: len(p)}
+	u := unfolder{p: p[: len(p)+guard : len(p)+guard], n: len(p)}
 	size, ok := u.measure(uint64(limit))
 	if !ok {
 		return nil, errFolded
