@@ -63,15 +63,14 @@ func (h *cellHeader) fits(n uint64) bool {
 func (h *cellHeader) size() uint64 {
 	n := cellHeaderSize + (h.rows+1)*uint64(widthOf(h.rowBytes)+widthOf(h.cells))
 	n += (h.columns + 1) * uint64(widthOf(h.columnBytes))
-	n += h.kinds() + h.stamps*uint64(h.timeWidth+h.seqWidth) + h.cells*uint64(widthOf(h.columns-1))
+	n += h.kinds() + h.stampBytes() + h.cells*uint64(widthOf(h.columns-1))
 	if h.stamps != h.cells {
 		n += h.cells * uint64(widthOf(h.stamps-1))
 	}
 	if h.flags&flagValueLength == 0 {
 		n += (h.rows+1)*uint64(widthOf(h.valueBytes)) + h.cells*uint64(h.valueEndWidth)
 	}
-	n += h.largeCells*uint64(widthOf(h.cells)+referenceSize) + h.smallBlocks*smallEntrySize + h.largeBlocks*handleSize
-	n += h.prefix + h.rowBytes + h.columnBytes
+	n += h.lists() + h.prefix + h.rowBytes + h.columnBytes
 	if h.smallBlocks == 0 {
 		n += h.valueBytes
 	}
@@ -84,4 +83,12 @@ func (h *cellHeader) kinds() uint64 {
 		return h.cells
 	}
 	return h.columns
+}
+
+// stampBytes is how long times and sequence numbers are.
+func (h *cellHeader) stampBytes() uint64 { return h.stamps * uint64(h.timeWidth+h.seqWidth) }
+
+// lists is how long the lists of large cells and of value blocks are.
+func (h *cellHeader) lists() uint64 {
+	return h.largeCells*uint64(widthOf(h.cells)+referenceSize) + h.smallBlocks*smallEntrySize + h.largeBlocks*handleSize
 }

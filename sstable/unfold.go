@@ -66,10 +66,9 @@ func (u *unfolder) measure(limit uint64) (size int, ok bool) {
 		return 0, false
 	}
 	left := uint64(u.n - u.at)
-	asTheyAre := h.kinds() + h.cells*uint64(widthOf(h.columns-1)) + h.stamps*uint64(h.timeWidth+h.seqWidth) +
-		h.largeCells*uint64(widthOf(h.cells)+referenceSize) + h.smallBlocks*smallEntrySize + h.largeBlocks*handleSize
+	before := rests + h.kinds() + h.cells*uint64(widthOf(h.columns-1)) + h.lists() // the values
 	if h.stamps != h.cells {
-		asTheyAre += h.cells * uint64(widthOf(h.stamps-1))
+		before += h.cells * uint64(widthOf(h.stamps-1))
 	}
 	values := uint64(0)
 	switch {
@@ -77,17 +76,16 @@ func (u *unfolder) measure(limit uint64) (size int, ok bool) {
 	case u.numbered.length == 0:
 		values = h.valueBytes
 	default:
-		at := uint64(u.at) + rests + asTheyAre - h.stamps*uint64(h.timeWidth+h.seqWidth)
-		if at >= uint64(u.n) {
+		if before >= left {
 			return 0, false
 		}
-		u.numbered.count = int(u.p[at])
+		u.numbered.count = int(u.p[u.at+int(before)])
 		if u.numbered.count < 2 || u.numbered.count > mostNumbered {
 			return 0, false
 		}
 		values = u.numbered.size(h.cells)
 	}
-	if rests+asTheyAre+values != left {
+	if before+values+h.stampBytes() != left {
 		return 0, false
 	}
 	return int(h.size()), h.size() <= limit
