@@ -108,19 +108,14 @@ func (db *DB) descentsLocked(p *partition, busy func(*file) bool, opt pickOption
 
 func (db *DB) pickOptions() pickOptions {
 	return pickOptions{
-		l0Files: compactFiles, little: littleMemtables * db.opt.MemtableBytes, fileSize: db.opt.FileBytes,
+		l0Files: compactFiles, little: db.opt.MemtableBytes, fileSize: db.opt.FileBytes,
 		oldest: db.visible.Load(),
 	}
 }
 
-const (
-	// compactFiles is the number of level-0 files from which they are compacted, if
-	// little lies below them. More would cost every read.
-	compactFiles = 8
-	// littleMemtables is up to how many memtable budgets what lies below level 0 is
-	// little: eight files of level 0 are about one.
-	littleMemtables = 2
-)
+// compactFiles is the number of level-0 files from which they are compacted, if little lies
+// below them. More would cost every read. So many have about as many bytes as memtables may.
+const compactFiles = 8
 
 // doneLocked frees the files of a compaction. The partition is looked at again.
 func (db *DB) doneLocked(c *compaction) {

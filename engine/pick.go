@@ -13,7 +13,7 @@ import (
 // most of the data, and each of the upper levels between them is a run, or has none:
 //
 //  1. When level 0 is full, it is merged with all that lies below its rows, into the
-//     last level, as long as that is little.
+//     last level, as long as that is little: about as much as it brings.
 //
 //  2. If it is much, level 0 becomes a run of its own, in the lowest level above all
 //     that it overlaps: so its rows are written once, and not with everything that is
@@ -66,8 +66,8 @@ func pick(v *version, busy func(*file) bool, o pickOptions) choice {
 
 // pickOptions are the sizes that pick goes by.
 type pickOptions struct {
-	l0Files  int    // so many files in level 0 are to be compacted (version.fullFiles), or
-	little   int64  // so many bytes; and up to which what lies below level 0 is little
+	l0Files  int    // so many files in level 0 are to be compacted, if little lies below it (version.fullFiles)
+	little   int64  // up to which what lies below level 0 is little: what so many files have, about
 	fileSize int64  // of the files that a compaction writes
 	oldest   uint64 // at most that of a keeper later: tombstones up to it can go
 	early    bool   // level 0 is to be compacted, full or not
@@ -118,8 +118,8 @@ func (v *version) fullFiles(o pickOptions) int {
 	return o.l0Files
 }
 
-// fullLevel0 reports whether level 0 has to be compacted. Files that are on their way
-// to another level already do not count.
+// fullLevel0 reports whether level 0 has to be compacted: it has many files, or as many bytes as so
+// many have. Files that are on their way to another level already do not count.
 func (p *picker) fullLevel0() bool {
 	files, size := 0, int64(0)
 	for _, f := range p.v.levels[0] {
@@ -127,7 +127,7 @@ func (p *picker) fullLevel0() bool {
 			files, size = files+1, size+f.size
 		}
 	}
-	return files >= p.full || size >= p.o.little
+	return files >= p.full || size >= aboveMuch*p.o.little
 }
 
 // relieveLevel0 chooses what leaves level 0: where the fewest bytes are to be written

@@ -26,7 +26,7 @@ func choiceText(c *choice) string {
 	return fmt.Sprintf("%s %s to %d", kind, strings.Join(parts, ", "), c.output)
 }
 
-// testPickOptions: level 0 is full with 4 files or 100 bytes, and as much is little. Files have
+// testPickOptions: level 0 is full with 4 files or 200 bytes, and half as much is little. Files have
 // 10, so that 50 bytes of the last level are enough for a range.
 var testPickOptions = pickOptions{l0Files: 4, little: 100, fileSize: 10, oldest: 1000}
 
@@ -58,7 +58,7 @@ func TestPick(t *testing.T) {
 	check("empty", none, "nothing")
 	check("level 0 is not full", none, "nothing", "0: 3[a-z] 2[a-z] 1[a-z]")
 	check("level 0 is full", none, "merge 0: 9[a-z] 8[a-c] 7[b-d] 6[c-e] to 6", "0: 9[a-z] 8[a-c] 7[b-d] 6[c-e]")
-	check("full by its bytes", none, "merge 0: 9[a-z] 8[a-c], 6: 1[m-n] to 6", "0: 9[a-z]:50 8[a-c]:50", "6: 1[m-n]")
+	check("full by its bytes", none, "merge 0: 9[a-z] 8[a-c], 6: 1[m-n] to 6", "0: 9[a-z]:100 8[a-c]:100", "6: 1[m-n]")
 	check("with what lies below", none, "merge 0: 9[c-f] 8[c-d] 7[c-c] 6[e-f], 6: 2[b-c] 3[d-d] 4[f-g] to 6",
 		"0: 9[c-f] 8[c-d] 7[c-c] 6[e-f]", "6: 1[a-a] 2[b-c] 3[d-d] 4[f-g] 5[ga-h]")
 	check("files that overlap through others go together", none, "merge 0: 8[a-c] 6[e-g] 5[b-f] to 6",
@@ -82,23 +82,23 @@ func TestPick(t *testing.T) {
 		"0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] 5[a-z] 4[a-z] 3[a-z]", "6: 1[a-b]:60 10[c-d]:41")
 	check("what is in an upper level counts", none, "nothing", "0: 9[a-z] 8[a-z] 7[a-z] 6[a-z]", "5: 2[a-b]:41", "6: 1[a-b]:60")
 	check("level 0 becomes a run above the last level", none, "merge 0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] to 5",
-		"0: 9[a-z]:25 8[a-z]:25 7[a-z]:25 6[a-z]:25", "6: 1[a-b]:600 2[c-d]:400")
+		"0: 9[a-z]:50 8[a-z]:50 7[a-z]:50 6[a-z]:50", "6: 1[a-b]:600 2[c-d]:400")
 	check("above the runs that it overlaps", none, "merge 0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] to 3",
-		"0: 9[a-z]:25 8[a-z]:25 7[a-z]:25 6[a-z]:25", "4: 3[a-b]", "6: 1[a-b]:600 2[c-d]:400")
+		"0: 9[a-z]:50 8[a-z]:50 7[a-z]:50 6[a-z]:50", "4: 3[a-b]", "6: 1[a-b]:600 2[c-d]:400")
 	check("beside those that it does not", none, "merge 0: 9[a-d] 8[a-d] 7[a-d] 6[a-d] to 5",
-		"0: 9[a-d]:25 8[a-d]:25 7[a-d]:25 6[a-d]:25", "4: 3[m-n]", "6: 1[a-b]:600 2[c-d]:400 4[m-n]:400")
+		"0: 9[a-d]:50 8[a-d]:50 7[a-d]:50 6[a-d]:50", "4: 3[m-n]", "6: 1[a-b]:600 2[c-d]:400 4[m-n]:400")
 	check("though a run below is under way", busyFiles(3), "merge 0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] to 3",
-		"0: 9[a-z]:25 8[a-z]:25 7[a-z]:25 6[a-z]:25", "4: 3[a-b]", "6: 1[a-b]:600 2[c-d]:400")
+		"0: 9[a-z]:50 8[a-z]:50 7[a-z]:50 6[a-z]:50", "4: 3[a-b]", "6: 1[a-b]:600 2[c-d]:400")
 	check("not where little lies below its own rows", none, "merge 0: 9[a-d] 8[a-d] 7[a-d] 6[a-d], 4: 3[c-d], 6: 1[a-b] 2[c-d] to 6",
-		"0: 9[a-d]:25 8[a-d]:25 7[a-d]:25 6[a-d]:25", "4: 3[c-d]", "6: 1[a-b] 2[c-d] 5[m-n]:900")
+		"0: 9[a-d]:50 8[a-d]:50 7[a-d]:50 6[a-d]:50", "4: 3[c-d]", "6: 1[a-b] 2[c-d] 5[m-n]:900")
 	check("with what files on the way overlap", none, "merge 0: 9[a-d] 8[a-d] 7[a-d] 6[a-d], 3: 4[c-f] 12[g-h], 5: 3[e-h], 6: 1[a-b] 2[g-h] to 6",
-		"0: 9[a-d]:25 8[a-d]:25 7[a-d]:25 6[a-d]:25", "3: 4[c-f] 12[g-h]", "5: 3[e-h]", "6: 1[a-b] 2[g-h] 5[m-n]:900")
-	check("a file alone over a little", none, "move 0: 9[a-z] to 4", "0: 9[a-z]:100", "5: 3[a-b]", "6: 1[a-z]:100 2[zz-zz]:900")
-	check("and over too much", none, "merge 0: 9[a-z] to 4", "0: 9[a-z]:100", "5: 3[a-b]", "6: 1[a-z]:101 2[zz-zz]:900")
+		"0: 9[a-d]:50 8[a-d]:50 7[a-d]:50 6[a-d]:50", "3: 4[c-f] 12[g-h]", "5: 3[e-h]", "6: 1[a-b] 2[g-h] 5[m-n]:900")
+	check("a file alone over a little", none, "move 0: 9[a-z] to 4", "0: 9[a-z]:200", "5: 3[a-b]", "6: 1[a-z]:100 2[zz-zz]:900")
+	check("and over too much", none, "merge 0: 9[a-z] to 4", "0: 9[a-z]:200", "5: 3[a-b]", "6: 1[a-z]:101 2[zz-zz]:900")
 	check("where no level is free, one becomes free", none, "merge 1: 3[a-b] to 5",
-		"0: 9[a-z]:25 8[a-z]:25 7[a-z]:25 6[a-z]:25", "1: 3[a-b]", "6: 1[a-b]:600 2[c-d]:400")
+		"0: 9[a-z]:50 8[a-z]:50 7[a-z]:50 6[a-z]:50", "1: 3[a-b]", "6: 1[a-b]:600 2[c-d]:400")
 	check("what is under way may free one", busyFiles(3), "nothing",
-		"0: 9[a-z]:25 8[a-z]:25 7[a-z]:25 6[a-z]:25", "1: 3[a-b]", "6: 1[a-b]:600 2[c-d]:400")
+		"0: 9[a-z]:50 8[a-z]:50 7[a-z]:50 6[a-z]:50", "1: 3[a-b]", "6: 1[a-b]:600 2[c-d]:400")
 }
 
 // TestDescents: what begins, and what its first step is.
@@ -174,7 +174,7 @@ func TestDescentsGoOn(t *testing.T) {
 	check("there may soon be room without another", bottom, bottom, o, none, "merge 4: 9[c-d], 5: 22[c-d], 6: 1[a-z] to 6",
 		"1: 20[a-z]", "4: 21[a-b] 9[c-d]", "5: 22[c-d]:20", "6: 1[a-z]:200")
 	check("level 0 cannot wait for it", bottom, descents{room: descent{1, 3, 33}, bottom: bottom.bottom}, o, none, "merge 1: 20[a-z] to 3",
-		"0: 33[a-z]:25 32[a-z]:25 31[a-z]:25 30[a-z]:25", "1: 20[a-z]", "4: 21[a-b] 9[c-d]", "5: 22[c-d]:300", "6: 1[a-z]:500")
+		"0: 33[a-z]:50 32[a-z]:50 31[a-z]:50 30[a-z]:50", "1: 20[a-z]", "4: 21[a-b] 9[c-d]", "5: 22[c-d]:300", "6: 1[a-z]:500")
 	check("that of the first level is not about others", room, descents{}, o, none, "nothing", "2: 8[a-b]", "6: 1[a-z]:500")
 	check("nor about what came later", room, descents{room: descent{1, 5, 20}}, o, none, "merge 1: 20[a-b] to 5", "1: 20[a-b]", "6: 1[a-z]:500")
 	check("what is busy for good does not keep others", bottom, descents{bottom: descent{5, 6, 20}}, withPaid(stuck), busyFiles(1), "merge 5: 20[m-n], 6: 2[m-n] to 6",
@@ -245,7 +245,7 @@ func TestPickWaits(t *testing.T) {
 	for v, next := range map[*version]string{heavy: "move 5: 3[e-f] to 6", worthless: "merge 6: 3[e-f] to 6"} {
 		check := func(name string, damage error, busy map[uint64]bool, want string) {
 			t.Helper()
-			db := &DB{opt: Options{MemtableBytes: 50, FileBytes: 10}}
+			db := &DB{opt: Options{MemtableBytes: 100, FileBytes: 10}}
 			db.visible.Store(1000)
 			c := db.chooseLocked(&partition{version: v, busy: busy, damage: damage}, false)
 			if got := choiceText(&c); got != want {
