@@ -195,7 +195,7 @@ func TestAboveMuch(t *testing.T) {
 	defer mustClose(t, db)
 	id := mustCreate(t, db, "a")[0]
 	value := make([]byte, 100<<10)
-	for i := range 30 { // 3 MB, where two memtable budgets are 2 MiB
+	for i := range 30 { // 3 MB, where the memtable budget is 1 MiB
 		rand.NewChaCha8([32]byte{byte(i)}).Read(value)
 		mustPut(t, db, id, fmt.Sprint("row", i), "q", string(value))
 	}

@@ -114,7 +114,8 @@ func (db *DB) pickOptions() pickOptions {
 }
 
 // compactFiles is the number of level-0 files from which they are compacted, if little lies
-// below them. More would cost every read. So many have about as many bytes as memtables may.
+// below them. More would cost every read. So many of data that compresses to a quarter have about
+// as many bytes as memtables may, which is what counts as little.
 const compactFiles = 8
 
 // doneLocked frees the files of a compaction. The partition is looked at again.

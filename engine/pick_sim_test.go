@@ -388,7 +388,8 @@ func TestPickAmplification(t *testing.T) {
 		{"in row order", func(_ *rand.Rand, flush, i int) int { return flush*perFlush + i }, 1, 1},
 		{"random", func(rng *rand.Rand, _, _ int) int { return rng.IntN(space) }, 5, 9},
 		{"half in a tenth", func(rng *rand.Rand, _, i int) int { return rng.IntN(space) / (1 + i%2*9) }, 5, 9},
-		{"overwritten", func(rng *rand.Rand, _, _ int) int { return rng.IntN(8 * perFlush) }, 4, 10},
+		{"overwritten", func(rng *rand.Rand, _, _ int) int { return rng.IntN(8 * perFlush) }, 2.5, 3.5},
+		{"little that is overwritten", func(rng *rand.Rand, _, _ int) int { return rng.IntN(4 * perFlush) }, 2.5, 6},
 		{"random and in order", func(rng *rand.Rand, flush, i int) int {
 			if i%2 == 0 {
 				return flush*perFlush + i

@@ -75,6 +75,10 @@ func TestPick(t *testing.T) {
 	check("a file below is under way", busyFiles(1), "nothing", "0: 9[a-z] 8[a-z] 7[a-z] 6[a-z]", "6: 1[m-m] 2[n-n]")
 	check("files under way do not fill level 0", busyFiles(1, 2), "nothing", "0: 5[m-z] 4[m-z] 3[m-z] 2[a-b] 1[a-b]")
 
+	check("two files of as many bytes as are little are not full", none, "nothing", "0: 9[a-z]:50 8[a-c]:50", "6: 1[m-n]")
+	check("as much as is little lies below", none, "merge 0: 9[a-z] 8[a-z] 7[a-z] 6[a-z], 6: 1[a-b] 10[c-d] to 6",
+		"0: 9[a-z]:30 8[a-z]:30 7[a-z]:30 6[a-z]:30", "6: 1[a-b]:60 10[c-d]:40")
+
 	// Much lies below.
 	check("level 0 is full with twice as many files", none, "merge 0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] 5[a-z] 4[a-z] 3[a-z] 2[a-z] to 5",
 		"0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] 5[a-z] 4[a-z] 3[a-z] 2[a-z]", "6: 1[a-b]:60 10[c-d]:41")
