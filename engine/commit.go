@@ -133,7 +133,7 @@ func (db *DB) joinLocked(b *Batch, s *segment) (g *group, leading bool) {
 	p := pending{seq: b.seq, payload: b.buf, segment: s, parts: b.parts}
 	g.batches = append(g.batches, p)
 	g.shared = g.shared || p.small()
-	g.inserting.Add(1)
+	g.missing.Add(1)
 	g.writers.waiting.Add(1)
 	db.countLocked(len(b.buf))
 	leading = !db.leading

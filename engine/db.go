@@ -45,10 +45,12 @@ type DB struct {
 	lastTime    int64
 	lastRead    int64 // when a mark of reads was found last
 	nextFile    uint64
-	group       *group // batches that the next sync will carry
-	leading     bool   // a leader writes the log now
-	slow        bool   // the log has waited for the disk longer than SyncTimeout
-	failed      error  // a *ReadOnlyError after a failure of the log or manifest
+	group       *group   // batches that the next sync will carry
+	groupSize   int      // batches that the one before it had
+	underWay    []*group // taken to be written, and not settled yet, oldest first
+	leading     bool     // a leader writes the log now
+	slow        bool     // the log has waited for the disk longer than SyncTimeout
+	failed      error    // a *ReadOnlyError after a failure of the log or manifest
 	closed      bool
 	frozen      map[*partition]bool // those with memtables that wait for their flush
 	frozenBytes int64               // what these held when they were frozen

@@ -3,7 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
-	"sync"
+	"slices"
+	"sync/atomic"
 
 	"colonnade/internal/cores"
 )
@@ -12,17 +13,23 @@ import (
 // form the next group. The leader, a goroutine, writes them one after another as long
 // as there are any. Whoever waits for a group can give up, as the leader cannot: a
 // sync that has been asked for ends when the disk says so.
+//
+//	forming     DB.group       batches join it
+//	under way   DB.underWay    being written, and inserted, or at least one of both: oldest first
+//	settled                    the outcome is known, in the order in which the groups formed
 
 // group is the batches that one sync of the log makes durable.
 type group struct {
-	batches   []pending
-	inserting sync.WaitGroup // batches that are not in the memtables yet
-	shared    bool           // some are small: the leader has them inserted
-	late      chan struct{}  // closed if SyncTimeout passes before done
-	unwatch   func() bool    // ends the watch on that
-	done      chan struct{}  // closed when the outcome is known
-	err       error          // the outcome, once done is closed
-	writers   *awakening     // those who wait for the outcome
+	batches []pending
+	shared  bool          // some are small: the leader has them inserted
+	claimed atomic.Int32  // batches that somebody inserts, or has, if they are small
+	missing atomic.Int32  // batches that are not in the memtables yet, and one for the write
+	refused error         // why nothing of it is written, nil if it is
+	late    chan struct{} // closed if SyncTimeout passes before done
+	unwatch func() bool   // ends the watch on that
+	done    chan struct{} // closed when the outcome is known
+	err     error         // the outcome, once done is closed
+	writers *awakening    // those who wait for the outcome
 }
 
 // pending is a batch on its way into the log and the memtables.
@@ -41,8 +48,10 @@ func (g *group) size() int {
 	return len(g.batches)
 }
 
+// newGroup returns a group that has room for as many batches as the last one had.
 func (db *DB) newGroup() *group {
-	g := &group{late: make(chan struct{}), done: make(chan struct{}), writers: newAwakening()}
+	g := &group{batches: make([]pending, 0, db.groupSize), late: make(chan struct{}), done: make(chan struct{}), writers: newAwakening()}
+	g.missing.Store(1)
 	g.unwatch = db.opt.Clock.AfterFunc(db.opt.SyncTimeout, func() { db.overdue(g) })
 	return g
 }
@@ -113,29 +122,23 @@ func (db *DB) startLeader() {
 }
 
 // lead writes the groups that form until there is none. One goroutine at a time
-// does (DB.leading).
+// does (DB.leading). When more than half as many batches wait as a group had, it goes on with
+// these at once, while that group's are inserted and its writers make up what they have next.
 func (db *DB) lead() {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	for db.group != nil {
 		g := db.group
 		db.group = nil
-		refused := db.failed // then nothing of it is written
+		db.writeLocked(g)
+		n := len(g.batches)
+		if db.group.size() > n/2 { // half of the writers wait for the disk, the others work
+			continue
+		}
 		db.mu.Unlock()
-		if g.shared {
-			db.startInserting(g)
-		}
-		var err error
-		if refused == nil {
-			err = db.writeGroup(g)
-		}
-		g.inserting.Wait()
+		<-g.done
 		db.mu.Lock()
-		if err != nil {
-			db.failLocked(err)
-		}
-		db.settleLocked(g, refused)
-		if n := len(g.batches); n >= manyBatches {
+		if n >= manyBatches {
 			db.giveWayLocked(n)
 		}
 	}
@@ -143,6 +146,49 @@ func (db *DB) lead() {
 	db.armSealLocked()
 	if db.closed || len(db.frozen) > 0 { // somebody may wait for the batches to be visible
 		db.background.signalLocked()
+	}
+}
+
+// writeLocked writes a group to the log, with DB.mu released. The group is settled when it
+// returns, unless batches of it, or of a group before it, are not in the memtables yet.
+func (db *DB) writeLocked(g *group) {
+	g.refused = db.failed
+	db.underWay = append(db.underWay, g)
+	db.groupSize = len(g.batches)
+	db.mu.Unlock()
+	if g.shared {
+		db.startInserting(g)
+	}
+	var durable uint64
+	var err error
+	if g.refused == nil {
+		durable, err = db.writeGroup(g)
+	}
+	db.mu.Lock()
+	db.caughtUpLocked()
+	db.log.durable = max(db.log.durable, durable)
+	if err != nil {
+		db.failLocked(err)
+	}
+	if g.arrived() {
+		db.settleWholeLocked()
+	}
+}
+
+// arrived takes note that a batch is in the memtables, or that the group is written, and
+// reports whether that was the last.
+func (g *group) arrived() bool { return g.missing.Add(-1) == 0 }
+
+// settleWholeLocked makes the outcome of groups known that are written and inserted, but of none
+// before those that formed earlier.
+func (db *DB) settleWholeLocked() {
+	for len(db.underWay) > 0 && db.underWay[0].missing.Load() == 0 {
+		g := db.underWay[0]
+		db.underWay = slices.Delete(db.underWay, 0, 1)
+		db.settleLocked(g)
+	}
+	if len(db.underWay) == 0 { // a group may have been overdue for its memtables
+		db.caughtUpLocked()
 	}
 }
 
@@ -198,12 +244,11 @@ func (db *DB) giveWayLocked(n int) {
 }
 
 // settleLocked makes the outcome of a group known.
-func (db *DB) settleLocked(g *group, refused error) {
-	db.caughtUpLocked()
+func (db *DB) settleLocked(g *group) {
 	g.unwatch()
 	switch {
-	case refused != nil:
-		g.err = refused
+	case g.refused != nil:
+		g.err = g.refused
 	case db.failed != nil: // the write, an insert, or an edit meanwhile
 		g.err = &UnknownError{Cause: errors.Unwrap(db.failed)}
 	default:
@@ -211,9 +256,11 @@ func (db *DB) settleLocked(g *group, refused error) {
 	}
 	if len(g.batches) >= manyBatches {
 		db.precedence.woken.Store(g.writers)
+	} else {
+		db.precedence.woken.Store(nil)
 	}
 	close(g.done)
-	g.writers.gone() // the leader's own
+	g.writers.gone() // that of the group itself
 }
 
 // publishGroupLocked makes the batches of a group visible.

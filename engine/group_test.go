@@ -1,9 +1,19 @@
 package engine
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"colonnade/clock"
+	"colonnade/memtable"
+	"colonnade/vfs"
 )
 
 // scripted is a clock that goes on by the steps that it is given, the last of them over and
@@ -63,5 +73,197 @@ func TestGiveWay(t *testing.T) {
 		if got := c.asked - 1; got != test.yields {
 			t.Errorf("%s: others could run %d times, want %d", test.name, got, test.yields)
 		}
+	}
+}
+
+// ahead is a store with two groups of one large batch each, the first of them written but, like the
+// second, not in the memtables: the leader goes on to the second, for which the disk has the given
+// faults.
+type ahead struct {
+	db      *DB
+	batches [2]*Batch
+	groups  [2]*group
+}
+
+func newAhead(t *testing.T, faults func(vfs.Op) vfs.Fault) *ahead {
+	var syncs atomic.Int32 // of the segment under writing, since it has a name here
+	var segment atomic.Pointer[string]
+	held := make(chan struct{})
+	db := mustOpenIdle(t, vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
+		if name := segment.Load(); name == nil || op.Name != *name {
+			return vfs.Fault{}
+		}
+		if op.Kind == vfs.OpSync && syncs.Add(1) == 1 {
+			<-held
+			return vfs.Fault{}
+		}
+		if syncs.Load() == 0 {
+			return vfs.Fault{}
+		}
+		return faults(op)
+	}))
+	a := &ahead{db: db}
+	id := mustCreate(t, db, "a")[0]
+	db.mu.Lock()
+	name := db.segmentPath(db.log.current.number)
+	db.mu.Unlock()
+	segment.Store(&name)
+	for i := range a.batches {
+		b := new(Batch)
+		r, c := set(fmt.Sprintf("row%d", i), "q", strings.Repeat("v", smallBatch))
+		b.Add(id, r, c)
+		g, leading, err := db.enter(context.Background(), b)
+		if err != nil || leading != (i == 0) {
+			t.Fatalf("batch %d: leading is %v, error %v", i, leading, err)
+		}
+		a.batches[i], a.groups[i] = b, g
+		if leading {
+			db.startLeader()
+			until(t, func() bool { return syncs.Load() == 1 })
+		}
+	}
+	close(held)
+	return a
+}
+
+// awaitWrite returns when the second group is written, or that has failed.
+func (a *ahead) awaitWrite(t *testing.T) {
+	t.Helper()
+	until(t, func() bool { return a.groups[1].missing.Load() == 1 })
+}
+
+// insert puts a batch into the memtables, as Commit does.
+func (a *ahead) insert(i int) {
+	b := a.batches[i]
+	a.db.insert(a.groups[i], &pending{seq: b.seq, payload: b.buf, parts: b.parts})
+}
+
+// settled reports whether the outcome of a group is known.
+func (a *ahead) settled(i int) bool {
+	select {
+	case <-a.groups[i].done:
+		return true
+	default:
+		return false
+	}
+}
+
+// TestLeaderGoesOn: a group that is written does not keep the next one from the log while its
+// batches are not in the memtables yet. But that one is visible, and its writers told, after it.
+func TestLeaderGoesOn(t *testing.T) {
+	a := newAhead(t, func(vfs.Op) vfs.Fault { return vfs.Fault{} })
+	a.awaitWrite(t)
+	defer mustClose(t, a.db)
+	before := a.db.visible.Load()
+	a.insert(1)
+	if a.settled(0) || a.settled(1) || a.db.visible.Load() != before {
+		t.Error("a group is settled before all of it, and of the one before, is in the memtables")
+	}
+	a.insert(0)
+	if !a.settled(0) || !a.settled(1) {
+		t.Fatal("two groups that are written and inserted are not settled")
+	}
+	if err := errors.Join(a.groups[0].err, a.groups[1].err); err != nil {
+		t.Error(err)
+	}
+	if got := a.db.visible.Load(); got != a.batches[1].seq {
+		t.Errorf("%d batches are visible, want %d", got, a.batches[1].seq)
+	}
+}
+
+// TestLeaderFailsAhead: when the log fails with a group before the one before it is settled, the
+// outcome of both is unknown, and nothing of them is seen.
+func TestLeaderFailsAhead(t *testing.T) {
+	a := newAhead(t, func(op vfs.Op) (f vfs.Fault) {
+		if op.Kind == vfs.OpSync {
+			f.Err = errors.New("broken")
+		}
+		return f
+	})
+	a.awaitWrite(t)
+	before := a.db.visible.Load()
+	a.insert(0)
+	a.insert(1)
+	for i := range a.groups {
+		if !a.settled(i) || !errors.As(a.groups[i].err, new(*UnknownError)) {
+			t.Errorf("group %d: settled is %v, %v; want an unknown outcome", i, a.settled(i), a.groups[i].err)
+		}
+	}
+	if a.db.visible.Load() != before {
+		t.Error("batches are visible that may not be on the disk")
+	}
+	awaitLeader(t, a.db)
+	if len(a.db.underWay) > 0 {
+		t.Errorf("%d groups are still under way", len(a.db.underWay))
+	}
+	_ = a.db.Close()
+}
+
+// TestLeaderWaitsForRoomAhead: that a group is settled does not mean that there is room, when the
+// leader waits for it with the next one.
+func TestLeaderWaitsForRoomAhead(t *testing.T) {
+	var full atomic.Bool
+	full.Store(true)
+	a := newAhead(t, func(op vfs.Op) (f vfs.Fault) {
+		if op.Kind == vfs.OpWrite && full.Load() {
+			f.Err = syscall.ENOSPC
+		}
+		return f
+	})
+	defer mustClose(t, a.db)
+	short := func() bool {
+		a.db.mu.Lock()
+		defer a.db.mu.Unlock()
+		return a.db.space.short != nil
+	}
+	until(t, short)
+	a.insert(0)
+	if !a.settled(0) || a.groups[0].err != nil {
+		t.Errorf("the first group: settled is %v, %v", a.settled(0), a.groups[0].err)
+	}
+	if !short() {
+		t.Error("batches are let in while the disk is full")
+	}
+	full.Store(false)
+	a.insert(1)
+	clock := a.db.opt.Clock.(*clock.Manual)
+	until(t, func() bool { clock.Advance(time.Second); return a.settled(1) })
+	if a.groups[1].err != nil || short() {
+		t.Errorf("there is room: %v, short is %v", a.groups[1].err, short())
+	}
+}
+
+// TestInsertersShare: several goroutines put the small batches of a group in, each of them once;
+// the large ones among these are left to their commits.
+func TestInsertersShare(t *testing.T) {
+	db := mustOpenIdle(t, vfs.NewMem())
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	g := db.newGroup()
+	large := 0
+	for i := range 5*searchWidth - 3 {
+		b, size := new(Batch), 1
+		if i%7 == 3 {
+			size, large = smallBatch, large+1
+		}
+		r, c := set(fmt.Sprintf("row%03d", i), "q", strings.Repeat("v", size))
+		b.Add(id, r, c)
+		b.parts[0].mem = db.partitions[id].active
+		g.missing.Add(1)
+		g.batches = append(g.batches, pending{seq: db.lastSeq + uint64(i) + 1, payload: b.buf, parts: b.parts})
+	}
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			var searches [searchWidth]memtable.Search
+			db.insertSmall(g, searches[:])
+		})
+	}
+	all.Wait()
+	if got := int(g.missing.Load()); got != large+1 {
+		t.Errorf("%d are missing, want the write and %d large batches", got, large)
+	}
+	if got, want := int(db.partitions[id].active.entries()), len(g.batches)-large; got != want {
+		t.Errorf("%d entries, want %d", got, want)
 	}
 }

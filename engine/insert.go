@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 
+	"colonnade/internal/cores"
 	"colonnade/memtable"
 )
 
@@ -15,35 +16,61 @@ const (
 	searchWidth = 16
 )
 
-// startInserting has a goroutine insert the small batches of a group: one that did so before,
-// if it is idle by now.
+// startInserting has the small batches of a group inserted, searchWidth at a time, by one
+// goroutine for each processor, or fewer if there is not so much to do.
 func (db *DB) startInserting(g *group) {
-	select {
-	case db.inserters <- g:
-	default:
-		go func() {
-			var searches [searchWidth]memtable.Search
-			for {
-				db.insertSmall(g, searches[:])
-				select {
-				case g = <-db.inserters:
-				case <-db.background.stop:
-					return
-				}
-			}
-		}()
+	for range min(cores.Count(), (len(g.batches)+searchWidth-1)/searchWidth) {
+		db.startInserter(g)
 	}
 }
 
-// insertSmall puts the small batches of a group into the memtables. As many as there are
-// searches, if the first rows of all are for one table, look for these rows together.
+// startInserter has a goroutine insert small batches of a group: one that did so before, if it
+// is idle by now.
+func (db *DB) startInserter(g *group) {
+	select {
+	case db.inserters <- g:
+	default:
+		go db.insertLoop(g)
+	}
+}
+
+// insertLoop inserts small batches of groups, of g first. While it is idle it keeps nothing of
+// them.
+func (db *DB) insertLoop(g *group) {
+	var searches [searchWidth]memtable.Search
+	for {
+		db.insertSmall(g, searches[:])
+		g = nil
+		select {
+		case g = <-db.inserters:
+		case <-db.background.stop:
+			return
+		}
+	}
+}
+
+// insertSmall puts small batches of a group into the memtables, until there are none that
+// nobody has claimed.
 func (db *DB) insertSmall(g *group, searches []memtable.Search) {
+	for {
+		end := int(g.claimed.Add(searchWidth))
+		if end-searchWidth >= len(g.batches) {
+			return
+		}
+		db.insertTogether(g, g.batches[end-searchWidth:min(end, len(g.batches))], searches)
+	}
+}
+
+// insertTogether puts the small ones of these batches into the memtables, as many as there are
+// searches at most. Where the first rows of several are for one table, it looks for these rows
+// together.
+func (db *DB) insertTogether(g *group, batches []pending, searches []memtable.Search) {
 	defer clear(searches)
-	for from := 0; from < len(g.batches); {
+	for from := 0; from < len(batches); {
 		var table *memtable.Table
 		n, end := 0, from
-		for ; end < len(g.batches) && n < len(searches); end++ {
-			b := &g.batches[end]
+		for ; end < len(batches); end++ {
+			b := &batches[end]
 			if !b.small() {
 				continue
 			}
@@ -60,7 +87,7 @@ func (db *DB) insertSmall(g *group, searches []memtable.Search) {
 			memtable.Locate(table, searches[:n])
 		}
 		for ; from < end; from++ {
-			if b := &g.batches[from]; b.small() {
+			if b := &batches[from]; b.small() {
 				db.insert(g, b)
 			}
 		}
@@ -71,15 +98,19 @@ func (db *DB) insertSmall(g *group, searches []memtable.Search) {
 // fault of our own; what the memtables then hold must never be seen, and the
 // group must not wait for it.
 func (db *DB) insert(g *group, b *pending) {
-	defer g.inserting.Done()
 	err := b.insert()
 	for i := range b.parts {
 		db.account(b.parts[i].mem)
 	}
 	if err != nil {
 		db.mu.Lock()
-		defer db.mu.Unlock()
 		db.failLocked(err)
+		db.mu.Unlock()
+	}
+	if g.arrived() {
+		db.mu.Lock()
+		db.settleWholeLocked()
+		db.mu.Unlock()
 	}
 }
 

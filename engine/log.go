@@ -44,7 +44,7 @@ type log struct {
 	next     uint64   // number of the next spare
 	current  *segment // under writing: the leader's, changed with DB.mu held
 	written  uint64   // last batch in the log, durable or not: the leader's
-	durable  uint64   // last batch that is known to be durable: the leader's
+	durable  uint64   // last batch that is known to be durable
 
 	// prepareMu is held while a spare is made, without DB.mu.
 	prepareMu sync.Mutex
@@ -240,19 +240,18 @@ func (db *DB) prepareFailedLocked(err error) error {
 
 // writeGroup appends the batches of a group to the log and syncs it. Only the
 // leader calls it.
-func (db *DB) writeGroup(g *group) error {
+func (db *DB) writeGroup(g *group) (durable uint64, err error) {
 	for _, b := range g.batches {
 		if err := db.switchTo(b.segment); err != nil {
-			return err
+			return 0, err
 		}
 		if err := db.log.checkOrder(b.seq); err != nil {
-			return err
+			return 0, err
 		}
 		db.log.current.w.Append(b.seq, b.payload)
 	}
-	err := db.log.current.w.Sync()
-	db.log.durable = max(db.log.durable, db.log.current.w.Durable())
-	return err
+	err = db.log.current.w.Sync()
+	return db.log.current.w.Durable(), err
 }
 
 // switchTo makes s the segment under writing: those before it are finished, so

@@ -183,13 +183,13 @@ var planted = []mutant{
 	{number: 16, bug: "a batch is visible before it is durable", part: "crash", edits: []edit{
 		{
 			file: "engine/group.go",
-			old: `		if refused == nil {
-			err = db.writeGroup(g)
-		}`,
-			new: `		if refused == nil {
-			db.visible.Store(g.batches[len(g.batches)-1].seq)
-			err = db.writeGroup(g)
-		}`,
+			old: `	if g.refused == nil {
+		durable, err = db.writeGroup(g)
+	}`,
+			new: `	if g.refused == nil {
+		db.visible.Store(g.batches[len(g.batches)-1].seq)
+		durable, err = db.writeGroup(g)
+	}`,
 		},
 	}},
 	{number: 17, bug: "the number of a file that was never part of the store is given again", part: "crash", edits: []edit{
