@@ -120,7 +120,7 @@ func (db *DB) paceLocked(b *Batch) (wait time.Duration) {
 	now := db.opt.Clock.Now()
 	for i := range b.parts {
 		p := db.partitions[b.parts[i].id]
-		if p.crowd >= slowFiles {
+		if p.slowed() {
 			wait = max(wait, p.throttle.take(now, len(b.buf), p.crowd))
 		}
 	}

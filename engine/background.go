@@ -169,7 +169,9 @@ func (db *DB) flushLoop() {
 			continue
 		}
 		db.mu.Unlock()
+		over := db.precedence.beginFlush()
 		err := db.flush(list)
+		over()
 		db.mu.Lock()
 		db.flushedLocked(err)
 	}

@@ -25,6 +25,7 @@ type DB struct {
 	handles *handles // of sorted files
 
 	reads    readMark
+	slowed   atomic.Int32  // partitions whose writers are slowed down
 	visible  atomic.Uint64 // every batch up to here is durable and in the memtables
 	memBytes atomic.Int64  // of all memtables, frozen ones included
 
@@ -304,6 +305,7 @@ func (db *DB) dropPartitionLocked(p *partition) {
 	db.found.Store(nil)
 	delete(db.frozen, p)
 	p.dropped = true
+	db.crowdLocked(p, 0)
 	for f := range p.version.files() {
 		f.table.obsolete.Store(true)
 	}

@@ -22,7 +22,8 @@ type output struct {
 
 	abandoned *atomic.Bool // true when a part beside it has failed, so that nobody needs it; nil without parts
 
-	others yielder // of who writes it
+	others   yielder // of who writes it
+	patience int64   // for so long, in microseconds, it waits for flushes
 
 	files  []*file
 	wrong  bool   // a file is not what was written
@@ -141,8 +142,18 @@ func (o *output) verify(f *file) error {
 	return readError{fmt.Errorf("verify what was written: %w", err)}
 }
 
-// giveWay lets others have the processor.
-func (o *output) giveWay() { o.others.giveWay(&o.db.precedence, o.db.opt.Clock) }
+// giveWay lets others have the processor. The caller has no locks.
+func (o *output) giveWay() {
+	if flush := o.db.precedence.flushing(); flush != nil && o.patience > 0 && o.db.slowed.Load() == 0 {
+		begun := o.db.opt.Clock.Now()
+		select {
+		case <-flush:
+		case <-o.stop:
+		}
+		o.patience -= max(0, o.db.opt.Clock.Now()-begun)
+	}
+	o.others.giveWay(&o.db.precedence, o.db.opt.Clock)
+}
 
 // yielding lets others have the processor before each read, as write does: a file is
 // read in pieces that take much less than a millisecond.

@@ -42,14 +42,17 @@ func partsOf(files []*file, most int, fileSize int64) int {
 
 // divide returns the parts in which a compaction is carried out.
 func (db *DB) divide(c *compaction) compactionParts {
-	opt := db.pickOptions()
+	opt, patience := db.pickOptions(), int64(0)
+	if c.parts == 1 && db.crowded() {
+		patience = mostPatience
+	}
 	starts := append([][]byte{nil}, c.cuts(c.parts)...)
 	ends := append(starts[1:len(starts):len(starts)], nil)
 	var abandoned atomic.Bool
 	var parts compactionParts
 	for i, start := range starts {
 		parts = append(parts, compactionPart{rows: rowRange{start, ends[i]}, out: &output{
-			db: db, p: c.p,
+			db: db, p: c.p, patience: patience,
 			split: newSplitter(c.version, &c.choice, start, opt), stop: db.background.stop, abandoned: &abandoned,
 		}})
 	}

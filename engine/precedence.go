@@ -15,9 +15,38 @@ import (
 // So while flushes and compactions yield in turns, none would look after the writers in line at the
 // processor that the leader's sync keeps: they would wait until the runtime takes it away, up to
 // 10 ms. Therefore flushes and compactions stop until the writers that were woken have run.
+//
+// And where a flush and a compaction together would leave so many writers no processor, the compaction
+// stops until the flush is over: both take them more than the one and then the other. It goes on
+// once writers are slowed down, of its partition or another that may wait for its processor.
+// Few writers, who load, wait for neither.
 type precedence struct {
-	turns atomic.Int64              // that flushes and compactions have offered
-	woken atomic.Pointer[awakening] // of the last group of many batches that was settled; nil for none
+	turns atomic.Int64                  // that flushes and compactions have offered
+	woken atomic.Pointer[awakening]     // of the group that was settled last, if it was one of many batches
+	flush atomic.Pointer[chan struct{}] // closed when the flush under way is over; nil for none
+}
+
+// mostPatience is for how long, in microseconds, a compaction waits for flushes: they may come one
+// after the other for as long as there are writers.
+const mostPatience = 10_000_000
+
+// flushing returns what is closed when the flush under way is over; nil if there is none, or if
+// there are not many writers.
+func (p *precedence) flushing() <-chan struct{} {
+	if flush := p.flush.Load(); flush != nil && p.woken.Load() != nil {
+		return *flush
+	}
+	return nil
+}
+
+// beginFlush has compactions wait until over is called.
+func (p *precedence) beginFlush() (over func()) {
+	done := make(chan struct{})
+	p.flush.Store(&done)
+	return func() {
+		p.flush.Store(nil)
+		close(done)
+	}
 }
 
 // yielder gives way for one goroutine of a flush or compaction. The zero value is ready.
@@ -53,14 +82,14 @@ func (y *yielder) giveWay(p *precedence, c clock.Clock) {
 	}
 }
 
-// awakening counts the writers of a group, and its leader, until each has gone on: a writer that was
+// awakening counts the writers of a group, and the group itself, until each has gone on: a writer that was
 // woken runs at once or has given up before, so it is over soon after the outcome is known.
 type awakening struct {
 	waiting atomic.Int32
 	over    chan struct{} // closed when all have gone on
 }
 
-// newAwakening returns one with the leader in it.
+// newAwakening returns one with the group itself in it.
 func newAwakening() *awakening {
 	a := &awakening{over: make(chan struct{})}
 	a.waiting.Store(1)

@@ -147,6 +147,7 @@ func TestCommitsAreGivenWay(t *testing.T) {
 	if db.precedence.woken.Load() != nil {
 		t.Error("flushes wait for a group of one")
 	}
+	awaitLeader(t, db)
 	holding.Store(true)
 	var all sync.WaitGroup
 	commit := func(waiting int) { // and waits until so many wait for a group
@@ -181,4 +182,85 @@ func TestCommitsAreGivenWay(t *testing.T) {
 	if n := w.waiting.Load(); n != 0 {
 		t.Errorf("%d have not gone on, and it is over", n)
 	}
+}
+
+// TestCompactionWaitsForFlush: where both together would leave many writers no processor, a
+// compaction stops while there is a flush, unless writers wait for it.
+func TestCompactionWaitsForFlush(t *testing.T) {
+	for _, test := range []struct {
+		name       string
+		processors int
+		many       bool // writers
+		files      int  // in level 0
+		other      int  // in that of another partition
+		waits      bool
+	}{
+		{"two processors", 2, true, compactFiles, 1, true},
+		{"few writers", 2, false, compactFiles, 1, false},
+		{"writers are slowed down", 2, true, slowFiles, 1, false},
+		{"writers of another partition are", 2, true, compactFiles, slowFiles, false},
+		{"three processors", 3, true, compactFiles, 1, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			before := runtime.GOMAXPROCS(test.processors)
+			t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+			synctest.Test(t, func(t *testing.T) {
+				db := mustOpen(t, vfs.NewMem())
+				defer mustClose(t, db)
+				p := fillLevel0(t, db, test.files, "a")[0]
+				fillLevel0(t, db, test.other, "b")
+				if test.many {
+					w := newAwakening()
+					w.gone()
+					db.precedence.woken.Store(w)
+				}
+				over := db.precedence.beginFlush()
+				db.mu.Lock()
+				p.halted = false
+				db.background.compactable[p] = true
+				db.background.signalLocked()
+				db.mu.Unlock()
+				left := func() int {
+					synctest.Wait()
+					db.mu.Lock()
+					defer db.mu.Unlock()
+					return len(p.version.levels[0])
+				}
+				if got := left() > 0; got != test.waits {
+					t.Errorf("during the flush: waiting is %v", got)
+				}
+				over()
+				if n := left(); n > 0 {
+					t.Errorf("after the flush: %d files are left in level 0", n)
+				}
+			})
+		})
+	}
+}
+
+// TestPatienceEnds: flushes that follow one another keep a compaction for so long, and no longer.
+func TestPatienceEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &DB{opt: Options{Clock: clock.System}}
+		w := newAwakening()
+		w.gone()
+		db.precedence.woken.Store(w)
+		o := &output{db: db, patience: mostPatience}
+		const each = mostPatience * time.Microsecond / 4
+		for i := range 6 {
+			over := db.precedence.beginFlush()
+			went := false
+			go func() {
+				o.giveWay()
+				went = true
+			}()
+			synctest.Wait()
+			if want := i >= 4; went != want {
+				t.Errorf("flush %d: the compaction goes on: %v, want %v", i, went, want)
+			}
+			time.Sleep(each)
+			over()
+			synctest.Wait()
+		}
+	})
 }

@@ -30,11 +30,30 @@ func (m *readMark) leave() {
 // processorsFor returns on how many processors compactions may run, one of p among them: on more
 // than usual if its writers are slowed down, who wait for it, or if the store is unused.
 func (db *DB) processorsFor(p *partition, unused bool) int {
-	if unused || p.crowd >= slowFiles {
+	if unused || p.slowed() {
 		return db.mostProcessors()
 	}
 	return db.opt.Workers
 }
+
+// slowed reports whether writers of p are slowed down, until it is compacted. It needs DB.mu.
+func (p *partition) slowed() bool { return p.crowd >= slowFiles }
+
+// crowdLocked sets how crowded level 0 of a partition is.
+func (db *DB) crowdLocked(p *partition, crowd int) {
+	if p.slowed() {
+		db.slowed.Add(-1)
+	}
+	if p.crowd = crowd; p.dropped {
+		p.crowd = 0
+	}
+	if p.slowed() {
+		db.slowed.Add(1)
+	}
+}
+
+// crowded reports whether a flush and compactions leave no processor to whoever reads and writes.
+func (db *DB) crowded() bool { return cores.Count() <= 1+db.opt.Workers }
 
 // mostProcessors returns on how many compactions run at most.
 func (db *DB) mostProcessors() int {

@@ -74,7 +74,7 @@ func (s *readState) release() {
 // publishLocked replaces the state that readers find.
 func (db *DB) publishLocked(p *partition) {
 	opt := db.pickOptions()
-	p.crowd = p.version.crowd(opt)
+	db.crowdLocked(p, p.version.crowd(opt))
 	s := &readState{version: p.version, prices: pricesOf(p.version, opt), trash: &db.trash}
 	if p.descents.bottom.pending(p.version) {
 		s.prices.upper = 0 // it is bought already
