@@ -16,10 +16,10 @@ import (
 // processor that the leader's sync keeps: they would wait until the runtime takes it away, up to
 // 10 ms. Therefore flushes and compactions stop until the writers that were woken have run.
 //
-// And where a flush and a compaction together would leave so many writers no processor, the compaction
-// stops until the flush is over: both take them more than the one and then the other. It goes on
-// once writers are slowed down, of its partition or another that may wait for its processor.
-// Few writers, who load, wait for neither.
+// And where a flush and a compaction together would leave many writers no processor, the
+// compaction stops until the flush is over: both at once cost commits more than the one and then
+// the other. It goes on once writers are slowed down, of its partition or another that may wait
+// for its processor. Few writers, who load, wait for neither.
 type precedence struct {
 	turns atomic.Int64                  // that flushes and compactions have offered
 	woken atomic.Pointer[awakening]     // of the group that was settled last, if it was one of many batches
