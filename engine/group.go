@@ -165,7 +165,6 @@ func (db *DB) writeLocked(g *group) {
 		durable, err = db.writeGroup(g)
 	}
 	db.mu.Lock()
-	db.caughtUpLocked()
 	db.log.durable = max(db.log.durable, durable)
 	if err != nil {
 		db.failLocked(err)
@@ -187,7 +186,7 @@ func (db *DB) settleWholeLocked() {
 		db.underWay = slices.Delete(db.underWay, 0, 1)
 		db.settleLocked(g)
 	}
-	if len(db.underWay) == 0 { // a group may have been overdue for its memtables
+	if len(db.underWay) == 0 { // the log waits with none of them
 		db.caughtUpLocked()
 	}
 }

@@ -241,7 +241,7 @@ func TestInsertersShare(t *testing.T) {
 	id := mustCreate(t, db, "a")[0]
 	g := db.newGroup()
 	large := 0
-	for i := range 5*searchWidth - 3 {
+	for i := range 100*searchWidth - 3 {
 		b, size := new(Batch), 1
 		if i%7 == 3 {
 			size, large = smallBatch, large+1

@@ -182,6 +182,12 @@ func TestCommitsAreGivenWay(t *testing.T) {
 	if n := w.waiting.Load(); n != 0 {
 		t.Errorf("%d have not gone on, and it is over", n)
 	}
+	if err := tryPut(db, id); err != nil {
+		t.Fatal(err)
+	}
+	if db.precedence.woken.Load() != nil {
+		t.Error("a group of one has come, and flushes still know one of many")
+	}
 }
 
 // TestCompactionWaitsForFlush: where both together would leave many writers no processor, a

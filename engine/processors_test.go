@@ -108,6 +108,26 @@ func TestProcessors(t *testing.T) {
 	}
 }
 
+// TestSlowed: partitions whose writers are slowed down are counted, until they are dropped.
+func TestSlowed(t *testing.T) {
+	db := mustOpenIdle(t, vfs.NewMem())
+	defer mustClose(t, db)
+	parts := fillLevel0(t, db, slowFiles-1, "a", "b")
+	check := func(want int32) {
+		t.Helper()
+		if got := db.slowed.Load(); got != want {
+			t.Errorf("%d are slowed down, want %d", got, want)
+		}
+	}
+	check(0)
+	flushed(t, db, parts[0].id, 1)
+	check(1)
+	if err := db.DropPartitions(parts[0].id); err != nil {
+		t.Fatal(err)
+	}
+	check(0)
+}
+
 // fillLevel0 creates partitions with so many files in level 0, which are not compacted.
 func fillLevel0(t *testing.T, db *DB, files int, names ...string) (parts []*partition) {
 	t.Helper()
