@@ -8,11 +8,9 @@ import (
 	"hash/crc32"
 	"io"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"colonnade/sstable"
 	"colonnade/vfs"
@@ -57,7 +55,6 @@ func newDamagedStore(t *testing.T) *damagedStore {
 	}
 	// Until the log is sealed, the loss of all of its last record cannot be told
 	// from a crash. The first call may only arm the second.
-	awaitLeader(t, db)
 	db.sealIdle()
 	db.sealIdle()
 	// A crash rather than Close, so that the log is as it is under way.
@@ -65,26 +62,6 @@ func newDamagedStore(t *testing.T) *damagedStore {
 	mustClose(t, db)
 	d.fs = crashed
 	return d
-}
-
-// awaitLeader returns when nobody leads, which may be a moment after the last commit.
-func awaitLeader(t *testing.T, db *DB) {
-	t.Helper()
-	until(t, func() bool {
-		db.mu.Lock()
-		defer db.mu.Unlock()
-		return !db.leading
-	})
-}
-
-// until returns when something is so that will be soon.
-func until(t *testing.T, so func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !so(); runtime.Gosched() {
-		if time.Now().After(deadline) {
-			t.Fatal("it is not so after ten seconds")
-		}
-	}
 }
 
 // names lists every file.

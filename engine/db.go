@@ -30,6 +30,7 @@ type DB struct {
 	memBytes atomic.Int64  // of all memtables, frozen ones included
 
 	leaders   chan struct{} // wakes a leader that is idle
+	whole     chan struct{} // wakes a leader that waits for a group, at most once
 	inserters chan *group   // the same for who inserts small batches
 	snapshots snapshots
 	// found is a copy of partitions for those who read, nil when it has to be made
@@ -49,6 +50,7 @@ type DB struct {
 	group       *group   // batches that the next sync will carry
 	groupSize   int      // batches that the one before it had
 	underWay    []*group // taken to be written, and not settled yet, oldest first
+	awaited     *group   // the last of them, if the leader waits until it can settle it
 	leading     bool     // a leader writes the log now
 	slow        bool     // the log has waited for the disk longer than SyncTimeout
 	failed      error    // a *ReadOnlyError after a failure of the log or manifest

@@ -135,9 +135,7 @@ func (db *DB) lead() {
 		if db.group.size() > n/2 { // half of the writers wait for the disk, the others work
 			continue
 		}
-		db.mu.Unlock()
-		<-g.done
-		db.mu.Lock()
+		db.awaitSettledLocked(g)
 		if n >= manyBatches {
 			db.giveWayLocked(n)
 		}
@@ -174,15 +172,37 @@ func (db *DB) writeLocked(g *group) {
 	}
 }
 
+// awaitSettledLocked waits until the last group under way is settled, with DB.mu released. If it
+// is small, the leader settles it: so when a commit returns that was alone, the leader is through
+// with it, and the log idle. The writers of a large one need not wait until the leader runs.
+func (db *DB) awaitSettledLocked(g *group) {
+	if len(db.underWay) == 0 {
+		return
+	}
+	over := g.done
+	if len(g.batches) < manyBatches {
+		db.awaited, over = g, db.whole
+	}
+	db.mu.Unlock()
+	<-over
+	db.mu.Lock()
+	db.settleWholeLocked()
+}
+
 // arrived takes note that a batch is in the memtables, or that the group is written, and
 // reports whether that was the last.
 func (g *group) arrived() bool { return g.missing.Add(-1) == 0 }
 
 // settleWholeLocked makes the outcome of groups known that are written and inserted, but of none
-// before those that formed earlier.
+// before those that formed earlier. One that the leader settles is left to it.
 func (db *DB) settleWholeLocked() {
 	for len(db.underWay) > 0 && db.underWay[0].missing.Load() == 0 {
 		g := db.underWay[0]
+		if g == db.awaited {
+			db.awaited = nil
+			db.whole <- struct{}{}
+			return
+		}
 		db.underWay = slices.Delete(db.underWay, 0, 1)
 		db.settleLocked(g)
 	}

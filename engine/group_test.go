@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -126,6 +127,16 @@ func newAhead(t *testing.T, faults func(vfs.Op) vfs.Fault) *ahead {
 	return a
 }
 
+// until returns when something is so that will be soon.
+func until(t *testing.T, so func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !so(); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatal("it is not so after ten seconds")
+		}
+	}
+}
+
 // awaitWrite returns when the second group is written, or that has failed.
 func (a *ahead) awaitWrite(t *testing.T) {
 	t.Helper()
@@ -160,9 +171,7 @@ func TestLeaderGoesOn(t *testing.T) {
 		t.Error("a group is settled before all of it, and of the one before, is in the memtables")
 	}
 	a.insert(0)
-	if !a.settled(0) || !a.settled(1) {
-		t.Fatal("two groups that are written and inserted are not settled")
-	}
+	until(t, func() bool { return a.settled(0) && a.settled(1) })
 	if err := errors.Join(a.groups[0].err, a.groups[1].err); err != nil {
 		t.Error(err)
 	}
@@ -185,18 +194,19 @@ func TestLeaderFailsAhead(t *testing.T) {
 	a.insert(0)
 	a.insert(1)
 	for i := range a.groups {
-		if !a.settled(i) || !errors.As(a.groups[i].err, new(*UnknownError)) {
-			t.Errorf("group %d: settled is %v, %v; want an unknown outcome", i, a.settled(i), a.groups[i].err)
+		until(t, func() bool { return a.settled(i) })
+		if !errors.As(a.groups[i].err, new(*UnknownError)) {
+			t.Errorf("group %d: %v, want an unknown outcome", i, a.groups[i].err)
 		}
 	}
 	if a.db.visible.Load() != before {
 		t.Error("batches are visible that may not be on the disk")
 	}
-	awaitLeader(t, a.db)
+	a.db.mu.Lock()
+	defer a.db.mu.Unlock()
 	if len(a.db.underWay) > 0 {
 		t.Errorf("%d groups are still under way", len(a.db.underWay))
 	}
-	_ = a.db.Close()
 }
 
 // TestLeaderWaitsForRoomAhead: that a group is settled does not mean that there is room, when the

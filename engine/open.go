@@ -25,6 +25,7 @@ func Open(dir string, opt Options) (*DB, error) {
 	db.background.init(&db.mu)
 	db.leaders = make(chan struct{})
 	db.inserters = make(chan *group)
+	db.whole = make(chan struct{}, 1)
 	db.log.low = db.background.signalLocked
 	db.trash.wake = func() {
 		select {

@@ -147,7 +147,6 @@ func TestCommitsAreGivenWay(t *testing.T) {
 	if db.precedence.woken.Load() != nil {
 		t.Error("flushes wait for a group of one")
 	}
-	awaitLeader(t, db)
 	holding.Store(true)
 	var all sync.WaitGroup
 	commit := func(waiting int) { // and waits until so many wait for a group

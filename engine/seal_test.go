@@ -32,7 +32,6 @@ func TestSealOfFullSegment(t *testing.T) {
 	if s.room < 0 || s.room >= wal.SealSize {
 		t.Fatalf("segment has room for %d bytes, the test is about less than %d", s.room, wal.SealSize)
 	}
-	awaitLeader(t, db)
 	db.sealIdle() // finds that something was written since the seal was armed
 	db.sealIdle()
 	f, err := fs.Open(db.segmentPath(s.number))
