@@ -24,12 +24,11 @@ func BenchmarkCommit(b *testing.B) {
 			var cells counter
 			l := make(latencies, writers)
 			concurrently(b, writers, func(g int) func() error {
-				batch, n := new(engine.Batch), g
+				batch, rows := new(engine.Batch), data.Stream(g, writers)
 				var key []byte
 				var row []cell.Cell
 				return l.timed(g, func() error {
-					key, row = data.Nth(n, key, row[:0])
-					n += writers
+					key, row = rows.Next(key, row[:0])
 					cells.add(g, len(row))
 					return s.commit(batch, key, row)
 				})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -100,6 +101,22 @@ func TestNthNeverRepeatsAKey(t *testing.T) {
 			t.Errorf("row %d is %q, with %d cells", n, key, len(cells))
 		}
 		seen[string(key)] = true
+	}
+}
+
+func TestStreamsHaveEachRowOnce(t *testing.T) {
+	data := read(t)
+	const streams = 3
+	var list [streams]*Stream
+	for g := range list {
+		list[g] = data.Stream(g, streams)
+	}
+	for n := range 4 * data.Len() {
+		wantKey, want := data.Nth(n, nil, nil)
+		key, cells := list[n%streams].Next(nil, nil)
+		if !bytes.Equal(key, wantKey) || !reflect.DeepEqual(cells, want) {
+			t.Errorf("row %d is %q %v, want %q %v", n, key, cells, wantKey, want)
+		}
 	}
 }
 

@@ -83,12 +83,11 @@ func runCommits(s *session) error {
 
 // committer returns a function that commits the next row of writer g.
 func (s *session) committer(st Store, g, writers int, took latencies) func() error {
-	w, rows, next := st.Writer(), endless(s.shuffled), g
+	w, rows := st.Writer(), s.shuffled.Stream(g, writers)
 	var key []byte
 	var cells []cell.Cell
 	return func() error {
-		key, cells = rows(next, key, cells[:0])
-		next += writers
+		key, cells = rows.Next(key, cells[:0])
 		for i := range cells {
 			w.Set(0, key, &cells[i])
 		}
