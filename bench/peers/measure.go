@@ -172,16 +172,17 @@ func awaitQuiet() (usage, error) {
 	return first, nil
 }
 
-// latencies are the durations of operations, a histogram for each goroutine: 0.2 MB, where a
-// list of some million would count as memory of the engine.
+// latencies are the durations of operations, a histogram for each goroutine: 26 KB, where a
+// list of some million would count as memory of the engine, and a finer one would fill the caches
+// that the engine works in.
 type latencies []*hdrhistogram.Histogram
 
 // newLatencies are those of so many goroutines, of durations up to sessionLimit, to a half
-// microsecond or a thousandth.
+// microsecond or a hundredth.
 func newLatencies(goroutines int) latencies {
 	l := make(latencies, goroutines)
 	for g := range l {
-		l[g] = hdrhistogram.New(time.Microsecond.Nanoseconds(), sessionLimit.Nanoseconds(), 3)
+		l[g] = hdrhistogram.New(time.Microsecond.Nanoseconds(), sessionLimit.Nanoseconds(), 2)
 	}
 	return l
 }

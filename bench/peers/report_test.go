@@ -141,7 +141,7 @@ func TestLatencies(t *testing.T) {
 		l.add(i%2*(1+i%4/2), time.Duration(i+1)*time.Microsecond)
 	}
 	for percent, want := range map[float64]float64{50: 0.5, 99: 0.99, 100: 1} {
-		if got := l.percentile(percent); math.Abs(got-want) > want/1000 {
+		if got := l.percentile(percent); math.Abs(got-want) > want/100 {
 			t.Errorf("%g %% take up to %g ms, want %g", percent, got, want)
 		}
 	}
