@@ -48,6 +48,7 @@ type Iterator struct {
 	row     unsafe.Pointer // the current row, nil: none
 	next    ref            // its next entry to look at, 0: none
 	scanned cell.Scanned
+	run     cell.Run // of the entries that Cells returned last
 }
 
 // iterators keeps closed iterators, so that a read allocates none.
@@ -72,11 +73,10 @@ func (it *Iterator) Close() {
 // Err returns nil: reading memory does not fail.
 func (it *Iterator) Err() error { return nil }
 
-// Run returns that nothing is known of the entries that Cells returned last.
-func (it *Iterator) Run() *cell.Run { return &unknownRun }
-
-// unknownRun is not changed.
-var unknownRun cell.Run
+// Run describes the entries that Cells returned last, until the next Cells. They are known to be
+// plain if one batch has written them with one time, as all of a row mostly: of that only one
+// is of a column.
+func (it *Iterator) Run() *cell.Run { return &it.run }
 
 // Scanned counts the entries that Cells stepped over, left out or not. What
 // NextRow and SeekRow leave behind was not looked at and does not count.
@@ -168,7 +168,8 @@ func (it *Iterator) Cells(dst []cell.Cell) []cell.Cell {
 	}
 	a := &it.table.arena
 	rowLen := uint64(len(key(it.row)))
-	end, size := len(dst)+runCells, 0
+	from, end, size := len(dst), len(dst)+runCells, 0
+	it.run = cell.Run{Plain: true}
 	for it.next != 0 && len(dst) < end && size < runBytes {
 		p := a.at(it.next)
 		n := (*entryNode)(p)
@@ -188,8 +189,13 @@ func (it *Iterator) Cells(dst []cell.Cell) []cell.Cell {
 			value = v.payload()
 			size += len(value)
 		}
+		if len(dst) == from {
+			it.run.MinSeq, it.run.MaxSeq, it.run.MinTime = n.seq, n.seq, n.time
+		}
+		it.run.Plain = it.run.Plain && v.kind == cell.Set && n.seq == it.run.MinSeq && n.time == it.run.MinTime
 		dst = append(dst, cell.Cell{Column: column, Value: value, Time: n.time, Seq: n.seq, Kind: v.kind, Type: v.typ})
 	}
+	it.run.Last, it.run.Wanted = it.next == 0, it.filter.all
 	return dst
 }
 
