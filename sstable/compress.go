@@ -3,6 +3,7 @@ package sstable
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/s2"
@@ -51,21 +52,20 @@ var (
 	})
 )
 
-// compress replaces dst by the compressed form of raw. A block that would save
+// compress appends the compressed form of raw to dst. A block that would save
 // less than an eighth is not worth decompressing: it is left as it is, and the
 // answer says so.
 func compress(c Compression, dst, raw []byte) ([]byte, Compression) {
+	from := len(dst)
 	switch c {
 	case S2:
-		if n := s2.MaxEncodedLen(len(raw)); cap(dst) < n {
-			dst = make([]byte, n, n+trailerSize)
-		}
-		dst = s2.Encode(dst[:cap(dst)], raw)
+		dst = slices.Grow(dst, s2.MaxEncodedLen(len(raw)))
+		dst = dst[:from+len(s2.Encode(dst[from:cap(dst)], raw))]
 	case Zstd:
-		dst = zstdEncoder().EncodeAll(raw, dst[:0])
+		dst = zstdEncoder().EncodeAll(raw, dst)
 	}
-	if c == None || len(dst) > len(raw)-len(raw)/8 {
-		return append(dst[:0], raw...), None
+	if c == None || len(dst)-from > len(raw)-len(raw)/8 {
+		return append(dst[:from], raw...), None
 	}
 	return dst, c
 }

@@ -24,7 +24,6 @@ type output struct {
 	offset  uint64 // where the next block begins
 	raw     uint64 // bytes of the blocks so far, neither folded nor compressed
 	pending []byte // blocks not yet written
-	scratch []byte
 	built   []byte // the cell block that is being added
 }
 
@@ -46,14 +45,11 @@ func (t *output) cells(b *cellBuilder, c Compression) (handle, error) {
 }
 
 func (t *output) add(raw []byte, c Compression, folded bool) (handle, error) {
-	t.scratch, c = compress(c, t.scratch, raw)
-	h := handle{t.offset, uint32(len(t.scratch))}
-	t.scratch = t.sum.appendTrailer(t.scratch, t.offset, trailer{c, folded, uint32(len(raw))})
-	t.pending = append(t.pending, t.scratch...)
-	t.offset += uint64(len(t.scratch))
-	if cap(t.scratch) > keepBuffer {
-		t.scratch = nil
-	}
+	from := len(t.pending)
+	t.pending, c = compress(c, t.pending, raw)
+	h := handle{t.offset, uint32(len(t.pending) - from)}
+	t.pending = t.sum.appendTrailer(t.pending, from, t.offset, trailer{c, folded, uint32(len(raw))})
+	t.offset += uint64(len(t.pending) - from)
 	if len(t.pending) < outputPiece {
 		return h, nil
 	}

@@ -96,15 +96,16 @@ func (s checksums) of(offset uint64, p []byte) uint32 {
 	return crc32.Update(^sum, castagnoli, p)
 }
 
-// appendTrailer completes the stored bytes of a block that begins at offset.
-func (s checksums) appendTrailer(stored []byte, offset uint64, t trailer) []byte {
+// appendTrailer completes a block that begins at offset: its stored bytes are those of dst from
+// the given place on.
+func (s checksums) appendTrailer(dst []byte, from int, offset uint64, t trailer) []byte {
 	c := byte(t.compression)
 	if t.folded {
 		c |= foldedBlock
 	}
-	stored = append(stored, c)
-	stored = binary.LittleEndian.AppendUint32(stored, t.rawLength)
-	return binary.LittleEndian.AppendUint32(stored, s.of(offset, stored))
+	dst = append(dst, c)
+	dst = binary.LittleEndian.AppendUint32(dst, t.rawLength)
+	return binary.LittleEndian.AppendUint32(dst, s.of(offset, dst[from:]))
 }
 
 // A trailer is what follows the stored bytes of a block.
