@@ -102,24 +102,24 @@ func (b *cellBuilder) addExpected(c *cell.Cell) bool {
 }
 
 // addCell adds a cell to the last row, with its value among the small ones. It
-// reports whether the column is new in the block.
-func (b *cellBuilder) addCell(c *cell.Cell) (fresh bool) {
-	fresh = b.addColumn(c, byte(c.Kind)<<kindShift|byte(c.Type))
+// reports whether the column is the first of its family in the block.
+func (b *cellBuilder) addCell(c *cell.Cell) (newFamily bool) {
+	newFamily = b.addColumn(c, byte(c.Kind)<<kindShift|byte(c.Type))
 	b.addValue(c.Value)
-	return fresh
+	return newFamily
 }
 
 // addLarge is addCell for a cell whose value is large.
-func (b *cellBuilder) addLarge(c *cell.Cell, v reference) (fresh bool) {
+func (b *cellBuilder) addLarge(c *cell.Cell, v reference) (newFamily bool) {
 	b.largeCells = append(b.largeCells, b.cells())
 	b.references = append(b.references, v)
-	fresh = b.addColumn(c, kindLarge|byte(c.Type))
+	newFamily = b.addColumn(c, kindLarge|byte(c.Type))
 	b.addValue(nil)
-	return fresh
+	return newFamily
 }
 
 // addColumn adds a cell but for its value.
-func (b *cellBuilder) addColumn(c *cell.Cell, kind byte) (fresh bool) {
+func (b *cellBuilder) addColumn(c *cell.Cell, kind byte) (newFamily bool) {
 	id, fresh := b.columns.id(c.Column)
 	if fresh {
 		b.columns.kinds = append(b.columns.kinds, kind)
@@ -127,7 +127,7 @@ func (b *cellBuilder) addColumn(c *cell.Cell, kind byte) (fresh bool) {
 		b.kindPerCell = true
 	}
 	b.add(id, kind, c)
-	return fresh
+	return fresh && b.columns.newFamily()
 }
 
 func (b *cellBuilder) add(id uint32, kind byte, c *cell.Cell) {
@@ -271,6 +271,7 @@ func (b *cellBuilder) finish(dst []byte) []byte {
 
 // placeColumns finds the places of the columns in the dictionary.
 func (b *cellBuilder) placeColumns() {
+	b.columns.sort()
 	n := len(b.columns.sorted)
 	b.place = slices.Grow(b.place[:0], n)[:n]
 	for place, id := range b.columns.sorted {

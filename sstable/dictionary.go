@@ -2,6 +2,7 @@ package sstable
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 	"slices"
 
@@ -10,10 +11,13 @@ import (
 
 // A columnTable gives the columns of a block numbers in order of appearance.
 type columnTable struct {
-	names  []byte // back to back
-	ends   []int
-	kinds  []byte   // the kind of each column's first cell
-	sorted []uint32 // all columns, in order of their names
+	names []byte // back to back
+	ends  []int
+	kinds []byte // the kind of each column's first cell
+
+	families []columnFamily // those of this block and of some before, in order of their names
+	family   int            // where the last column that was looked for has its family
+	sorted   []uint32       // all columns, in order of their names, once sort is called
 
 	// Rows tend to have the same columns in the same order, so the column that came after the
 	// last one in a row before is tried first.
@@ -26,8 +30,19 @@ type columnTable struct {
 	toFresh  uint32   // what came last after a column that was new
 }
 
+// mostFamilies is how many families a columnTable keeps from one block to the next.
+const mostFamilies = 64
+
 func (t *columnTable) reset() {
-	*t = columnTable{names: t.names[:0], ends: t.ends[:0], kinds: t.kinds[:0], sorted: t.sorted[:0], after: t.after[:0]}
+	families := t.families
+	if len(families) > mostFamilies {
+		families = nil
+	}
+	for i := range families {
+		families[i].reset()
+	}
+	*t = columnTable{names: t.names[:0], ends: t.ends[:0], kinds: t.kinds[:0], sorted: t.sorted[:0], after: t.after[:0],
+		families: families}
 }
 
 func (t *columnTable) name(id uint32) []byte {
@@ -62,11 +77,14 @@ func (t *columnTable) id(column []byte) (id uint32, fresh bool) {
 	if t.inRow && bytes.Equal(t.name(t.last), column) {
 		return t.last, false // another version
 	}
-	at, found := t.find(column)
+	f := t.familyOf(column)
+	begin := beginning(column[len(f.name):])
+	at, found := t.find(f, begin, column)
 	if found {
-		id = t.sorted[at]
+		id = f.ids[at]
 	} else {
-		id = t.insert(at, column)
+		id = t.add(column)
+		f.insert(at, begin, id)
 	}
 	if t.inRow {
 		t.after[t.last] = id
@@ -81,40 +99,116 @@ func (t *columnTable) id(column []byte) (id uint32, fresh bool) {
 	return id, !found
 }
 
-// find returns the place of a column among the sorted ones, and whether it is there.
-func (t *columnTable) find(column []byte) (at int, found bool) {
-	n := len(t.sorted)
-	if n == 0 || bytes.Compare(t.name(t.sorted[n-1]), column) < 0 {
-		return n, false // as is all of a first row
+// newFamily reports whether the column that was new last is the first one of its family.
+func (t *columnTable) newFamily() bool { return len(t.families[t.family].ids) == 1 }
+
+// familyOf returns the family of a column, which is mostly that of the one before.
+func (t *columnTable) familyOf(column []byte) *columnFamily {
+	if t.family < len(t.families) && t.families[t.family].has(column) {
+		return &t.families[t.family]
 	}
-	lo, hi := 0, n
+	name := column[:bytes.IndexByte(column, 0)+1]
+	if len(name) == 0 {
+		name = column // of a tombstone
+	}
+	at, end := 0, len(t.families)
+	for at < end {
+		mid := int(uint(at+end) / 2)
+		if bytes.Compare(t.families[mid].name, name) < 0 {
+			at = mid + 1
+		} else {
+			end = mid
+		}
+	}
+	if at == len(t.families) || !bytes.Equal(t.families[at].name, name) {
+		t.families = slices.Insert(t.families, at, columnFamily{name: bytes.Clone(name)})
+	}
+	t.family = at
+	return &t.families[at]
+}
+
+// find returns the place of a column among those of its family, and whether it is there. begin is
+// the beginning of its qualifier.
+func (t *columnTable) find(f *columnFamily, begin uint64, column []byte) (at int, found bool) {
+	lo, hi := 0, len(f.ids)
+	if hi > 0 && f.begins[hi-1] < begin {
+		return hi, false // as is all of a first row
+	}
 	for lo < hi {
 		mid := int(uint(lo+hi) / 2)
-		switch c := bytes.Compare(t.name(t.sorted[mid]), column); {
-		case c == 0:
-			return mid, true
-		case c < 0:
+		before := f.begins[mid] < begin
+		if f.begins[mid] == begin {
+			c := bytes.Compare(t.name(f.ids[mid]), column)
+			if c == 0 {
+				return mid, true
+			}
+			before = c < 0
+		}
+		if before {
 			lo = mid + 1
-		default:
+		} else {
 			hi = mid
 		}
 	}
 	return lo, false
 }
 
-// insert makes a column the one at a place among the sorted ones. As nobody knows what comes
-// after it, that is taken to be what came after another new one, if it can.
-func (t *columnTable) insert(at int, column []byte) (id uint32) {
+// add gives a new column the next number. As nobody knows what comes after it, that is taken to be
+// what came after another new one, if it can.
+func (t *columnTable) add(column []byte) (id uint32) {
 	id = uint32(len(t.ends))
 	t.names = append(t.names, column...)
 	t.ends = append(t.ends, len(t.names))
-	t.sorted = slices.Insert(t.sorted, at, id)
 	after := id
 	if bytes.Compare(column, t.name(t.toFresh)) < 0 {
 		after = t.toFresh
 	}
 	t.after = append(t.after, after)
 	return id
+}
+
+// sort fills sorted.
+func (t *columnTable) sort() {
+	t.sorted = t.sorted[:0]
+	for i := range t.families {
+		t.sorted = append(t.sorted, t.families[i].ids...)
+	}
+}
+
+// A columnFamily is the columns of one family, in order. Those of a block have mostly few families,
+// and within one differ in their first bytes, so that these are compared and no memory is
+// looked for. The column of a tombstone that is of no column has a family of its own.
+type columnFamily struct {
+	name   []byte   // what they begin with, up to the zero before the qualifier
+	begins []uint64 // the beginning of each qualifier
+	ids    []uint32
+}
+
+func (f *columnFamily) reset() { f.begins, f.ids = f.begins[:0], f.ids[:0] }
+
+// has reports whether a column is of the family. False says nothing of a tombstone's.
+func (f *columnFamily) has(column []byte) bool {
+	n := len(f.name)
+	return n > 0 && len(column) >= n && f.name[n-1] == 0 && string(column[:n]) == string(f.name)
+}
+
+// insert adds a column at a place.
+func (f *columnFamily) insert(at int, begin uint64, id uint32) {
+	f.begins, f.ids = append(f.begins, 0), append(f.ids, 0)
+	copy(f.begins[at+1:], f.begins[at:])
+	copy(f.ids[at+1:], f.ids[at:])
+	f.begins[at], f.ids[at] = begin, id
+}
+
+// beginning returns the first eight bytes of a qualifier as a number that orders as they do.
+// Those that begin alike may differ behind that, or in their length.
+func beginning(qualifier []byte) uint64 {
+	if len(qualifier) >= 8 {
+		return binary.BigEndian.Uint64(qualifier)
+	}
+	var b [8]byte
+	copy(b[:], qualifier)
+	return binary.BigEndian.Uint64(b[:])
 }
 
 // A stamp is a time and sequence number that occur together.
@@ -135,19 +229,22 @@ func (s stamp) timeAbove(base uint64) uint64 {
 // A stampTable gives the stamps of a block numbers in order of appearance.
 type stampTable struct {
 	list             []stamp
-	byStamp          map[stamp]uint32
-	last             uint32 // the stamp asked for last
+	byStamp          map[stamp]uint32 // of more than fewStamps
+	last             uint32           // the stamp asked for last
 	minTime, maxTime int64
 	minSeq, maxSeq   uint64
 }
 
+// fewStamps are found sooner one by one than in a map. Most blocks have no more: a row that was
+// written at once has one.
+const fewStamps = 16
+
 func (t *stampTable) reset() {
+	if len(t.byStamp) > 0 {
+		clear(t.byStamp)
+	}
 	*t = stampTable{list: t.list[:0], byStamp: t.byStamp,
 		minTime: math.MaxInt64, maxTime: -1, minSeq: math.MaxUint64}
-	if t.byStamp == nil {
-		t.byStamp = make(map[stamp]uint32)
-	}
-	clear(t.byStamp)
 }
 
 func (t *stampTable) id(time int64, seq uint64) uint32 {
@@ -155,17 +252,45 @@ func (t *stampTable) id(time int64, seq uint64) uint32 {
 	if len(t.list) > 0 && t.list[t.last] == s {
 		return t.last
 	}
-	id, ok := t.byStamp[s]
+	id, ok := t.find(s)
 	if !ok {
-		id = uint32(len(t.list))
-		t.list = append(t.list, s)
-		t.byStamp[s] = id
-		t.minSeq, t.maxSeq = min(t.minSeq, seq), max(t.maxSeq, seq)
-		if time != cell.TombstoneTime {
-			t.minTime, t.maxTime = min(t.minTime, time), max(t.maxTime, time)
-		}
+		id = t.add(s)
 	}
 	t.last = id
+	return id
+}
+
+func (t *stampTable) find(s stamp) (id uint32, ok bool) {
+	if len(t.list) > fewStamps {
+		id, ok = t.byStamp[s]
+		return id, ok
+	}
+	for i := range t.list {
+		if t.list[i].seq == s.seq && t.list[i].time == s.time {
+			return uint32(i), true
+		}
+	}
+	return 0, false
+}
+
+func (t *stampTable) add(s stamp) (id uint32) {
+	id = uint32(len(t.list))
+	t.list = append(t.list, s)
+	switch {
+	case id > fewStamps:
+		t.byStamp[s] = id
+	case id == fewStamps:
+		if t.byStamp == nil {
+			t.byStamp = make(map[stamp]uint32)
+		}
+		for i, s := range t.list {
+			t.byStamp[s] = uint32(i)
+		}
+	}
+	t.minSeq, t.maxSeq = min(t.minSeq, s.seq), max(t.maxSeq, s.seq)
+	if s.time != cell.TombstoneTime {
+		t.minTime, t.maxTime = min(t.minTime, s.time), max(t.maxTime, s.time)
+	}
 	return id
 }
 
