@@ -25,7 +25,8 @@ type group struct {
 	claimed atomic.Int32  // batches that somebody inserts, or has, if they are small
 	missing atomic.Int32  // batches that are not in the memtables yet, and one for the write
 	refused error         // why nothing of it is written, nil if it is
-	late    chan struct{} // closed if SyncTimeout passes before done
+	answer  chan struct{} // closed when the outcome is known, or SyncTimeout has passed
+	late    bool          // it was closed for that
 	unwatch func() bool   // ends the watch on that
 	done    chan struct{} // closed when the outcome is known
 	err     error         // the outcome, once done is closed
@@ -50,7 +51,7 @@ func (g *group) size() int {
 
 // newGroup returns a group that has room for as many batches as the last one had.
 func (db *DB) newGroup() *group {
-	g := &group{batches: make([]pending, 0, db.groupSize), late: make(chan struct{}), done: make(chan struct{}), writers: newAwakening()}
+	g := &group{batches: make([]pending, 0, db.groupSize), answer: make(chan struct{}), done: make(chan struct{}), writers: newAwakening()}
 	g.missing.Store(1)
 	g.unwatch = db.opt.Clock.AfterFunc(db.opt.SyncTimeout, func() { db.overdue(g) })
 	return g
@@ -59,16 +60,22 @@ func (db *DB) newGroup() *group {
 // await waits for the outcome, but no longer than the context or the watch says.
 func (g *group) await(ctx context.Context) error {
 	defer g.writers.gone()
-	var cause error
+	cause := ErrSlowDisk
+	if ctx.Done() == nil { // to wait for one channel costs half of what two cost
+		<-g.answer
+	} else {
+		select {
+		case <-g.answer:
+		case <-ctx.Done():
+			cause = ctx.Err()
+		}
+	}
 	select {
 	case <-g.done:
 		return g.err
-	case <-g.late:
-		cause = ErrSlowDisk
-	case <-ctx.Done():
-		cause = ctx.Err()
+	default:
+		return &UnknownError{Cause: cause, group: g}
 	}
-	return &UnknownError{Cause: cause, group: g}
 }
 
 // overdue gives up waiting for a group. Until the log moves on, nobody else has
@@ -81,7 +88,8 @@ func (db *DB) overdue(g *group) {
 		return
 	default:
 	}
-	close(g.late)
+	g.late = true
+	close(g.answer)
 	if !db.slow {
 		db.slow = true
 		db.opt.Log.Warn("the disk does not answer: writes are refused until it does", "after", db.opt.SyncTimeout)
@@ -279,6 +287,9 @@ func (db *DB) settleLocked(g *group) {
 		db.precedence.woken.Store(nil)
 	}
 	close(g.done)
+	if !g.late {
+		close(g.answer)
+	}
 	g.writers.gone() // that of the group itself
 }
 
