@@ -1,0 +1,104 @@
+package sstable
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"colonnade/cell"
+)
+
+// randomColumn returns a column, or one of a tombstone. Qualifiers begin alike more often than not, and
+// some differ only in how many zeros they end with.
+func randomColumn(r *rand.Rand, families int) []byte {
+	column := fmt.Appendf(nil, "f%d", r.IntN(families))
+	switch r.IntN(20) {
+	case 0:
+		return nil
+	case 1:
+		return column
+	}
+	column = append(column, 0)
+	if r.IntN(2) == 0 {
+		column = append(column, "the same"...)
+	}
+	column = append(column, byte('a'+r.IntN(4)))
+	return append(column, make([]byte, r.IntN(3))...)
+}
+
+// A table of columns is that of its block alone, whatever blocks came before, and has them in order.
+func TestColumnTable(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 0))
+	var table columnTable
+	for block := range 300 {
+		table.reset()
+		ids, seen := make(map[string]uint32), make(map[string]bool)
+		families := 1 + r.IntN(5)
+		if block%10 == 0 {
+			families = 3 * mostFamilies
+		}
+		for range 1 + r.IntN(20) {
+			var row [][]byte
+			for range 1 + r.IntN(30) {
+				row = append(row, randomColumn(r, families))
+			}
+			slices.SortFunc(row, bytes.Compare)
+			table.beginRow()
+			for _, column := range row {
+				if id, ok := table.expect(column); ok && r.IntN(2) == 0 {
+					if want, known := ids[string(column)]; !known || id != want {
+						t.Fatalf("block %d: %q is expected as %d, want %d, %t", block, column, id, want, known)
+					}
+					table.take(id)
+					continue
+				}
+				want, known := ids[string(column)]
+				if !known {
+					want = uint32(len(ids))
+					ids[string(column)] = want
+				}
+				id, fresh := table.id(column)
+				if id != want || fresh == known || string(table.name(id)) != string(column) {
+					t.Fatalf("block %d: %q is %d %q, new %t, want %d, known %t", block, column, id, table.name(id), fresh, want, known)
+				}
+				family, qualifier := cell.SplitColumn(column)
+				name := fmt.Sprint(string(family), qualifier == nil)
+				if fresh && table.newFamily() == seen[name] {
+					t.Fatalf("block %d: the family of %q is new: %t", block, column, table.newFamily())
+				}
+				seen[name] = true
+			}
+		}
+		table.sort()
+		if len(table.sorted) != len(ids) || !slices.IsSortedFunc(table.sorted, func(a, b uint32) int { return bytes.Compare(table.name(a), table.name(b)) }) {
+			t.Fatalf("block %d: %d columns, want %d, in order", block, len(table.sorted), len(ids))
+		}
+	}
+}
+
+// A stamp has one number in its block, few of them or many.
+func TestStampTable(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 0))
+	var table stampTable
+	for block := range 300 {
+		table.reset()
+		ids := make(map[stamp]uint32)
+		most := 1 + r.IntN(3*fewStamps)
+		for range 200 {
+			s := stamp{int64(r.IntN(most) - 1), uint64(r.IntN(2))}
+			want, known := ids[s]
+			if !known {
+				want = uint32(len(ids))
+				ids[s] = want
+			}
+			if id := table.id(s.time, s.seq); id != want || table.list[id] != s {
+				t.Fatalf("block %d: %v is %d, want %d", block, s, id, want)
+			}
+		}
+		if len(table.list) != len(ids) {
+			t.Fatalf("block %d: %d stamps, want %d", block, len(table.list), len(ids))
+		}
+	}
+}
