@@ -30,8 +30,10 @@ type columnTable struct {
 	toFresh  uint32   // what came last after a column that was new
 }
 
-// mostFamilies is how many families a columnTable keeps from one block to the next.
-const mostFamilies = 64
+// mostFamilies is how many families a columnTable keeps from one block to the next: hardly a partition
+// has half as many, and tombstones of a family count as one more. To make their lists anew in each
+// block takes longer than all the rest.
+const mostFamilies = 512
 
 func (t *columnTable) reset() {
 	families := t.families
@@ -111,7 +113,7 @@ func (t *columnTable) familyOf(column []byte) *columnFamily {
 	if len(name) == 0 {
 		name = column // of a tombstone
 	}
-	at, end := 0, len(t.families)
+	at, end := 0, len(t.families) // not by package slices: a function that compares would have all columns escape
 	for at < end {
 		mid := int(uint(at+end) / 2)
 		if bytes.Compare(t.families[mid].name, name) < 0 {
@@ -127,8 +129,8 @@ func (t *columnTable) familyOf(column []byte) *columnFamily {
 	return &t.families[at]
 }
 
-// find returns the place of a column among those of its family, and whether it is there. begin is
-// the beginning of its qualifier.
+// find returns the place of a column among those of f, which has to be its family, and whether it is
+// there. begin is the beginning of its qualifier.
 func (t *columnTable) find(f *columnFamily, begin uint64, column []byte) (at int, found bool) {
 	lo, hi := 0, len(f.ids)
 	if hi > 0 && f.begins[hi-1] < begin {
@@ -175,11 +177,11 @@ func (t *columnTable) sort() {
 	}
 }
 
-// A columnFamily is the columns of one family, in order. Those of a block have mostly few families,
-// and within one differ in their first bytes, so that these are compared and no memory is
-// looked for. The column of a tombstone that is of no column has a family of its own.
+// A columnFamily is the columns of one family, in order. Most differ from each other in the first
+// bytes of the qualifier already, so a search compares numbers that lie side by side, and hardly ever
+// columns. A tombstone of a row or family, whose column has no qualifier, has a family of its own.
 type columnFamily struct {
-	name   []byte   // what they begin with, up to the zero before the qualifier
+	name   []byte   // what they begin with: all before the qualifier, with the zero
 	begins []uint64 // the beginning of each qualifier
 	ids    []uint32
 }
@@ -192,7 +194,7 @@ func (f *columnFamily) has(column []byte) bool {
 	return n > 0 && len(column) >= n && f.name[n-1] == 0 && string(column[:n]) == string(f.name)
 }
 
-// insert adds a column at a place.
+// insert adds a column at a place, as slices.Insert does, which takes longer for so few.
 func (f *columnFamily) insert(at int, begin uint64, id uint32) {
 	f.begins, f.ids = append(f.begins, 0), append(f.ids, 0)
 	copy(f.begins[at+1:], f.begins[at:])

@@ -50,7 +50,7 @@ func (t *output) add(raw []byte, c Compression, folded bool) (handle, error) {
 	h := handle{t.offset, uint32(len(t.pending) - from)}
 	t.pending = t.sum.appendTrailer(t.pending, from, t.offset, trailer{c, folded, uint32(len(raw))})
 	t.offset += uint64(len(t.pending) - from)
-	if len(t.pending) < outputPiece {
+	if len(t.pending) < outputPiece && cap(t.pending) <= 2*keepBuffer { // a large value takes room, however short it is compressed
 		return h, nil
 	}
 	return h, t.flush()

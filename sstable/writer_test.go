@@ -330,3 +330,23 @@ func ExampleWriter() {
 	}
 	// Output: org.example/ "Colonnade"
 }
+
+// A large value leaves no buffer behind that is as large, however short it is compressed.
+func TestBufferOfALargeValue(t *testing.T) {
+	for c := None; c <= Zstd; c++ {
+		w := NewWriter(io.Discard, WriterOptions{Compression: c})
+		for i := range 3 {
+			v := set("f\x00q", 5, 5)
+			v.Value = make([]byte, 16<<20)
+			if err := w.Add(fmt.Appendf(nil, "row %d", i), []cell.Cell{v}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Add([]byte("small"), []cell.Cell{set("f\x00q", 5, 5)}); err != nil {
+			t.Fatal(err)
+		}
+		if n := cap(w.out.pending); n > 2*keepBuffer {
+			t.Errorf("%v: a buffer of %d bytes", c, n)
+		}
+	}
+}
