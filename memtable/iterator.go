@@ -74,8 +74,8 @@ func (it *Iterator) Close() {
 func (it *Iterator) Err() error { return nil }
 
 // Run describes the entries that Cells returned last, until the next Cells. They are known to be
-// plain if one batch has written them with one time, as all of a row mostly: of that only one
-// is of a column.
+// plain if one batch has written them with one time, as it mostly has a whole row: a batch has one
+// entry of a column and time.
 func (it *Iterator) Run() *cell.Run { return &it.run }
 
 // Scanned counts the entries that Cells stepped over, left out or not. What
@@ -195,7 +195,8 @@ func (it *Iterator) Cells(dst []cell.Cell) []cell.Cell {
 		it.run.Plain = it.run.Plain && v.kind == cell.Set && n.seq == it.run.MinSeq && n.time == it.run.MinTime
 		dst = append(dst, cell.Cell{Column: column, Value: value, Time: n.time, Seq: n.seq, Kind: v.kind, Type: v.typ})
 	}
-	it.run.Last, it.run.Wanted = it.next == 0, it.filter.all
+	it.run.Last = it.next == 0
+	it.run.Wanted = it.filter.all || it.run.Plain // what else the filter lets through are tombstones
 	return dst
 }
 
