@@ -166,6 +166,36 @@ func TestHangingSyncThatFails(t *testing.T) {
 	d.db.Close()
 }
 
+// TestKnownOutcome goes before whatever comes later: a watch that ends just then, and a context that
+// is done.
+func TestKnownOutcome(t *testing.T) {
+	d := newSlowDisk(t, logSync)
+	defer mustClose(t, d.db)
+	d.armed.Store(true)
+	_, done := d.begin(context.Background(), "row")
+	<-d.held
+	d.db.mu.Lock()
+	g := d.db.underWay[0]
+	d.db.mu.Unlock()
+	close(d.release)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	d.db.overdue(g)
+	if err := d.db.Health(); err != nil {
+		t.Errorf("Health is %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	const tries = 50 // of two channels that are ready, any may be met
+	g.writers.waiting.Store(tries + 1)
+	for range tries {
+		if err := g.await(ctx); err != nil {
+			t.Fatalf("got %v", err)
+		}
+	}
+}
+
 // TestContextEndsTheWait and not the batch.
 func TestContextEndsTheWait(t *testing.T) {
 	d := newSlowDisk(t, logSync)
