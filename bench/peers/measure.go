@@ -172,7 +172,7 @@ func awaitQuiet() (usage, error) {
 	return first, nil
 }
 
-// latencies are the durations of operations, a histogram for each goroutine: 26 KB, where a
+// latencies are the durations of operations, a histogram for each goroutine: 28 KB, where a
 // list of some million would count as memory of the engine, and a finer one would fill the caches
 // that the engine works in.
 type latencies []*hdrhistogram.Histogram
