@@ -78,9 +78,6 @@ func inOrder(data *dataset.Table) source {
 	return func(n int, _ []byte, dst []cell.Cell) ([]byte, []cell.Cell) { return data.Row(n, dst) }
 }
 
-// endless is the rows of a table in its order, again and again under other keys.
-func endless(data *dataset.Table) source { return data.Nth }
-
 // load writes n rows of a source into a space, four writers at once, and returns how
 // long each commit took.
 func load(st Store, space, n int, rows source) (latencies, error) {

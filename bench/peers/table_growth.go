@@ -123,7 +123,7 @@ func (s *session) grow(times int) (u used, took latencies, cells int, err error)
 	if err != nil {
 		return u, nil, 0, err
 	}
-	if u, took, err = loadSettled(st, rows, endless(s.shuffled)); err != nil {
+	if u, took, err = loadSettled(st, rows, s.shuffled.Nth); err != nil {
 		return u, nil, 0, err
 	}
 	return u, took, 10 * rows, st.Close()
