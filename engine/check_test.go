@@ -57,11 +57,10 @@ func disordered(t *testing.T) (fs *vfs.Mem, db *DB, ids []PartitionID) {
 	}
 	p := db.partitions[ids[0]]
 	err := db.install(nil, func(next *manifest) error {
-		r := *next.parts[p.id]
+		r, v := next.parts[p.id], &version{}
 		newer, older := r.version.levels[0][0], r.version.levels[0][1]
-		r.version = &version{}
-		r.version.levels[1], r.version.levels[2] = []*file{older}, []*file{newer}
-		next.parts[p.id] = &r
+		v.levels[1], v.levels[2] = []*file{older}, []*file{newer}
+		next.parts[p.id] = r.changed(r.flushed, v)
 		return nil
 	}, func() {
 		db.adoptLocked(p)

@@ -201,7 +201,7 @@ func (db *DB) replace(c *compaction, files []*file) error {
 		if err := v.check(); err != nil {
 			return p.inconsistent("compaction would break the order of levels: %v", err)
 		}
-		next.parts[p.id] = &partRecord{id: r.id, name: r.name, flushed: r.flushed, version: v}
+		next.parts[r.id] = r.changed(r.flushed, v)
 		return nil
 	}, func() {
 		if c.choice.kind != move {

@@ -129,7 +129,7 @@ func (db *DB) installFlushed(list []flushing, last uint64) error {
 				continue
 			}
 			f.chosen = true
-			next.parts[r.id] = &partRecord{id: r.id, name: r.name, flushed: f.m.maxSeq, version: v}
+			next.parts[r.id] = r.changed(f.m.maxSeq, v)
 			err = nil
 		}
 		return err

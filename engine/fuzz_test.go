@@ -63,9 +63,16 @@ func FuzzCatalogDecode(f *testing.F) {
 			if err != nil {
 				return
 			}
-			again, err := decodeManifest(m.encode())
-			if err != nil || !reflect.DeepEqual(m, again) {
-				t.Errorf("%+v was written, %+v is read, %v", m, again, err)
+			written := m.encode()
+			again, err := decodeManifest(written)
+			if err != nil {
+				t.Fatalf("%+v was written, and read %v", m, err)
+			}
+			if !bytes.Equal(again.encode(), written) || !bytes.Equal(m.encode(), written) { // kept forms of partitions too
+				t.Errorf("%+v is not written as it was", m)
+			}
+			if !reflect.DeepEqual(m, again) {
+				t.Errorf("%+v was written, %+v is read", m, again)
 			}
 		})
 	})

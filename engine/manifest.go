@@ -71,12 +71,14 @@ type manifest struct {
 	parts map[PartitionID]*partRecord
 }
 
-// partRecord is a partition in a manifest. It is immutable.
+// partRecord is a partition in a manifest. It is immutable but for encoded.
 type partRecord struct {
 	id      PartitionID
 	name    string
 	flushed uint64 // every batch up to this sequence number is in files
 	version *version
+
+	encoded []byte // its form in a manifest, once there was one; guarded by DB.installMu
 }
 
 const (
@@ -86,6 +88,11 @@ const (
 	manifestMax     = 1 << 30
 )
 
+// changed returns what the partition is after a flush or compaction.
+func (p *partRecord) changed(flushed uint64, v *version) *partRecord {
+	return &partRecord{id: p.id, name: p.name, flushed: flushed, version: v}
+}
+
 // clone returns a copy for the next edit; records and versions are shared.
 func (m *manifest) clone() *manifest {
 	c := *m
@@ -94,8 +101,15 @@ func (m *manifest) clone() *manifest {
 	return &c
 }
 
+// encode returns the content of the manifest's file. Of all partitions an edit changes one
+// or some, so what the others are encoded to is kept.
 func (m *manifest) encode() []byte {
-	buf := append([]byte(nil), manifestMagic...)
+	ids := slices.Sorted(maps.Keys(m.parts))
+	size := manifestHead + 16 + 9*binary.MaxVarintLen64 + 8
+	for _, id := range ids {
+		size += len(m.parts[id].encode())
+	}
+	buf := append(make([]byte, 0, size), manifestMagic...)
 	buf = binary.LittleEndian.AppendUint32(buf, manifestVersion)
 	buf = binary.LittleEndian.AppendUint64(buf, 0)
 	buf = append(buf, m.store[:]...)
@@ -103,15 +117,18 @@ func (m *manifest) encode() []byte {
 		buf = binary.AppendUvarint(buf, n)
 	}
 	buf = binary.AppendUvarint(buf, uint64(len(m.parts)))
-	for _, id := range slices.Sorted(maps.Keys(m.parts)) {
-		buf = m.parts[id].append(buf)
+	for _, id := range ids {
+		buf = append(buf, m.parts[id].encode()...)
 	}
 	binary.LittleEndian.PutUint64(buf[12:], uint64(len(buf)-manifestHead))
 	return binary.LittleEndian.AppendUint64(buf, xxhash.Sum64(buf))
 }
 
-func (p *partRecord) append(buf []byte) []byte {
-	buf = binary.AppendUvarint(buf, uint64(p.id))
+func (p *partRecord) encode() []byte {
+	if p.encoded != nil {
+		return p.encoded
+	}
+	buf := binary.AppendUvarint(nil, uint64(p.id))
 	buf = appendBytes(buf, []byte(p.name))
 	buf = binary.AppendUvarint(buf, p.flushed)
 	n := 0
@@ -124,6 +141,7 @@ func (p *partRecord) append(buf []byte) []byte {
 			buf = f.append(binary.AppendUvarint(buf, uint64(level)))
 		}
 	}
+	p.encoded = buf
 	return buf
 }
 

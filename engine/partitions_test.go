@@ -38,9 +38,10 @@ func TestTooManyPartitions(t *testing.T) {
 	mustPut(t, db, ids[1], "row", "q", "v")
 
 	err = db.install(nil, func(m *manifest) error { // as a store of an earlier version may have it
-		more := *m.parts[ids[1]]
+		r := m.parts[ids[1]]
+		more := r.changed(r.flushed, r.version)
 		more.id = m.nextPart
-		m.parts[more.id] = &more
+		m.parts[more.id] = more
 		m.nextPart++
 		return nil
 	}, func() {})
