@@ -38,7 +38,7 @@ type DB struct {
 	found atomic.Pointer[map[PartitionID]*partition]
 
 	installMu sync.Mutex // one manifest edit at a time
-	namesMu   sync.Mutex // one sync of a directory of sorted files at a time
+	namesMu   sync.Mutex // one sync of the directory of partitions at a time
 
 	mu          sync.Mutex
 	partitions  map[PartitionID]*partition
@@ -95,6 +95,7 @@ type partition struct {
 	descents    descents        // under way
 	dropped     bool
 	made        atomic.Bool // its directory is there
+	namesMu     sync.Mutex  // one sync of its directory at a time
 	wear        wear
 }
 

@@ -76,13 +76,13 @@ func TestDirectorySyncBesideOneThatFails(t *testing.T) {
 	defer db.Close()
 	var failing sync.WaitGroup
 	failing.Go(func() {
-		if err := db.syncDir(dir); !errors.Is(err, syscall.EIO) {
+		if err := db.syncDir(dir, &db.namesMu); !errors.Is(err, syscall.EIO) {
 			t.Errorf("the sync that fails returned %v", err)
 		}
 	})
 	<-u.failed
 	beside := make(chan error, 1)
-	go func() { beside <- db.syncDir(dir) }()
+	go func() { beside <- db.syncDir(dir, &db.namesMu) }()
 	select {
 	case err := <-beside:
 		t.Errorf("the sync beside it did not wait, and returned %v", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"colonnade/cell"
 	"colonnade/memtable"
@@ -54,26 +55,64 @@ func discardFlushed(list []flushing) {
 	}
 }
 
+// filesPerWriter is for how many files a flush has one goroutine more. Small ones take the disk
+// longer than the processor: of each it has to make the content and the name durable.
+const filesPerWriter = 16
+
 // writeFlushed writes the files. When one fails for a reason that the others share,
-// such as a full disk, those behind it are not tried.
-func (db *DB) writeFlushed(list []flushing) (failure error) {
-	for i := range list {
-		f := &list[i]
-		f.out = &output{db: db, p: f.p, split: &splitter{most: maxFile}}
-		f.entries = f.m.entries()
-		src := f.m.source()
-		err := db.write(f.out, src, f.entries, func([]byte) bool { return false })
-		src.Close()
-		f.written = err == nil
-		if err == nil || f.p.state.Load() == nil { // dropped
-			continue
+// such as a full disk, those that are not begun are not tried.
+func (db *DB) writeFlushed(list []flushing) error {
+	var (
+		mu      sync.Mutex
+		rest    = list // not begun; guarded by mu
+		failure error  // guarded by mu
+		all     sync.WaitGroup
+	)
+	next := func() *flushing {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(rest) == 0 {
+			return nil
 		}
-		failure = fmt.Errorf("flush partition %s: %w", f.p.name, err)
-		if !errors.As(err, new(readError)) && !errors.As(err, new(*CorruptError)) {
-			return failure
-		}
+		f := &rest[0]
+		rest = rest[1:]
+		return f
 	}
+	for range 1 + len(list)/filesPerWriter {
+		all.Go(func() {
+			for f := next(); f != nil; f = next() {
+				err := db.writeMemory(f)
+				if err == nil {
+					continue
+				}
+				shared := !errors.As(err, new(readError)) && !errors.As(err, new(*CorruptError))
+				mu.Lock()
+				if shared {
+					rest = nil
+				}
+				if shared || failure == nil {
+					failure = err
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
 	return failure
+}
+
+// writeMemory writes the file of one memtable. That its partition was dropped is no failure.
+func (db *DB) writeMemory(f *flushing) error {
+	f.out = &output{db: db, p: f.p, split: &splitter{most: maxFile}}
+	f.entries = f.m.entries()
+	src := f.m.source()
+	err := db.write(f.out, src, f.entries, func([]byte) bool { return false })
+	src.Close()
+	f.written = err == nil
+	if err == nil || f.p.state.Load() == nil { // dropped
+		return nil
+	}
+	return fmt.Errorf("flush partition %s: %w", f.p.name, err)
 }
 
 // source returns all entries of a memory.

@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
+	"colonnade/clock"
 	"colonnade/memtable"
 	"colonnade/vfs"
 )
@@ -79,6 +83,88 @@ func TestDropDuringFlush(t *testing.T) {
 		}
 		if got := contents(t, db, id); len(got) != 1 {
 			t.Errorf("partition %d has %q, want one cell", id, got)
+		}
+	}
+}
+
+// TestSmallFilesAreWrittenTogether: while one of many small files is on its way to the disk, the
+// next are written, up to one for each filesPerWriter and one more.
+func TestSmallFilesAreWrittenTogether(t *testing.T) {
+	const writers = 3
+	together := make(chan struct{})
+	release := sync.OnceFunc(func() { close(together) })
+	var syncs atomic.Int64
+	db := mustOpen(t, vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
+		if op.Kind != vfs.OpSync || !strings.HasSuffix(op.Name, tableSuffix) {
+			return vfs.Fault{}
+		}
+		if syncs.Add(1) == writers {
+			release()
+		}
+		return vfs.Fault{Hold: together}
+	}))
+	defer mustClose(t, db)
+	ids := mustCreate(t, db, make([]string, (writers-1)*filesPerWriter)...)
+	for _, id := range ids {
+		mustPut(t, db, id, "row", "q", "v")
+	}
+	done := make(chan error, 1)
+	go func() { done <- db.Flush(context.Background()) }()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Errorf("%d files are written together, want %d", syncs.Load(), writers)
+		release()
+		<-done
+	}
+	for _, id := range ids {
+		if got := contents(t, db, id); len(got) != 1 {
+			t.Errorf("partition %d has %q, want one cell", id, got)
+		}
+	}
+}
+
+// TestFullDiskEndsAFlush of many: files that are not begun would meet it as well.
+func TestFullDiskEndsAFlush(t *testing.T) {
+	const writers = 3
+	var full atomic.Bool
+	var creates atomic.Int64
+	manual := clock.NewManual(1) // a rest ends when the test says so
+	opt := testOptions(vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
+		if op.Kind == vfs.OpCreate && strings.HasSuffix(op.Name, tableSuffix) && full.Load() {
+			creates.Add(1)
+			return vfs.Fault{Err: syscall.ENOSPC}
+		}
+		return vfs.Fault{}
+	}))
+	opt.Clock = manual
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	ids := mustCreate(t, db, make([]string, (writers-1)*filesPerWriter)...)
+	for _, id := range ids {
+		mustPut(t, db, id, "row", "q", "v")
+	}
+	full.Store(true)
+	done := make(chan error, 1)
+	go func() { done <- db.Flush(context.Background()) }()
+	eventually(db, func() bool { return db.background.writing.on })
+	if n := creates.Load(); n < 1 || n > writers {
+		t.Errorf("%d files were begun on a full disk, want %d at most", n, writers)
+	}
+	full.Store(false)
+	manual.Advance(firstRest)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		if n := len(db.partitions[id].version.levels[0]); n != 1 {
+			t.Errorf("partition %d has %d files, want 1", id, n)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	iofs "io/fs"
+	"sync"
 	"sync/atomic"
 
 	"colonnade/cell"
@@ -177,7 +178,7 @@ func (o *output) finish() error {
 	if len(o.files) == 0 {
 		return nil
 	}
-	return o.db.syncDir(o.p.dir)
+	return o.db.syncDir(o.p.dir, &o.p.namesMu)
 }
 
 // discard removes what was written. What it cannot remove, the next open does.
@@ -221,7 +222,7 @@ func (db *DB) makeDir(p *partition) error {
 	if err := fs.MkdirAll(p.dir); err != nil {
 		return err
 	}
-	if err := db.syncDir(db.path(partitionsDir)); err != nil {
+	if err := db.syncDir(db.path(partitionsDir), &db.namesMu); err != nil {
 		return err
 	}
 	p.made.Store(true)
@@ -232,9 +233,11 @@ func (db *DB) makeDir(p *partition) error {
 // nobody knows which of them are, and no later sync would say; one can be that of
 // a file which another goroutine is about to install. So the DB turns read-only, and
 // that before anybody else can sync: it would succeed, and prove nothing.
-func (db *DB) syncDir(dir string) error {
-	db.namesMu.Lock()
-	defer db.namesMu.Unlock()
+//
+// A sync of another directory proves what it says, so names is a lock of this one.
+func (db *DB) syncDir(dir string, names *sync.Mutex) error {
+	names.Lock()
+	defer names.Unlock()
 	db.mu.Lock()
 	failed := db.failed
 	db.mu.Unlock()
