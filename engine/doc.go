@@ -33,9 +33,9 @@
 // # Locks, in the order in which they are taken
 //
 //	DB.installMu   one manifest edit at a time; held during its I/O
-//	DB.namesMu     the directory of partitions is synced once at a time; held
-//	               during that
-//	partition.namesMu  the same for the directory of a partition's sorted files
+//	DB.namesMu     one sync of the directory of partitions at a time; held during
+//	               that
+//	partition.namesMu  the same for the directory of its sorted files
 //	log.prepareMu  one log segment is made at a time; held during its I/O
 //	DB.mu          everything that changes: sequence numbers, groups, memtables,
 //	               versions, background work. Not held during I/O, but for lines

@@ -44,6 +44,40 @@ func TestFailedDirectorySync(t *testing.T) {
 	}
 }
 
+// TestFailedDirectorySyncOfMany: when one of the names that a flush makes durable side by side is
+// not, none of its files counts, and the log has everything.
+func TestFailedDirectorySyncOfMany(t *testing.T) {
+	fs := vfs.NewMem()
+	db := mustOpen(t, vfs.Inject(fs, func(op vfs.Op) vfs.Fault {
+		if op.Kind == vfs.OpSyncDir && op.Name == "store/partitions/00000007" {
+			return vfs.Fault{Err: syscall.EIO}
+		}
+		return vfs.Fault{}
+	}))
+	ids := mustCreate(t, db, make([]string, 3*filesPerWriter)...)
+	for _, id := range ids {
+		mustPut(t, db, id, "row", "q", "1")
+	}
+	var readOnly *ReadOnlyError
+	if err := db.Flush(context.Background()); !errors.As(err, &readOnly) {
+		t.Errorf("Flush returned %v, want a *ReadOnlyError", err)
+	}
+	for _, id := range ids {
+		if n := len(db.partitions[id].version.levels[0]); n > 0 {
+			t.Errorf("partition %d has %d files", id, n)
+		}
+	}
+	crashed := fs.Crash(vfs.DropAll, 0)
+	db.Close()
+	db = mustOpen(t, crashed)
+	defer mustClose(t, db)
+	for _, id := range ids {
+		if got, err := read(db, id, nil); err != nil || fmt.Sprint(got) != "[row q=1]" {
+			t.Errorf("after a crash partition %d has %q, %v", id, got, err)
+		}
+	}
+}
+
 // unreturned is a file system in which the first sync of a directory of that name
 // fails, and takes its time to say so.
 type unreturned struct {
@@ -70,19 +104,19 @@ func (u *unreturned) SyncDir(dir string) error {
 // has failed, but before that is known, succeeds and makes nothing durable. It must
 // not count.
 func TestDirectorySyncBesideOneThatFails(t *testing.T) {
-	const dir = "store/partitions/00000001"
-	u := &unreturned{FS: vfs.NewMem(), dir: dir, failed: make(chan struct{}), say: make(chan struct{})}
+	u := &unreturned{FS: vfs.NewMem(), dir: "store/partitions/00000001", failed: make(chan struct{}), say: make(chan struct{})}
 	db := mustOpen(t, u)
 	defer db.Close()
+	p := db.partitions[mustCreate(t, db, "a")[0]]
 	var failing sync.WaitGroup
 	failing.Go(func() {
-		if err := db.syncDir(dir, &db.namesMu); !errors.Is(err, syscall.EIO) {
+		if err := db.syncTables(p); !errors.Is(err, syscall.EIO) {
 			t.Errorf("the sync that fails returned %v", err)
 		}
 	})
 	<-u.failed
 	beside := make(chan error, 1)
-	go func() { beside <- db.syncDir(dir, &db.namesMu) }()
+	go func() { beside <- db.syncTables(p) }()
 	select {
 	case err := <-beside:
 		t.Errorf("the sync beside it did not wait, and returned %v", err)

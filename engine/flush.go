@@ -55,8 +55,9 @@ func discardFlushed(list []flushing) {
 	}
 }
 
-// filesPerWriter is for how many files a flush has one goroutine more. Small ones take the disk
-// longer than the processor: of each it has to make the content and the name durable.
+// filesPerWriter is for how many files a flush has one goroutine more; flushFiles bounds these.
+// Small files take the disk longer than the processor: of each it has to make the content and
+// the name durable.
 const filesPerWriter = 16
 
 // writeFlushed writes the files. When one fails for a reason that the others share,
@@ -64,7 +65,7 @@ const filesPerWriter = 16
 func (db *DB) writeFlushed(list []flushing) error {
 	var (
 		mu      sync.Mutex
-		rest    = list // not begun; guarded by mu
+		rest    = list // not begun, nil after a failure that all share; guarded by mu
 		failure error  // guarded by mu
 		all     sync.WaitGroup
 	)
@@ -85,13 +86,12 @@ func (db *DB) writeFlushed(list []flushing) error {
 				if err == nil {
 					continue
 				}
-				shared := !errors.As(err, new(readError)) && !errors.As(err, new(*CorruptError))
 				mu.Lock()
-				if shared {
-					rest = nil
-				}
-				if shared || failure == nil {
+				if rest != nil || failure == nil {
 					failure = err
+				}
+				if !errors.As(err, new(readError)) && !errors.As(err, new(*CorruptError)) {
+					rest = nil
 				}
 				mu.Unlock()
 			}

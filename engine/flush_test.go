@@ -45,6 +45,12 @@ func TestFlushesShareEdits(t *testing.T) {
 // TestDropDuringFlush drops partitions that a flush of several has written already,
 // and has not written yet. The others lose nothing, and of these nothing is left.
 func TestDropDuringFlush(t *testing.T) {
+	for _, partitions := range []int{5, 3 * filesPerWriter} { // one goroutine, four
+		dropDuringFlush(t, partitions)
+	}
+}
+
+func dropDuringFlush(t *testing.T, partitions int) {
 	fs := vfs.NewMem()
 	var files atomic.Int64
 	reached, release := make(chan struct{}), make(chan struct{})
@@ -55,7 +61,7 @@ func TestDropDuringFlush(t *testing.T) {
 		}
 		return vfs.Fault{}
 	}))
-	ids := mustCreate(t, db, "a", "b", "c", "d", "e")
+	ids := mustCreate(t, db, make([]string, partitions)...)
 	for _, id := range ids { // in this order they are flushed
 		mustPut(t, db, id, "row", "q", "v")
 	}
@@ -77,7 +83,7 @@ func TestDropDuringFlush(t *testing.T) {
 	}
 	db = mustOpen(t, fs)
 	defer mustClose(t, db)
-	for _, id := range []PartitionID{ids[1], ids[3]} {
+	for _, id := range append([]PartitionID{ids[1], ids[3]}, ids[5:]...) {
 		if n := len(db.partitions[id].version.levels[0]); n != 1 {
 			t.Errorf("partition %d has %d files, want 1", id, n)
 		}

@@ -178,7 +178,7 @@ func (o *output) finish() error {
 	if len(o.files) == 0 {
 		return nil
 	}
-	return o.db.syncDir(o.p.dir, &o.p.namesMu)
+	return o.db.syncTables(o.p)
 }
 
 // discard removes what was written. What it cannot remove, the next open does.
@@ -222,22 +222,27 @@ func (db *DB) makeDir(p *partition) error {
 	if err := fs.MkdirAll(p.dir); err != nil {
 		return err
 	}
-	if err := db.syncDir(db.path(partitionsDir), &db.namesMu); err != nil {
+	if err := db.syncPartitions(); err != nil {
 		return err
 	}
 	p.made.Store(true)
 	return nil
 }
 
-// syncDir makes the names in a directory of sorted files durable. After a failure
+// syncTables makes the names of a partition's files durable.
+func (db *DB) syncTables(p *partition) error { return db.syncDir(p.dir, &p.namesMu) }
+
+// syncPartitions makes the names of the partitions' directories durable.
+func (db *DB) syncPartitions() error { return db.syncDir(db.path(partitionsDir), &db.namesMu) }
+
+// syncDir makes the names in a directory durable, of which mu is the lock. After a failure
 // nobody knows which of them are, and no later sync would say; one can be that of
 // a file which another goroutine is about to install. So the DB turns read-only, and
-// that before anybody else can sync: it would succeed, and prove nothing.
-//
-// A sync of another directory proves what it says, so names is a lock of this one.
-func (db *DB) syncDir(dir string, names *sync.Mutex) error {
-	names.Lock()
-	defer names.Unlock()
+// that before anybody else can sync the directory: it would succeed, and prove nothing.
+// Of other directories the file system keeps apart what has failed.
+func (db *DB) syncDir(dir string, mu *sync.Mutex) error {
+	mu.Lock()
+	defer mu.Unlock()
 	db.mu.Lock()
 	failed := db.failed
 	db.mu.Unlock()

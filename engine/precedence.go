@@ -59,7 +59,8 @@ type yielder struct {
 // each tenth of a millisecond of work would take a flush a hundred times as long, and what waits for
 // the flush as well: so it works for workOn before it gives way again. That is so much less that
 // the other parts of a compaction, which may work on at the same processor meanwhile, are not
-// themselves taken for such a one.
+// themselves taken for such a one. Those who write small files beside each other may be more, but
+// are at the disk most of the time, and begin anew with each file.
 const (
 	longTurn = 2000
 	workOn   = longTurn / mostParts

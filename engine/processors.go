@@ -52,7 +52,8 @@ func (db *DB) crowdLocked(p *partition, crowd int) {
 	}
 }
 
-// crowded reports whether a flush and compactions leave no processor to whoever reads and writes.
+// crowded reports whether a flush, at one processor, and compactions leave none to whoever reads
+// and writes.
 func (db *DB) crowded() bool { return cores.Count() <= 1+db.opt.Workers }
 
 // mostProcessors returns on how many compactions run at most.
