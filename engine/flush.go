@@ -103,7 +103,7 @@ func (db *DB) writeFlushed(list []flushing) error {
 
 // writeMemory writes the file of one memtable. That its partition was dropped is no failure.
 func (db *DB) writeMemory(f *flushing) error {
-	f.out = &output{db: db, p: f.p, split: &splitter{most: maxFile}}
+	f.out = &output{db: db, p: f.p, split: &splitter{most: maxFile}, flush: true}
 	f.entries = f.m.entries()
 	src := f.m.source()
 	err := db.write(f.out, src, f.entries, func([]byte) bool { return false })

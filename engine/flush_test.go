@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -172,6 +173,39 @@ func TestFullDiskEndsAFlush(t *testing.T) {
 		if n := len(db.partitions[id].version.levels[0]); n != 1 {
 			t.Errorf("partition %d has %d files, want 1", id, n)
 		}
+	}
+}
+
+// TestFlushHardlyTriesToCompress what saves little: the file is merged before long, and is
+// compressed then.
+func TestFlushHardlyTriesToCompress(t *testing.T) {
+	db := mustOpen(t, vfs.NewMem())
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := range 300 {
+		value := make([]byte, 200)
+		for k := range value[:160] {
+			value[k] = byte(r.Uint32())
+		}
+		mustPut(t, db, id, fmt.Sprintf("%06d", i), "q", string(value))
+	}
+	size := func() int64 {
+		s, err := db.Stats(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.DiskBytes
+	}
+	if err := db.Flush(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	flushed := size()
+	if err := db.Compact(context.Background(), id); err != nil {
+		t.Fatal(err)
+	}
+	if compacted := size(); compacted > flushed*19/20 {
+		t.Errorf("%d bytes after a flush, %d compacted", flushed, compacted)
 	}
 }
 

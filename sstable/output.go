@@ -25,12 +25,30 @@ type output struct {
 	raw     uint64 // bytes of the blocks so far, neither folded nor compressed
 	pending []byte // blocks not yet written
 	built   []byte // the cell block that is being added
+
+	shortLived   bool
+	keys, smalls untried // of a file that is short-lived
 }
+
+// untried is how many blocks of a kind, those that come next, are not to be compressed: of a block of the
+// kind compression has saved less than a part in goodPart, so retryAfter that follow are left as they are.
+type untried int
+
+const (
+	goodPart   = 4
+	retryAfter = 15
+)
 
 // block compresses a block and adds it in its envelope.
 func (t *output) block(raw []byte, c Compression) (handle, error) {
 	t.raw += uint64(len(raw))
-	return t.add(raw, c, false)
+	return t.add(raw, c, false, nil)
+}
+
+// values is block for a block of small values.
+func (t *output) values(raw []byte, c Compression) (handle, error) {
+	t.raw += uint64(len(raw))
+	return t.add(raw, c, false, &t.smalls)
 }
 
 // cells is block for the cell block that b holds, which it folds if it is to be compressed.
@@ -41,12 +59,12 @@ func (t *output) cells(b *cellBuilder, c Compression) (handle, error) {
 	}
 	t.raw += uint64(b.size())
 	t.built = b.fold(t.built[:0])
-	return t.add(t.built, c, true)
+	return t.add(t.built, c, true, &t.keys)
 }
 
-func (t *output) add(raw []byte, c Compression, folded bool) (handle, error) {
+func (t *output) add(raw []byte, c Compression, folded bool, kind *untried) (handle, error) {
 	from := len(t.pending)
-	t.pending, c = compress(c, t.pending, raw)
+	c = t.compress(c, raw, kind)
 	h := handle{t.offset, uint32(len(t.pending) - from)}
 	t.pending = t.sum.appendTrailer(t.pending, from, t.offset, trailer{c, folded, uint32(len(raw))})
 	t.offset += uint64(len(t.pending) - from)
@@ -54,6 +72,20 @@ func (t *output) add(raw []byte, c Compression, folded bool) (handle, error) {
 		return h, nil
 	}
 	return h, t.flush()
+}
+
+// compress appends a block to pending, and returns how it is compressed.
+func (t *output) compress(c Compression, raw []byte, kind *untried) Compression {
+	from, try := len(t.pending), t.shortLived && kind != nil && c != None
+	if try && *kind > 0 {
+		*kind--
+		c, try = None, false
+	}
+	t.pending, c = compress(c, t.pending, raw)
+	if try && len(t.pending)-from > len(raw)-len(raw)/goodPart {
+		*kind = retryAfter
+	}
+	return c
 }
 
 // end adds the last bytes of the file and writes what is left.

@@ -38,6 +38,10 @@ type WriterOptions struct {
 	BlockSize int
 	// FilterBits is the size of the filter for each row, 10 by default.
 	FilterBits int
+	// ShortLived is for a file that will soon be read and written again. Where compression
+	// of cell blocks or small values saves little, it is only tried now and then. Cell
+	// blocks are folded all the same.
+	ShortLived bool
 
 	// smallBlock is the size of small blocks, by default twice that of blocks: so
 	// all small values of a cell block lie in one, unless its keys are long. Files
@@ -92,7 +96,7 @@ func NewWriter(w io.Writer, o WriterOptions) *Writer {
 	if o.FilterBits <= 0 {
 		o.FilterBits = defaultFilterBits
 	}
-	t := &Writer{o: o, out: output{w: w, sum: newChecksums(o.ID)}}
+	t := &Writer{o: o, out: output{w: w, sum: newChecksums(o.ID), shortLived: o.ShortLived}}
 	t.out.digest.Reset()
 	t.block.reset()
 	t.index.reset()
@@ -327,7 +331,7 @@ func (t *Writer) finishSmall() error {
 	t.cuts = b.cutValues(t.o.smallBlock, t.cuts[:0])
 	from := 0
 	for _, end := range t.cuts {
-		h, err := t.out.block(b.values[from:end], t.o.Compression)
+		h, err := t.out.values(b.values[from:end], t.o.Compression)
 		if err != nil {
 			return err
 		}
