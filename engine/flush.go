@@ -103,9 +103,9 @@ func (db *DB) writeFlushed(list []flushing) error {
 
 // writeMemory writes the file of one memtable. That its partition was dropped is no failure.
 func (db *DB) writeMemory(f *flushing) error {
-	f.out = &output{db: db, p: f.p, split: &splitter{most: maxFile}, flush: true}
-	f.entries = f.m.entries()
 	src := f.m.source()
+	f.out = &output{db: db, p: f.p, split: &splitter{most: maxFile}, shortLived: db.overlaps(f.p, src)}
+	f.entries = f.m.entries()
 	err := db.write(f.out, src, f.entries, func([]byte) bool { return false })
 	src.Close()
 	f.written = err == nil
@@ -113,6 +113,21 @@ func (db *DB) writeMemory(f *flushing) error {
 		return nil
 	}
 	return fmt.Errorf("flush partition %s: %w", f.p.name, err)
+}
+
+// overlaps reports whether a source has rows among those of a file of the partition. If not, its file
+// may be moved down as it is.
+func (db *DB) overlaps(p *partition, src source) bool {
+	db.mu.Lock()
+	v := p.version
+	db.mu.Unlock()
+	for f := range v.files() {
+		src.SeekRow(f.smallest)
+		if row := src.Row(); row != nil && bytes.Compare(row, f.largest) <= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // source returns all entries of a memory.

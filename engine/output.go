@@ -16,11 +16,11 @@ import (
 // output writes a sorted stream of entries into new files of a partition. The
 // files are on disk, synced, and referenced by nobody when finish returns.
 type output struct {
-	db    *DB
-	p     *partition
-	split *splitter       // says where files end
-	flush bool            // a file for level 0, which is merged before long
-	stop  <-chan struct{} // when closed, nobody needs the output; nil for never
+	db         *DB
+	p          *partition
+	split      *splitter       // says where files end
+	shortLived bool            // files that will be merged before long
+	stop       <-chan struct{} // when closed, nobody needs the output; nil for never
 
 	abandoned *atomic.Bool // true when a part beside it has failed, so that nobody needs it; nil without parts
 
@@ -91,7 +91,7 @@ func (o *output) begin() error {
 	}
 	o.f = f
 	o.w = sstable.NewWriter(f, sstable.WriterOptions{
-		ID: o.db.tableID(o.number), Compression: sstable.S2, BlockSize: o.db.opt.BlockBytes, ShortLived: o.flush,
+		ID: o.db.tableID(o.number), Compression: sstable.S2, BlockSize: o.db.opt.BlockBytes, ShortLived: o.shortLived,
 	})
 	return nil
 }

@@ -30,13 +30,13 @@ type output struct {
 	keys, smalls untried // of a file that is short-lived
 }
 
-// untried is how many blocks of a kind, those that come next, are not to be compressed: of a block of the
-// kind compression has saved less than a part in goodPart, so retryAfter that follow are left as they are.
+// untried counts down the blocks of a kind that are stored without being tried, since compression has saved
+// less than a part in goodPart of one of them.
 type untried int
 
 const (
 	goodPart   = 4
-	retryAfter = 15
+	retryAfter = 16 // so every 17th is tried: blocks that take turns in twos and fours do not always send the same one
 )
 
 // block compresses a block and adds it in its envelope.
@@ -51,15 +51,16 @@ func (t *output) values(raw []byte, c Compression) (handle, error) {
 	return t.add(raw, c, false, &t.smalls)
 }
 
-// cells is block for the cell block that b holds, which it folds if it is to be compressed.
-func (t *output) cells(b *cellBuilder, c Compression) (handle, error) {
+// cells is block for the cell block that b holds, which it folds if it is to be compressed. kind is nil for
+// the index.
+func (t *output) cells(b *cellBuilder, c Compression, kind *untried) (handle, error) {
 	if c == None {
 		t.built = b.finish(t.built[:0])
 		return t.block(t.built, c)
 	}
 	t.raw += uint64(b.size())
 	t.built = b.fold(t.built[:0])
-	return t.add(t.built, c, true, &t.keys)
+	return t.add(t.built, c, true, kind)
 }
 
 func (t *output) add(raw []byte, c Compression, folded bool, kind *untried) (handle, error) {

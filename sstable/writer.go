@@ -354,7 +354,7 @@ func (t *Writer) finishBlock() error {
 		return err
 	}
 	small := t.out.offset - from
-	h, err := t.out.cells(&t.block, t.o.Compression)
+	h, err := t.out.cells(&t.block, t.o.Compression, &t.out.keys)
 	if err != nil {
 		return err
 	}
@@ -432,7 +432,7 @@ func (t *Writer) finishTail(f *footer) (err error) {
 	if f.filter, err = t.out.block(t.raw, None); err != nil {
 		return err
 	}
-	if f.index, err = t.out.cells(&t.index, t.o.Compression); err != nil {
+	if f.index, err = t.out.cells(&t.index, t.o.Compression, nil); err != nil {
 		return err
 	}
 	if max(t.index.size(), len(t.out.built)) > maxIndex { // folded it is the longer one if a row has more than 64 KiB or blocks
