@@ -115,8 +115,8 @@ func (db *DB) writeMemory(f *flushing) error {
 	return fmt.Errorf("flush partition %s: %w", f.p.name, err)
 }
 
-// overlaps reports whether a source has rows among those of a file of the partition. If not, its file
-// may be moved down as it is.
+// overlaps reports whether a source, which it leaves at any row, has rows among those of a file of the
+// partition. If not, its file may be moved down as it is.
 func (db *DB) overlaps(p *partition, src source) bool {
 	db.mu.Lock()
 	v := p.version

@@ -39,24 +39,17 @@ const (
 	retryAfter = 16 // so every 17th is tried: blocks that take turns in twos and fours do not always send the same one
 )
 
-// block compresses a block and adds it in its envelope.
-func (t *output) block(raw []byte, c Compression) (handle, error) {
+// block compresses a block and adds it in its envelope. kind is nil for one that is always tried.
+func (t *output) block(raw []byte, c Compression, kind *untried) (handle, error) {
 	t.raw += uint64(len(raw))
-	return t.add(raw, c, false, nil)
+	return t.add(raw, c, false, kind)
 }
 
-// values is block for a block of small values.
-func (t *output) values(raw []byte, c Compression) (handle, error) {
-	t.raw += uint64(len(raw))
-	return t.add(raw, c, false, &t.smalls)
-}
-
-// cells is block for the cell block that b holds, which it folds if it is to be compressed. kind is nil for
-// the index.
+// cells is block for the cell block that b holds, which it folds if it is to be compressed.
 func (t *output) cells(b *cellBuilder, c Compression, kind *untried) (handle, error) {
 	if c == None {
 		t.built = b.finish(t.built[:0])
-		return t.block(t.built, c)
+		return t.block(t.built, c, kind)
 	}
 	t.raw += uint64(b.size())
 	t.built = b.fold(t.built[:0])

@@ -378,7 +378,7 @@ func TestVerifyStrayBlock(t *testing.T) {
 	}
 	must(w.Add([]byte("row"), []cell.Cell{c}))
 	must(w.finishBlock())
-	stray, err := w.out.block([]byte("stray"), None)
+	stray, err := w.out.block([]byte("stray"), None, nil)
 	must(err)
 	w.info.end(w.row)
 	f := footer{id: testID}

@@ -308,7 +308,7 @@ func (t *Writer) addLarge(c *cell.Cell) error {
 
 // finishLarge writes the large block that is being filled.
 func (t *Writer) finishLarge() error {
-	h, err := t.out.block(t.large, t.o.Compression)
+	h, err := t.out.block(t.large, t.o.Compression, nil)
 	if err != nil {
 		return err
 	}
@@ -331,7 +331,7 @@ func (t *Writer) finishSmall() error {
 	t.cuts = b.cutValues(t.o.smallBlock, t.cuts[:0])
 	from := 0
 	for _, end := range t.cuts {
-		h, err := t.out.values(b.values[from:end], t.o.Compression)
+		h, err := t.out.block(b.values[from:end], t.o.Compression, &t.out.smalls)
 		if err != nil {
 			return err
 		}
@@ -429,7 +429,7 @@ func (t *Writer) finishTail(f *footer) (err error) {
 		rows.add(h)
 	}
 	t.raw = rows.append(t.raw[:0])
-	if f.filter, err = t.out.block(t.raw, None); err != nil {
+	if f.filter, err = t.out.block(t.raw, None, nil); err != nil {
 		return err
 	}
 	if f.index, err = t.out.cells(&t.index, t.o.Compression, nil); err != nil {
@@ -439,6 +439,6 @@ func (t *Writer) finishTail(f *footer) (err error) {
 		return fmt.Errorf("sstable: %d blocks are too many for one file", t.info.CellBlocks)
 	}
 	t.raw = t.info.append(t.raw[:0])
-	f.properties, err = t.out.block(t.raw, None)
+	f.properties, err = t.out.block(t.raw, None, nil)
 	return err
 }
