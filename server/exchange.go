@@ -14,7 +14,7 @@ import (
 )
 
 // exchange is a request and the answer that is being made for it. It belongs
-// to the goroutine of its handler.
+// to the goroutine of its handler, but for what outgoing has.
 type exchange struct {
 	server *Server
 	w      http.ResponseWriter
@@ -40,6 +40,7 @@ type exchange struct {
 	sent    bool      // the header has gone out
 	own     [2]string // values in the header that other answers do not share
 	encoder encoder
+	outgoing
 }
 
 // ServeHTTP finds the handler of a request, runs it, and answers for it where it
@@ -150,8 +151,9 @@ func (x *exchange) logFailure(f *failure) {
 
 // release gives back what the exchange has taken.
 func (x *exchange) release() {
-	x.dropEncoder()
 	x.endTurn()
+	x.abandon() // of an answer that is broken off
+	x.dropEncoder()
 	if x.scanning {
 		x.server.gates.scans.give(1)
 	}

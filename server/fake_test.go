@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -114,6 +115,9 @@ type fakeRows struct {
 	err   error // what comes after them
 	panic bool  // panic instead
 	short bool  // the values lack a byte
+	large int   // every fiftieth row has one more value, of so many bytes
+
+	made *atomic.Int64 // counts the chunks, unless nil
 
 	ctx   context.Context
 	store *fakeStore
@@ -150,6 +154,12 @@ func (r *fakeRows) Next() bool {
 			value = value[1:]
 		}
 		r.cells = append(r.cells, cell.Cell{Column: r.spoil[start:column], Value: value, Time: int64(5 - i), Type: cell.I64})
+	}
+	if r.large > 0 && r.chunk%100 == 1 {
+		r.cells = append(r.cells, cell.Cell{Column: []byte("f2\x00q"), Value: bytes.Repeat([]byte{byte(r.chunk)}, r.large), Type: cell.Bytes})
+	}
+	if r.made != nil {
+		r.made.Add(1)
 	}
 	r.chunk++
 	return true

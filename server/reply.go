@@ -72,35 +72,42 @@ func (x *exchange) endEnvelope(now time.Time) {
 	x.out = strconv.AppendInt(x.out, now.Sub(x.start).Milliseconds(), 10)
 }
 
-// send sends what has been collected. The client has to take it within the
-// time for progress from now on, however long the whole answer takes.
+// send sends what has been collected. Most answers end with their first piece or the
+// second; of longer ones the pieces between are sent while the handler goes on.
 func (x *exchange) send(now time.Time, last bool) error {
+	more := x.sent && !last
 	if !x.sent {
 		x.sendHeader(now, last)
 	}
-	control := http.NewResponseController(x.w)
-	// A writer without deadlines is a test's or a wrapper's.
-	_ = control.SetWriteDeadline(now.Add(x.server.limits.progress))
 	x.endTurn()
 	var err error
-	switch {
-	case x.encoder == nil:
-		_, err = x.w.Write(x.out)
-	case last:
-		if _, err = x.encoder.Write(x.out); err == nil {
-			err = x.encoder.Close()
-		}
-	default:
-		_, err = x.encoder.Write(x.out)
+	if more && x.beside() {
+		err = x.enqueue()
+	} else if err = x.settle(); err == nil {
+		err = x.write(x.out, last)
+		x.out = x.out[:0]
 	}
-	x.out = x.out[:0]
+	if err != nil || last {
+		return err
+	}
+	return x.nextTurn()
+}
+
+// write hands a piece to the connection, compressed if the answer is. The client has to take
+// it within the time for progress from now on, however long the whole answer takes.
+func (x *exchange) write(piece []byte, last bool) error {
+	// A writer without deadlines is a test's or a wrapper's.
+	_ = http.NewResponseController(x.w).SetWriteDeadline(x.server.opt.Now().Add(x.server.limits.progress))
+	var err error
+	if x.encoder == nil {
+		_, err = x.w.Write(piece)
+	} else if _, err = x.encoder.Write(piece); err == nil && last {
+		err = x.encoder.Close()
+	}
 	if err != nil {
 		return errGone
 	}
-	if last {
-		return nil
-	}
-	return x.nextTurn()
+	return nil
 }
 
 // fixedHeader is what every answer has. The values are shared by all of them.
