@@ -106,6 +106,30 @@ func BenchmarkInsert(b *testing.B) {
 	}
 }
 
+// Rows that are written over and over, with newer cells of the same columns.
+func BenchmarkOverwrite(b *testing.B) {
+	rows := benchData()[:benchRows/rewritten]
+	b.ReportAllocs()
+	var in Inserter
+	n, t := 0, New()
+	for b.Loop() {
+		row := &rows[n%len(rows)]
+		for j := range row.cells {
+			c := &row.cells[j]
+			c.Time++
+			c.Seq++
+			in.Add(t, row.key, c)
+		}
+		if n++; n%benchRows == 0 {
+			t = New()
+		}
+	}
+	perCell(b, n*benchWidth)
+}
+
+// rewritten is how often BenchmarkOverwrite writes a row.
+const rewritten = 10
+
 // Cells of many rows in random order, one at a time: the worst case, where
 // nothing is next to the cell before.
 func BenchmarkInsertCells(b *testing.B) {

@@ -73,7 +73,7 @@ func (in *Inserter) findRow(row []byte) unsafe.Pointer {
 func (in *Inserter) addEntry(c *cell.Cell) {
 	a, l := &in.table.arena, in.table.entryList(in.row)
 	k := place{key: c.Column, entry: true, time: c.Time, seq: c.Seq}
-	r, found := in.cells.seek(&l, &k, false)
+	r, found := in.cells.seek(&l, &k, true) // where the row has older versions, it is behind these
 	if found {
 		in.cells.prev[0] = r
 		(*entryNode)(a.at(r)).value.Store(uint32(a.newRecord(c)))
