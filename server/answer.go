@@ -40,6 +40,11 @@ func (a *answer) all(rows widecol.Rows) (found bool, err error) {
 		if err := a.x.step(n); err != nil {
 			return found, err
 		}
+		if n%turnSteps == 0 { // it may be long until there is another piece
+			if err := a.x.unsent(); err != nil {
+				return found, err
+			}
+		}
 		if rows.First() {
 			a.endRow()
 			a.beginRow(rows.Row())

@@ -115,7 +115,8 @@ type fakeRows struct {
 	err   error // what comes after them
 	panic bool  // panic instead
 	short bool  // the values lack a byte
-	large int   // every fiftieth row has one more value, of so many bytes
+	large int   // rows have one more value now and then, of so many bytes
+	apart int   // chunks between two of these
 
 	made *atomic.Int64 // counts the chunks, unless nil
 
@@ -155,7 +156,7 @@ func (r *fakeRows) Next() bool {
 		}
 		r.cells = append(r.cells, cell.Cell{Column: r.spoil[start:column], Value: value, Time: int64(5 - i), Type: cell.I64})
 	}
-	if r.large > 0 && r.chunk%100 == 1 {
+	if r.large > 0 && r.chunk%r.apart == 1 {
 		r.cells = append(r.cells, cell.Cell{Column: []byte("f2\x00q"), Value: bytes.Repeat([]byte{byte(r.chunk)}, r.large), Type: cell.Bytes})
 	}
 	if r.made != nil {

@@ -21,7 +21,8 @@ const (
 	// queued is how many pieces may wait. One would be too few: to wake the goroutine
 	// takes about as long as to collect a piece.
 	queued = 8
-	// mostQueued is from how many bytes on the handler sends a piece itself.
+	// mostQueued is from how many bytes on the handler sends a piece itself, and twice that
+	// the most memory that one may keep.
 	mostQueued = flushSize + flushSize/4
 	// outgoingPerCore is how many answers may have such a goroutine. Those of slow clients
 	// have a full queue most of the time.
@@ -48,8 +49,15 @@ func (x *exchange) beside() bool {
 
 // enqueue has the goroutine send what has been collected. Where queued pieces wait, so does it.
 func (x *exchange) enqueue() error {
+	if err := x.unsent(); err != nil {
+		return err
+	}
 	piece := pieces.Get().(*[]byte)
-	*piece, x.out = x.out, (*piece)[:0]
+	if cap(x.out) <= 2*mostQueued {
+		*piece, x.out = x.out, (*piece)[:0]
+	} else { // a large value has been there
+		*piece, x.out = append((*piece)[:0], x.out...), x.out[:0]
+	}
 	select {
 	case x.queue <- piece:
 		return nil
@@ -58,24 +66,36 @@ func (x *exchange) enqueue() error {
 	}
 }
 
+// unsent returns why a piece could not be sent, if that is known by now.
+func (x *exchange) unsent() error {
+	select {
+	case err := <-x.outcome:
+		return err
+	default:
+		return nil
+	}
+}
+
 // sendQueued sends pieces until one cannot be sent or no more will come.
 func (x *exchange) sendQueued(queue <-chan *[]byte, outcome chan<- error) {
-	defer close(outcome)
+	err := errGone // unless all are sent
 	defer func() {
 		if p := recover(); p != nil {
-			outcome <- fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
+		if err != nil {
+			outcome <- err
+		}
+		close(outcome)
 	}()
 	for piece := range queue {
-		if err := x.write(*piece, false); err != nil {
-			outcome <- err
+		if x.write(*piece, false) != nil {
 			return
 		}
 		poison.Bytes(*piece)
-		if cap(*piece) <= keepOut {
-			pieces.Put(piece)
-		}
+		pieces.Put(piece)
 	}
+	err = nil
 }
 
 // settle waits until all pieces are sent, or one could not be, and ends the goroutine.

@@ -99,7 +99,7 @@ func TestCollectsWhileSending(t *testing.T) {
 func TestLargeAreNotQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var made atomic.Int64
-		c, _, _ := streaming(t, fakeRows{rows: 3000, large: 100_000, made: &made})
+		c, _, _ := streaming(t, fakeRows{rows: 3000, large: 100_000, apart: 100, made: &made})
 		hold, done := make(chan struct{}), make(chan bool, 1)
 		w := &hookedWriter{ResponseRecorder: httptest.NewRecorder(), hook: func(n int) error {
 			if n == 2 {
@@ -129,24 +129,38 @@ func (w *hookedWriter) chunks() int64 {
 // turns since some pieces are large.
 func TestAnswersAlike(t *testing.T) {
 	for _, large := range []int{0, 100_000} {
-		c, _, _ := streaming(t, fakeRows{rows: 3000, large: large})
-		var want []byte
-		for _, free := range []int64{0, c.gates.outgoing.free} {
-			c.gates.outgoing.free = free
-			w := httptest.NewRecorder()
-			if c.scanTo(t.Context(), w) {
-				t.Fatal("the answer was broken off")
+		for _, encoding := range []string{"", "gzip", "zstd"} {
+			c, _, _ := streaming(t, fakeRows{rows: 3000, large: large, apart: 1500})
+			all := c.gates.outgoing.free
+			var want []byte
+			for _, free := range []int64{0, all} {
+				c.gates.outgoing.free = free
+				least := free
+				w := &hookedWriter{ResponseRecorder: httptest.NewRecorder(), hook: func(int) error {
+					least = min(least, c.gates.outgoing.left())
+					return nil
+				}}
+				request := httptest.NewRequest("POST", "/v1/table/t/scan", strings.NewReader("{}"))
+				request.Header.Set("Accept-Encoding", encoding)
+				c.ServeHTTP(w, request)
+				if free > 0 && cores.Count() > 1 && least != free-1 {
+					t.Errorf("large values of %d bytes, %q: no goroutine has sent a piece", large, encoding)
+				}
+				body, err := inflated(w.Result())
+				if err != nil {
+					t.Fatal(err)
+				}
+				rows, _, _ := bytes.Cut(body, []byte(`"micros"`))
+				if want != nil && !bytes.Equal(rows, want) {
+					t.Errorf("large values of %d bytes, %q: the answers differ", large, encoding)
+				}
+				want = rows
 			}
-			rows, _, _ := bytes.Cut(w.Body.Bytes(), []byte(`"micros"`))
-			if want != nil && !bytes.Equal(rows, want) {
-				t.Errorf("large values of %d bytes: the answers differ", large)
+			if !bytes.Contains(want, []byte(`"row_key":"row00002999"`)) {
+				t.Error("the last row is missing")
 			}
-			want = rows
+			c.settled()
 		}
-		if !bytes.Contains(want, []byte(`"row_key":"row00002999"`)) {
-			t.Error("the last row is missing")
-		}
-		c.settled()
 	}
 }
 

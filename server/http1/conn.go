@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// conn is a connection. All of it belongs to its goroutine, save what is marked.
+// conn is a connection. All of it belongs to its goroutine, save what is marked; the response
+// and the deadline of writes to one goroutine at a time, which a handler may start.
 type conn struct {
 	server *Server
 	nc     net.Conn
