@@ -79,14 +79,14 @@ func (r *report) draw(d drawing) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = d.title
 	p.Y.Min = 0
-	p.Legend.Top, p.Legend.Left = true, true
+	p.Legend.Top = true
 	p.Add(plotter.NewGrid())
 	labels := make([]string, len(d.bars))
 	for i, b := range d.bars {
 		labels[i] = b.label
 	}
 	p.NominalX(labels...)
-	width := vg.Points(360 / float64(len(d.bars)*(len(r.o.engines)+1)))
+	width := vg.Points(340 / float64(len(d.bars)*(len(r.o.engines)+1)))
 	highest := 0.0
 	for i, e := range r.o.engines {
 		values, any := make(plotter.Values, len(d.bars)), false
@@ -107,6 +107,9 @@ func (r *report) draw(d drawing) (*plot.Plot, error) {
 		p.Add(bars)
 		p.Legend.Add(e.Name, bars)
 	}
+	// Each group has room for its bars, and the names of engines a quarter of the whole beside them.
+	groups := float64(len(d.bars))
+	p.X.Min, p.X.Max = -0.5, groups-0.5+groups/3
 	p.Y.Max = highest * 1.05
 	return p, nil
 }
