@@ -9,13 +9,13 @@ import (
 	"colonnade/widecol"
 )
 
-// answer appends the rows of queries to an exchange, as they come:
+// answer appends the rows of queries to what is collected, as they come:
 //
 //	[{"row_key":"r","columns":{"f":{"q":[{"time":1,"type":"i64","value":1},…],…},…}},…]
 //
 // Only the place within the current row is kept in memory.
 type answer struct {
-	x     *exchange
+	c     *collector
 	some  bool   // a row was appended
 	open  bool   // a row was begun and not ended
 	last  []byte // the column of the cell appended last, of the current row
@@ -28,20 +28,20 @@ type answer struct {
 	digits []byte // time in decimal
 }
 
-func (x *exchange) newAnswer() *answer {
-	a := &x.scratch.answer
-	*a = answer{x: x, own: a.own, digits: append(a.digits[:0], '0')}
+func (s *scratch) newAnswer(c *collector) *answer {
+	a := &s.answer
+	*a = answer{c: c, own: a.own, digits: append(a.digits[:0], '0')}
 	return a
 }
 
 // all appends all rows of a query. It reports whether there were any.
 func (a *answer) all(rows widecol.Rows) (found bool, err error) {
 	for n := 1; rows.Next(); n++ {
-		if err := a.x.step(n); err != nil {
+		if err := a.c.step(n); err != nil {
 			return found, err
 		}
 		if n%turnSteps == 0 { // it may be long until there is another piece
-			if err := a.x.unsent(); err != nil {
+			if err := a.c.to.unsent(); err != nil {
 				return found, err
 			}
 		}
@@ -65,19 +65,19 @@ func (a *answer) all(rows widecol.Rows) (found bool, err error) {
 }
 
 func (a *answer) beginRow(key []byte) {
-	out := a.x.out
+	out := a.c.out
 	if a.some {
 		out = append(out, ',')
 	}
 	out = append(out, `{"row_key":`...)
 	out = appendText(out, key)
-	a.x.out = append(out, `,"columns":{`...)
+	a.c.out = append(out, `,"columns":{`...)
 	a.some, a.open, a.last = true, true, nil
 }
 
 func (a *answer) endRow() {
 	if a.open {
-		a.x.out = append(a.x.out, "]}}}"...)
+		a.c.out = append(a.c.out, "]}}}"...)
 		a.open = false
 	}
 }
@@ -89,7 +89,7 @@ func (a *answer) cells(cells []cell.Cell) error {
 		if !c.Type.Fits(c.Value) {
 			return refuse(http.StatusInternalServerError, "corruption", atBody, "a stored value of %d bytes does not have its type, %s", len(c.Value), c.Type)
 		}
-		out := a.x.out
+		out := a.c.out
 		if a.last != nil && bytes.Equal(a.last, c.Column) {
 			out = append(out, `,{"time":`...)
 		} else {
@@ -98,9 +98,9 @@ func (a *answer) cells(cells []cell.Cell) error {
 		out = a.appendTime(out, c.Time)
 		out = append(out, typeAndValue[c.Type]...)
 		out = appendValue(out, c.Type, c.Value)
-		a.x.out = append(out, '}')
+		a.c.out = append(out, '}')
 		a.last = c.Column
-		if err := a.x.flush(); err != nil {
+		if err := a.c.flush(); err != nil {
 			return err
 		}
 	}
@@ -144,16 +144,16 @@ func addStats(t *widecol.Stats, s widecol.Stats) {
 	t.Partitions = max(t.Partitions, s.Partitions)
 }
 
-// statistics appends what the queries have cost, as the last fields of a result.
-func (a *answer) statistics() {
-	s, out := &a.stats, a.x.out
+// appendStats appends what queries have cost, as the last fields of a result.
+func (x *exchange) appendStats(s *widecol.Stats) {
+	out := x.out
 	out = appendField(out, `"row_count":`, s.Rows)
 	out = appendField(out, `,"cell_count":`, s.Cells)
 	out = appendField(out, `,"rows_scanned":`, s.RowsScanned)
 	out = appendField(out, `,"cells_scanned":`, s.CellsScanned)
 	out = appendField(out, `,"bytes_scanned":`, s.BytesScanned)
 	out = appendField(out, `,"affected_locality_groups":`, s.Partitions)
-	a.x.out = a.x.appendMicros(out, s.Rows)
+	x.out = x.appendMicros(out, s.Rows)
 }
 
 // appendMicros appends the time so far, and the time for one of n rows.

@@ -104,13 +104,14 @@ func BenchmarkAnswer(b *testing.B) {
 	s := New(nil, Options{Now: time.Now})
 	w := &discardWriter{header: make(http.Header)}
 	x := &exchange{server: s, w: w, r: httptest.NewRequest("POST", "/", nil), scratch: new(scratch)}
+	x.to = x
 	rows := newBenchRows()
 	b.ReportAllocs()
 	for b.Loop() {
 		rows.next, x.sent = 0, false
 		w.bytes = 0
 		x.begin(200)
-		a := x.newAnswer()
+		a := x.newAnswer(&x.collector)
 		if _, err := a.all(rows); err != nil {
 			b.Fatal(err)
 		}

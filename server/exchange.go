@@ -33,9 +33,9 @@ type exchange struct {
 	kind     kind // of its route
 	keyed    bool // the same
 	scanning bool // it counts as an open scan
-	turns
 
 	// The answer; see reply.go.
+	collector
 	status  int
 	sent    bool      // the header has gone out
 	own     [2]string // values in the header that other answers do not share
@@ -46,7 +46,8 @@ type exchange struct {
 // ServeHTTP finds the handler of a request, runs it, and answers for it where it
 // fails. It is the only place that does.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{server: s, w: w, r: r, start: s.opt.Now(), maxBody: s.opt.MaxBody, scratch: newScratch(), turns: turns{until: r.Context()}}
+	x := &exchange{server: s, w: w, r: r, start: s.opt.Now(), maxBody: s.opt.MaxBody, scratch: newScratch()}
+	x.collector = collector{out: x.collected[:0], turns: turns{until: r.Context()}, to: x}
 	defer x.release()
 	if err := s.serve(x); err != nil {
 		x.fail(err)
@@ -59,7 +60,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) serve(x *exchange) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			x.scratch = new(scratch) // whoever panicked may not have let go of it
+			x.scratch, x.out = new(scratch), nil // whoever panicked may not have let go of it
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
@@ -158,5 +159,6 @@ func (x *exchange) release() {
 		x.server.gates.scans.give(1)
 	}
 	x.server.memory.give(x.charged)
+	x.collected = x.out
 	x.scratch.reuse()
 }

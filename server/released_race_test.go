@@ -12,7 +12,7 @@ import (
 // What a request has read and what it has made is poisoned when it is over.
 func TestReleasedScratch(t *testing.T) {
 	kept := map[string][]byte{"body": []byte("body"), "values": []byte("values"), "answer": []byte("answer"), "column": []byte("column")}
-	s := &scratch{body: kept["body"], values: kept["values"], out: kept["answer"], answer: answer{own: kept["column"]}}
+	s := &scratch{body: kept["body"], values: kept["values"], collected: kept["answer"], answer: answer{own: kept["column"]}}
 	s.reuse()
 	for name, b := range kept {
 		if bytes.Count(b, []byte{poison.Byte}) < len(b) {

@@ -15,22 +15,14 @@ import (
 // if the result may be long, and finish at its end. Until flushSize bytes are
 // there nothing is sent, so that an error can still become the whole answer.
 
-// flushSize is how many bytes of an answer are collected before they are sent.
-const flushSize = 64 << 10
-
 // begin starts an answer.
 func (x *exchange) begin(status int) {
 	x.status = status
 	x.out = append(x.out[:0], `{"result":`...)
 }
 
-// flush sends what is there if it is enough.
-func (x *exchange) flush() error {
-	if len(x.out) < flushSize {
-		return nil
-	}
-	return x.send(x.server.opt.Now(), false)
-}
+// pass sends what is there, which is not the end.
+func (x *exchange) pass() error { return x.send(x.server.opt.Now(), false) }
 
 // finish ends the answer and sends it.
 func (x *exchange) finish(message string) error {

@@ -37,7 +37,7 @@ func (s *Server) rows(x *exchange) error {
 	}
 	x.begin(http.StatusOK)
 	x.out = append(x.out, `{"rows":[`...)
-	a := x.newAnswer()
+	a := x.newAnswer(&x.collector)
 	var missing []int
 	for i := range items {
 		if err := x.step(i + 1); err != nil {
@@ -52,7 +52,7 @@ func (s *Server) rows(x *exchange) error {
 		}
 	}
 	x.out = append(x.out, "],"...)
-	a.statistics()
+	x.appendStats(&a.stats)
 	x.out = append(x.out, `,"missing":[`...)
 	for i, item := range missing {
 		x.comma(i)

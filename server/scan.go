@@ -19,12 +19,12 @@ func (s *Server) scan(x *exchange) error {
 
 	x.begin(http.StatusOK)
 	x.out = append(x.out, `{"rows":[`...)
-	a := x.newAnswer()
+	a := x.newAnswer(&x.collector)
 	if _, err := a.all(rows); err != nil {
 		return err
 	}
 	x.out = append(x.out, "],"...)
-	a.statistics()
+	x.appendStats(&a.stats)
 	x.out = append(x.out, '}')
 	return x.finish(querySuccessful)
 }

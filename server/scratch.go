@@ -15,7 +15,7 @@ type scratch struct {
 	mutations []widecol.Mutation
 	ends      []int  // of each item of a write: the index behind its last mutation
 	values    []byte // encoded values that are not part of the body
-	out       []byte // the part of the answer that is not sent yet
+	collected []byte // memory for a collector
 	answer    answer
 	key       string // the Idempotency-Key of a write, "" for none
 }
@@ -36,14 +36,14 @@ const (
 func (s *scratch) reuse() {
 	poison.Bytes(s.body)
 	poison.Bytes(s.values)
-	poison.Bytes(s.out)
+	poison.Bytes(s.collected)
 	poison.Bytes(s.answer.own)
 	s.decoder.Reset(nil)
 	s.answer = answer{own: keep(s.answer.own, keepBody), digits: s.answer.digits}
 	s.key = ""
 	clear(s.mutations) // they point into the body
-	s.body, s.mutations, s.ends, s.values, s.out = keep(s.body, keepBody), keep(s.mutations, keepMutations),
-		keep(s.ends, keepMutations), keep(s.values, keepBody), keep(s.out, keepOut)
+	s.body, s.mutations, s.ends, s.values, s.collected = keep(s.body, keepBody), keep(s.mutations, keepMutations),
+		keep(s.ends, keepMutations), keep(s.values, keepBody), keep(s.collected, keepOut)
 	scratches.Put(s)
 }
 

@@ -1,0 +1,27 @@
+package server
+
+// collector is where one goroutine appends an answer, or a part of one, in turns of its own.
+type collector struct {
+	out []byte // what has not been passed on yet
+	turns
+	to receiver
+}
+
+// receiver is who gets what is collected.
+type receiver interface {
+	// pass takes all that is there. It may wait for a client, without a turn.
+	pass() error
+	// unsent returns why something that was passed could not be sent, if that is known by now.
+	unsent() error
+}
+
+// flushSize is how many bytes of an answer are collected before they are passed on.
+const flushSize = 64 << 10
+
+// flush passes on what is there if it is enough.
+func (c *collector) flush() error {
+	if len(c.out) < flushSize {
+		return nil
+	}
+	return c.to.pass()
+}
