@@ -15,9 +15,6 @@ type receiver interface {
 	unsent() error
 }
 
-// flushSize is how many bytes of an answer are collected before they are passed on.
-const flushSize = 64 << 10
-
 // flush passes on what is there if it is enough.
 func (c *collector) flush() error {
 	if len(c.out) < flushSize {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -95,11 +96,12 @@ func TestCollectsWhileSending(t *testing.T) {
 	})
 }
 
-// TestLargeAreNotQueued: pieces with large values do not wait in memory for their client.
-func TestLargeAreNotQueued(t *testing.T) {
+// TestLargeAreCut: what waits takes no more memory where there are large values.
+func TestLargeAreCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		const large, rows = 1 << 20, 3000
 		var made atomic.Int64
-		c, _, _ := streaming(t, fakeRows{rows: 3000, large: 100_000, apart: 100, made: &made})
+		c, _, _ := streaming(t, fakeRows{rows: rows, large: large, apart: 100, made: &made})
 		hold, done := make(chan struct{}), make(chan bool, 1)
 		w := &hookedWriter{ResponseRecorder: httptest.NewRecorder(), hook: func(n int) error {
 			if n == 2 {
@@ -109,15 +111,41 @@ func TestLargeAreNotQueued(t *testing.T) {
 		}}
 		go func() { done <- c.scanTo(t.Context(), w) }()
 		synctest.Wait()
-		if n := made.Load(); n > 300 {
-			t.Errorf("%d chunks were collected while the second piece was sent, with a large value in each hundred", n)
-		}
+		collected := made.Load()
 		close(hold)
 		if <-done {
 			t.Error("the answer was broken off")
 		}
+		bytes := collected * int64(w.Body.Len()) / (2 * rows)
+		if most := int64((queued+3)*flushSize + 2*large*4/3); bytes > most {
+			t.Errorf("%d bytes were collected while the second piece was sent, want at most %d", bytes, most)
+		}
 		c.settled()
 	})
+}
+
+// TestEnqueue: pieces are in order, and keep no more memory than they may.
+func TestEnqueue(t *testing.T) {
+	for _, size := range []int{1, flushSize, mostKept, mostKept + 1, 10 * flushSize} {
+		want := make([]byte, size)
+		rand.NewChaCha8([32]byte{}).Read(want)
+		c := collector{out: append(make([]byte, 0, size), want...)}
+		queue := make(chan *[]byte, 20)
+		if !c.enqueue(queue, nil) || len(c.out) != 0 {
+			t.Fatalf("%d bytes: %d are left", size, len(c.out))
+		}
+		close(queue)
+		var got []byte
+		for piece := range queue {
+			got = append(got, *piece...)
+			if cap(*piece) > mostKept {
+				t.Errorf("%d bytes: a piece keeps %d, want at most %d", size, cap(*piece), mostKept)
+			}
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%d bytes: got others, %d", size, len(got))
+		}
+	}
 }
 
 // chunks returns how many of fakeRows the writer has got.
@@ -125,8 +153,7 @@ func (w *hookedWriter) chunks() int64 {
 	return int64(bytes.Count(w.Body.Bytes(), []byte(`"q":[`)))
 }
 
-// TestAnswersAlike: an answer is the same whether the handler sends it or a goroutine, and when they take
-// turns since some pieces are large.
+// TestAnswersAlike: an answer is the same whether the handler sends it or a goroutine.
 func TestAnswersAlike(t *testing.T) {
 	for _, large := range []int{0, 100_000} {
 		for _, encoding := range []string{"", "gzip", "zstd"} {

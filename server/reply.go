@@ -74,7 +74,9 @@ func (x *exchange) send(now time.Time, last bool) error {
 	x.endTurn()
 	var err error
 	if more && x.beside() {
-		err = x.enqueue()
+		if err = x.unsent(); err == nil && !x.enqueue(x.queue, x.ended) {
+			err = x.err
+		}
 	} else if err = x.settle(); err == nil {
 		err = x.write(x.out, last)
 		x.out = x.out[:0]

@@ -1,0 +1,55 @@
+package server
+
+import (
+	"slices"
+	"sync"
+
+	"colonnade/internal/poison"
+)
+
+// A piece is what has been collected at a time, on its way to whoever sends it.
+
+const (
+	// flushSize is how many bytes of an answer are collected before they are passed on.
+	flushSize = 64 << 10
+	// mostKept is the most memory that a piece may keep while it waits. What was collected in
+	// more, since there was a large value, is cut.
+	mostKept = 5 * flushSize / 2
+)
+
+// pieces are what has been queued. Each is memory that a collector uses again.
+var pieces = sync.Pool{New: func() any { return new([]byte) }}
+
+// enqueue moves what is there to a queue, and waits while that is full. It reports
+// false if done was closed first.
+func (c *collector) enqueue(queue chan<- *[]byte, done <-chan struct{}) bool {
+	piece := pieces.Get().(*[]byte)
+	if cap(c.out) <= mostKept {
+		*piece, c.out = c.out, (*piece)[:0]
+		return put(queue, done, piece)
+	}
+	for part := range slices.Chunk(c.out, flushSize) {
+		*piece = append((*piece)[:0], part...)
+		if !put(queue, done, piece) {
+			return false
+		}
+		piece = pieces.Get().(*[]byte)
+	}
+	c.out = c.out[:0]
+	return true
+}
+
+func put(queue chan<- *[]byte, done <-chan struct{}, piece *[]byte) bool {
+	select {
+	case queue <- piece:
+		return true
+	case <-done:
+		return false
+	}
+}
+
+// release gives the memory of a piece back.
+func release(piece *[]byte) {
+	poison.Bytes(*piece)
+	pieces.Put(piece)
+}
