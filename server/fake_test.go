@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -24,6 +26,8 @@ type fakeStore struct {
 	onScan     func(ctx context.Context) *fakeRows
 	onTable    func(*widecol.Table)
 	parts      int // that a query is divided into
+	onDivide   func(q *widecol.Query)
+	onPart     func(part int, answer *fakeRows) // unless nil, of a query that was divided
 	health     error
 	damage     []error
 
@@ -94,14 +98,31 @@ func (v *fakeView) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, er
 	v.mu.Unlock()
 	defer v.mu.Lock()
 	fake := v.store.onScan(ctx) // may panic
+	if part, ok := strings.CutPrefix(string(q.Start), "part"); ok {
+		fake.prefix = part + "/"
+		if v.store.onPart != nil {
+			i, _ := strconv.Atoi(part)
+			v.store.onPart(i, fake)
+		}
+	}
 	fake.ctx, fake.store = ctx, v.store
 	v.store.open.Add(1)
 	return fake, nil
 }
 
-// Divide divides a query into parts that all ask for the same.
+// Divide divides a query into parts that all ask for the same. A part is not divided again.
 func (v *fakeView) Divide(q *widecol.Query) []widecol.Query {
-	return slices.Repeat([]widecol.Query{*q}, max(v.store.parts, 1))
+	if v.store.onDivide != nil {
+		v.store.onDivide(q)
+	}
+	if q.Start != nil {
+		return []widecol.Query{*q}
+	}
+	parts := slices.Repeat([]widecol.Query{*q}, max(v.store.parts, 1))
+	for i := range parts {
+		parts[i].Start = fmt.Appendf(nil, "part%02d", i)
+	}
+	return parts
 }
 
 func (v *fakeView) Close() {
@@ -120,13 +141,14 @@ type fakeRows struct {
 
 	made *atomic.Int64 // counts the chunks, unless nil
 
-	ctx   context.Context
-	store *fakeStore
-	chunk int
-	row   []byte
-	cells []cell.Cell
-	spoil []byte
-	fails error
+	prefix string // of the keys
+	ctx    context.Context
+	store  *fakeStore
+	chunk  int
+	row    []byte
+	cells  []cell.Cell
+	spoil  []byte
+	fails  error
 }
 
 func (r *fakeRows) Next() bool {
@@ -143,7 +165,7 @@ func (r *fakeRows) Next() bool {
 		r.fails = r.err
 		return false
 	}
-	r.row = fmt.Appendf(r.row[:0], "row%08d", r.chunk/2)
+	r.row = fmt.Appendf(r.row[:0], "%srow%08d", r.prefix, r.chunk/2)
 	r.cells, r.spoil = r.cells[:0], r.spoil[:0]
 	for i := range 5 {
 		start := len(r.spoil)

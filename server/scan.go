@@ -10,21 +10,20 @@ func (s *Server) scan(x *exchange) error {
 	if err := x.decode(false, func(d *decoder) { d.selection(&sel, true) }); err != nil {
 		return err
 	}
-	view, rows, err := x.open(&sel.query, &sel.column)
+	view, err := s.store.View(x.ctx(), x.table)
 	if err != nil {
 		return err
 	}
 	defer view.Close()
-	defer rows.Close()
 
 	x.begin(http.StatusOK)
 	x.out = append(x.out, `{"rows":[`...)
-	a := x.newAnswer(&x.collector)
-	if _, err := a.all(rows); err != nil {
-		return err
+	stats, err := x.appendRows(view, &sel.query)
+	if err != nil {
+		return placed(err, func(_ string, i int) string { return sel.column.at("column", i) })
 	}
 	x.out = append(x.out, "],"...)
-	x.appendStats(&a.stats)
+	x.appendStats(&stats)
 	x.out = append(x.out, '}')
 	return x.finish(querySuccessful)
 }

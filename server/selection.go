@@ -115,24 +115,3 @@ func (d *decoder) cellSelection(q *widecol.Query) {
 		}
 	}
 }
-
-// open starts a query on a new view of the table. The caller closes both. An
-// error says which part of the column filter at path it is about.
-func (x *exchange) open(q *widecol.Query, f *columnFilter) (widecol.View, widecol.Rows, error) {
-	view, err := x.server.store.View(x.ctx(), x.table)
-	if err != nil {
-		return nil, nil, err
-	}
-	opened := false
-	defer func() {
-		if !opened { // also when Scan panics
-			view.Close()
-		}
-	}()
-	rows, err := view.Scan(x.ctx(), q)
-	if err != nil {
-		return nil, nil, placed(err, func(_ string, i int) string { return f.at("column", i) })
-	}
-	opened = true
-	return view, rows, nil
-}

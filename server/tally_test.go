@@ -17,7 +17,7 @@ func haveCores(t *testing.T, n int) {
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
 }
 
-// dividing is streaming with a count in parts, and turns for so many goroutines.
+// dividing is streaming with queries in parts, and turns for so many goroutines.
 func dividing(t *testing.T, turns, parts int) (*client, *fakeStore) {
 	haveCores(t, 4)
 	c, store, _ := streaming(t, fakeRows{rows: 100})
@@ -27,7 +27,7 @@ func dividing(t *testing.T, turns, parts int) (*client, *fakeStore) {
 		eventually(t, "all is given back", func() bool {
 			c.gates.scan.mu.Lock()
 			defer c.gates.scan.mu.Unlock()
-			return c.gates.scan.free == turns && store.open.Load() == 0 && c.gates.scans.left() == maxScans
+			return c.gates.scan.free == turns && store.open.Load() == 0 && c.gates.scans.left() == maxScans && c.gates.divisions.left() == maxDivisions
 		})
 	})
 	return c, store

@@ -21,6 +21,7 @@ type gates struct {
 	write, read, scan *gate
 	scans             budget // scans that are open, whether they work or wait for their clients
 	outgoing          budget // answers that are sent by a goroutine
+	divisions         budget // answers that are collected by several
 }
 
 const (
@@ -40,7 +41,7 @@ func newGates(c clock.Clock) gates {
 		write: newGate(writesPerCore*n, c),
 		read:  newGate(readsPerCore*n, c),
 		scan:  newGate(scansPerCore*n, c),
-		scans: budget{free: maxScans}, outgoing: budget{free: int64(outgoingPerCore * n)},
+		scans: budget{free: maxScans}, outgoing: budget{free: int64(outgoingPerCore * n)}, divisions: budget{free: maxDivisions},
 	}
 }
 

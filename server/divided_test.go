@@ -1,0 +1,273 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"colonnade/widecol"
+)
+
+// TestDividedAlike: an answer that is collected in parts has the same rows in the same order as one
+// that is not, and the same statistics, however it is sent and whichever parts have none.
+func TestDividedAlike(t *testing.T) {
+	const parts = 12
+	for _, encoding := range []string{"", "gzip", "zstd"} {
+		for _, empty := range []string{"", "0", "0 1 2", "4 7 11", "0 1 2 3 4 5 6 7 8 9 10 11"} {
+			if encoding != "" && empty != "" {
+				continue
+			}
+			want := ""
+			for _, turns := range []int{1, 2, 8} {
+				c, store := dividing(t, turns, parts)
+				store.onPart = func(part int, answer *fakeRows) {
+					answer.rows, answer.large, answer.apart = 24*(1+part%3), 100_000, 60
+					for name := range strings.FieldsSeq(empty) {
+						if name == fmt.Sprint(part) {
+							answer.rows = 0
+						}
+					}
+				}
+				if turns == 1 { // one query after another
+					c.Server.store = inTurn{store}
+				}
+				request := httptest.NewRequest("POST", "/v1/table/t/scan", strings.NewReader("{}"))
+				request.Header.Set("Accept-Encoding", encoding)
+				w := httptest.NewRecorder()
+				c.ServeHTTP(w, request)
+				body, err := inflated(w.Result())
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, _, _ := bytes.Cut(body, []byte(`"micros"`))
+				if want == "" {
+					want = string(got)
+				}
+				if string(got) != want {
+					t.Errorf("%q, without rows in parts %s, %d turns: the answers differ, %d and %d bytes", encoding, empty, turns, len(got), len(want))
+				}
+			}
+			if rows := strings.Count(want, `"row_key"`); (rows > 400) == (len(empty) > 10) {
+				t.Errorf("without rows in parts %s there are %d", empty, rows)
+			}
+		}
+	}
+}
+
+// inTurn is a store whose views do not say how to divide a query: they answer its parts in turn.
+type inTurn struct{ *fakeStore }
+
+func (s inTurn) View(ctx context.Context, table string) (widecol.View, error) {
+	view, err := s.fakeStore.View(ctx, table)
+	return inTurnView{view.(*fakeView)}, err
+}
+
+type inTurnView struct{ view *fakeView }
+
+func (v inTurnView) Close() { v.view.Close() }
+func (v inTurnView) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error) {
+	return &inTurnRows{ctx: ctx, view: v.view, rest: v.view.Divide(q)}, nil
+}
+
+type inTurnRows struct {
+	widecol.Rows
+	ctx   context.Context
+	view  *fakeView
+	rest  []widecol.Query
+	stats widecol.Stats
+}
+
+func (r *inTurnRows) Next() bool {
+	for {
+		if r.Rows != nil {
+			if r.Rows.Next() {
+				return true
+			}
+			addStats(&r.stats, r.Rows.Stats())
+			r.Rows.Close()
+			r.Rows = nil
+		}
+		if len(r.rest) == 0 {
+			return false
+		}
+		r.Rows, _ = r.view.Scan(r.ctx, &r.rest[0])
+		r.rest = r.rest[1:]
+	}
+}
+
+func (r *inTurnRows) Err() error           { return nil }
+func (r *inTurnRows) Stats() widecol.Stats { return r.stats }
+func (r *inTurnRows) Close()               {}
+
+// stalled is a client that takes one piece, and no more before hold is closed.
+func stalled(hold chan struct{}) *hookedWriter {
+	return &hookedWriter{ResponseRecorder: httptest.NewRecorder(), hook: func(n int) error {
+		if n > 1 {
+			<-hold
+		}
+		return nil
+	}}
+}
+
+// TestPartsAhead: while a client takes nothing, each worker collects a part, but no more than may wait.
+func TestPartsAhead(t *testing.T) {
+	haveCores(t, 4)
+	synctest.Test(t, func(t *testing.T) {
+		c, store, _ := streaming(t, fakeRows{rows: -1})
+		store.parts = 50
+		var chunks [50]atomic.Int64
+		store.onPart = func(part int, answer *fakeRows) { answer.made = &chunks[part] }
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		hold, done := make(chan struct{}), make(chan bool, 1)
+		w := stalled(hold)
+		go func() { done <- c.scanTo(ctx, w) }()
+		synctest.Wait()
+		perPiece := w.chunks()
+		for part := range chunks {
+			most := int64(0)
+			switch {
+			case part == 0:
+				most = partPieces + 3 // one taken, one under way, those that wait, one collected
+			case part < 4:
+				most = partPieces + 1
+			}
+			// Later pieces have fewer chunks, which are longer.
+			if n := chunks[part].Load() / perPiece; n > most || n < most*9/10 {
+				t.Errorf("of part %d %d pieces were collected, want %d", part, n, most)
+			}
+		}
+		if free := c.gates.scan.free; free != scansPerCore*4 {
+			t.Errorf("while all wait %d turns are free, want %d", free, scansPerCore*4)
+		}
+		cancel()
+		close(hold)
+		if broken := <-done; !broken {
+			t.Error("the answer of an endless scan has ended")
+		}
+		if n := store.open.Load(); n != 0 {
+			t.Errorf("%d views and answers are open", n)
+		}
+	})
+}
+
+// TestPartsBegun: when parts are short, no more of them are begun than may wait for one that is not sent.
+func TestPartsBegun(t *testing.T) {
+	haveCores(t, 4)
+	synctest.Test(t, func(t *testing.T) {
+		c, store, _ := streaming(t, fakeRows{rows: 1})
+		store.parts = 50
+		begun := make(chan int, 50)
+		store.onPart = func(part int, answer *fakeRows) {
+			if begun <- part; part == 0 {
+				answer.rows = 3000
+			}
+		}
+		hold, done := make(chan struct{}), make(chan bool, 1)
+		w := stalled(hold)
+		go func() { done <- c.scanTo(t.Context(), w) }()
+		synctest.Wait()
+		if n := len(begun); n != 1+4 {
+			t.Errorf("%d parts were begun, want one for each core and that which is sent", n)
+		}
+		close(hold)
+		if <-done || len(begun) != 50 || bytes.Count(w.Body.Bytes(), []byte(`"row_key"`)) != 3049 {
+			t.Errorf("not whole: %d parts were begun", len(begun))
+		}
+	})
+}
+
+// TestPartOfScanFails: an error or a panic in any part fails the scan, stops the others, and nothing stays
+// taken. It is the whole answer unless rows were sent, which may or may not be when another part fails.
+func TestPartOfScanFails(t *testing.T) {
+	for name, bad := range map[string]fakeRows{"error": {err: errors.New("late")}, "panic": {panic: true}} {
+		for at := range 4 {
+			for _, rows := range []int{0, 1000} {
+				c, store := dividing(t, 4, 4)
+				store.onPart = func(part int, answer *fakeRows) {
+					switch {
+					case part == at:
+						answer.rows, answer.err, answer.panic = rows, bad.err, bad.panic
+					case part > at: // until it is stopped
+						answer.rows = -1
+					default:
+						answer.rows = 1
+					}
+				}
+				w := httptest.NewRecorder()
+				broken := c.scanTo(t.Context(), w)
+				if broken && rows == 0 {
+					t.Errorf("%s in part %d: broken off, though nothing was to be sent", name, at)
+				}
+				if !broken && (w.Code != 500 || !strings.Contains(w.Body.String(), `"code":"internal"`)) {
+					t.Errorf("%s in part %d: got %d %s, want 500", name, at, w.Code, w.Body)
+				}
+			}
+		}
+	}
+}
+
+// TestCannotDivide: a view that fails to divide a part fails the scan like one that fails to read it.
+func TestCannotDivide(t *testing.T) {
+	c, store := dividing(t, 4, 4)
+	store.onDivide = func(q *widecol.Query) {
+		if string(q.Start) == "part02" {
+			panic("the store has a bug")
+		}
+	}
+	if e := c.call("POST", "/v1/table/t/scan", "{}"); e.Status != 500 || e.Error.Code != "internal" {
+		t.Errorf("got %d %+v, want 500", e.Status, e.Error)
+	}
+}
+
+// TestDividedClientGoes: the workers of an answer end when it cannot be sent.
+func TestDividedClientGoes(t *testing.T) {
+	c, store := dividing(t, 4, 4)
+	store.onPart = func(_ int, answer *fakeRows) { answer.rows = -1 }
+	w := &hookedWriter{ResponseRecorder: httptest.NewRecorder(), hook: func(n int) error {
+		if n == 20 {
+			return errors.New("connection reset")
+		}
+		return nil
+	}}
+	if !c.scanTo(t.Context(), w) || w.writes != 20 {
+		t.Errorf("not broken off, or only after %d pieces, want 20", w.writes)
+	}
+}
+
+// TestFewAreDivided: of many scans at once, some are divided and all are answered.
+func TestFewAreDivided(t *testing.T) {
+	haveCores(t, 4)
+	synctest.Test(t, func(t *testing.T) {
+		c, store, _ := streaming(t, fakeRows{rows: 3000})
+		store.parts = 3
+		var divided atomic.Int64
+		store.onPart = func(part int, answer *fakeRows) {
+			if part == 0 {
+				divided.Add(1)
+			}
+		}
+		hold, done := make(chan struct{}), make(chan bool, 5)
+		for range cap(done) {
+			w := stalled(hold)
+			go func() { done <- c.scanTo(t.Context(), w) }()
+		}
+		synctest.Wait()
+		if n := divided.Load(); n != maxDivisions {
+			t.Errorf("%d scans are divided, want %d", n, maxDivisions)
+		}
+		close(hold)
+		for range cap(done) {
+			if <-done {
+				t.Error("an answer was broken off")
+			}
+		}
+		c.settled()
+	})
+}
