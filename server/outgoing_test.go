@@ -126,7 +126,7 @@ func TestLargeAreCut(t *testing.T) {
 
 // TestEnqueue: pieces are in order, and keep no more memory than they may.
 func TestEnqueue(t *testing.T) {
-	for _, size := range []int{1, flushSize, mostKept, mostKept + 1, 10 * flushSize} {
+	for _, size := range []int{1, flushSize, mostCopied, mostKept, mostKept + 1, 10 * flushSize} {
 		want := make([]byte, size)
 		rand.NewChaCha8([32]byte{}).Read(want)
 		c := collector{out: append(make([]byte, 0, size), want...)}
@@ -135,6 +135,9 @@ func TestEnqueue(t *testing.T) {
 			t.Fatalf("%d bytes: %d are left", size, len(c.out))
 		}
 		close(queue)
+		if n := (size + mostCopied - 1) / mostCopied; size > mostKept && len(queue) != n {
+			t.Errorf("%d bytes: %d pieces, want %d", size, len(queue), n)
+		}
 		var got []byte
 		for piece := range queue {
 			got = append(got, *piece...)

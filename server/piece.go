@@ -12,9 +12,11 @@ import (
 const (
 	// flushSize is how many bytes of an answer are collected before they are passed on.
 	flushSize = 64 << 10
-	// mostKept is the most memory that a piece may keep while it waits. What was collected in
-	// more, since there was a large value, is cut.
-	mostKept = 5 * flushSize / 2
+	// mostKept is the most memory that a piece may keep while it waits. Where more was collected in,
+	// since there is a large value or was one before, what is there is copied to pieces of mostCopied,
+	// which most of it fits into as it is.
+	mostKept   = 2 * mostCopied
+	mostCopied = flushSize + flushSize/4
 )
 
 // pieces are what has been queued. Each is memory that a collector uses again.
@@ -28,7 +30,7 @@ func (c *collector) enqueue(queue chan<- *[]byte, done <-chan struct{}) bool {
 		*piece, c.out = c.out, (*piece)[:0]
 		return put(queue, done, piece)
 	}
-	for part := range slices.Chunk(c.out, flushSize) {
+	for part := range slices.Chunk(c.out, mostCopied) {
 		*piece = append((*piece)[:0], part...)
 		if !put(queue, done, piece) {
 			return false
