@@ -157,7 +157,7 @@ func (e readError) Unwrap() error { return e.error }
 // mergeRows writes the rows of a part of the inputs, and returns how many entries it has read.
 func (db *DB) mergeRows(c *compaction, part *compactionPart) (read int, err error) {
 	var m merger
-	sources, err := c.sources()
+	sources, err := c.sources(part.rows.end)
 	m.init(sources)
 	defer m.Close()
 	if err != nil {
@@ -166,9 +166,9 @@ func (db *DB) mergeRows(c *compaction, part *compactionPart) (read int, err erro
 	return db.writeRows(part.out, &m, part.rows, newDepth(c.version, c.choice.output).bottom)
 }
 
-// sources opens the inputs, the newest first.
-func (c *compaction) sources() (list []source, err error) {
-	read := sstable.ReadOptions{}
+// sources opens the inputs, the newest first, for their rows up to end.
+func (c *compaction) sources(end []byte) (list []source, err error) {
+	read := sstable.ReadOptions{End: end}
 	for level, files := range c.choice.inputs {
 		if level > 0 && len(files) > 0 {
 			list = append(list, newLevelSource(files, read))

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// partBytes is how much of the files that decide a part has at least, on disk. At
-	// its end a scan has read ahead a tenth of that, which the next part reads as well.
+	// partBytes is how much of the files that decide a part has at least, on disk: what
+	// begins and ends a scan is a small part of that.
 	partBytes = 1 << 20
 	// maxParts keeps the parts of large ranges few.
 	maxParts = 64

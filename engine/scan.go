@@ -246,7 +246,7 @@ func (s *Scan) openFile(f *file) error {
 
 // reading says how files are read.
 func (s *Scan) reading() sstable.ReadOptions {
-	return sstable.ReadOptions{Columns: s.opt.Columns, KeysOnly: s.opt.KeysOnly, Fill: s.opt.Fill}
+	return sstable.ReadOptions{Columns: s.opt.Columns, KeysOnly: s.opt.KeysOnly, Fill: s.opt.Fill, End: s.opt.End}
 }
 
 // single reports whether the bounds hold one row at most: that of Start.

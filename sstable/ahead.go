@@ -75,7 +75,7 @@ func (a *ahead) on() bool { return a.at != nil || a.next[0] != nil }
 // begin makes s the stretch behind the last, in place i of the next, or gives it back
 // if that would be short.
 func (a *ahead) begin(it *Iterator, i int, s *stretch) {
-	end := min(it.index.reach(a.end, stretchBytes), a.end+mostBlocks)
+	end := min(it.index.reach(a.end, stretchBytes), a.end+mostBlocks, it.wanted())
 	if end-a.end < fewBlocks {
 		s.release()
 		return

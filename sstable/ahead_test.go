@@ -194,6 +194,56 @@ func TestReadFailsAhead(t *testing.T) {
 	}
 }
 
+// A scan with an end reads nothing that lies behind it, and goes on there when asked to.
+func TestNotAheadOfTheEnd(t *testing.T) {
+	twoCores(t)
+	file, list := longFile(t)
+	r := open(t, file, testID, nil)
+	x, err := r.openIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read atomic.Int64 // up to where
+	r.r = readerAt(func(p []byte, at int64) (int, error) {
+		for was := read.Load(); was < at+int64(len(p)) && !read.CompareAndSwap(was, at+int64(len(p))); was = read.Load() {
+		}
+		return bytes.NewReader(file).ReadAt(p, at)
+	})
+	for _, o := range []ReadOptions{{}, {KeysOnly: true}, {Columns: cell.NewColumns(cell.FamilyRange([]byte("page")))}} {
+		for _, i := range []int{1, len(list) / 3, len(list)/3 + 1, len(list) / 2, len(list)/2 + 40, len(list) - 1} {
+			read.Store(0)
+			o.End = list[i].row
+			it := r.NewIterator(o)
+			rows := 0
+			ahead := false
+			for it.SeekRow(nil); it.Row() != nil && bytes.Compare(it.Row(), o.End) < 0; it.NextRow() {
+				rows++
+				ahead = ahead || it.ahead.at != nil
+			}
+			end := x.handle(min(x.seek(o.End)+1, x.cells-1)).end()
+			if n := read.Load(); it.Err() != nil || rows > 0 && uint64(n) > end || ahead != (i > len(list)/4) {
+				t.Errorf("%+v: after %d rows %d bytes were read, want up to %d; ahead %t, %v", o, rows, n, end, ahead, it.Err())
+			}
+			for ; it.Row() != nil; it.NextRow() {
+				rows++
+			}
+			if rows != distinctRows(list) {
+				t.Errorf("%+v: going on behind the end, %d rows in all, want %d", o, rows, distinctRows(list))
+			}
+			it.Close()
+		}
+	}
+}
+
+func distinctRows(list []entry) (n int) {
+	for i := range list {
+		if i == 0 || !bytes.Equal(list[i].row, list[i-1].row) {
+			n++
+		}
+	}
+	return n
+}
+
 // As long as there is that much of the file, all stretches are under way.
 func TestAheadByAllStretches(t *testing.T) {
 	twoCores(t)

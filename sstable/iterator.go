@@ -22,6 +22,9 @@ type ReadOptions struct {
 	// Fill puts the blocks that are read into the cache, if it wants them. Without it they go
 	// through one private buffer; blocks that are cached are used either way.
 	Fill bool
+	// End is a row from which on nothing is wanted, nil for none. Rows from there on are returned
+	// all the same, but not read before they are asked for. The iterator keeps it.
+	End []byte
 }
 
 // wholeBlocks reports whether the values of cell blocks are sure to be wanted: a
@@ -73,6 +76,7 @@ type Iterator struct {
 	own    ownBlock // the block at hand when it is neither in the cache nor in a stretch
 	window window   // what was read with it
 	length uint64   // of the window, in a scan
+	until  int      // what wanted returns, 0 before it is needed
 	ahead  ahead
 	coming coming
 }
@@ -347,9 +351,21 @@ const (
 	mostGap = 4 << 10
 )
 
+// wanted returns the entry from which on no block is wanted: the next one after the block that the first
+// row from ReadOptions.End on begins in, or would.
+func (it *Iterator) wanted() int {
+	if it.until == 0 {
+		it.until = it.index.cells
+		if it.o.End != nil {
+			it.until = min(it.index.seek(it.o.End)+1, it.until)
+		}
+	}
+	return it.until
+}
+
 // readAround reads the block of an entry and what will be needed with it, if that
-// is next to it in the file: its small blocks and, in a scan, further entries. What
-// follows the longest window is opened ahead.
+// is next to it in the file: its small blocks and, in a scan, further entries that are
+// wanted. What follows the longest window is opened ahead.
 func (it *Iterator) readAround(entry int, sequential bool) error {
 	if !sequential {
 		it.length = 0
@@ -361,8 +377,8 @@ func (it *Iterator) readAround(entry int, sequential bool) error {
 		return nil
 	case sequential:
 		it.length = min(max(2*it.length, firstWindow), mostWindow)
-		end := it.index.reach(entry, it.length)
-		if end == entry {
+		end := min(it.index.reach(entry, it.length), it.wanted())
+		if end <= entry {
 			return nil
 		}
 		if it.length == mostWindow {
