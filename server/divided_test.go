@@ -26,8 +26,9 @@ func TestDividedAlike(t *testing.T) {
 			want := ""
 			for _, turns := range []int{1, 2, 8} {
 				c, store := dividing(t, turns, parts)
+				store.again = 2
 				store.onPart = func(part int, answer *fakeRows) {
-					answer.rows, answer.large, answer.apart = 24*(1+part%3), 100_000, 60
+					answer.rows, answer.large, answer.apart = 12*(1+part%3), 100_000, 30
 					for name := range strings.FieldsSeq(empty) {
 						if name == fmt.Sprint(part) {
 							answer.rows = 0
@@ -72,7 +73,11 @@ type inTurnView struct{ view *fakeView }
 
 func (v inTurnView) Close() { v.view.Close() }
 func (v inTurnView) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error) {
-	return &inTurnRows{ctx: ctx, view: v.view, rest: v.view.Divide(q)}, nil
+	var rest []widecol.Query
+	for _, part := range v.view.Divide(q) {
+		rest = append(rest, v.view.Divide(&part)...)
+	}
+	return &inTurnRows{ctx: ctx, view: v.view, rest: rest}, nil
 }
 
 type inTurnRows struct {

@@ -26,6 +26,7 @@ type fakeStore struct {
 	onScan     func(ctx context.Context) *fakeRows
 	onTable    func(*widecol.Table)
 	parts      int // that a query is divided into
+	again      int // that each part is divided into
 	onDivide   func(q *widecol.Query)
 	onPart     func(part int, answer *fakeRows) // unless nil, of a query that was divided
 	health     error
@@ -101,7 +102,7 @@ func (v *fakeView) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, er
 	if part, ok := strings.CutPrefix(string(q.Start), "part"); ok {
 		fake.prefix = part + "/"
 		if v.store.onPart != nil {
-			i, _ := strconv.Atoi(part)
+			i, _ := strconv.Atoi(part[:2])
 			v.store.onPart(i, fake)
 		}
 	}
@@ -110,17 +111,25 @@ func (v *fakeView) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, er
 	return fake, nil
 }
 
-// Divide divides a query into parts that all ask for the same. A part is not divided again.
+// Divide divides a query into parts that all ask for the same, and each of those into the number again.
 func (v *fakeView) Divide(q *widecol.Query) []widecol.Query {
 	if v.store.onDivide != nil {
 		v.store.onDivide(q)
 	}
-	if q.Start != nil {
+	n, name := v.store.parts, "part%02d"
+	switch len(q.Start) {
+	case 0:
+	case len("part00"):
+		n, name = v.store.again, string(q.Start)+".%d"
+	default:
+		n = 1
+	}
+	if n <= 1 {
 		return []widecol.Query{*q}
 	}
-	parts := slices.Repeat([]widecol.Query{*q}, max(v.store.parts, 1))
+	parts := slices.Repeat([]widecol.Query{*q}, n)
 	for i := range parts {
-		parts[i].Start = fmt.Appendf(nil, "part%02d", i)
+		parts[i].Start = fmt.Appendf(nil, name, i)
 	}
 	return parts
 }
