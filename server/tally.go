@@ -12,8 +12,9 @@ import (
 )
 
 // divisible is what a View can offer beside the contract: Divide returns queries that
-// together select what q does, each a range of its rows. Their answers may be read at
-// once, each by a goroutine of its own, and their Stats add up to those of q.
+// together select what q does, each a range of its rows, in their order. Their answers may
+// be read at once, each by a goroutine of its own, and their Stats add up to those of q.
+// A part can be divided again, also meanwhile, until there is nothing to divide.
 type divisible interface {
 	Divide(q *widecol.Query) []widecol.Query
 }

@@ -5,7 +5,8 @@ import "colonnade/widecol"
 // Divide returns queries that together select what q does, each a range of its rows,
 // in their order. The answers of the parts may be read at once, by several goroutines,
 // and what they have cost adds up to what q costs. It is q alone where the rows have to
-// be counted from the first, and where there are too few to divide.
+// be counted from the first, and where there are too few to divide. There is a most of
+// parts; each can be divided again, also while others are read.
 func (v *view) Divide(q *widecol.Query) []widecol.Query {
 	whole := []widecol.Query{*q}
 	if q.RowLimit != widecol.NoLimit || q.CellLimit != widecol.NoLimit || q.Offset > 0 || q.Sample < 1 {
