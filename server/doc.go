@@ -11,7 +11,7 @@
 //     a large body is decoded into takes at most eight times its size; other
 //     bodies are small. An answer is streamed through a buffer of flushSize
 //     bytes and one chunk of the store; of long answers, so many may have some
-//     more such buffers, see outgoing.
+//     more such buffers, see outgoing and division.
 //   - What is too much is refused soon, before it is parsed, and the rest goes on
 //     as if it had not come: requests work in turns, of which there are only so
 //     many. See gates.
