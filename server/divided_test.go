@@ -181,6 +181,9 @@ func TestPartsBegun(t *testing.T) {
 		if n := len(begun); n != 1+4 {
 			t.Errorf("%d parts were begun, want one for each core and that which is sent", n)
 		}
+		if free := c.gates.scan.free; free != scansPerCore*4 {
+			t.Errorf("while all wait %d turns are free, want %d", free, scansPerCore*4)
+		}
 		close(hold)
 		if <-done || len(begun) != 50 || bytes.Count(w.Body.Bytes(), []byte(`"row_key"`)) != 3049 {
 			t.Errorf("not whole: %d parts were begun", len(begun))
@@ -243,6 +246,15 @@ func TestDividedClientGoes(t *testing.T) {
 	}}
 	if !c.scanTo(t.Context(), w) || w.writes != 20 {
 		t.Errorf("not broken off, or only after %d pieces, want 20", w.writes)
+	}
+}
+
+// TestNoSecondTurn: where only one turn is free a scan is not divided.
+func TestNoSecondTurn(t *testing.T) {
+	c, store := dividing(t, 1, 4)
+	store.onPart = func(int, *fakeRows) { t.Error("a part was begun") }
+	if n := bytes.Count(c.must(200, "POST", "/v1/table/t/scan", "{}"), []byte(`"row_key"`)); n != 100 {
+		t.Errorf("got %d rows, want 100", n)
 	}
 }
 

@@ -33,6 +33,7 @@ type fakeStore struct {
 	damage     []error
 
 	open   atomic.Int64
+	early  atomic.Bool   // a view was closed before an answer of it
 	closed chan struct{} // gets a value when the last one was closed
 }
 
@@ -86,6 +87,8 @@ type fakeView struct {
 	widecol.View
 	store *fakeStore
 	mu    sync.Mutex // of View, which is for one goroutine
+
+	answers atomic.Int64 // that are open
 }
 
 func (v *fakeView) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error) {
@@ -106,8 +109,9 @@ func (v *fakeView) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, er
 			v.store.onPart(i, fake)
 		}
 	}
-	fake.ctx, fake.store = ctx, v.store
+	fake.ctx, fake.view = ctx, v
 	v.store.open.Add(1)
+	v.answers.Add(1)
 	return fake, nil
 }
 
@@ -135,6 +139,9 @@ func (v *fakeView) Divide(q *widecol.Query) []widecol.Query {
 }
 
 func (v *fakeView) Close() {
+	if v.answers.Load() > 0 {
+		v.store.early.Store(true)
+	}
 	v.View.Close()
 	v.store.close()
 }
@@ -151,13 +158,14 @@ type fakeRows struct {
 	made *atomic.Int64 // counts the chunks, unless nil
 
 	prefix string // of the keys
-	ctx    context.Context
-	store  *fakeStore
-	chunk  int
-	row    []byte
-	cells  []cell.Cell
-	spoil  []byte
-	fails  error
+
+	ctx   context.Context
+	view  *fakeView
+	chunk int
+	row   []byte
+	cells []cell.Cell
+	spoil []byte
+	fails error
 }
 
 func (r *fakeRows) Next() bool {
@@ -204,4 +212,7 @@ func (r *fakeRows) Err() error         { return r.fails }
 func (r *fakeRows) Stats() widecol.Stats {
 	return widecol.Stats{Rows: int64(r.chunk / 2), Cells: int64(r.chunk * 5)}
 }
-func (r *fakeRows) Close() { r.store.close() }
+func (r *fakeRows) Close() {
+	r.view.answers.Add(-1)
+	r.view.store.close()
+}

@@ -24,6 +24,9 @@ func dividing(t *testing.T, turns, parts int) (*client, *fakeStore) {
 	c.gates.scan = newGate(turns, clock.System)
 	store.parts = parts
 	t.Cleanup(func() {
+		if store.early.Load() {
+			t.Error("a view was closed before its answers")
+		}
 		eventually(t, "all is given back", func() bool {
 			c.gates.scan.mu.Lock()
 			defer c.gates.scan.mu.Unlock()
