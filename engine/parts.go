@@ -17,7 +17,7 @@ const (
 	// hundred KiB each.
 	mostParts = 4
 	// partFiles is how many files of input a part has at least: the last one that it writes is
-	// not full, and each input has been read a little past the part's end.
+	// not full, and of each input a block has been read past the part's end.
 	partFiles = 2
 	// partChoices is among how many rows for each part the bounds are looked for.
 	partChoices = 16
@@ -67,7 +67,7 @@ func (c *compaction) cuts(n int) (cuts [][]byte) {
 		return nil
 	}
 	files, size := largestRun(&version{levels: c.choice.inputs}, nil, nil)
-	rows := divideRun(files, size, int64(n*partChoices))
+	rows := divideRun(files, size, int64(n*partChoices), nil, nil)
 	for i := 1; i < n; i++ {
 		row := rows[i*len(rows)/n]
 		if before := len(cuts) - 1; before < 0 || bytes.Compare(cuts[before], row) < 0 {

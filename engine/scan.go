@@ -105,7 +105,7 @@ func (s *Scan) start(snap *Snapshot, id PartitionID, opt ScanOptions) error {
 
 // open collects the sources, the newest first.
 func (s *Scan) open() error {
-	if s.single() {
+	if s.opt.SingleRow() {
 		return s.openRow()
 	}
 	s.openTables()
@@ -249,10 +249,10 @@ func (s *Scan) reading() sstable.ReadOptions {
 	return sstable.ReadOptions{Columns: s.opt.Columns, KeysOnly: s.opt.KeysOnly, Fill: s.opt.Fill, End: s.opt.End}
 }
 
-// single reports whether the bounds hold one row at most: that of Start.
-func (s *Scan) single() bool {
-	n := len(s.opt.Start)
-	return len(s.opt.End) == n+1 && s.opt.End[n] == 0 && bytes.Equal(s.opt.End[:n], s.opt.Start)
+// SingleRow reports whether the bounds hold one row at most: that of Start.
+func (o *ScanOptions) SingleRow() bool {
+	n := len(o.Start)
+	return len(o.End) == n+1 && o.End[n] == 0 && bytes.Equal(o.End[:n], o.Start)
 }
 
 // reaches reports whether the file can hold rows from start up to end.

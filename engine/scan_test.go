@@ -143,3 +143,19 @@ func TestDamagedFilterOfARow(t *testing.T) {
 		}
 	}
 }
+
+// TestSingleRow: bounds are those of one row only if no other row fits in between.
+func TestSingleRow(t *testing.T) {
+	for _, e := range []struct {
+		start, end string
+		want       bool
+	}{
+		{"ab", "ab\x00", true}, {"", "\x00", true}, {"ab", "ab\x01", false}, {"ab", "ac\x00", false},
+		{"ab", "abc", false}, {"ab", "xyz", false}, {"ab", "ac", false}, {"ab", "", false},
+	} {
+		o := ScanOptions{Start: []byte(e.start), End: []byte(e.end)}
+		if got := o.SingleRow(); got != e.want {
+			t.Errorf("%q up to %q: %t", e.start, e.end, got)
+		}
+	}
+}

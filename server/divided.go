@@ -28,6 +28,7 @@ type division struct {
 
 	mu   sync.Mutex
 	rest []widecol.Query // what nobody has begun, from the last rows to the first; guarded by mu
+	left int             // workers that go on; guarded by mu
 }
 
 // part is the part of an answer that one worker collects.
@@ -43,9 +44,11 @@ type divisibleView interface {
 }
 
 const (
-	// partPieces is how many pieces of a part may wait for the parts before it to be sent: most
-	// of what a megabyte in files is as JSON. While they do, its worker waits.
-	partPieces = 64
+	// collectedPart is how much a part has of files.
+	collectedPart = 256 << 10
+	// partPieces is how many pieces of a part may wait for the parts before it to be sent: about
+	// what it is as JSON. Then its worker waits.
+	partPieces = 24
 	// maxWorkers and maxDivisions bound the memory for what waits. More than two answers at
 	// once need no more goroutines to keep the cores busy.
 	maxWorkers   = 8
@@ -67,40 +70,40 @@ func (x *exchange) appendRows(view widecol.View, q *widecol.Query) (widecol.Stat
 	return a.stats, err
 }
 
-// divide has workers begin with the answer to a query. It returns nil where that is not
-// worth it, and where the cores have other work.
+// divide has workers begin with the answer to a query. It returns nil where there is too little
+// to divide, and where the cores have other work.
 func (x *exchange) divide(view widecol.View, q *widecol.Query) *division {
 	v, ok := view.(divisibleView)
 	if !ok || cores.Count() == 1 {
 		return nil
 	}
-	parts := v.Divide(q)
+	parts := v.Divide(q, collectedPart)
 	if len(parts) == 1 || !x.server.gates.divisions.take(1) {
 		return nil
 	}
 	ctx, cancel := context.WithCancelCause(x.ctx())
-	second, ok := x.another(ctx)
-	if !ok {
+	workers := []turns{x.turns}
+	for len(workers) < min(cores.Count(), maxWorkers, len(parts)) {
+		more, ok := x.another(ctx)
+		if !ok {
+			break
+		}
+		workers = append(workers, more)
+	}
+	n := len(workers)
+	if n == 1 {
 		cancel(nil)
 		x.server.gates.divisions.give(1)
 		return nil
 	}
+	workers[0].until, x.turns = ctx, turns{until: x.ctx()} // the handler needs none to send
 	slices.Reverse(parts)
-	n := min(cores.Count(), maxWorkers)
 	d := &division{
 		view: v, slots: make(chan struct{}, n+1), order: make(chan *part, n+1), // no worker waits while one part is sent
-		ctx: ctx, cancel: cancel, rest: parts,
+		ctx: ctx, cancel: cancel, rest: parts, left: n,
 	}
-	first := x.turns // the handler needs none to send
-	first.until, x.turns = ctx, turns{until: x.ctx()}
-	d.begin(first)
-	d.begin(second)
-	for range n - 2 {
-		more, ok := second.another(ctx)
-		if !ok {
-			break
-		}
-		d.begin(more)
+	for _, t := range workers {
+		d.begin(t)
 	}
 	return d
 }
@@ -188,37 +191,51 @@ func (w *worker) work() (err error) {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	for {
-		w.endTurn()
+	for w.wait() {
 		if w.part = w.take(); w.part == nil {
 			return nil
-		}
-		if err := w.nextTurn(); err != nil {
-			return err
 		}
 		if err := w.collect(); err != nil {
 			return err
 		}
 		close(w.part.pieces)
+		w.out = keep(w.out, mostKept) // a large value may have been there
 	}
+	return nil
 }
 
-// take begins the next part, for which it may have to wait until another one is sent. It
-// returns nil when none is left, or the answer has ended.
-func (d *division) take() *part {
+// wait waits for a slot and a turn. It returns false when the answer has ended.
+func (w *worker) wait() bool {
 	select {
-	case d.slots <- struct{}{}:
-	case <-d.ctx.Done():
-		return nil
+	case w.slots <- struct{}{}:
+	default:
+		w.endTurn()
+		select {
+		case w.slots <- struct{}{}:
+		case <-w.ctx.Done():
+			return false
+		}
 	}
+	return w.nextTurn() == nil
+}
+
+// take begins the next part, in a slot. It returns nil when none is left, and when others wait for
+// turns and another worker goes on.
+func (w *worker) take() *part {
+	d := w.division
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	last := len(d.rest) - 1
 	if last < 0 {
 		return nil
 	}
+	if d.left > 1 && w.gate.crowded() {
+		d.left--
+		<-d.slots
+		return nil
+	}
 	// Divide makes few parts of many rows, which can be divided again.
-	for parts := d.view.Divide(&d.rest[last]); len(parts) > 1; parts = d.view.Divide(&d.rest[last]) {
+	for parts := d.divide(last); len(parts) > 1; parts = d.divide(last) {
 		slices.Reverse(parts)
 		d.rest = append(d.rest[:last], parts...)
 		last = len(d.rest) - 1
@@ -230,6 +247,9 @@ func (d *division) take() *part {
 	}
 	return p
 }
+
+// divide divides a query of rest.
+func (d *division) divide(i int) []widecol.Query { return d.view.Divide(&d.rest[i], collectedPart) }
 
 // collect collects the part at hand.
 func (w *worker) collect() error {

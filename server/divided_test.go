@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"colonnade/clock"
 	"colonnade/widecol"
 )
 
@@ -74,8 +75,8 @@ type inTurnView struct{ view *fakeView }
 func (v inTurnView) Close() { v.view.Close() }
 func (v inTurnView) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error) {
 	var rest []widecol.Query
-	for _, part := range v.view.Divide(q) {
-		rest = append(rest, v.view.Divide(&part)...)
+	for _, part := range v.view.Divide(q, 0) {
+		rest = append(rest, v.view.Divide(&part, 0)...)
 	}
 	return &inTurnRows{ctx: ctx, view: v.view, rest: rest}, nil
 }
@@ -159,6 +160,7 @@ func TestPartsAhead(t *testing.T) {
 		if n := store.open.Load(); n != 0 {
 			t.Errorf("%d views and answers are open", n)
 		}
+		c.settled()
 	})
 }
 
@@ -188,6 +190,7 @@ func TestPartsBegun(t *testing.T) {
 		if <-done || len(begun) != 50 || bytes.Count(w.Body.Bytes(), []byte(`"row_key"`)) != 3049 {
 			t.Errorf("not whole: %d parts were begun", len(begun))
 		}
+		c.settled()
 	})
 }
 
@@ -246,6 +249,28 @@ func TestDividedClientGoes(t *testing.T) {
 	}}
 	if !c.scanTo(t.Context(), w) || w.writes != 20 {
 		t.Errorf("not broken off, or only after %d pieces, want 20", w.writes)
+	}
+}
+
+// TestWorkersMakeRoom: between two parts, a worker ends where others wait for turns, but for the last.
+func TestWorkersMakeRoom(t *testing.T) {
+	store := newFakeStore()
+	d := &division{
+		view: &fakeView{store: store}, slots: make(chan struct{}, 3), order: make(chan *part, 3),
+		ctx: t.Context(), rest: make([]widecol.Query, 2), left: 2,
+	}
+	w := &worker{division: d}
+	w.turns = turns{until: t.Context(), gate: newGate(2, clock.System), working: true}
+	w.gate.free = 0
+	w.gate.take(1) // stands in the queue
+	for _, want := range []struct {
+		took        bool
+		slots, left int
+	}{{false, 0, 1}, {true, 1, 1}, {true, 2, 1}, {false, 3, 1}} {
+		took := w.wait() && w.take() != nil
+		if took != want.took || len(d.slots) != want.slots || d.left != want.left {
+			t.Errorf("took a part: %t, %d slots are taken, %d workers left, want %+v", took, len(d.slots), d.left, want)
+		}
 	}
 }
 

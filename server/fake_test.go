@@ -116,7 +116,7 @@ func (v *fakeView) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, er
 }
 
 // Divide divides a query into parts that all ask for the same, and each of those into the number again.
-func (v *fakeView) Divide(q *widecol.Query) []widecol.Query {
+func (v *fakeView) Divide(q *widecol.Query, _ int64) []widecol.Query {
 	if v.store.onDivide != nil {
 		v.store.onDivide(q)
 	}

@@ -51,6 +51,9 @@ func (c *client) settled() {
 	if free := c.gates.outgoing.free; free != int64(outgoingPerCore*cores.Count()) {
 		c.t.Errorf("%d answers may be sent by a goroutine, want %d", free, outgoingPerCore*cores.Count())
 	}
+	if free := c.gates.divisions.left(); free != maxDivisions {
+		c.t.Errorf("%d answers may be divided, want %d", free, maxDivisions)
+	}
 }
 
 // TestCollectsWhileSending: a scan goes on while its client takes nothing, but not for long. When it ends
@@ -148,6 +151,10 @@ func TestEnqueue(t *testing.T) {
 		if !bytes.Equal(got, want) {
 			t.Errorf("%d bytes: got others, %d", size, len(got))
 		}
+	}
+	large := make([]byte, 0, mostKept+1)
+	if release(&large); large != nil {
+		t.Errorf("a piece that had %d bytes is kept", mostKept+1)
 	}
 }
 

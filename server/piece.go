@@ -25,17 +25,17 @@ var pieces = sync.Pool{New: func() any { return new([]byte) }}
 // enqueue moves what is there to a queue, and waits while that is full. It reports
 // false if done was closed first.
 func (c *collector) enqueue(queue chan<- *[]byte, done <-chan struct{}) bool {
-	piece := pieces.Get().(*[]byte)
 	if cap(c.out) <= mostKept {
+		piece := pieces.Get().(*[]byte)
 		*piece, c.out = c.out, (*piece)[:0]
 		return put(queue, done, piece)
 	}
 	for part := range slices.Chunk(c.out, mostCopied) {
+		piece := pieces.Get().(*[]byte)
 		*piece = append((*piece)[:0], part...)
 		if !put(queue, done, piece) {
 			return false
 		}
-		piece = pieces.Get().(*[]byte)
 	}
 	c.out = c.out[:0]
 	return true
@@ -50,8 +50,9 @@ func put(queue chan<- *[]byte, done <-chan struct{}, piece *[]byte) bool {
 	}
 }
 
-// release gives the memory of a piece back.
+// release gives the memory of a piece back, unless it is such that more was collected in.
 func release(piece *[]byte) {
 	poison.Bytes(*piece)
+	*piece = keep(*piece, mostKept)
 	pieces.Put(piece)
 }

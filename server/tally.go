@@ -12,12 +12,17 @@ import (
 )
 
 // divisible is what a View can offer beside the contract: Divide returns queries that
-// together select what q does, each a range of its rows, in their order. Their answers may
-// be read at once, each by a goroutine of its own, and their Stats add up to those of q.
-// A part can be divided again, also meanwhile, until there is nothing to divide.
+// together select what q does, each a range of its rows, in their order, with at least so
+// many bytes of files in each but the first and the last. Their answers may be read at once,
+// each by a goroutine of its own, and their Stats add up to those of q. A part can be divided
+// again, also meanwhile, until there is nothing to divide.
 type divisible interface {
-	Divide(q *widecol.Query) []widecol.Query
+	Divide(q *widecol.Query, least int64) []widecol.Query
 }
+
+// countedPart is how much a part of a count has of files: what begins and ends a scan is a
+// small part of that.
+const countedPart = 1 << 20
 
 // tally is a query whose cells nobody wants, only what it costs. Several goroutines
 // work on its parts, each in turns of its own.
@@ -37,7 +42,7 @@ type tally struct {
 func (x *exchange) tally(view widecol.View, q *widecol.Query) (widecol.Stats, error) {
 	t := &tally{view: view, parts: []widecol.Query{*q}}
 	if d, ok := view.(divisible); ok {
-		t.parts = d.Divide(q)
+		t.parts = d.Divide(q, countedPart)
 	}
 	var ctx context.Context
 	ctx, t.cancel = context.WithCancel(x.ctx())

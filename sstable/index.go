@@ -233,17 +233,26 @@ func headOf() cell.Cell {
 }
 
 // AppendBounds appends rows, in order, that divide the file into so many parts of
-// about as many cell blocks each, fewer where rows have many blocks. It reads the
-// index, and appends nothing if that cannot be read: whoever reads the rows will hear
-// why. The rows are the caller's.
-func (t *Reader) AppendBounds(dst [][]byte, parts int) [][]byte {
+// about as many cell blocks each, fewer where rows have many blocks. It leaves out those
+// of blocks before the one that start is in, and behind the one after end's; a nil end is
+// that of the file. It reads the index, and appends nothing if that cannot be read: whoever reads
+// the rows will hear why. The rows are the caller's.
+func (t *Reader) AppendBounds(dst [][]byte, parts int, start, end []byte) [][]byte {
 	x, err := t.openIndex()
 	if err != nil {
 		return dst
 	}
+	from, to := x.seek(start), x.cells
+	if end != nil {
+		to = x.seek(end) + 1
+	}
 	last := 0
 	for i := 1; i < parts; i++ {
-		if r := x.rowOf(i * x.cells / parts); r > last {
+		e := i * x.cells / parts
+		if e < from || e > to {
+			continue
+		}
+		if r := x.rowOf(e); r > last {
 			dst = append(dst, x.appendRow(nil, r))
 			last = r
 		}

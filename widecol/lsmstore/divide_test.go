@@ -1,9 +1,11 @@
 package lsmstore_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"colonnade/engine"
@@ -13,7 +15,7 @@ import (
 
 // divider is what package server finds in a view.
 type divider interface {
-	Divide(q *widecol.Query) []widecol.Query
+	Divide(q *widecol.Query, least int64) []widecol.Query
 }
 
 // divideRows are the rows of a table that is worth dividing.
@@ -83,11 +85,11 @@ func checkDivisions(t *testing.T, s *lsmstore.Store, state string) {
 	} {
 		q := widecol.NewQuery()
 		change(&q)
-		parts := view.(divider).Divide(&q)
+		parts := view.(divider).Divide(&q, 1<<20)
 		if len(parts) < 3 || len(parts) > 64 {
 			t.Errorf("%s, %s: %d parts", state, name, len(parts))
 		}
-		parts = divideAgain(view, parts)
+		parts = divideAgain(view, parts, 1<<20)
 		want, wantRows := readAll(t, view, &q)
 		var got widecol.Stats
 		rows := ""
@@ -115,17 +117,63 @@ func checkDivisions(t *testing.T, s *lsmstore.Store, state string) {
 	} {
 		q := widecol.NewQuery()
 		change(&q)
-		if n := len(view.(divider).Divide(&q)); n != 1 {
+		if n := len(view.(divider).Divide(&q, 1<<20)); n != 1 {
 			t.Errorf("%s: a query with a limit on %s has %d parts", state, name, n)
 		}
 	}
 }
 
+// TestDivideManyFiles: there are few parts of many files, each can be divided again, and none is taken for a
+// single row, whose blocks would go into the cache. A few rows are not divided, wherever they are.
+func TestDivideManyFiles(t *testing.T) {
+	const least = 1 << 10
+	s := openLong(t, engine.Options{MemtableBytes: 16 << 20, SegmentBytes: 1 << 20, FileBytes: 16 << 10, BlockBytes: 64})
+	defer s.Close()
+	ctx := context.Background()
+	for first := 0; first < divideRows; first += longBatch {
+		overwrite(t, s, first, noise(first))
+	}
+	if err := compactAll(ctx, s.Engine()); err != nil {
+		t.Fatal(err)
+	}
+	view, err := s.View(ctx, "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Close()
+	q := widecol.NewQuery()
+	parts := view.(divider).Divide(&q, least)
+	if len(parts) < 30 || len(parts) > 64 {
+		t.Errorf("%d parts, want 64 at most and nearly as many", len(parts))
+	}
+	for i := range parts[1:] {
+		from, to := parts[i], parts[i+1]
+		q := from
+		q.Start, q.End = bytes.Clone(from.End), append(slices.Clip(from.End), 'x')
+		q.Start[len(q.Start)-1]-- // the row before
+		if n := len(view.(divider).Divide(&q, least)); n != 1 {
+			t.Errorf("%q up to %q, around the bound of %q: %d parts", q.Start, q.End, to.Start, n)
+		}
+	}
+	whole, rows := readAll(t, view, &q)
+	var again widecol.Stats
+	text := ""
+	all := divideAgain(view, parts, least)
+	for i := range all {
+		stats, part := readAll(t, view, &all[i])
+		text += part
+		again.Cells += stats.Cells
+	}
+	if len(all) < 2*len(parts) || text != rows || again.Cells != whole.Cells {
+		t.Errorf("divided again there are %d parts with %d cells, want %d", len(all), again.Cells, whole.Cells)
+	}
+}
+
 // divideAgain divides parts as long as they can be.
-func divideAgain(view widecol.View, parts []widecol.Query) (all []widecol.Query) {
+func divideAgain(view widecol.View, parts []widecol.Query, least int64) (all []widecol.Query) {
 	for _, part := range parts {
-		if more := view.(divider).Divide(&part); len(more) > 1 {
-			all = append(all, divideAgain(view, more)...)
+		if more := view.(divider).Divide(&part, least); len(more) > 1 {
+			all = append(all, divideAgain(view, more, least)...)
 		} else {
 			all = append(all, part)
 		}

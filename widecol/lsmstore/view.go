@@ -84,12 +84,11 @@ func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error)
 	r.parts = r.room[:0]
 	r.limits.init(q)
 	r.stats.Partitions = int64(len(ids))
-	single := len(q.End) == len(q.Start)+1
+	opt := engine.ScanOptions{Start: q.Start, End: q.End, Columns: columns, Now: v.now, KeysOnly: q.KeysOnly}
+	opt.Fill = opt.SingleRow() || q.RowLimit != widecol.NoLimit && q.RowLimit <= fillRows
 	for _, id := range ids {
-		scan, err := v.snap.Scan(id, engine.ScanOptions{
-			Start: q.Start, End: q.End, Columns: columns, Policies: v.policies[id], Now: v.now,
-			KeysOnly: q.KeysOnly, Fill: single || q.RowLimit != widecol.NoLimit && q.RowLimit <= fillRows,
-		})
+		opt.Policies = v.policies[id]
+		scan, err := v.snap.Scan(id, opt)
 		if err != nil {
 			r.Close()
 			return nil, failure(err)
