@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"colonnade/cell"
@@ -461,12 +462,12 @@ func TestReadErrors(t *testing.T) {
 // are fewer.
 func failRead(t *testing.T, file []byte, list []entry, n int) bool {
 	t.Helper()
-	count, failed := 0, false
+	var count atomic.Int64 // of reads, some of which go ahead
+	failed := func() bool { return count.Load() > int64(n) }
 	r := failingReader{bytes.NewReader(file), func(p []byte, _ int64) error {
-		if count++; count != n+1 {
+		if count.Add(1) != int64(n+1) {
 			return nil
 		}
-		failed = true
 		for i := range p {
 			p[i] = 0xaa // what is left in the buffer is nobody's business
 		}
@@ -478,20 +479,20 @@ func failRead(t *testing.T, file []byte, list []entry, n int) bool {
 		t1 = reopen(t, r, file, cache, err)
 	}
 	for try := 0; try < 2; try++ {
-		before := failed
+		before := failed()
 		got, err := scanWithFilter(t1, list)
 		if err == nil {
 			diff(t, fmt.Sprintf("read %d fails", n), got, list)
 			break
 		}
-		if !errors.Is(err, errDevice) || errors.As(err, new(*CorruptError)) || before == failed {
+		if !errors.Is(err, errDevice) || errors.As(err, new(*CorruptError)) || before == failed() {
 			t.Fatalf("read %d fails: got %v", n, err)
 		}
 	}
-	if !failed && n < 5 {
+	if !failed() && n < 5 {
 		t.Fatalf("only %d reads", n)
 	}
-	return failed
+	return failed()
 }
 
 func reopen(t *testing.T, r io.ReaderAt, file []byte, cache Cache, err error) *Reader {
