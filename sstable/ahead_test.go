@@ -210,7 +210,7 @@ func TestNotAheadOfTheEnd(t *testing.T) {
 		return bytes.NewReader(file).ReadAt(p, at)
 	})
 	for _, o := range []ReadOptions{{}, {KeysOnly: true}, {Columns: cell.NewColumns(cell.FamilyRange([]byte("page")))}} {
-		for _, i := range []int{1, len(list) / 3, len(list)/3 + 1, len(list) / 2, len(list)/2 + 40, len(list) - 1} {
+		for _, i := range []int{1, 40, 200, 1000, len(list) / 3, len(list)/3 + 1, len(list) / 2, len(list)/2 + 40, len(list) - 1} {
 			read.Store(0)
 			o.End = list[i].row
 			it := r.NewIterator(o)
