@@ -32,7 +32,9 @@ func TestShortLived(t *testing.T) {
 	for _, short := range []bool{false, true} {
 		file, _ := build(t, list, WriterOptions{ID: testID, Compression: S2, ShortLived: short})
 		reader := open(t, file, testID, nil)
-		diff(t, fmt.Sprint("short-lived: ", short), collect(reader.NewIterator(ReadOptions{}), nil, math.MaxInt), list)
+		it := reader.NewIterator(ReadOptions{})
+		diff(t, fmt.Sprint("short-lived: ", short), collect(it, nil, math.MaxInt), list)
+		it.Close()
 		blocks := blocksOf(t, file, testID)
 		var n [3]int
 		for i, h := range blocks {
