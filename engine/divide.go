@@ -8,55 +8,60 @@ import (
 // maxParts keeps the parts of large ranges few.
 const maxParts = 64
 
-// Divide returns rows, in order, that divide the rows from start up to end into parts
-// of about the same size, to be scanned by several goroutines at once: each part goes
-// from one of the rows to the next. The files that decide have at least so many bytes in
-// each of them, but for the first and the last. It returns none where there is less to divide,
-// and where it cannot tell; Scan says why. start and end are as in ScanOptions. The rows must
-// not be changed.
+// Divide returns rows, in order, that divide the rows from start up to end into about 64 parts
+// of about the same size, or into fewer so that the files that decide have about least bytes in
+// each. Parts are to be scanned by several goroutines at once: each goes from one of the rows to
+// the next. It returns none where there is less to divide, and where it cannot tell; Scan says
+// why. start and end are as in ScanOptions. The rows must not be changed.
 func (s *Snapshot) Divide(id PartitionID, start, end []byte, least int64) (bounds [][]byte) {
 	pin, err := s.pin(id)
 	if err != nil {
 		return nil
 	}
-	files, size := largestRun(pin.state.version, start, end)
+	files, _ := largestRun(pin.state.version, start, end)
+	size := sizeWithin(files, start, end)
 	parts := min(size/least, maxParts)
 	if parts < 2 {
 		return nil
 	}
-	bounds = slices.DeleteFunc(divideRun(files, size, parts, start, end), func(row []byte) bool {
+	return slices.DeleteFunc(divideRun(files, size/parts, start, end), func(row []byte) bool {
 		return bytes.Compare(row, start) <= 0 || end != nil && bytes.Compare(row, end) >= 0
 	})
-	if len(bounds) < 2 { // what is between them and the ends may be nothing
-		return nil
-	}
-	return everyOf(bounds, len(bounds)/maxParts+1)
 }
 
-// divideRun returns rows, in order, that divide files which do not overlap into about so many
-// parts. The first is where they begin. Of those within a file, most that are not between
-// start and end are left out.
-func divideRun(files []*file, size, parts int64, start, end []byte) (bounds [][]byte) {
+// sizeWithin returns about how many bytes of files that do not overlap, in order, are of rows from
+// start up to end: of the first and the last, all need not be.
+func sizeWithin(files []*file, start, end []byte) (size int64) {
+	for i, f := range files {
+		n := f.size
+		if i == 0 || i == len(files)-1 {
+			if r, err := f.table.open(); err == nil {
+				n = min(n, r.SizeWithin(start, end))
+			}
+		}
+		size += n
+	}
+	return size
+}
+
+// divideRun returns rows, in order, that divide files which do not overlap into parts of about so
+// many bytes. Of those within a file, most that are not between start and end are left out.
+func divideRun(files []*file, part int64, start, end []byte) (bounds [][]byte) {
+	since := int64(0) // the last bound
 	for _, f := range files {
-		bounds = append(bounds, f.smallest)
-		n := int(f.size * parts / size)
+		if since >= part {
+			bounds, since = append(bounds, f.smallest), 0
+		}
+		since += f.size
+		n := int(f.size / part)
 		if n < 2 {
 			continue
 		}
 		if r, err := f.table.open(); err == nil {
-			bounds = r.AppendBounds(bounds, n, start, end)
+			bounds, since = r.AppendBounds(bounds, n, start, end), part
 		}
 	}
 	return bounds
-}
-
-// everyOf returns every so manieth of rows.
-func everyOf(rows [][]byte, n int) [][]byte {
-	kept := rows[:0]
-	for i := n - 1; i < len(rows); i += n {
-		kept = append(kept, rows[i])
-	}
-	return kept
 }
 
 // largestRun returns the most bytes in files that do not overlap, in order, and that

@@ -67,8 +67,8 @@ func (c *compaction) cuts(n int) (cuts [][]byte) {
 		return nil
 	}
 	files, size := largestRun(&version{levels: c.choice.inputs}, nil, nil)
-	rows := divideRun(files, size, int64(n*partChoices), nil, nil)
-	for i := 1; i < n; i++ {
+	rows := divideRun(files, max(size/int64(n*partChoices), 1), nil, nil)
+	for i := 1; i < n && len(rows) > 0; i++ {
 		row := rows[i*len(rows)/n]
 		if before := len(cuts) - 1; before < 0 || bytes.Compare(cuts[before], row) < 0 {
 			cuts = append(cuts, row)

@@ -44,7 +44,7 @@ type divisibleView interface {
 }
 
 const (
-	// collectedPart is how much a part has of files.
+	// collectedPart is how much a part has of files, about.
 	collectedPart = 256 << 10
 	// partPieces is how many pieces of a part may wait for the parts before it to be sent: about
 	// what it is as JSON. Then its worker waits.

@@ -12,10 +12,10 @@ import (
 )
 
 // divisible is what a View can offer beside the contract: Divide returns queries that
-// together select what q does, each a range of its rows, in their order, with at least so
-// many bytes of files in each but the first and the last. Their answers may be read at once,
-// each by a goroutine of its own, and their Stats add up to those of q. A part can be divided
-// again, also meanwhile, until there is nothing to divide.
+// together select what q does, each a range of its rows, in their order, with about least
+// bytes of files in each, or more if there were too many. Their answers may be read at
+// once, each by a goroutine of its own, and their Stats add up to those of q. A part can be
+// divided again, also meanwhile, until there is nothing to divide.
 type divisible interface {
 	Divide(q *widecol.Query, least int64) []widecol.Query
 }

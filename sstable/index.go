@@ -232,20 +232,37 @@ func headOf() cell.Cell {
 	return cell.Cell{Time: cell.TombstoneTime, Seq: headSeq, Kind: cell.DeleteRow}
 }
 
+// SizeWithin returns about how many bytes of the file are of rows from start up to end, a nil end
+// being that of the file. It reads the index, and returns 0 if that cannot be read.
+func (t *Reader) SizeWithin(start, end []byte) int64 {
+	x, err := t.openIndex()
+	if err != nil || x.cells == 0 {
+		return 0
+	}
+	first, last := x.within(start, end)
+	return int64(x.handle(last).end() - x.from(first))
+}
+
+// within returns the entries of the first and the last block that can have rows from start up to end.
+func (x *index) within(start, end []byte) (first, last int) {
+	first, last = x.seek(start), x.cells-1
+	if end != nil {
+		last = max(x.seek(end), first)
+	}
+	return first, last
+}
+
 // AppendBounds appends rows, in order, that divide the file into so many parts of
-// about as many cell blocks each, fewer where rows have many blocks. It leaves out those
-// of blocks before the one that start is in, and behind the one after end's; a nil end is
-// that of the file. It reads the index, and appends nothing if that cannot be read: whoever reads
-// the rows will hear why. The rows are the caller's.
+// about as many cell blocks each, fewer where rows have many blocks. It leaves out most that
+// are not between start and end, a nil end being that of the file. It reads the
+// index, and appends nothing if that cannot be read: whoever reads the rows will hear
+// why. The rows are the caller's.
 func (t *Reader) AppendBounds(dst [][]byte, parts int, start, end []byte) [][]byte {
 	x, err := t.openIndex()
 	if err != nil {
 		return dst
 	}
-	from, to := x.seek(start), x.cells
-	if end != nil {
-		to = x.seek(end) + 1
-	}
+	from, to := x.within(start, end)
 	last := 0
 	for i := 1; i < parts; i++ {
 		e := i * x.cells / parts

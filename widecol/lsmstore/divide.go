@@ -3,11 +3,10 @@ package lsmstore
 import "colonnade/widecol"
 
 // Divide returns queries that together select what q does, each a range of its rows,
-// in their order, with at least so many bytes of files in each but the first and the last. The
+// in their order, with about least bytes of files in each, or more, so that there are about 64. The
 // answers of the parts may be read at once, by several goroutines, and what they have cost adds
 // up to what q costs. It is q alone where the rows have to be counted from the first, and where
-// there are too few to divide. There are 64 parts at most; each can be divided again, also
-// while others are read.
+// there are too few to divide. A part can be divided again, also while others are read.
 func (v *view) Divide(q *widecol.Query, least int64) []widecol.Query {
 	whole := []widecol.Query{*q}
 	if q.RowLimit != widecol.NoLimit || q.CellLimit != widecol.NoLimit || q.Offset > 0 || q.Sample < 1 {

@@ -123,8 +123,8 @@ func checkDivisions(t *testing.T, s *lsmstore.Store, state string) {
 	}
 }
 
-// TestDivideManyFiles: there are few parts of many files, each can be divided again, and none is taken for a
-// single row, whose blocks would go into the cache. A few rows are not divided, wherever they are.
+// TestDivideManyFiles: there are few parts of many files, and each can be divided again. A few rows are not
+// divided, wherever they are.
 func TestDivideManyFiles(t *testing.T) {
 	const least = 1 << 10
 	s := openLong(t, engine.Options{MemtableBytes: 16 << 20, SegmentBytes: 1 << 20, FileBytes: 16 << 10, BlockBytes: 64})
@@ -143,8 +143,11 @@ func TestDivideManyFiles(t *testing.T) {
 	defer view.Close()
 	q := widecol.NewQuery()
 	parts := view.(divider).Divide(&q, least)
-	if len(parts) < 30 || len(parts) > 64 {
+	if len(parts) < 50 || len(parts) > 66 {
 		t.Errorf("%d parts, want 64 at most and nearly as many", len(parts))
+	}
+	if n := len(view.(divider).Divide(&q, 200<<10)); n < 10 || n > 26 {
+		t.Errorf("%d parts of 200 KiB of some 4 MiB in small files", n)
 	}
 	for i := range parts[1:] {
 		from, to := parts[i], parts[i+1]
