@@ -47,7 +47,7 @@ func sizeWithin(files []*file, start, end []byte) (size int64) {
 // divideRun returns rows, in order, that divide files which do not overlap into parts of about so
 // many bytes. Of those within a file, most that are not between start and end are left out.
 func divideRun(files []*file, part int64, start, end []byte) (bounds [][]byte) {
-	since := int64(0) // the last bound
+	since := int64(0) // the last bound, if that is where a file begins
 	for _, f := range files {
 		if since >= part {
 			bounds, since = append(bounds, f.smallest), 0
@@ -58,7 +58,7 @@ func divideRun(files []*file, part int64, start, end []byte) (bounds [][]byte) {
 			continue
 		}
 		if r, err := f.table.open(); err == nil {
-			bounds, since = r.AppendBounds(bounds, n, start, end), part
+			bounds = r.AppendBounds(bounds, n, start, end)
 		}
 	}
 	return bounds

@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -188,7 +186,7 @@ func (d *division) begin(t turns) {
 func (w *worker) work() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			err = panicked(p)
 		}
 	}()
 	for w.wait() {

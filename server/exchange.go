@@ -3,10 +3,8 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
-	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -61,7 +59,7 @@ func (s *Server) serve(x *exchange) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			x.scratch, x.out = new(scratch), nil // whoever panicked may not have let go of it
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			err = panicked(p)
 		}
 	}()
 	if err := s.guard(x.r); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime/debug"
 
 	"colonnade/server/strictjson"
 	"colonnade/widecol"
@@ -24,6 +25,9 @@ type failure struct {
 func (f *failure) Error() string { return f.message }
 
 func (f *failure) Unwrap() error { return f.cause }
+
+// panicked makes an error of a panic that was recovered, with its stack.
+func panicked(p any) error { return fmt.Errorf("panic: %v\n%s", p, debug.Stack()) }
 
 // Places of a request outside its body.
 const (

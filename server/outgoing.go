@@ -1,9 +1,6 @@
 package server
 
 import (
-	"fmt"
-	"runtime/debug"
-
 	"colonnade/internal/cores"
 )
 
@@ -54,7 +51,7 @@ func (x *exchange) sendQueued(queue <-chan *[]byte) {
 	x.err = errGone // unless all are sent
 	defer func() {
 		if p := recover(); p != nil {
-			x.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			x.err = panicked(p)
 		}
 		close(x.ended)
 	}()

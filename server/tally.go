@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -68,7 +66,7 @@ func (x *exchange) tally(view widecol.View, q *widecol.Query) (widecol.Stats, er
 func (t *tally) work(ctx context.Context, turns *turns) {
 	defer func() {
 		if p := recover(); p != nil {
-			t.fail(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			t.fail(panicked(p))
 		}
 	}()
 	for {

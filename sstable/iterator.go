@@ -355,10 +355,8 @@ const (
 // row from ReadOptions.End on begins in, or would.
 func (it *Iterator) wanted() int {
 	if it.until == 0 {
-		it.until = it.index.cells
-		if it.o.End != nil {
-			it.until = min(it.index.seek(it.o.End)+1, it.until)
-		}
+		_, last := it.index.within(nil, it.o.End)
+		it.until = last + 1
 	}
 	return it.until
 }
