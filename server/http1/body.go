@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// body is the body of a request: net/http's, which knows where it ends, and what is to
-// be done at its beginning and its end. One serves all requests of a connection.
+// body is the body of a request, and what is to be done at its beginning and its end. One
+// that comes in chunks is read by net/http. One serves all requests of a connection.
 type body struct {
 	c        *conn
-	from     io.Reader
-	left     int64 // bytes that are not read yet, negative if the head does not say
-	done     bool  // all of it was read
-	shut     bool  // the answer has begun: nobody may read on, whether it is done or not
-	expected bool  // the client waits for a word before it sends it
+	chunks   io.Reader // nil if the head says how long it is
+	left     int64     // bytes that are not read yet, negative if the head does not say
+	done     bool      // all of it was read
+	shut     bool      // the answer has begun: nobody may read on, whether it is done or not
+	expected bool      // the client waits for a word before it sends it
 }
 
 // mostSkipped is how many bytes of a body that a handler has left are read for it.
@@ -22,21 +22,25 @@ const mostSkipped = 256 << 10
 
 // begin takes over the body of r.
 func (b *body) begin(r *http.Request) error {
-	*b = body{c: b.c, from: r.Body, left: r.ContentLength, done: r.Body == http.NoBody}
+	*b = body{c: b.c, left: r.ContentLength, done: r.ContentLength == 0}
+	if b.left < 0 {
+		b.chunks = r.Body
+	}
 	if expect := r.Header.Get("Expect"); expect != "" {
 		if !strings.EqualFold(expect, "100-continue") {
 			return &refusal{http.StatusExpectationFailed, "the only expectation is 100-continue"}
 		}
 		b.expected = r.ProtoAtLeast(1, 1) && !b.done
 	}
-	if !b.done {
-		r.Body = b
+	r.Body = b
+	if b.done {
+		r.Body = http.NoBody
 	}
 	return nil
 }
 
 // end lets go of the body.
-func (b *body) end() { b.from, b.shut = nil, true }
+func (b *body) end() { b.chunks, b.shut = nil, true }
 
 // Read reads the body. At its end the watch on the client begins.
 func (b *body) Read(p []byte) (int, error) {
@@ -51,11 +55,26 @@ func (b *body) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	n, err := b.from.Read(p)
-	b.left -= int64(n)
+	n, err := b.read(p)
 	if err == io.EOF {
 		b.done = true
 		b.c.watch.start()
+	}
+	return n, err
+}
+
+// read reads on. The end comes with the last bytes, if the head said where it is.
+func (b *body) read(p []byte) (int, error) {
+	if b.chunks != nil {
+		return b.chunks.Read(p)
+	}
+	n, err := b.c.in.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	switch {
+	case b.left == 0:
+		err = io.EOF
+	case err == io.EOF:
+		err = io.ErrUnexpectedEOF
 	}
 	return n, err
 }

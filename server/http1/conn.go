@@ -20,6 +20,7 @@ type conn struct {
 	from   string // the client's address
 	in     *bufio.Reader
 	limit  headLimit // what in reads from
+	last   lastHead
 
 	ctx    context.Context // of all its requests
 	cancel context.CancelFunc

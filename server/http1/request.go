@@ -35,9 +35,32 @@ func (c *conn) readRequest(wait time.Duration) (*http.Request, error) {
 		}
 	}
 	begun := c.server.Now()
-	if !c.headArrived() {
+	head := c.wholeHead()
+	r := c.last.again(head)
+	if r != nil {
+		_, _ = c.in.Discard(len(head))
+	} else {
+		var err error
+		if r, err = c.parse(head, begun); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.body.begin(r); err != nil {
+		return nil, err
+	}
+	if r.ContentLength < 0 || r.ContentLength > int64(c.in.Buffered()) {
+		_ = c.reads.after(begun, c.server.ReadTimeout)
+	}
+	return r, nil
+}
+
+// parse has net/http's parser read a head: the given one, or, if that is nil, one that may
+// still be on its way.
+func (c *conn) parse(head []byte, begun time.Time) (*http.Request, error) {
+	if head == nil {
 		_ = c.reads.after(begun, c.server.HeaderTimeout)
 	}
+	c.last.note(head)
 	c.limit.left = max(0, c.server.MaxHeader+readAhead-int64(c.in.Buffered()))
 	r, err := http.ReadRequest(c.in)
 	tooLong := c.limit.left == 0
@@ -48,25 +71,28 @@ func (c *conn) readRequest(wait time.Duration) (*http.Request, error) {
 	if err := check(r); err != nil {
 		return nil, err
 	}
+	// The length of the body is in ContentLength, as the host is in Host.
+	delete(r.Header, "Content-Length")
 	r.RemoteAddr = c.from
-	if err := c.body.begin(r); err != nil {
-		return nil, err
-	}
-	if r.ContentLength < 0 || r.ContentLength > int64(c.in.Buffered()) {
-		_ = c.reads.after(begun, c.server.ReadTimeout)
-	}
-	return r.WithContext(c.ctx), nil
+	r = r.WithContext(c.ctx)
+	c.last.keep(r)
+	return r, nil
 }
 
 // readAhead is what the buffer may have read of a body when it has read all of a
 // head: the limit of a head is out by as much.
 const readAhead = 4 << 10
 
-// headArrived reports whether all of a head is in the buffer, as mostly it is. Reading
-// it waits for nothing then, and so needs no deadline.
-func (c *conn) headArrived() bool {
+// wholeHead returns the next head if all of it is in the buffer, as mostly it is, and
+// nil if not. To read it waits for nothing then, and so needs no deadline. What it returns
+// is valid until more is read of the connection.
+func (c *conn) wholeHead() []byte {
 	there, _ := c.in.Peek(c.in.Buffered())
-	return bytes.Contains(there, []byte("\r\n\r\n"))
+	end := bytes.Index(there, []byte(headEnd))
+	if end < 0 {
+		return nil
+	}
+	return there[:end+len(headEnd)]
 }
 
 // refusalOf says what a client is told of a head that cannot be read.

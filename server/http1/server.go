@@ -1,20 +1,22 @@
 // Package http1 serves an http.Handler over HTTP/1.1, for servers whose answers take
 // microseconds.
 //
-// Requests are read by net/http's own parser, and handlers are written as for
-// net/http. What differs is the loop around them. That of net/http has, for each
-// request, a goroutine that waits for the client to go, a context, a writer with a
-// header of its own, and several deadlines. Here all of that exists once for each
-// connection, or comes only when it is needed. What it leaves out, because no handler
-// here needs it: HTTP/2, answers before the answer and trailers after it, taking a
-// connection over (Hijack), Flush, guessing a Content-Type, reading a body while the
-// answer is written.
+// Requests are read by net/http's own parser, but for a head that is the one before it
+// again, and handlers are written as for net/http. What differs is the loop around them.
+// That of net/http has, for each request, a goroutine that waits for the client to go, a
+// context, a writer with a header of its own, and several deadlines. Here all of that
+// exists once for each connection, or comes only when it is needed. What it leaves out,
+// because no handler here needs it: HTTP/2, answers before the answer and trailers after
+// it, taking a connection over (Hijack), Flush, guessing a Content-Type, reading a body
+// while the answer is written.
 //
 // A handler is done with its writer and the body when it returns: the next request of
-// the connection has the same ones.
+// the connection has the same ones. It changes neither the URL nor the header of a
+// request, which the next ones may have too. How long the body is says ContentLength, and
+// not the header.
 //
 //	Serve ── one goroutine for each connection ── conn.serve
-//	             read a request    request.go   bodies: body.go
+//	             read a request    request.go   heads that come again: head.go, bodies: body.go
 //	             call the handler  response.go  the client goes: watch.go
 //	             deadlines: deadline.go
 package http1
