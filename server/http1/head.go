@@ -63,7 +63,8 @@ func (l *lastHead) note(head []byte) {
 // keep has again know the head that was noted, of which the parser has made r.
 func (l *lastHead) keep(r *http.Request) {
 	from, to, ok := findLength(l.text)
-	if !ok || r.ContentLength < 0 || len(r.Header) > mostFieldsKept {
+	lines := bytes.Count(l.text, []byte("\n")) // that of the request, the fields, and an empty one
+	if !ok || r.ContentLength < 0 || lines-2 > mostFieldsKept {
 		return
 	}
 	l.kept, l.cut = true, from

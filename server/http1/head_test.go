@@ -55,8 +55,9 @@ var twoHeads = []struct {
 	{"POST / HTTP/1.1\r\nHost: x\r\nX: y\nContent-Length: 5\r\n\r\n", "POST / HTTP/1.1\r\nHost: x\r\nX: y\nContent-Length: 5\r\n\r\n", false},
 	{"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n \r\nX: y\r\n\r\n", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n \r\nX: y\r\n\r\n", false},
 	{"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", false},
-	{"GET / HTTP/1.1\r\nHost: x\r\n" + fields(mostFieldsKept) + "\r\n", "GET / HTTP/1.1\r\nHost: x\r\n" + fields(mostFieldsKept) + "\r\n", true},
-	{"GET / HTTP/1.1\r\nHost: x\r\n" + fields(mostFieldsKept+1) + "\r\n", "GET / HTTP/1.1\r\nHost: x\r\n" + fields(mostFieldsKept+1) + "\r\n", false},
+	{"GET / HTTP/1.1\r\nHost: x\r\n" + fields(mostFieldsKept-1) + "\r\n", "GET / HTTP/1.1\r\nHost: x\r\n" + fields(mostFieldsKept-1) + "\r\n", true},
+	{"GET / HTTP/1.1\r\nHost: x\r\n" + fields(mostFieldsKept) + "\r\n", "GET / HTTP/1.1\r\nHost: x\r\n" + fields(mostFieldsKept) + "\r\n", false},
+	{"GET / HTTP/1.1\r\nHost: x\r\n" + strings.Repeat("X:\r\n", mostFieldsKept) + "\r\n", "GET / HTTP/1.1\r\nHost: x\r\n" + strings.Repeat("X:\r\n", mostFieldsKept) + "\r\n", false},
 	{"GET / HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("y", mostHeadKept) + "\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("y", mostHeadKept) + "\r\n\r\n", false},
 }
 
