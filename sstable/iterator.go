@@ -168,9 +168,10 @@ func (it *Iterator) NextRow() {
 	if !it.valid {
 		return
 	}
-	it.skipCells()
-	if !it.valid {
-		return
+	if it.next < it.end {
+		if it.skipCells(); !it.valid {
+			return
+		}
 	}
 	if it.row+1 < it.block.rows {
 		it.stepRow()

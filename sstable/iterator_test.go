@@ -416,6 +416,63 @@ func TestRowsOfOneStamp(t *testing.T) {
 	}
 }
 
+// Rows of one cell come back whole, and all that a run can say of one is said: which file and
+// filter, whether the block is read with its values, make no difference.
+func TestRowsOfOneCell(t *testing.T) {
+	types := []cell.Type{cell.String, cell.Bytes, cell.I64}
+	before := []cell.Cell{{Time: 77}}
+	everything := cell.NewColumns(cell.Range{})
+	for seed := range uint64(40) {
+		g := newGenerator(seed)
+		longest, columns, batches := []int{1, 9, 900}[g.IntN(3)], 1+g.IntN(3), []int{1, 3, 300}[g.IntN(3)]
+		var list []entry
+		for row := range 300 {
+			n := g.IntN(columns)
+			written := g.IntN(batches)
+			c := set(fmt.Sprintf("f\x00%02d", n), int64(1000+written), uint64(2000+written))
+			if c.Type = types[n]; c.Type == cell.I64 {
+				c.Value = benchText(g, 8)
+			} else {
+				c.Value = benchText(g, g.IntN(longest))
+			}
+			list = append(list, entry{fmt.Appendf(nil, "row%03d", row), c})
+		}
+		file, _ := build(t, list, options(g))
+		for _, read := range []ReadOptions{{}, {KeysOnly: true}, {Columns: everything}} {
+			it := open(t, file, testID, nil).NewIterator(read)
+			var got []entry
+			for it.SeekRow(nil); it.Row() != nil; it.NextRow() {
+				cells := it.Cells(before)
+				if len(cells) != len(before)+1 || cells[0].Time != before[0].Time {
+					t.Fatalf("seed %d: row %q has %d cells", seed, it.Row(), len(cells)-len(before))
+				}
+				c, run := cells[len(before)], it.Run()
+				want := cell.Run{Dictionary: run.Dictionary, Plain: true, Wanted: true, Last: true, MinSeq: c.Seq, MaxSeq: c.Seq, MinTime: c.Time}
+				if *run != want || cap(c.Value) != len(c.Value) {
+					t.Fatalf("seed %d: row %q has a value of %d bytes with room for %d in run %+v, want %+v", seed, it.Row(), len(c.Value), cap(c.Value), *run, want)
+				}
+				c.Column, c.Value = bytes.Clone(c.Column), bytes.Clone(c.Value)
+				got = append(got, entry{bytes.Clone(it.Row()), c})
+			}
+			want := slices.Clone(list)
+			if read.KeysOnly {
+				for i := range want {
+					want[i].Value = nil
+				}
+			}
+			diff(t, fmt.Sprintf("seed %d, %+v", seed, read), got, want)
+			checkScanned(t, "all", it.Scanned(), list)
+			it.Close()
+
+			it = open(t, file, testID, nil).NewIterator(read)
+			for it.SeekRow(nil); it.Row() != nil; it.NextRow() {
+			}
+			checkScanned(t, "all that were skipped", it.Scanned(), list)
+			it.Close()
+		}
+	}
+}
+
 // A walk over cached blocks has the next block at hand, in order to ask for its lines, and has
 // none any more when it is closed: its iterator is used again for other files.
 func TestWalkFindsNextBlock(t *testing.T) {

@@ -49,6 +49,8 @@ func (it *Iterator) run(dst []cell.Cell) []cell.Cell {
 	switch {
 	case it.block.largeCount > 0:
 		return it.runLarge(dst)
+	case it.all && it.block.plain && it.end-it.first == 1:
+		return it.runOne(dst)
 	case it.all:
 		return it.runAll(dst)
 	}
@@ -161,6 +163,40 @@ func (it *Iterator) runPlain(out []cell.Cell, values []byte, base, start int) {
 	r.MinSeq, r.MaxSeq, r.MinTime = seq, seq, time
 	it.next = i
 	it.count(len(out), columnBytes+start-begin)
+}
+
+// runOne takes the one cell of a row, of which all is known that runAll and runPlain would have to
+// find out.
+func (it *Iterator) runOne(dst []cell.Cell) []cell.Cell {
+	b, raw, i := it.block, it.block.raw, it.next
+	start, length := b.rowValue(it.row, i), b.valueEnd(i, 0)
+	var value []byte
+	if !it.o.KeysOnly {
+		s := &it.small
+		if !s.has(start) && !s.load(it, start) {
+			return dst
+		}
+		from, to := start-s.from, start-s.from+length
+		if to > len(s.raw) {
+			it.fail(it.r.corrupt(it.index.handle(it.entry).offset, errSmall))
+			return dst
+		}
+		value = s.raw[from:to:to]
+	}
+	n := len(dst)
+	dst = slices.Grow(dst, 1)[:n+1]
+	id, stamp := b.columnIDs.int(raw, i), b.stamp(i)
+	column := it.columns[id]
+	time, seq := int64(b.timeBase+b.times.at(raw, stamp)), b.seqBase+b.seqs.at(raw, stamp)
+	c := &dst[n]
+	c.Column, c.Value, c.Time, c.Seq = column, value, time, seq
+	c.Kind, c.Type, c.Place = cell.Set, cell.Type(b.kinds[id]), uint32(id)+1
+	r := &it.last
+	r.Wanted, r.Plain = true, true
+	r.MinSeq, r.MaxSeq, r.MinTime = seq, seq, time
+	it.next = i + 1
+	it.count(1, len(column)+length)
+	return dst
 }
 
 // valuesEnd returns where the small values of the cells before i end, counted from those of the

@@ -336,13 +336,54 @@ func TestVerifyValues(t *testing.T) {
 	}
 }
 
+// The value of a row of one cell that goes on behind its small block is damage, and no bytes
+// of another value.
+func TestValueBehindSmallBlock(t *testing.T) {
+	var list []entry
+	for i := range 8 {
+		c := set("f\x00a", 1, 1)
+		c.Value = bytes.Repeat([]byte{'v'}, 800+i)
+		list = append(list, entry{fmt.Appendf(nil, "row%d", i), c})
+	}
+	file, info := build(t, list, WriterOptions{ID: testID, BlockSize: 18 << 10, smallBlock: 2 << 10})
+	if info.CellBlocks != 1 || info.ValueBlocks < 2 {
+		t.Fatalf("%d cell blocks and %d value blocks, want 1 and several", info.CellBlocks, info.ValueBlocks)
+	}
+	row := 0 // the last in the first small block
+	broken := tamper(t, file, int(info.ValueBlocks), func(raw []byte) {
+		var b cellBlock
+		if err := b.parse(append(sized(nil, len(raw))[:0], raw...)); err != nil {
+			t.Fatal(err)
+		}
+		for b.rowValues.int(b.raw, row+1) != b.smallEnd(0) {
+			row++
+		}
+		ends, starts := b.valueEnds.span(raw, row, row+2), b.rowValues.span(raw, row+1, row+2)
+		ends[0]++ // a byte more for this row, one less for the next
+		starts[0]++
+		ends[b.valueEnds.width]--
+	})
+	it := open(t, broken, testID, nil).NewIterator(ReadOptions{})
+	defer it.Close()
+	it.SeekRow(list[row].row)
+	var damage *CorruptError
+	if cells := it.Cells(nil); len(cells) > 0 || !errors.As(it.Err(), &damage) || damage.Reason != errSmall.Error() {
+		t.Errorf("cells %v and error %v, want %q", cells, it.Err(), errSmall)
+	}
+}
+
 // A row in which damage was met is not said to be whole, though there are cells that
-// were taken before it.
+// were taken before it, nor is there another row behind it.
 func TestDamageAmongUnwantedCells(t *testing.T) {
 	large := set("f\x00b", 1, 1)
 	large.Value = bytes.Repeat([]byte{'v'}, 20<<10)
-	list := []entry{{[]byte("row"), set("f\x00a", 1, 1)}, {[]byte("row"), large}}
-	file, _ := build(t, list, WriterOptions{ID: testID})
+	next := set("f\x00a", 1, 1)
+	next.Value = bytes.Repeat([]byte{'v'}, 500)
+	list := []entry{{[]byte("row"), set("f\x00a", 1, 1)}, {[]byte("row"), large}, {[]byte("row2"), next}}
+	file, info := build(t, list, WriterOptions{ID: testID, BlockSize: 200})
+	if info.CellBlocks != 2 {
+		t.Fatalf("%d cell blocks, want one for each row", info.CellBlocks)
+	}
 	for name, change := range map[string]func(b *cellBlock){
 		"none":                        func(*cellBlock) {},
 		"reference of the other cell": func(b *cellBlock) { b.raw[b.largeCells.offset]-- },
@@ -360,6 +401,13 @@ func TestDamageAmongUnwantedCells(t *testing.T) {
 		cells := it.Cells(nil)
 		if len(cells) != 1 || (it.Err() == nil) != (name == "none") || it.Run().Last != (name == "none") {
 			t.Errorf("%s: %d cells, error %v, last %v", name, len(cells), it.Err(), it.Run().Last)
+		}
+		it.Close()
+
+		it = open(t, broken, testID, nil).NewIterator(ReadOptions{})
+		it.SeekRow(nil)
+		if it.NextRow(); (it.Row() != nil) != (name == "none") || (it.Err() == nil) != (name == "none") {
+			t.Errorf("%s: row %q and error %v behind cells that were skipped", name, it.Row(), it.Err())
 		}
 		it.Close()
 	}
