@@ -58,7 +58,7 @@ func (r *resolver) beginRow() {
 // are a run.
 func (r *resolver) visible(cells []cell.Cell, run *cell.Run) []cell.Cell {
 	r.dictionary = run.Dictionary
-	if run.Plain && run.Last && r.column == nil && r.rowFloor == 0 && r.seesAll(cells, run) {
+	if run.Plain && run.Last && r.column == nil && r.rowFloor == 0 && r.sees(run) && (r.policies.keepAll() || r.keepsAll(cells, run, r.now)) {
 		return cells
 	}
 	n := 0
@@ -93,14 +93,10 @@ func (r *resolver) visible(cells []cell.Cell, run *cell.Run) []cell.Cell {
 	return cells[:n]
 }
 
-// seesAll reports whether the reader sees every one of the entries, which are plain
-// and the whole row, so that all there is to ask is who they belong to. False says
-// nothing.
-func (r *resolver) seesAll(cells []cell.Cell, run *cell.Run) bool {
-	if run.MaxSeq > r.seq || r.columns != nil && !run.Wanted {
-		return false
-	}
-	return r.keepsAll(cells, run, r.now)
+// sees reports whether the reader sees every one of the entries, which are plain and the
+// whole row, as far as their families keep them. False says nothing.
+func (r *resolver) sees(run *cell.Run) bool {
+	return run.MaxSeq <= r.seq && (r.columns == nil || run.Wanted)
 }
 
 // keeps reports whether all versions of a plain run are there, if they are of the

@@ -259,6 +259,18 @@ func TestIteratorBeforeSeek(t *testing.T) {
 	it.Close()
 }
 
+// Behind the last row there are no cells, also not of a row of one cell that was left unread.
+func TestIteratorBehindLastRow(t *testing.T) {
+	file, _ := build(t, []entry{{[]byte("row"), set("f\x00a", 1, 1)}}, WriterOptions{ID: testID})
+	it := open(t, file, testID, nil).NewIterator(ReadOptions{})
+	defer it.Close()
+	it.SeekRow(nil)
+	it.SeekRow([]byte("rox"))
+	if cells := it.Cells(nil); it.Row() != nil || len(cells) != 0 || it.Err() != nil {
+		t.Errorf("behind the last row: row %q, %d cells, %v", it.Row(), len(cells), it.Err())
+	}
+}
+
 // TestDictionary: the cells of one dictionary have the same place when they have the
 // same column, and places in the order of columns; and no two iterators have the same
 // dictionary, not if one was used before.

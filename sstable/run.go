@@ -21,13 +21,16 @@ const maxRun = 512
 // next Cells, NextRow or SeekRow. Cells whose column is not wanted are left out,
 // but count as scanned.
 func (it *Iterator) Cells(dst []cell.Cell) []cell.Cell {
+	if it.simple && it.valid && it.next == it.first && it.next+1 == it.end {
+		return it.runOne(dst)
+	}
 	n := len(dst)
 	for it.valid {
 		if it.next < it.end {
 			it.last.Plain, it.last.Wanted = false, it.all
 			dst = it.run(dst)
 			if len(dst) > n {
-				it.last.Last = it.valid && it.next == it.end && !it.continues()
+				it.last.Last = it.valid && it.next == it.end && (it.row+1 < it.block.rows || !it.continues())
 				break
 			}
 		} else if it.row+1 < it.block.rows || !it.nextBlock() {
@@ -37,10 +40,9 @@ func (it *Iterator) Cells(dst []cell.Cell) []cell.Cell {
 	return dst
 }
 
-// continues reports whether the row of which the block at hand has no more cells has
-// some in the next.
+// continues reports whether the last row of the block at hand has cells in the next.
 func (it *Iterator) continues() bool {
-	return it.row+1 == it.block.rows && it.index.continues(it.entry+1, it.key) > it.entry+1
+	return it.index.continues(it.entry+1, it.key) > it.entry+1
 }
 
 // run takes cells until there are maxRun, the row ends in the block, or another
@@ -49,8 +51,6 @@ func (it *Iterator) run(dst []cell.Cell) []cell.Cell {
 	switch {
 	case it.block.largeCount > 0:
 		return it.runLarge(dst)
-	case it.all && it.block.plain && it.end-it.first == 1:
-		return it.runOne(dst)
 	case it.all:
 		return it.runAll(dst)
 	}
@@ -165,8 +165,8 @@ func (it *Iterator) runPlain(out []cell.Cell, values []byte, base, start int) {
 	it.count(len(out), columnBytes+start-begin)
 }
 
-// runOne takes the one cell of a row, of which all is known that runAll and runPlain would have to
-// find out.
+// runOne takes the only cell that a row has in a simple block. It is all that runAll and runPlain
+// do for it.
 func (it *Iterator) runOne(dst []cell.Cell) []cell.Cell {
 	b, raw, i := it.block, it.block.raw, it.next
 	start, length := b.rowValue(it.row, i), b.valueEnd(i, 0)
@@ -194,6 +194,7 @@ func (it *Iterator) runOne(dst []cell.Cell) []cell.Cell {
 	r := &it.last
 	r.Wanted, r.Plain = true, true
 	r.MinSeq, r.MaxSeq, r.MinTime = seq, seq, time
+	r.Last = it.row+1 < b.rows || !it.continues()
 	it.next = i + 1
 	it.count(1, len(column)+length)
 	return dst
