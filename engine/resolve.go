@@ -58,7 +58,7 @@ func (r *resolver) beginRow() {
 // are a run.
 func (r *resolver) visible(cells []cell.Cell, run *cell.Run) []cell.Cell {
 	r.dictionary = run.Dictionary
-	if run.Plain && run.Last && r.column == nil && r.rowFloor == 0 && r.sees(run) && (r.policies.keepAll() || r.keepsAll(cells, run, r.now)) {
+	if run.Plain && run.Last && r.column == nil && r.rowFloor == 0 && r.sees(run) && r.keepsAll(cells, run, r.now) {
 		return cells
 	}
 	n := 0
@@ -93,8 +93,8 @@ func (r *resolver) visible(cells []cell.Cell, run *cell.Run) []cell.Cell {
 	return cells[:n]
 }
 
-// sees reports whether the reader sees every one of the entries, which are plain and the
-// whole row, as far as their families keep them. False says nothing.
+// sees reports whether the snapshot and the filter let all entries of a plain run through.
+// What their families keep it does not ask. False says nothing.
 func (r *resolver) sees(run *cell.Run) bool {
 	return run.MaxSeq <= r.seq && (r.columns == nil || run.Wanted)
 }
@@ -250,9 +250,11 @@ func (p *place) leaves(c *cell.Cell) bool {
 // keepsAll reports whether all of the entries, which are plain and the whole row, are there as far
 // as the policies of their families go. False says nothing, and leaves the place as it was.
 func (p *place) keepsAll(cells []cell.Cell, run *cell.Run, now int64) bool {
-	if p.policies.keepAll() {
-		return true
-	}
+	return p.policies.keepAll() || p.keepsEach(cells, run, now)
+}
+
+// keepsEach is keepsAll where families have policies of their own.
+func (p *place) keepsEach(cells []cell.Cell, run *cell.Run, now int64) bool {
 	for i := range cells {
 		if !p.leaves(&cells[i]) {
 			continue

@@ -64,7 +64,6 @@ type Iterator struct {
 	offsets, names []byte
 	met            int      // how many: columns without names have no bytes either. 0 before the first block
 	all            bool     // every column is known to be wanted
-	simple         bool     // so it is, and the block is plain
 	columns        [][]byte // cut out of names, if all is set
 	// What is known of the columns, unless all is set: 0 nothing, else the length of
 	// the column over classShift, and classWanted or classUnwanted.
@@ -298,7 +297,6 @@ func (it *Iterator) load(entry int) bool {
 	it.small.reset(b)
 	it.large.reset()
 	it.meet(b)
-	it.simple = it.all && b.plain
 	return true
 }
 

@@ -428,11 +428,12 @@ func TestRowsOfOneStamp(t *testing.T) {
 	}
 }
 
-// Rows of one cell come back whole, and all that a run can say of one is said: which file and
-// filter, whether the block is read with its values, make no difference.
+// Rows of one cell come back whole, with or without a filter, out of blocks of each form, and all
+// that a run can say of a row is said.
 func TestRowsOfOneCell(t *testing.T) {
 	types := []cell.Type{cell.String, cell.Bytes, cell.I64}
 	before := []cell.Cell{{Time: 77}}
+	met := make(map[string]int)
 	everything := cell.NewColumns(cell.Range{})
 	for seed := range uint64(40) {
 		g := newGenerator(seed)
@@ -449,7 +450,11 @@ func TestRowsOfOneCell(t *testing.T) {
 			}
 			list = append(list, entry{fmt.Appendf(nil, "row%03d", row), c})
 		}
-		file, _ := build(t, list, options(g))
+		o := options(g)
+		if longest == 900 {
+			o.smallBlock = 2000
+		}
+		file, _ := build(t, list, o)
 		for _, read := range []ReadOptions{{}, {KeysOnly: true}, {Columns: everything}} {
 			it := open(t, file, testID, nil).NewIterator(read)
 			var got []entry
@@ -458,6 +463,9 @@ func TestRowsOfOneCell(t *testing.T) {
 				if len(cells) != len(before)+1 || cells[0].Time != before[0].Time {
 					t.Fatalf("seed %d: row %q has %d cells", seed, it.Row(), len(cells)-len(before))
 				}
+				met[fmt.Sprint("stamps of their own ", it.block.stampPerCell)]++
+				met[fmt.Sprint("values of one length ", it.block.valueLength >= 0)]++
+				met[fmt.Sprint("behind the first small block ", it.small.block > 0)]++
 				c, run := cells[len(before)], it.Run()
 				want := cell.Run{Dictionary: run.Dictionary, Plain: true, Wanted: true, Last: true, MinSeq: c.Seq, MaxSeq: c.Seq, MinTime: c.Time}
 				if *run != want || cap(c.Value) != len(c.Value) {
@@ -481,6 +489,11 @@ func TestRowsOfOneCell(t *testing.T) {
 			}
 			checkScanned(t, "all that were skipped", it.Scanned(), list)
 			it.Close()
+		}
+	}
+	for form, rows := range met {
+		if rows < 100 || len(met) != 6 {
+			t.Errorf("%d rows have %s, of %d forms", rows, form, len(met))
 		}
 	}
 }

@@ -21,7 +21,7 @@ const maxRun = 512
 // next Cells, NextRow or SeekRow. Cells whose column is not wanted are left out,
 // but count as scanned.
 func (it *Iterator) Cells(dst []cell.Cell) []cell.Cell {
-	if it.simple && it.valid && it.next == it.first && it.next+1 == it.end {
+	if it.valid && it.all && it.next == it.first && it.next+1 == it.end && it.block.plain {
 		return it.runOne(dst)
 	}
 	n := len(dst)
@@ -40,7 +40,7 @@ func (it *Iterator) Cells(dst []cell.Cell) []cell.Cell {
 	return dst
 }
 
-// continues reports whether the last row of the block at hand has cells in the next.
+// continues reports whether the current row, the last of the block at hand, has cells in the next.
 func (it *Iterator) continues() bool {
 	return it.index.continues(it.entry+1, it.key) > it.entry+1
 }
@@ -165,8 +165,9 @@ func (it *Iterator) runPlain(out []cell.Cell, values []byte, base, start int) {
 	it.count(len(out), columnBytes+start-begin)
 }
 
-// runOne takes the only cell that a row has in a simple block. It is all that runAll and runPlain
-// do for it.
+// runOne takes the only cell that a row has in the block at hand, which is plain and of which all
+// columns are wanted, and says all of the run. A group of one small family has no other rows, and
+// with each of them most of what runAll and runPlain ask first is known.
 func (it *Iterator) runOne(dst []cell.Cell) []cell.Cell {
 	b, raw, i := it.block, it.block.raw, it.next
 	start, length := b.rowValue(it.row, i), b.valueEnd(i, 0)
@@ -331,11 +332,8 @@ func (it *Iterator) largeLength(i int) int {
 	return int(v.length)
 }
 
-// skipCells counts the rest of the row's cells in the block.
+// skipCells counts the rest of the row's cells in the block, of which there are some.
 func (it *Iterator) skipCells() {
-	if it.next == it.end {
-		return
-	}
 	b := it.block
 	start := b.valueStart(it.first, it.next)
 	size := it.valuesEnd(it.end) - start

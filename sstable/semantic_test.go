@@ -349,7 +349,8 @@ func TestValueBehindSmallBlock(t *testing.T) {
 	if info.CellBlocks != 1 || info.ValueBlocks < 2 {
 		t.Fatalf("%d cell blocks and %d value blocks, want 1 and several", info.CellBlocks, info.ValueBlocks)
 	}
-	row := 0 // the last in the first small block
+	place := blocksOf(t, file, testID)[info.ValueBlocks] // of the cell block
+	row := 0                                             // the last in the first small block
 	broken := tamper(t, file, int(info.ValueBlocks), func(raw []byte) {
 		var b cellBlock
 		if err := b.parse(append(sized(nil, len(raw))[:0], raw...)); err != nil {
@@ -367,8 +368,8 @@ func TestValueBehindSmallBlock(t *testing.T) {
 	defer it.Close()
 	it.SeekRow(list[row].row)
 	var damage *CorruptError
-	if cells := it.Cells(nil); len(cells) > 0 || !errors.As(it.Err(), &damage) || damage.Reason != errSmall.Error() {
-		t.Errorf("cells %v and error %v, want %q", cells, it.Err(), errSmall)
+	if cells := it.Cells(nil); len(cells) > 0 || !errors.As(it.Err(), &damage) || damage.Offset != int64(place.offset) || damage.Reason != errSmall.Error() {
+		t.Errorf("cells %v and error %v, want %q at %d", cells, it.Err(), errSmall, place.offset)
 	}
 }
 
