@@ -412,20 +412,26 @@ func TestRowsOfOneStamp(t *testing.T) {
 					parted++
 				}
 			}
-			want := slices.Clone(list)
-			if read.KeysOnly {
-				for i := range want {
-					want[i].Value = nil
-				}
-			}
-			diff(t, fmt.Sprintf("seed %d, %+v", seed, read), got, want)
-			checkScanned(t, "all", it.Scanned(), list)
+			checkWalk(t, fmt.Sprintf("seed %d, %+v", seed, read), it, got, list)
 			it.Close()
 		}
 	}
 	if one < 100 || several < 100 || parted < 100 {
 		t.Fatalf("%d rows of one stamp, %d of several, %d in parts", one, several, parted)
 	}
+}
+
+// checkWalk compares what a walk over all of list has met, and counted, with it.
+func checkWalk(t *testing.T, what string, it *Iterator, got, list []entry) {
+	t.Helper()
+	want := slices.Clone(list)
+	if it.o.KeysOnly {
+		for i := range want {
+			want[i].Value = nil
+		}
+	}
+	diff(t, what, got, want)
+	checkScanned(t, what, it.Scanned(), list)
 }
 
 // Rows of one cell come back whole, with or without a filter, out of blocks of each form, and all
@@ -474,14 +480,7 @@ func TestRowsOfOneCell(t *testing.T) {
 				c.Column, c.Value = bytes.Clone(c.Column), bytes.Clone(c.Value)
 				got = append(got, entry{bytes.Clone(it.Row()), c})
 			}
-			want := slices.Clone(list)
-			if read.KeysOnly {
-				for i := range want {
-					want[i].Value = nil
-				}
-			}
-			diff(t, fmt.Sprintf("seed %d, %+v", seed, read), got, want)
-			checkScanned(t, "all", it.Scanned(), list)
+			checkWalk(t, fmt.Sprintf("seed %d, %+v", seed, read), it, got, list)
 			it.Close()
 
 			it = open(t, file, testID, nil).NewIterator(read)
