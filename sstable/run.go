@@ -166,8 +166,8 @@ func (it *Iterator) runPlain(out []cell.Cell, values []byte, base, start int) {
 }
 
 // runOne takes the only cell that a row has in the block at hand, which is plain and of which all
-// columns are wanted, and says all of the run. A group of one small family has no other rows, and
-// with each of them most of what runAll and runPlain ask first is known.
+// columns are wanted, and says all of the run. A group of one family may have no other rows, and of
+// these most is known that runAll and runPlain have to find out.
 func (it *Iterator) runOne(dst []cell.Cell) []cell.Cell {
 	b, raw, i := it.block, it.block.raw, it.next
 	start, length := b.rowValue(it.row, i), b.valueEnd(i, 0)
