@@ -32,9 +32,9 @@ var writeGolden = flag.Bool("golden", false, "write the golden directory of the 
 var testdata embed.FS
 
 // goldenDir is the directory of the present format.
-const goldenDir = "testdata/format3"
+const goldenDir = "testdata/format4"
 
-// goldenContents is what the partitions hold: rows in level 6 and level 0, some of
+// goldenContents is what the partitions hold: rows in the last level and level 0, some of
 // them deleted, and a batch over both in the log alone.
 var goldenContents = map[PartitionID][]string{
 	1: {"row1 q=new", "row1 q=old", "row2 q=old", "row4 q=log"},
@@ -150,8 +150,36 @@ func TestGoldenDirectory(t *testing.T) {
 		saveGolden(t, makeGolden(t), "store")
 		t.Skip("written; build again to test it")
 	}
-	for _, dir := range []string{"testdata/format1", "testdata/format2", goldenDir} {
-		t.Run(path.Base(dir), func(t *testing.T) { testGolden(t, loadGoldenOf(t, dir, nil)) })
+	for _, dir := range []string{"testdata/format1", "testdata/format2", "testdata/format3", goldenDir} {
+		t.Run(path.Base(dir), func(t *testing.T) {
+			checkGoldenLevels(t, dir)
+			testGolden(t, loadGoldenOf(t, dir, nil))
+		})
+	}
+}
+
+// checkGoldenLevels: what was in the last level is there, whatever number that had.
+func checkGoldenLevels(t *testing.T, dir string) {
+	names, err := fs.Glob(testdata, dir+"/"+manifestPrefix+"*")
+	if err != nil || len(names) != 1 {
+		t.Fatalf("manifests: %v, %v", names, err)
+	}
+	data, err := testdata.ReadFile(names[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := decodeManifest(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for level, files := range m.parts[1].version.levels {
+		want := 0
+		if level == 0 || level == lastLevel {
+			want = 1
+		}
+		if len(files) != want {
+			t.Errorf("level %d has %d files, want %d", level, len(files), want)
+		}
 	}
 }
 

@@ -83,7 +83,8 @@ type partRecord struct {
 
 const (
 	manifestMagic   = "COLMANIF" // part of the format
-	manifestVersion = 2          // part of the format; 1 is read as well
+	manifestVersion = 3          // part of the format; older ones are read as well
+	formerLast      = 6          // the last level in those up to version 2, which had one less
 	manifestHead    = 8 + 4 + 8
 	manifestMax     = 1 << 30
 )
@@ -211,7 +212,7 @@ func (d *fields) manifest(version uint32) *manifest {
 	}
 	m.lastSeq, m.lastTime = d.uvarint(), int64(d.uvarint())
 	for n := d.uvarint(); n > 0 && d.err == nil; n-- {
-		p := d.partition()
+		p := d.partition(version)
 		if _, twice := m.parts[p.id]; twice {
 			d.fail("partition")
 		}
@@ -220,10 +221,13 @@ func (d *fields) manifest(version uint32) *manifest {
 	return m
 }
 
-func (d *fields) partition() *partRecord {
+func (d *fields) partition(format uint32) *partRecord {
 	p := &partRecord{id: PartitionID(d.uvarint()), name: string(d.bytes()), flushed: d.uvarint(), version: &version{}}
 	for n := d.uvarint(); n > 0 && d.err == nil; n-- {
 		level := d.uvarint()
+		if format < 3 && level == formerLast {
+			level = lastLevel
+		}
 		if level >= numLevels {
 			d.fail("level")
 			break

@@ -101,7 +101,7 @@ func newPicker(v *version, busy func(*file) bool, o pickOptions) *picker {
 }
 
 // aboveMuch is how many times as many files level 0 is full with if much lies below it. A load at
-// random writes everything 3.9, 3.4, 3.3 and 3.2 times with 1, 1.5, 2 and 2.25, which is about where
+// random writes everything 3.7, 3.3, 3.1 and 3.0 times with 1, 1.5, 2 and 2.25, which is about where
 // its bytes are the bound (fullBytes; simulated as TestPickGrowth, the mean of all sizes from 60 to 500 flushes);
 // reads ask more files until they have paid for their compaction.
 const aboveMuch = 2

@@ -57,52 +57,52 @@ func TestPick(t *testing.T) {
 
 	check("empty", none, "nothing")
 	check("level 0 is not full", none, "nothing", "0: 3[a-z] 2[a-z] 1[a-z]")
-	check("level 0 is full", none, "merge 0: 9[a-z] 8[a-c] 7[b-d] 6[c-e] to 6", "0: 9[a-z] 8[a-c] 7[b-d] 6[c-e]")
-	check("full by its bytes", none, "merge 0: 9[a-z] 8[a-c], 6: 1[m-n] to 6", "0: 9[a-z]:100 8[a-c]:100", "6: 1[m-n]")
-	check("with what lies below", none, "merge 0: 9[c-f] 8[c-d] 7[c-c] 6[e-f], 6: 2[b-c] 3[d-d] 4[f-g] to 6",
-		"0: 9[c-f] 8[c-d] 7[c-c] 6[e-f]", "6: 1[a-a] 2[b-c] 3[d-d] 4[f-g] 5[ga-h]")
-	check("files that overlap through others go together", none, "merge 0: 8[a-c] 6[e-g] 5[b-f] to 6",
+	check("level 0 is full", none, "merge 0: 9[a-z] 8[a-c] 7[b-d] 6[c-e] to 7", "0: 9[a-z] 8[a-c] 7[b-d] 6[c-e]")
+	check("full by its bytes", none, "merge 0: 9[a-z] 8[a-c], 7: 1[m-n] to 7", "0: 9[a-z]:100 8[a-c]:100", "7: 1[m-n]")
+	check("with what lies below", none, "merge 0: 9[c-f] 8[c-d] 7[c-c] 6[e-f], 7: 2[b-c] 3[d-d] 4[f-g] to 7",
+		"0: 9[c-f] 8[c-d] 7[c-c] 6[e-f]", "7: 1[a-a] 2[b-c] 3[d-d] 4[f-g] 5[ga-h]")
+	check("files that overlap through others go together", none, "merge 0: 8[a-c] 6[e-g] 5[b-f] to 7",
 		"0: 9[m-n] 8[a-c] 7[m-m] 6[e-g] 5[b-f]")
-	check("the cheapest for each file that goes", none, "merge 0: 9[m-n] 6[m-n] 5[m-n] to 6",
-		"0: 9[m-n] 8[a-b] 7[a-b] 6[m-n] 5[m-n]", "6: 1[a-c]:50")
-	check("a file alone moves, which costs nothing", none, "move 0: 7[c-d] to 6",
-		"0: 9[a-b] 8[a-b] 7[c-d] 6[e-f]", "6: 1[e-e]")
+	check("the cheapest for each file that goes", none, "merge 0: 9[m-n] 6[m-n] 5[m-n] to 7",
+		"0: 9[m-n] 8[a-b] 7[a-b] 6[m-n] 5[m-n]", "7: 1[a-c]:50")
+	check("a file alone moves, which costs nothing", none, "move 0: 7[c-d] to 7",
+		"0: 9[a-b] 8[a-b] 7[c-d] 6[e-f]", "7: 1[e-e]")
 
 	check("an older file is under way: the newer one waits", busyFiles(1), "nothing",
 		"0: 5[a-z] 4[a-b] 3[c-d] 2[e-f] 1[a-b]")
-	check("so does all that overlaps it", busyFiles(1), "merge 0: 6[m-p] 4[o-p] to 6",
+	check("so does all that overlaps it", busyFiles(1), "merge 0: 6[m-p] 4[o-p] to 7",
 		"0: 6[m-p] 5[a-d] 4[o-p] 3[c-d] 2[d-f] 1[a-b]")
-	check("a file below is under way", busyFiles(1), "nothing", "0: 9[a-z] 8[a-z] 7[a-z] 6[a-z]", "6: 1[m-m] 2[n-n]")
+	check("a file below is under way", busyFiles(1), "nothing", "0: 9[a-z] 8[a-z] 7[a-z] 6[a-z]", "7: 1[m-m] 2[n-n]")
 	check("files under way do not fill level 0", busyFiles(1, 2), "nothing", "0: 5[m-z] 4[m-z] 3[m-z] 2[a-b] 1[a-b]")
 
-	check("two files of as many bytes as are little are not full", none, "nothing", "0: 9[a-z]:50 8[a-c]:50", "6: 1[m-n]")
-	check("as much as is little lies below", none, "merge 0: 9[a-z] 8[a-z] 7[a-z] 6[a-z], 6: 1[a-b] 10[c-d] to 6",
-		"0: 9[a-z]:30 8[a-z]:30 7[a-z]:30 6[a-z]:30", "6: 1[a-b]:60 10[c-d]:40")
+	check("two files of as many bytes as are little are not full", none, "nothing", "0: 9[a-z]:50 8[a-c]:50", "7: 1[m-n]")
+	check("as much as is little lies below", none, "merge 0: 9[a-z] 8[a-z] 7[a-z] 6[a-z], 7: 1[a-b] 10[c-d] to 7",
+		"0: 9[a-z]:30 8[a-z]:30 7[a-z]:30 6[a-z]:30", "7: 1[a-b]:60 10[c-d]:40")
 
 	// Much lies below.
-	check("level 0 is full with twice as many files", none, "merge 0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] 5[a-z] 4[a-z] 3[a-z] 2[a-z] to 5",
-		"0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] 5[a-z] 4[a-z] 3[a-z] 2[a-z]", "6: 1[a-b]:60 10[c-d]:41")
+	check("level 0 is full with twice as many files", none, "merge 0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] 5[a-z] 4[a-z] 3[a-z] 2[a-z] to 6",
+		"0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] 5[a-z] 4[a-z] 3[a-z] 2[a-z]", "7: 1[a-b]:60 10[c-d]:41")
 	check("and not with one less", none, "nothing",
-		"0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] 5[a-z] 4[a-z] 3[a-z]", "6: 1[a-b]:60 10[c-d]:41")
-	check("what is in an upper level counts", none, "nothing", "0: 9[a-z] 8[a-z] 7[a-z] 6[a-z]", "5: 2[a-b]:41", "6: 1[a-b]:60")
-	check("level 0 becomes a run above the last level", none, "merge 0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] to 5",
-		"0: 9[a-z]:50 8[a-z]:50 7[a-z]:50 6[a-z]:50", "6: 1[a-b]:600 2[c-d]:400")
-	check("above the runs that it overlaps", none, "merge 0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] to 3",
-		"0: 9[a-z]:50 8[a-z]:50 7[a-z]:50 6[a-z]:50", "4: 3[a-b]", "6: 1[a-b]:600 2[c-d]:400")
-	check("beside those that it does not", none, "merge 0: 9[a-d] 8[a-d] 7[a-d] 6[a-d] to 5",
-		"0: 9[a-d]:50 8[a-d]:50 7[a-d]:50 6[a-d]:50", "4: 3[m-n]", "6: 1[a-b]:600 2[c-d]:400 4[m-n]:400")
-	check("though a run below is under way", busyFiles(3), "merge 0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] to 3",
-		"0: 9[a-z]:50 8[a-z]:50 7[a-z]:50 6[a-z]:50", "4: 3[a-b]", "6: 1[a-b]:600 2[c-d]:400")
-	check("not where little lies below its own rows", none, "merge 0: 9[a-d] 8[a-d] 7[a-d] 6[a-d], 4: 3[c-d], 6: 1[a-b] 2[c-d] to 6",
-		"0: 9[a-d]:50 8[a-d]:50 7[a-d]:50 6[a-d]:50", "4: 3[c-d]", "6: 1[a-b] 2[c-d] 5[m-n]:900")
-	check("with what files on the way overlap", none, "merge 0: 9[a-d] 8[a-d] 7[a-d] 6[a-d], 3: 4[c-f] 12[g-h], 5: 3[e-h], 6: 1[a-b] 2[g-h] to 6",
-		"0: 9[a-d]:50 8[a-d]:50 7[a-d]:50 6[a-d]:50", "3: 4[c-f] 12[g-h]", "5: 3[e-h]", "6: 1[a-b] 2[g-h] 5[m-n]:900")
-	check("a file alone over a little", none, "move 0: 9[a-z] to 4", "0: 9[a-z]:200", "5: 3[a-b]", "6: 1[a-z]:100 2[zz-zz]:900")
-	check("and over too much", none, "merge 0: 9[a-z] to 4", "0: 9[a-z]:200", "5: 3[a-b]", "6: 1[a-z]:101 2[zz-zz]:900")
-	check("where no level is free, one becomes free", none, "merge 1: 3[a-b] to 5",
-		"0: 9[a-z]:50 8[a-z]:50 7[a-z]:50 6[a-z]:50", "1: 3[a-b]", "6: 1[a-b]:600 2[c-d]:400")
+		"0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] 5[a-z] 4[a-z] 3[a-z]", "7: 1[a-b]:60 10[c-d]:41")
+	check("what is in an upper level counts", none, "nothing", "0: 9[a-z] 8[a-z] 7[a-z] 6[a-z]", "6: 2[a-b]:41", "7: 1[a-b]:60")
+	check("level 0 becomes a run above the last level", none, "merge 0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] to 6",
+		"0: 9[a-z]:50 8[a-z]:50 7[a-z]:50 6[a-z]:50", "7: 1[a-b]:600 2[c-d]:400")
+	check("above the runs that it overlaps", none, "merge 0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] to 4",
+		"0: 9[a-z]:50 8[a-z]:50 7[a-z]:50 6[a-z]:50", "5: 3[a-b]", "7: 1[a-b]:600 2[c-d]:400")
+	check("beside those that it does not", none, "merge 0: 9[a-d] 8[a-d] 7[a-d] 6[a-d] to 6",
+		"0: 9[a-d]:50 8[a-d]:50 7[a-d]:50 6[a-d]:50", "5: 3[m-n]", "7: 1[a-b]:600 2[c-d]:400 4[m-n]:400")
+	check("though a run below is under way", busyFiles(3), "merge 0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] to 4",
+		"0: 9[a-z]:50 8[a-z]:50 7[a-z]:50 6[a-z]:50", "5: 3[a-b]", "7: 1[a-b]:600 2[c-d]:400")
+	check("not where little lies below its own rows", none, "merge 0: 9[a-d] 8[a-d] 7[a-d] 6[a-d], 5: 3[c-d], 7: 1[a-b] 2[c-d] to 7",
+		"0: 9[a-d]:50 8[a-d]:50 7[a-d]:50 6[a-d]:50", "5: 3[c-d]", "7: 1[a-b] 2[c-d] 5[m-n]:900")
+	check("with what files on the way overlap", none, "merge 0: 9[a-d] 8[a-d] 7[a-d] 6[a-d], 4: 4[c-f] 12[g-h], 6: 3[e-h], 7: 1[a-b] 2[g-h] to 7",
+		"0: 9[a-d]:50 8[a-d]:50 7[a-d]:50 6[a-d]:50", "4: 4[c-f] 12[g-h]", "6: 3[e-h]", "7: 1[a-b] 2[g-h] 5[m-n]:900")
+	check("a file alone over a little", none, "move 0: 9[a-z] to 5", "0: 9[a-z]:200", "6: 3[a-b]", "7: 1[a-z]:100 2[zz-zz]:900")
+	check("and over too much", none, "merge 0: 9[a-z] to 5", "0: 9[a-z]:200", "6: 3[a-b]", "7: 1[a-z]:101 2[zz-zz]:900")
+	check("where no level is free, one becomes free", none, "merge 1: 3[a-b] to 6",
+		"0: 9[a-z]:50 8[a-z]:50 7[a-z]:50 6[a-z]:50", "1: 3[a-b]", "7: 1[a-b]:600 2[c-d]:400")
 	check("what is under way may free one", busyFiles(3), "nothing",
-		"0: 9[a-z]:50 8[a-z]:50 7[a-z]:50 6[a-z]:50", "1: 3[a-b]", "6: 1[a-b]:600 2[c-d]:400")
+		"0: 9[a-z]:50 8[a-z]:50 7[a-z]:50 6[a-z]:50", "1: 3[a-b]", "7: 1[a-b]:600 2[c-d]:400")
 }
 
 // TestDescents: what begins, and what its first step is.
@@ -123,33 +123,33 @@ func TestDescents(t *testing.T) {
 		}
 	}
 	none := descents{}
-	bottom := func(last uint64) descents { return descents{bottom: descent{5, 6, last}} }
+	bottom := func(last uint64) descents { return descents{bottom: descent{6, 7, last}} }
 	room := func(to int) descents { return descents{room: descent{1, to, 9}} }
 	check("empty", true, none, "nothing")
-	check("nothing above the last level", true, none, "nothing", "6: 1[a-b]")
-	check("a little above it", false, none, "nothing", "5: 2[a-b]:15", "6: 1[a-b]")
-	check("too much", false, bottom(2), "merge 5: 2[a-b], 6: 1[a-b] to 6", "5: 2[a-b]:16", "6: 1[a-b]")
-	check("paid for", true, bottom(2), "merge 5: 2[a-b], 6: 1[a-b] to 6", "5: 2[a-b]", "6: 1[a-b]")
-	check("nothing overlaps", true, bottom(2), "move 5: 2[a-b] to 6", "5: 2[a-b]", "6: 1[c-d]")
-	check("from the first level that has some", true, bottom(9), "merge 3: 7[e-f], 5: 4[e-f], 6: 1[e-f] to 6",
-		"3: 7[e-f] 8[g-h]", "5: 4[e-f] 9[g-h]:5", "6: 1[e-f] 2[g-h]:30")
-	check("with all that is in the range", true, bottom(9), "merge 4: 7[a-b] 8[c-d], 5: 9[a-e], 6: 1[a-b] 2[c-d] 3[e-f] to 6",
-		"4: 7[a-b] 8[c-d]", "5: 9[a-e]", "6: 1[a-b] 2[c-d] 3[e-f]")
-	check("but not what is only partly in it", true, bottom(9), "merge 4: 7[a-b], 5: 9[a-e], 6: 1[a-b] 2[c-d] 3[e-e] to 6",
-		"4: 7[a-b] 8[c-f]", "5: 9[a-e]", "6: 1[a-b] 2[c-d] 3[e-e] 4[ea-g]:500")
-	check("a large step waits for smaller ones below", true, bottom(9), "merge 5: 3[a-b], 6: 1[a-b] to 6",
-		"4: 9[a-f]", "5: 3[a-b]:50 4[e-f]:200", "6: 1[a-b]:30 2[e-f]:200")
-	check("the smallest, if all are large", true, bottom(9), "merge 5: 3[a-b], 6: 1[a-b] to 6",
-		"4: 9[a-f]", "5: 3[a-b]:300 4[e-f]:400", "6: 1[a-b]:30 2[e-f]:30")
+	check("nothing above the last level", true, none, "nothing", "7: 1[a-b]")
+	check("a little above it", false, none, "nothing", "6: 2[a-b]:20", "7: 1[a-b]")
+	check("too much", false, bottom(2), "merge 6: 2[a-b], 7: 1[a-b] to 7", "6: 2[a-b]:21", "7: 1[a-b]")
+	check("paid for", true, bottom(2), "merge 6: 2[a-b], 7: 1[a-b] to 7", "6: 2[a-b]", "7: 1[a-b]")
+	check("nothing overlaps", true, bottom(2), "move 6: 2[a-b] to 7", "6: 2[a-b]", "7: 1[c-d]")
+	check("from the first level that has some", true, bottom(9), "merge 4: 7[e-f], 6: 4[e-f], 7: 1[e-f] to 7",
+		"4: 7[e-f] 8[g-h]", "6: 4[e-f] 9[g-h]:5", "7: 1[e-f] 2[g-h]:30")
+	check("with all that is in the range", true, bottom(9), "merge 5: 7[a-b] 8[c-d], 6: 9[a-e], 7: 1[a-b] 2[c-d] 3[e-f] to 7",
+		"5: 7[a-b] 8[c-d]", "6: 9[a-e]", "7: 1[a-b] 2[c-d] 3[e-f]")
+	check("but not what is only partly in it", true, bottom(9), "merge 5: 7[a-b], 6: 9[a-e], 7: 1[a-b] 2[c-d] 3[e-e] to 7",
+		"5: 7[a-b] 8[c-f]", "6: 9[a-e]", "7: 1[a-b] 2[c-d] 3[e-e] 4[ea-g]:500")
+	check("a large step waits for smaller ones below", true, bottom(9), "merge 6: 3[a-b], 7: 1[a-b] to 7",
+		"5: 9[a-f]", "6: 3[a-b]:50 4[e-f]:200", "7: 1[a-b]:30 2[e-f]:200")
+	check("the smallest, if all are large", true, bottom(9), "merge 6: 3[a-b], 7: 1[a-b] to 7",
+		"5: 9[a-f]", "6: 3[a-b]:300 4[e-f]:400", "7: 1[a-b]:30 2[e-f]:30")
 
-	check("the first level is in use: runs of like size are merged", false, room(5), "merge 1: 9[a-b], 2: 8[a-b], 3: 7[a-b], 4: 6[a-b], 5: 5[a-b] to 5",
-		"1: 9[a-b]", "2: 8[a-b]", "3: 7[a-b]", "4: 6[a-b]", "5: 5[a-b]", "6: 1[a-b]:500")
-	check("to a level that is free, if there is one", false, room(4), "merge 1: 9[a-b], 3: 8[a-b] to 4",
-		"1: 9[a-b]", "3: 8[a-b]", "5: 7[a-b]", "6: 1[a-b]:500")
-	check("not with one that is much larger", false, room(4), "merge 1: 9[a-b], 2: 8[a-b], 3: 7[a-b], 4: 6[a-b] to 4",
-		"1: 9[a-b]", "2: 8[a-b]", "3: 7[a-b]", "4: 6[a-b]", "5: 5[a-b]:100", "6: 1[a-b]:500")
-	check("a range that has nothing between is moved", false, room(4), "move 1: 6[a-b] to 4",
-		"1: 6[a-b] 9[c-d]", "3: 8[c-d]", "5: 7[c-d]", "6: 1[a-b]:90 4[c-d]:500")
+	check("the first level is in use: runs of like size are merged", false, room(6), "merge 1: 9[a-b], 2: 8[a-b], 3: 7[a-b], 4: 6[a-b], 5: 5[a-b], 6: 4[a-b] to 6",
+		"1: 9[a-b]", "2: 8[a-b]", "3: 7[a-b]", "4: 6[a-b]", "5: 5[a-b]", "6: 4[a-b]", "7: 1[a-b]:500")
+	check("to a level that is free, if there is one", false, room(5), "merge 1: 9[a-b], 4: 8[a-b] to 5",
+		"1: 9[a-b]", "4: 8[a-b]", "6: 7[a-b]", "7: 1[a-b]:500")
+	check("not with one that is much larger", false, room(5), "merge 1: 9[a-b], 2: 8[a-b], 3: 7[a-b], 4: 6[a-b], 5: 5[a-b] to 5",
+		"1: 9[a-b]", "2: 8[a-b]", "3: 7[a-b]", "4: 6[a-b]", "5: 5[a-b]", "6: 4[a-b]:100", "7: 1[a-b]:500")
+	check("a range that has nothing between is moved", false, room(5), "move 1: 6[a-b] to 5",
+		"1: 6[a-b] 9[c-d]", "4: 8[c-d]", "6: 7[c-d]", "7: 1[a-b]:90 4[c-d]:500")
 }
 
 // TestDescentsGoOn until nothing is left of what they began with.
@@ -169,22 +169,22 @@ func TestDescentsGoOn(t *testing.T) {
 	o, none := testPickOptions, busyFiles()
 	stuck := o
 	stuck.stuck = true
-	bottom, room := descents{bottom: descent{5, 6, 9}}, descents{room: descent{1, 4, 9}}
-	check("9 is left", bottom, bottom, o, none, "merge 4: 9[c-d], 5: 22[c-d], 6: 1[a-z] to 6",
-		"3: 20[a-z]", "4: 21[a-b] 9[c-d]", "5: 22[c-d]", "6: 1[a-z]:500")
+	bottom, room := descents{bottom: descent{6, 7, 9}}, descents{room: descent{1, 5, 9}}
+	check("9 is left", bottom, bottom, o, none, "merge 5: 9[c-d], 6: 22[c-d], 7: 1[a-z] to 7",
+		"4: 20[a-z]", "5: 21[a-b] 9[c-d]", "6: 22[c-d]", "7: 1[a-z]:500")
 	check("it waits for 22", bottom, bottom, o, busyFiles(22), "nothing",
-		"3: 20[a-z]", "4: 21[a-b] 9[c-d]", "5: 22[c-d]", "6: 1[a-z]:500")
-	check("it is over", bottom, descents{}, o, none, "nothing", "3: 20[a-z]", "4: 21[a-b]", "6: 1[a-z]:500")
-	check("there may soon be room without another", bottom, bottom, o, none, "merge 4: 9[c-d], 5: 22[c-d], 6: 1[a-z] to 6",
-		"1: 20[a-z]", "4: 21[a-b] 9[c-d]", "5: 22[c-d]:20", "6: 1[a-z]:200")
-	check("level 0 cannot wait for it", bottom, descents{room: descent{1, 3, 33}, bottom: bottom.bottom}, o, none, "merge 1: 20[a-z] to 3",
-		"0: 33[a-z]:50 32[a-z]:50 31[a-z]:50 30[a-z]:50", "1: 20[a-z]", "4: 21[a-b] 9[c-d]", "5: 22[c-d]:300", "6: 1[a-z]:500")
-	check("that of the first level is not about others", room, descents{}, o, none, "nothing", "2: 8[a-b]", "6: 1[a-z]:500")
-	check("nor about what came later", room, descents{room: descent{1, 5, 20}}, o, none, "merge 1: 20[a-b] to 5", "1: 20[a-b]", "6: 1[a-z]:500")
-	check("what is busy for good does not keep others", bottom, descents{bottom: descent{5, 6, 20}}, withPaid(stuck), busyFiles(1), "merge 5: 20[m-n], 6: 2[m-n] to 6",
-		"5: 9[a-b] 20[m-n]", "6: 1[a-b]:500 2[m-n]:500")
-	check("nor is it where the first level goes", descents{}, descents{room: descent{1, 5, 9}}, stuck, busyFiles(1), "move 1: 9[a-b] to 5",
-		"1: 9[a-b]", "6: 1[a-b]:100")
+		"4: 20[a-z]", "5: 21[a-b] 9[c-d]", "6: 22[c-d]", "7: 1[a-z]:500")
+	check("it is over", bottom, descents{}, o, none, "nothing", "4: 20[a-z]", "5: 21[a-b]", "7: 1[a-z]:500")
+	check("there may soon be room without another", bottom, bottom, o, none, "merge 5: 9[c-d], 6: 22[c-d], 7: 1[a-z] to 7",
+		"1: 20[a-z]", "5: 21[a-b] 9[c-d]", "6: 22[c-d]:20", "7: 1[a-z]:200")
+	check("level 0 cannot wait for it", bottom, descents{room: descent{1, 4, 33}, bottom: bottom.bottom}, o, none, "merge 1: 20[a-z] to 4",
+		"0: 33[a-z]:50 32[a-z]:50 31[a-z]:50 30[a-z]:50", "1: 20[a-z]", "5: 21[a-b] 9[c-d]", "6: 22[c-d]:300", "7: 1[a-z]:500")
+	check("that of the first level is not about others", room, descents{}, o, none, "nothing", "3: 8[a-b]", "7: 1[a-z]:500")
+	check("nor about what came later", room, descents{room: descent{1, 6, 20}}, o, none, "merge 1: 20[a-b] to 6", "1: 20[a-b]", "7: 1[a-z]:500")
+	check("what is busy for good does not keep others", bottom, descents{bottom: descent{6, 7, 20}}, withPaid(stuck), busyFiles(1), "merge 6: 20[m-n], 7: 2[m-n] to 7",
+		"6: 9[a-b] 20[m-n]", "7: 1[a-b]:500 2[m-n]:500")
+	check("nor is it where the first level goes", descents{}, descents{room: descent{1, 6, 9}}, stuck, busyFiles(1), "move 1: 9[a-b] to 6",
+		"1: 9[a-b]", "7: 1[a-b]:100")
 }
 
 func withPaid(o pickOptions) pickOptions {
@@ -201,9 +201,9 @@ func TestPickEarly(t *testing.T) {
 		want   string
 		levels []string
 	}{
-		{"merge 0: 9[a-b], 6: 1[a-b] to 6", []string{"0: 9[a-b]", "6: 1[a-b]"}},
-		{"nothing", []string{"0: 9[a-b]", "6: 1[a-b]:500"}},
-		{"merge 0: 9[a-b] 8[a-b] to 5", []string{"0: 9[a-b] 8[a-b]", "6: 1[a-b]:500"}},
+		{"merge 0: 9[a-b], 7: 1[a-b] to 7", []string{"0: 9[a-b]", "7: 1[a-b]"}},
+		{"nothing", []string{"0: 9[a-b]", "7: 1[a-b]:500"}},
+		{"merge 0: 9[a-b] 8[a-b] to 6", []string{"0: 9[a-b] 8[a-b]", "7: 1[a-b]:500"}},
 	} {
 		v := drawVersion(test.levels...)
 		c := pick(v, busyFiles(), o)
@@ -226,12 +226,12 @@ func TestPickPaid(t *testing.T) {
 	o := testPickOptions
 	o.paid = 9
 	for want, levels := range map[string][]string{
-		"merge 0: 9[a-b] to 5":                   {"0: 9[a-b]", "6: 1[a-b]:500"},
-		"merge 0: 9[a-b] to 4":                   {"0: 9[a-b]", "5: 8[a-b]", "6: 1[a-b]:500"},
-		"merge 5: 8[a-b], 6: 1[a-b] to 6":        {"0: 10[a-b]", "5: 8[a-b]", "6: 1[a-b]:500"},
-		"merge 1: 8[a-b], 6: 1[a-b] to 6":        {"0: 9[a-b]", "1: 8[a-b]", "6: 1[a-b]:500"},
-		"nothing":                                {"0: 10[a-b]", "6: 1[a-b]:500"},
-		"merge 0: 9[a-b] 8[a-b], 6: 1[a-b] to 6": {"0: 9[a-b] 8[a-b]", "6: 1[a-b]"},
+		"merge 0: 9[a-b] to 6":                   {"0: 9[a-b]", "7: 1[a-b]:500"},
+		"merge 0: 9[a-b] to 5":                   {"0: 9[a-b]", "6: 8[a-b]", "7: 1[a-b]:500"},
+		"merge 6: 8[a-b], 7: 1[a-b] to 7":        {"0: 10[a-b]", "6: 8[a-b]", "7: 1[a-b]:500"},
+		"merge 1: 8[a-b], 7: 1[a-b] to 7":        {"0: 9[a-b]", "1: 8[a-b]", "7: 1[a-b]:500"},
+		"nothing":                                {"0: 10[a-b]", "7: 1[a-b]:500"},
+		"merge 0: 9[a-b] 8[a-b], 7: 1[a-b] to 7": {"0: 9[a-b] 8[a-b]", "7: 1[a-b]"},
 	} {
 		v := drawVersion(levels...)
 		c := pickNext(v, busyFiles(), o)
@@ -244,9 +244,9 @@ func TestPickPaid(t *testing.T) {
 // TestPickWaits: while level 0 waits for files of the last level that are under way, nothing else
 // begins that it would then wait for as well, unless it would wait for ever.
 func TestPickWaits(t *testing.T) {
-	heavy := drawVersion("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "5: 3[e-f]:70", "6: 1[a-b]:15 2[c-d]:15")
-	worthless := drawVersion("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "6: 1[a-b]:20 2[c-d]:20 3[e-f]:20:d90")
-	for v, next := range map[*version]string{heavy: "move 5: 3[e-f] to 6", worthless: "merge 6: 3[e-f] to 6"} {
+	heavy := drawVersion("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "6: 3[e-f]:70", "7: 1[a-b]:15 2[c-d]:15")
+	worthless := drawVersion("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "7: 1[a-b]:20 2[c-d]:20 3[e-f]:20:d90")
+	for v, next := range map[*version]string{heavy: "move 6: 3[e-f] to 7", worthless: "merge 7: 3[e-f] to 7"} {
 		check := func(name string, damage error, busy map[uint64]bool, want string) {
 			t.Helper()
 			db := &DB{opt: Options{MemtableBytes: 100, FileBytes: 10}}
@@ -263,7 +263,7 @@ func TestPickWaits(t *testing.T) {
 			v.levels[0] = append(v.levels[0], drawFile("5[a-d]"))
 			all += " 5[a-d]"
 		}
-		check("nothing is under way", nil, nil, "merge "+all+", 6: 1[a-b] 2[c-d] to 6")
+		check("nothing is under way", nil, nil, "merge "+all+", 7: 1[a-b] 2[c-d] to 7")
 		check("a file of the last level is", nil, under, "nothing")
 		check("it is damaged", damage, under, next)
 	}
@@ -271,7 +271,7 @@ func TestPickWaits(t *testing.T) {
 
 // TestPickFullWaits: nor does a step of a full compaction.
 func TestPickFullWaits(t *testing.T) {
-	v := drawVersion("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "6: 1[a-b] 3[c-d]")
+	v := drawVersion("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "7: 1[a-b] 3[c-d]")
 	full := fullCompaction{started: true, first: 9, level: lastLevel, last: 5}
 	if c, done := full.next(v, busyFiles(3), testPickOptions); c.kind != nothing || done {
 		t.Errorf("got %s, done is %v", choiceText(&c), done)
@@ -281,8 +281,8 @@ func TestPickFullWaits(t *testing.T) {
 // TestPickFullMakesRoom: where level 0 finds no level, one becomes free, by whatever is under way.
 func TestPickFullMakesRoom(t *testing.T) {
 	for want, levels := range map[string][]string{
-		"move 1: 8[a-b] to 5":                        {"0: 9[a-d]", "1: 8[a-b]", "6: 1[a-b]:100 3[c-d]:100"},
-		"merge 1: 8[a-b], 5: 7[a-b], 6: 1[a-b] to 6": {"0: 9[a-d]", "1: 8[a-b]", "5: 7[a-b]:190", "6: 1[a-b]:60 3[c-d]:60"},
+		"move 1: 8[a-b] to 6":                        {"0: 9[a-d]", "1: 8[a-b]", "7: 1[a-b]:100 3[c-d]:100"},
+		"merge 1: 8[a-b], 6: 7[a-b], 7: 1[a-b] to 7": {"0: 9[a-d]", "1: 8[a-b]", "6: 7[a-b]:220", "7: 1[a-b]:60 3[c-d]:50"},
 	} {
 		v := drawVersion(levels...)
 		full := fullCompaction{started: true, first: 9, last: 9}
@@ -306,29 +306,29 @@ func TestPickTombstones(t *testing.T) {
 		}
 	}
 	none := busyFiles()
-	check("nothing with less than half", none, "nothing", "0: 9[a-b]:d49", "6: 2[a-b]:d49")
-	check("they go down to what they cover", none, "merge 0: 9[a-b] 8[b-c], 6: 2[a-d] to 6", "0: 9[a-b]:d50 8[b-c]", "6: 2[a-d]")
-	check("from any level", none, "merge 5: 9[a-b], 6: 2[a-d] to 6", "5: 9[a-b]:d50", "6: 2[a-d]:90 3[e-f]:500")
-	check("through levels where they overlap nothing", none, "merge 4: 9[a-b], 6: 2[a-d] to 6", "4: 9[a-b]:5:d100", "6: 2[a-d]:200 3[x-z]:700")
-	check("most tombstones first", none, "merge 5: 8[c-d], 6: 3[c-d] to 6",
-		"5: 9[a-b]:d50 8[c-d]:d60 7[e-f]:d50", "6: 2[a-b]:50 3[c-d]:50 4[x-y]:500")
+	check("nothing with less than half", none, "nothing", "0: 9[a-b]:d49", "7: 2[a-b]:d49")
+	check("they go down to what they cover", none, "merge 0: 9[a-b] 8[b-c], 7: 2[a-d] to 7", "0: 9[a-b]:d50 8[b-c]", "7: 2[a-d]")
+	check("from any level", none, "merge 6: 9[a-b], 7: 2[a-d] to 7", "6: 9[a-b]:d50", "7: 2[a-d]:90 3[e-f]:500")
+	check("through levels where they overlap nothing", none, "merge 5: 9[a-b], 7: 2[a-d] to 7", "5: 9[a-b]:5:d100", "7: 2[a-d]:200 3[x-z]:700")
+	check("most tombstones first", none, "merge 6: 8[c-d], 7: 3[c-d] to 7",
+		"6: 9[a-b]:d50 8[c-d]:d60 7[e-f]:d50", "7: 2[a-b]:50 3[c-d]:50 4[x-y]:500")
 	check("not when they are few for what lies below", none, "nothing",
-		"5: 9[a-f]:5:d50", "6: 1[a-a]:20 2[b-b] 3[c-c] 4[d-d] 5[e-e] 6[f-f] 7[g-z]:500")
-	check("but when they may cover most of it, whatever its size", none, "merge 5: 9[a-f], 6: 1[a-c] 2[d-f] to 6",
-		"5: 9[a-f]:5:d50", "6: 1[a-c]:100 2[d-f]:100 7[g-z]:500")
-	check("and when it is not much more than they are", none, "merge 5: 9[a-f], 6: 1[a-a] 2[b-b] 3[c-c] 4[d-d] 5[e-e] 6[f-f] to 6",
-		"5: 9[a-f]:5:d50", "6: 1[a-a]:5 2[b-b]:9 3[c-c]:9 4[d-d]:9 5[e-e]:9 6[f-f]:9 7[g-z]:500")
-	check("at the bottom they are dropped", none, "merge 6: 2[a-b] to 6", "6: 2[a-b]:d50 3[c-d]")
-	check("also above the last level", none, "merge 5: 2[a-b] to 5", "5: 2[a-b]:d50", "6: 3[c-d]:200")
-	check("but not if a snapshot may need them", none, "nothing", "6: 2[a-b]:d50:s1001 3[c-d]")
-	check("nor if the file is under way", busyFiles(2), "nothing", "6: 2[a-b]:d50 3[c-d]")
-	check("not for a run of their own", none, "nothing", "0: 9[a-f]:5:d50", "6: 1[a-c]:600 2[d-f]:400")
-	check("no move to the bottom with them", none, "merge 0: 9[a-b] to 6", "0: 9[a-b]:d50 8[c-d]")
-	check("unless a snapshot may need them", none, "move 0: 9[a-b] to 6", "0: 9[a-b]:d50:s1001")
+		"6: 9[a-f]:5:d50", "7: 1[a-a]:20 2[b-b] 3[c-c] 4[d-d] 5[e-e] 6[f-f] 7[g-z]:500")
+	check("but when they may cover most of it, whatever its size", none, "merge 6: 9[a-f], 7: 1[a-c] 2[d-f] to 7",
+		"6: 9[a-f]:5:d50", "7: 1[a-c]:100 2[d-f]:100 7[g-z]:500")
+	check("and when it is not much more than they are", none, "merge 6: 9[a-f], 7: 1[a-a] 2[b-b] 3[c-c] 4[d-d] 5[e-e] 6[f-f] to 7",
+		"6: 9[a-f]:5:d50", "7: 1[a-a]:5 2[b-b]:9 3[c-c]:9 4[d-d]:9 5[e-e]:9 6[f-f]:9 7[g-z]:500")
+	check("at the bottom they are dropped", none, "merge 7: 2[a-b] to 7", "7: 2[a-b]:d50 3[c-d]")
+	check("also above the last level", none, "merge 6: 2[a-b] to 6", "6: 2[a-b]:d50", "7: 3[c-d]:200")
+	check("but not if a snapshot may need them", none, "nothing", "7: 2[a-b]:d50:s1001 3[c-d]")
+	check("nor if the file is under way", busyFiles(2), "nothing", "7: 2[a-b]:d50 3[c-d]")
+	check("not for a run of their own", none, "nothing", "0: 9[a-f]:5:d50", "7: 1[a-c]:600 2[d-f]:400")
+	check("no move to the bottom with them", none, "merge 0: 9[a-b] to 7", "0: 9[a-b]:d50 8[c-d]")
+	check("unless a snapshot may need them", none, "move 0: 9[a-b] to 7", "0: 9[a-b]:d50:s1001")
 }
 
 func TestChoiceApply(t *testing.T) {
-	v := drawVersion("0: 9[a-z] 8[a-c]", "5: 4[a-b] 5[m-n]", "6: 1[a-c] 2[d-f]")
+	v := drawVersion("0: 9[a-z] 8[a-c]", "6: 4[a-b] 5[m-n]", "7: 1[a-c] 2[d-f]")
 	show := func(v *version) string {
 		var parts []string
 		for level, files := range v.levels {
@@ -339,26 +339,26 @@ func TestChoiceApply(t *testing.T) {
 		return strings.Join(parts, " ")
 	}
 	before := show(v)
-	c := choice{kind: merge, output: 6}
-	c.inputs[5], c.inputs[6] = v.levels[5][:1], v.levels[6][:1]
+	c := choice{kind: merge, output: 7}
+	c.inputs[6], c.inputs[7] = v.levels[6][:1], v.levels[7][:1]
 	flushed := *v // something else is installed between choosing and applying
 	flushed.levels[0] = append([]*file{drawFile("10[b-d]")}, v.levels[0]...)
 	got := show(c.apply(&flushed, []*file{drawFile("12[a-a]"), drawFile("13[c-c]")}))
-	want := "0:10[b-d] 0:9[a-z] 0:8[a-c] 5:5[m-n] 6:12[a-a] 6:13[c-c] 6:2[d-f]"
+	want := "0:10[b-d] 0:9[a-z] 0:8[a-c] 6:5[m-n] 7:12[a-a] 7:13[c-c] 7:2[d-f]"
 	if got != want {
 		t.Errorf("merge:\n got %s\nwant %s", got, want)
 	}
-	if got, want := show(c.apply(v, nil)), "0:9[a-z] 0:8[a-c] 5:5[m-n] 6:2[d-f]"; got != want {
+	if got, want := show(c.apply(v, nil)), "0:9[a-z] 0:8[a-c] 6:5[m-n] 7:2[d-f]"; got != want {
 		t.Errorf("merge into nothing:\n got %s\nwant %s", got, want)
 	}
-	c = choice{kind: move, output: 6}
-	c.inputs[5] = v.levels[5][1:]
-	if got, want := show(c.apply(v, nil)), "0:9[a-z] 0:8[a-c] 5:4[a-b] 6:1[a-c] 6:2[d-f] 6:5[m-n]"; got != want {
+	c = choice{kind: move, output: 7}
+	c.inputs[6] = v.levels[6][1:]
+	if got, want := show(c.apply(v, nil)), "0:9[a-z] 0:8[a-c] 6:4[a-b] 7:1[a-c] 7:2[d-f] 7:5[m-n]"; got != want {
 		t.Errorf("move:\n got %s\nwant %s", got, want)
 	}
-	c = choice{kind: merge, output: 6}
-	c.inputs[6] = v.levels[6][:1]
-	if got, want := show(c.apply(v, []*file{drawFile("14[b-c]")})), "0:9[a-z] 0:8[a-c] 5:4[a-b] 5:5[m-n] 6:14[b-c] 6:2[d-f]"; got != want {
+	c = choice{kind: merge, output: 7}
+	c.inputs[7] = v.levels[7][:1]
+	if got, want := show(c.apply(v, []*file{drawFile("14[b-c]")})), "0:9[a-z] 0:8[a-c] 6:4[a-b] 6:5[m-n] 7:14[b-c] 7:2[d-f]"; got != want {
 		t.Errorf("rewrite:\n got %s\nwant %s", got, want)
 	}
 	if got := show(v); got != before {
@@ -388,19 +388,19 @@ func TestFullCompaction(t *testing.T) {
 		first, last := bounds(c.files())
 		return c.apply(v, []*file{drawFile(fmt.Sprintf("%d[%s-%s]", number, first, last))})
 	}
-	v := drawVersion("0: 9[a-b] 8[c-d] 7[b-b]", "4: 4[a-b] 6[k-l]", "5: 5[b-c] 10[k-k]", "6: 2[a-e]:100 3[m-n]:100")
+	v := drawVersion("0: 9[a-b] 8[c-d] 7[b-b]", "5: 4[a-b] 6[k-l]", "6: 5[b-c] 10[k-k]", "7: 2[a-e]:100 3[m-n]:100")
 	busy = busyFiles(6)
 	v = step(v, "nothing") // a compaction is under way: not started
 	busy = busyFiles()
-	v = step(v, "merge 0: 9[a-b] 7[b-b] to 3")
-	v = step(v, "move 0: 8[c-d] to 4")
+	v = step(v, "merge 0: 9[a-b] 7[b-b] to 4")
+	v = step(v, "move 0: 8[c-d] to 5")
 	v.levels[0] = []*file{drawFile("30[a-z]:s999")} // flushed meanwhile
 	busy = busyFiles(6)
-	v = step(v, "merge 3: 21[a-b], 4: 4[a-b] 8[c-d], 5: 5[b-c], 6: 2[a-e] to 6")
+	v = step(v, "merge 4: 21[a-b], 5: 4[a-b] 8[c-d], 6: 5[b-c], 7: 2[a-e] to 7")
 	v = step(v, "nothing") // 6 is under way
 	busy = busyFiles()
-	v = step(v, "merge 4: 6[k-l], 5: 10[k-k] to 6")
-	v = step(v, "merge 6: 3[m-n] to 6")
+	v = step(v, "merge 5: 6[k-l], 6: 10[k-k] to 7")
+	v = step(v, "merge 7: 3[m-n] to 7")
 	v = step(v, "done")
 	step(v, "done")
 
@@ -411,10 +411,10 @@ func TestFullCompaction(t *testing.T) {
 // TestFullCompactionRelievesLevel0 fills level 0 while the compaction is further
 // down.
 func TestFullCompactionRelievesLevel0(t *testing.T) {
-	full := fullCompaction{started: true, first: 9, level: 6, last: 9}
-	v := drawVersion("0: 13[x-z] 12[x-z] 11[x-z] 10[x-z]", "6: 2[a-e] 3[m-n]")
+	full := fullCompaction{started: true, first: 9, level: lastLevel, last: 9}
+	v := drawVersion("0: 13[x-z] 12[x-z] 11[x-z] 10[x-z]", "7: 2[a-e] 3[m-n]")
 	c, done := full.next(v, busyFiles(), testPickOptions)
-	if got, want := choiceText(&c), "merge 0: 13[x-z] 12[x-z] 11[x-z] 10[x-z] to 6"; got != want || done {
+	if got, want := choiceText(&c), "merge 0: 13[x-z] 12[x-z] 11[x-z] 10[x-z] to 7"; got != want || done {
 		t.Errorf("got %s, %t, want %s", got, done, want)
 	}
 }
@@ -442,14 +442,14 @@ func TestSplitter(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
 		}
 	}
-	check("in the last level, when they are full", 6, "abcdefghijkl mnopqrstuvwx yz", "6: 1[a-d] 2[e-z]")
-	check("with nothing below", 5, "abcdefghijkl mnopqrstuvwx yz")
-	check("with one of the last level, half full", 5, "abcdefgh ijklmnopqrstuvwxyz", "6: 1[a-c]:1 2[d-h]:1 3[i-l]:1 4[m-z]:1")
-	check("or over enough of it", 5, "abc defghijklm nopqrstuvwxyz", "6: 1[a-b]:60 2[c-c]:1 3[d-h]:1 4[k-m]:1 5[n-z]:1")
-	check("or over too much, wherever that is", 5, "abcd efghijkl mnopqrstuvwxyz", "5: 8[z-z]", "6: 1[a-d]:121 2[e-h]:1 3[i-l]:1 4[m-z]:1")
-	check("with those of the run below", 4, "abcd ef ghijklmnopqrstuvwxyz", "5: 7[a-d] 8[e-f] 9[g-z]", "6: 1[a-d]:1 2[e-f]:1 3[g-z]:1")
-	check("of the last level where a run does", 4, "abcde fghijklmnopqrstuvwxyz", "5: 7[a-d] 9[g-z]", "6: 1[a-e]:1 3[f-z]:1")
-	check("not where a run goes on", 4, "abcdef ghijklmnopqrstuvwxyz", "5: 7[a-b] 8[d-f] 9[g-z]", "6: 1[a-d]:1 2[e-f]:1 3[g-z]:1")
-	check("nor where the last level does", 4, "abcdefghijklmnopqrstuvwx yz", "5: 7[a-d] 8[e-z]", "6: 1[a-e]:1 2[f-j]:1 3[k-z]:1")
-	check("nor in one below another", 3, "abcdefg hijklmnopqrstuvwxyz", "4: 6[a-c] 5[d-g]", "5: 7[b-e]", "6: 1[a-c]:1 2[d-g]:1 3[h-z]:1")
+	check("in the last level, when they are full", 7, "abcdefghijkl mnopqrstuvwx yz", "7: 1[a-d] 2[e-z]")
+	check("with nothing below", 6, "abcdefghijkl mnopqrstuvwx yz")
+	check("with one of the last level, half full", 6, "abcdefgh ijklmnopqrstuvwxyz", "7: 1[a-c]:1 2[d-h]:1 3[i-l]:1 4[m-z]:1")
+	check("or over enough of it", 6, "abc defghijklm nopqrstuvwxyz", "7: 1[a-b]:60 2[c-c]:1 3[d-h]:1 4[k-m]:1 5[n-z]:1")
+	check("or over too much, wherever that is", 6, "abcd efghijkl mnopqrstuvwxyz", "6: 8[z-z]", "7: 1[a-d]:121 2[e-h]:1 3[i-l]:1 4[m-z]:1")
+	check("with those of the run below", 5, "abcd ef ghijklmnopqrstuvwxyz", "6: 7[a-d] 8[e-f] 9[g-z]", "7: 1[a-d]:1 2[e-f]:1 3[g-z]:1")
+	check("of the last level where a run does", 5, "abcde fghijklmnopqrstuvwxyz", "6: 7[a-d] 9[g-z]", "7: 1[a-e]:1 3[f-z]:1")
+	check("not where a run goes on", 5, "abcdef ghijklmnopqrstuvwxyz", "6: 7[a-b] 8[d-f] 9[g-z]", "7: 1[a-d]:1 2[e-f]:1 3[g-z]:1")
+	check("nor where the last level does", 5, "abcdefghijklmnopqrstuvwx yz", "6: 7[a-d] 8[e-z]", "7: 1[a-e]:1 2[f-j]:1 3[k-z]:1")
+	check("nor in one below another", 4, "abcdefg hijklmnopqrstuvwxyz", "5: 6[a-c] 5[d-g]", "6: 7[b-e]", "7: 1[a-c]:1 2[d-g]:1 3[h-z]:1")
 }
