@@ -53,7 +53,8 @@ import (
 //
 // Numbers of the body are uvarints; checksums are 8 bytes; fixed-width numbers
 // are little endian. Files stand level by level, in the order of the level.
-// Version 1 has no field settled.
+// Version 1 has no field settled. Up to version 2 there was one level less: what lay below
+// level 0 lies one further down now, so that the first level is free.
 type manifest struct {
 	store    [16]byte
 	edit     uint64
@@ -84,7 +85,6 @@ type partRecord struct {
 const (
 	manifestMagic   = "COLMANIF" // part of the format
 	manifestVersion = 3          // part of the format; older ones are read as well
-	formerLast      = 6          // the last level in those up to version 2, which had one less
 	manifestHead    = 8 + 4 + 8
 	manifestMax     = 1 << 30
 )
@@ -223,14 +223,18 @@ func (d *fields) manifest(version uint32) *manifest {
 
 func (d *fields) partition(format uint32) *partRecord {
 	p := &partRecord{id: PartitionID(d.uvarint()), name: string(d.bytes()), flushed: d.uvarint(), version: &version{}}
+	added := uint64(0) // levels, since
+	if format < 3 {
+		added = 1
+	}
 	for n := d.uvarint(); n > 0 && d.err == nil; n-- {
 		level := d.uvarint()
-		if format < 3 && level == formerLast {
-			level = lastLevel
-		}
-		if level >= numLevels {
+		if level >= numLevels-added {
 			d.fail("level")
 			break
+		}
+		if level > 0 {
+			level += added
 		}
 		p.version.levels[level] = append(p.version.levels[level], d.file())
 	}

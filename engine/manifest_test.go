@@ -18,6 +18,34 @@ func oneFile() *manifest {
 	return &manifest{edit: 3, nextFile: 5, nextPart: 3, logStart: 1, parts: map[PartitionID]*partRecord{1: p}}
 }
 
+// TestFormerLevels: up to version 2 there was one level less.
+func TestFormerLevels(t *testing.T) {
+	decode := func(levels ...int) (*manifest, error) {
+		p := &partRecord{id: 1, name: "a", version: &version{}}
+		for i, level := range levels {
+			p.version.levels[level] = []*file{{number: uint64(i + 1), size: 100, smallest: []byte("a"), largest: []byte("b"), cells: 1}}
+		}
+		m := &manifest{edit: 3, nextFile: 9, nextPart: 3, logStart: 1, parts: map[PartitionID]*partRecord{1: p}}
+		data := m.encode()
+		data = data[:len(data)-8]
+		binary.LittleEndian.PutUint32(data[len(manifestMagic):], 2)
+		return decodeManifest(binary.LittleEndian.AppendUint64(data, xxhash.Sum64(data)))
+	}
+	m, err := decode(0, 1, 5, 6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for level, files := range m.parts[1].version.levels {
+		want := map[int]uint64{0: 1, 2: 2, 6: 3, lastLevel: 4}[level]
+		if len(files) > 1 || want == 0 && len(files) > 0 || want > 0 && (len(files) == 0 || files[0].number != want) {
+			t.Errorf("level %d has %v, want file %d", level, files, want)
+		}
+	}
+	if _, err := decode(7); err == nil {
+		t.Error("level 7 is accepted, which there was not")
+	}
+}
+
 // TestWrongManifestIsRefused although its checksum is right: Open reports the file and
 // what is wrong with it.
 func TestWrongManifestIsRefused(t *testing.T) {

@@ -20,11 +20,11 @@ type splitter struct {
 
 const (
 	// maxBelow, in files, is what the files of a range take up in the last level, about: so
-	// much is merged when they go there. With 3 and 10 as much is written.
+	// much is merged when they go there. With 3 and 10 as much was written, of seven levels.
 	maxBelow = 5
 	// leastPart of a full file is what one that ends early has at least: each costs
-	// something, however small. With 16 and 256 as much is written, but with 16 some
-	// steps are several times as large.
+	// something, however small. With 16 and 256 as much was written, of seven levels, but with 16
+	// some steps were several times as large.
 	leastPart = 64
 )
 
