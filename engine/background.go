@@ -291,9 +291,12 @@ func (db *DB) removeLoop() {
 	}
 }
 
-// removeTrash removes the files that nobody needs any more. What cannot be
+// removeTrash removes the files that nobody needs any more; when it returns, those are gone that
+// were obsolete when it was called, whoever has taken them. What cannot be
 // removed now is found and removed by the next open.
 func (db *DB) removeTrash() {
+	db.trash.removing.Lock()
+	defer db.trash.removing.Unlock()
 	tables, files := db.trash.take()
 	for _, t := range tables {
 		if err := t.close(); err != nil {

@@ -146,6 +146,8 @@ func (t *table) unref(to *trash) {
 // trash is the obsolete files that wait for removal. References are given up
 // in places that must not wait for a disk.
 type trash struct {
+	removing sync.Mutex // held while files are removed that were taken; before mu
+
 	mu     sync.Mutex
 	tables []*table
 	files  []string // other files, by path
