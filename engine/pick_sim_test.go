@@ -422,6 +422,9 @@ func simulateLoad(t *testing.T, name string, row func(rng *rand.Rand, flush, i i
 	if most := mostFiles * s.o.fileSize; s.largest > most {
 		t.Errorf("%s: a compaction of %d bytes, want at most %d", name, s.largest, most)
 	}
+	if l0, full := s.v.size(0), fullBytes*s.o.little; l0 >= full {
+		t.Errorf("%s: level 0 has %d bytes, and is full with %d", name, l0, full)
+	}
 	upper := int64(0)
 	for level := 1; level < lastLevel; level++ {
 		upper += s.v.size(level)
