@@ -26,7 +26,7 @@ SEED ?= $(shell date +%s)
 RACE := ./cmd/... ./engine/... ./memtable/... ./server ./server/http1 ./sstable/blockcache ./vfs/... ./widecol/lsmstore/...
 # Long tests of theirs that `make test` alone runs: of code that one goroutine runs, or, as Divide,
 # of a store that no two goroutines use.
-SEQUENTIAL := ^Test(Divide|KeepOpenCases|KeepReaders|MergeRandom|NotesOfFull|PickAmplification|PickRandom|ResolveRandom|WantsPays)$$
+SEQUENTIAL := ^Test(Divide|FilterOpenCases|FilterReaders|MergeRandom|NotesOfFull|PickAmplification|PickRandom|VisibilityRandom|WantsPays)$$
 
 .PHONY: help run build test race vet lint fuzz reliability soak harness bench profile bench-service bench-peers clean
 

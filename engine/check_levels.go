@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"colonnade/cell"
+	"colonnade/engine/rowmerge"
 	"colonnade/sstable"
 )
 
@@ -47,7 +48,7 @@ func (p *partition) checkOrder(v *version) error {
 // run is a file of level 0, or another level.
 type run struct {
 	level  int
-	source source
+	source rowmerge.Source
 }
 
 // openRuns returns the runs of a version, the newest first.
@@ -101,7 +102,7 @@ func (p *partition) checkRow(row []byte, runs []run) error {
 }
 
 // seqsOfRow returns the lowest and highest sequence number of a row.
-func seqsOfRow(s source) (oldest, newest uint64) {
+func seqsOfRow(s rowmerge.Source) (oldest, newest uint64) {
 	oldest = math.MaxUint64
 	var cells []cell.Cell
 	for cells = s.Cells(cells[:0]); len(cells) > 0; cells = s.Cells(cells[:0]) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"colonnade/engine/rowmerge"
 	"colonnade/vfs"
 )
 
@@ -32,7 +33,7 @@ func TestNothingChangesAfterClose(t *testing.T) {
 	if err := db.Compact(context.Background(), ids[0]); !errors.Is(err, ErrClosed) {
 		t.Errorf("Compact: got %v, want ErrClosed", err)
 	}
-	if err := db.SetPolicies(ids[0], noPolicies); !errors.Is(err, ErrClosed) {
+	if err := db.SetPolicies(ids[0], rowmerge.NoPolicies); !errors.Is(err, ErrClosed) {
 		t.Errorf("SetPolicies: got %v, want ErrClosed", err)
 	}
 	if _, err := db.NewSnapshot(ids...); !errors.Is(err, ErrClosed) {
@@ -67,7 +68,7 @@ func TestNoSuchPartition(t *testing.T) {
 			"Commit":         commit,
 			"NewSnapshot":    snapshot,
 			"DropPartitions": db.DropPartitions(ids[0], id),
-			"SetPolicies":    db.SetPolicies(id, noPolicies),
+			"SetPolicies":    db.SetPolicies(id, rowmerge.NoPolicies),
 			"Compact":        db.Compact(context.Background(), id),
 		} {
 			if !errors.Is(err, ErrNoPartition) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"colonnade/engine/rowmerge"
 	"colonnade/sstable"
 )
 
@@ -156,9 +157,9 @@ func (e readError) Unwrap() error { return e.error }
 
 // mergeRows writes the rows of a part of the inputs, and returns how many entries it has read.
 func (db *DB) mergeRows(c *compaction, part *compactionPart) (read int, err error) {
-	var m merger
+	var m rowmerge.Iterator
 	sources, err := c.sources(part.rows.end)
-	m.init(sources)
+	m.Init(sources)
 	defer m.Close()
 	if err != nil {
 		return 0, readError{err}
@@ -167,7 +168,7 @@ func (db *DB) mergeRows(c *compaction, part *compactionPart) (read int, err erro
 }
 
 // sources opens the inputs, the newest first, for their rows up to end.
-func (c *compaction) sources(end []byte) (list []source, err error) {
+func (c *compaction) sources(end []byte) (list []rowmerge.Source, err error) {
 	read := sstable.ReadOptions{End: end}
 	for level, files := range c.choice.inputs {
 		if level > 0 && len(files) > 0 {

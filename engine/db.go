@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"colonnade/engine/rowmerge"
 	"colonnade/memtable"
 	"colonnade/sstable"
 	"colonnade/sstable/blockcache"
@@ -156,6 +157,18 @@ func (db *DB) LastSeq() uint64 {
 	return db.lastSeq
 }
 
+// Policy and Policies say which cells of a partition's families are alive. See package rowmerge.
+type (
+	Policy   = rowmerge.Policy
+	Policies = rowmerge.Policies
+)
+
+// NewPolicies makes the list for a partition. asOf is the DB's LastSeq at a moment when
+// no write to the partition was under way.
+func NewPolicies(asOf uint64, families map[string]Policy) *Policies {
+	return rowmerge.NewPolicies(asOf, families)
+}
+
 // SetPolicies says which families a partition has and which of their cells are
 // still there. Until it is called every cell is kept.
 func (db *DB) SetPolicies(id PartitionID, policies *Policies) error {
@@ -267,7 +280,7 @@ func (db *DB) addPartitionLocked(r *partRecord) *partition {
 		active: newMemory(), version: r.version, flushed: r.flushed,
 		busy: make(map[uint64]bool),
 	}
-	p.policies.Store(noPolicies)
+	p.policies.Store(rowmerge.NoPolicies)
 	for f := range p.version.files() {
 		f.table = db.newTable(p, f)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"colonnade/cell"
+	"colonnade/engine/rowmerge"
 	"colonnade/memtable"
 )
 
@@ -117,7 +118,7 @@ func (db *DB) writeMemory(f *flushing) error {
 
 // overlaps reports whether a source, which it leaves at any row, has rows among those of a file of the
 // partition. If not, its file may be moved down as it is.
-func (db *DB) overlaps(p *partition, src source) bool {
+func (db *DB) overlaps(p *partition, src rowmerge.Source) bool {
 	db.mu.Lock()
 	v := p.version
 	db.mu.Unlock()
@@ -131,16 +132,16 @@ func (db *DB) overlaps(p *partition, src source) bool {
 }
 
 // source returns all entries of a memory.
-func (m *memory) source() source {
-	var list []source
+func (m *memory) source() rowmerge.Source {
+	var list []rowmerge.Source
 	for _, t := range slices.Backward(m.tables) {
 		list = append(list, t.NewIterator(memtable.ReadOptions{}))
 	}
 	if len(list) == 1 {
 		return list[0]
 	}
-	all := new(merger)
-	all.init(list)
+	all := new(rowmerge.Iterator)
+	all.Init(list)
 	return all
 }
 
@@ -228,8 +229,8 @@ func (db *DB) adoptLocked(p *partition) {
 const yieldCells = 512
 
 // write sends what is worth keeping of a stream into out and finishes it. entries
-// is what the stream has to have; bottom is as in keeper.init.
-func (db *DB) write(out *output, src source, entries int, bottom func(row []byte) bool) error {
+// is what the stream has to have; bottom is as in rowmerge.Filter.init.
+func (db *DB) write(out *output, src rowmerge.Source, entries int, bottom func(row []byte) bool) error {
 	read, err := db.writeRows(out, src, rowRange{}, bottom)
 	if err == nil && read != entries {
 		err = out.p.miscounted(entries, read)
@@ -246,9 +247,9 @@ func (r *rowRange) reaches(row []byte) bool {
 }
 
 // writeRows does what write does for a range of rows, and returns how many entries it has read.
-func (db *DB) writeRows(out *output, src source, rows rowRange, bottom func(row []byte) bool) (read int, err error) {
-	var k keeper
-	k.init(db.visible.Load(), db.opt.Clock.Now(), out.p.policies.Load(), bottom)
+func (db *DB) writeRows(out *output, src rowmerge.Source, rows rowRange, bottom func(row []byte) bool) (read int, err error) {
+	var k rowmerge.Filter
+	k.Init(db.visible.Load(), db.opt.Clock.Now(), out.p.policies.Load(), bottom)
 	var cells []cell.Cell
 	yield := yieldCells
 	for src.SeekRow(rows.start); src.Row() != nil && !rows.reaches(src.Row()); src.NextRow() {
@@ -260,14 +261,14 @@ func (db *DB) writeRows(out *output, src source, rows rowRange, bottom func(row 
 			out.giveWay()
 		}
 		row := src.Row()
-		k.beginRow(row)
+		k.BeginRow(row)
 		for first := true; ; {
 			cells = src.Cells(cells[:0])
 			if len(cells) == 0 {
 				break
 			}
 			read += len(cells)
-			if kept := k.keep(cells, src.Run()); len(kept) > 0 {
+			if kept := k.Keep(cells, src.Run()); len(kept) > 0 {
 				if err := out.add(row, first, kept); err != nil {
 					return 0, err
 				}
@@ -281,7 +282,7 @@ func (db *DB) writeRows(out *output, src source, rows rowRange, bottom func(row 
 	if err := out.finish(); err != nil {
 		return 0, err
 	}
-	if dropped := int(k.dropped()); read != int(out.cells)+dropped {
+	if dropped := int(k.Dropped()); read != int(out.cells)+dropped {
 		return 0, out.p.inconsistent("%d entries read, %d written, %d left out", read, out.cells, dropped)
 	}
 	return read, nil

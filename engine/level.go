@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"colonnade/cell"
+	"colonnade/engine/rowmerge"
 	"colonnade/sstable"
 )
 
@@ -99,7 +100,7 @@ func (s *levelSource) Cells(dst []cell.Cell) []cell.Cell {
 
 func (s *levelSource) Run() *cell.Run {
 	if s.it == nil {
-		return &unknownRun
+		return &rowmerge.UnknownRun
 	}
 	return s.it.Run()
 }

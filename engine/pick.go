@@ -69,7 +69,7 @@ type pickOptions struct {
 	l0Files  int    // so many files in level 0 are to be compacted, if little lies below it (version.fullFiles)
 	little   int64  // up to which what lies below level 0 is little; fullBytes times as much fills it
 	fileSize int64  // of the files that a compaction writes
-	oldest   uint64 // at most that of a keeper later: tombstones up to it can go
+	oldest   uint64 // at most that of a Filter later: tombstones up to it can go
 	early    bool   // level 0 is to be compacted, full or not
 	paid     uint64 // reads have paid for files up to this number to go into the last level
 	stuck    bool   // a file is busy for good: to wait for it is of no use

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"colonnade/cell"
+	"colonnade/engine/rowmerge"
 	"colonnade/memtable"
 	"colonnade/sstable"
 )
@@ -42,11 +43,11 @@ type Scan struct {
 	state *readState
 	opt   ScanOptions
 
-	in         source // the only one of sources, or merged; nil before start and after Close
-	merged     merger // in use unless there is exactly one source
-	sources    []source
+	in         rowmerge.Source   // the only one of sources, or merged; nil before start and after Close
+	merged     rowmerge.Iterator // in use unless there is exactly one source
+	sources    []rowmerge.Source
 	candidates []candidate // of one row, while it is opened
-	resolver   resolver
+	visibility rowmerge.Visibility
 	raw        []cell.Cell
 	started    bool
 	last       bool // the row has no more entries
@@ -99,7 +100,7 @@ func (s *Scan) start(snap *Snapshot, id PartitionID, opt ScanOptions) error {
 	s.db, s.p, s.state, s.opt = snap.db, pin.p, pin.state, opt
 	err = s.open()
 	s.join() // what was opened before an error has to be closed as well
-	s.resolver.init(snap.seq, opt.Now, opt.Policies, opt.Columns)
+	s.visibility.Init(snap.seq, opt.Now, opt.Policies, opt.Columns)
 	return err
 }
 
@@ -157,7 +158,7 @@ func (s *Scan) join() {
 		s.in = s.sources[0]
 		return
 	}
-	s.merged.init(s.sources)
+	s.merged.Init(s.sources)
 	s.in = &s.merged
 }
 
@@ -288,7 +289,7 @@ func (s *Scan) NextRow() bool {
 	if s.Row() == nil {
 		return false
 	}
-	s.resolver.beginRow()
+	s.visibility.BeginRow()
 	s.last = false
 	s.rows++
 	return true
@@ -315,7 +316,7 @@ func (s *Scan) Cells() []cell.Cell {
 		}
 		run := s.in.Run()
 		s.last = run.Last
-		if cells := s.resolver.visible(s.raw, run); len(cells) > 0 {
+		if cells := s.visibility.Visible(s.raw, run); len(cells) > 0 {
 			return cells
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"colonnade/engine/rowmerge"
 	"colonnade/sstable"
 	"colonnade/wal"
 )
@@ -367,7 +368,7 @@ func (p *partition) knownDamage() error {
 // more.
 func (db *DB) sortOut(f *file, info sstable.Info) {
 	p := f.table.p
-	if p.policies.Load().garbage(&info, db.opt.Clock.Now()) < 0.5 {
+	if p.policies.Load().Garbage(gcContents(&info), db.opt.Clock.Now()) < 0.5 {
 		return
 	}
 	f.stale.Store(true)
@@ -379,29 +380,7 @@ func (db *DB) sortOut(f *file, info sstable.Info) {
 	}
 }
 
-// garbage estimates which part of a file's versions has gone by the age of its
-// entries, or with their families. Between the first and the last time of the file
-// it takes them to be spread evenly. When families differ, the one with the least
-// garbage decides. A file with times of 0, which do not age, is left alone.
-func (p *Policies) garbage(info *sstable.Info, now int64) float64 {
-	if len(info.Families) == 0 || info.MinTime <= 0 || !p.declared() {
-		return 0
-	}
-	least := 1.0
-	for _, name := range info.Families {
-		policy, listed := p.family([]byte(name))
-		if !listed && info.MaxSeq <= p.asOf {
-			continue // all of it
-		}
-		gc := policy.GC
-		if !listed || gc.TTLSecs <= 0 || gc.Intersection {
-			return 0
-		}
-		if gc.Expired(info.MaxTime, now) {
-			continue
-		}
-		limit := now - gc.TTLSecs*1_000_000
-		least = min(least, float64(limit-info.MinTime)/float64(info.MaxTime-info.MinTime+1))
-	}
-	return least
+// gcContents summarizes a file for Policies.Garbage.
+func gcContents(info *sstable.Info) rowmerge.Contents {
+	return rowmerge.Contents{Families: info.Families, MinTime: info.MinTime, MaxTime: info.MaxTime, MaxSeq: info.MaxSeq}
 }

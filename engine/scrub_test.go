@@ -15,6 +15,7 @@ import (
 
 	"colonnade/cell"
 	"colonnade/clock"
+	"colonnade/engine/rowmerge"
 	"colonnade/sstable"
 	"colonnade/vfs"
 )
@@ -298,17 +299,17 @@ func TestGarbage(t *testing.T) {
 		{"no age", info(0, 1100, "ttl"), 9000, 0},
 		{"tombstones of rows", info(0, 0), 9000, 0},
 	} {
-		got := max(p.garbage(test.info, test.now*second), 0)
+		got := max(p.Garbage(gcContents(test.info), test.now*second), 0)
 		if got < test.want-0.01 || got > test.want+0.01 {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
 	}
 	later := info(1000, 1100, "new")
 	later.MaxSeq = 6
-	if got := p.garbage(later, 1050*second); got != 0 {
+	if got := p.Garbage(gcContents(later), 1050*second); got != 0 {
 		t.Errorf("family newer than the list: %v, want 0", got)
 	}
-	if got := noPolicies.garbage(info(1000, 1100, "ttl"), 9000*second); got != 0 {
+	if got := rowmerge.NoPolicies.Garbage(gcContents(info(1000, 1100, "ttl")), 9000*second); got != 0 {
 		t.Errorf("no list: %v, want 0", got)
 	}
 }

@@ -88,3 +88,10 @@ func TestVersionCheck(t *testing.T) {
 	turned.levels[1][0].minSeq = 11
 	check("sequence numbers from 11 to 10", turned)
 }
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -1,4 +1,4 @@
-package engine
+package rowmerge
 
 import (
 	"bytes"
@@ -77,7 +77,7 @@ func seenText(c *cell.Cell) string {
 }
 
 // inChunks sends a row through f in chunks of random size and gathers what comes
-// back. Like a source it overwrites a chunk before the next, lets some neighbours
+// back. Like a Source it overwrites a chunk before the next, lets some neighbours
 // share the memory of their column, has some chunks from dictionaries, and tells what
 // it knows of a chunk, or not.
 func inChunks(rng *rand.Rand, cells []cell.Cell, f func([]cell.Cell, *cell.Run) []cell.Cell) []cell.Cell {
@@ -136,7 +136,7 @@ func placeIn(rng *rand.Rand, dictionary uint64, column []byte) uint32 {
 	return 1 + uint32(i)*uint32(dictionary)
 }
 
-// orderedColumns are all the columns of randomRow and of TestResolveFamilies, in
+// orderedColumns are all the columns of randomRow and of TestVisibilityFamilies, in
 // order.
 var orderedColumns = sync.OnceValue(func() []string {
 	list := []string{""} // of a row tombstone
@@ -153,13 +153,13 @@ var orderedColumns = sync.OnceValue(func() []string {
 	return list
 })
 
-// resolve is what a resolver leaves of a row, as text.
-func resolve(r *resolver, rng *rand.Rand, cells []cell.Cell) []string {
-	r.beginRow()
+// resolve is what a Visibility leaves of a row, as text.
+func resolve(r *Visibility, rng *rand.Rand, cells []cell.Cell) []string {
+	r.BeginRow()
 	texts := []string{}
 	chunks := inChunks(rng, cells, func(chunk []cell.Cell, run *cell.Run) []cell.Cell {
 		run.Wanted = rng.IntN(4) > 0 && !slices.ContainsFunc(chunk, func(c cell.Cell) bool { return !r.columns.Contains(c.Column) })
-		return r.visible(chunk, run)
+		return r.Visible(chunk, run)
 	})
 	for _, c := range chunks {
 		texts = append(texts, seenText(&c))
@@ -167,19 +167,19 @@ func resolve(r *resolver, rng *rand.Rand, cells []cell.Cell) []string {
 	return texts
 }
 
-func TestResolve(t *testing.T) {
+func TestVisibility(t *testing.T) {
 	const now = 100 * second
 	check := func(name string, seq uint64, p *Policies, want string, texts ...string) {
 		t.Helper()
 		for split := range len(texts) + 1 {
-			var r resolver
-			r.init(seq, now, p, nil)
-			r.beginRow()
+			var r Visibility
+			r.Init(seq, now, p, nil)
+			r.BeginRow()
 			var got []string
 			for i, part := range [][]string{texts[:split], texts[split:]} {
 				run := runOf(parseEntries(part...))
 				run.Last = i == 1
-				for _, c := range r.visible(parseEntries(part...), &run) {
+				for _, c := range r.Visible(parseEntries(part...), &run) {
 					got = append(got, string(c.Value))
 				}
 			}
@@ -224,11 +224,11 @@ func TestResolve(t *testing.T) {
 		"f:a @2 #1 x", "f:a @1 #1 y", "f:a @0 #1 z")
 }
 
-func TestResolveColumns(t *testing.T) {
-	var r resolver
-	r.init(9, 0, nil, cell.NewColumns(cell.ColumnRange([]byte("f"), []byte("b"))))
-	r.beginRow()
-	got := entryTexts(r.visible(parseEntries("!f #2", "!f:a #1", "f:a @5 #9 x", "!f:b #5", "f:b @5 #9 y", "f:b @4 #3 z", "f:c @5 #9 x"), &unknownRun))
+func TestVisibilityColumns(t *testing.T) {
+	var r Visibility
+	r.Init(9, 0, nil, cell.NewColumns(cell.ColumnRange([]byte("f"), []byte("b"))))
+	r.BeginRow()
+	got := entryTexts(r.Visible(parseEntries("!f #2", "!f:a #1", "f:a @5 #9 x", "!f:b #5", "f:b @5 #9 y", "f:b @4 #3 z", "f:c @5 #9 x"), &UnknownRun))
 	if want := []string{"f:b @5 #9 y"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -289,7 +289,7 @@ func randomPolicies(rng *rand.Rand, maxSeq uint64) *Policies {
 	case 0:
 		return nil
 	case 1:
-		return noPolicies
+		return NoPolicies
 	}
 	asOf := rng.Uint64N(maxSeq + 2)
 	list := make(map[string]Policy)
@@ -316,8 +316,8 @@ func randomGC(rng *rand.Rand) cell.GC {
 	return g
 }
 
-func TestResolveRandom(t *testing.T) {
-	var r resolver // one for all: nothing may be left of the row before
+func TestVisibilityRandom(t *testing.T) {
+	var r Visibility // one for all: nothing may be left of the row before
 	for seed := range uint64(10000) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		const maxSeq = 12
@@ -327,7 +327,7 @@ func TestResolveRandom(t *testing.T) {
 			columns = cell.NewColumns(cell.FamilyRange([]byte("a#")), cell.ColumnRange([]byte("a"), []byte("q")))
 		}
 		seq := rng.Uint64N(maxSeq + 2)
-		r.init(seq, 100*second, policies, columns)
+		r.Init(seq, 100*second, policies, columns)
 		for range 2 {
 			cells := randomRow(rng, rng.IntN(40), maxSeq)
 			for i := range cells {
@@ -344,9 +344,9 @@ func TestResolveRandom(t *testing.T) {
 	}
 }
 
-// TestResolveFamilies has more families than a place remembers, in rows that do
+// TestVisibilityFamilies has more families than a place remembers, in rows that do
 // not all have the same.
-func TestResolveFamilies(t *testing.T) {
+func TestVisibilityFamilies(t *testing.T) {
 	list := make(map[string]Policy)
 	for i := range 2 * maxFamilies {
 		if i%3 != 0 {
@@ -354,8 +354,8 @@ func TestResolveFamilies(t *testing.T) {
 		}
 	}
 	p := NewPolicies(100, list)
-	var r resolver
-	r.init(9, 0, p, nil)
+	var r Visibility
+	r.Init(9, 0, p, nil)
 	rng := rand.New(rand.NewPCG(1, 1))
 	for row := range 30 {
 		var cells []cell.Cell
@@ -373,7 +373,7 @@ func TestResolveFamilies(t *testing.T) {
 	}
 }
 
-// readRows is a load for measuring: rows as a source hands them out.
+// readRows is a load for measuring: rows as a Source hands them out.
 type readRows struct {
 	name     string
 	policies *Policies
@@ -407,19 +407,19 @@ func readLoads() []readRows {
 	}
 }
 
-func TestResolveAllocs(t *testing.T) {
+func TestVisibilityAllocs(t *testing.T) {
 	for _, load := range readLoads() {
-		var r resolver
+		var r Visibility
 		buf := make([]cell.Cell, 0, len(load.cells))
 		run := runOf(load.cells)
 		run.Last = true
 		got := testing.AllocsPerRun(10, func() {
-			r.init(9, 0, load.policies, nil)
-			r.beginRow()
-			r.visible(append(buf, load.cells...), &run)
-			r.init(9, 0, nil, nil) // another partition
-			r.beginRow()
-			r.visible(append(buf, load.cells...), &run)
+			r.Init(9, 0, load.policies, nil)
+			r.BeginRow()
+			r.Visible(append(buf, load.cells...), &run)
+			r.Init(9, 0, nil, nil) // another partition
+			r.BeginRow()
+			r.Visible(append(buf, load.cells...), &run)
 		})
 		if got != 0 {
 			t.Errorf("%s: %v allocations, want 0", load.name, got)
@@ -427,19 +427,19 @@ func TestResolveAllocs(t *testing.T) {
 	}
 }
 
-func BenchmarkResolve(b *testing.B) {
+func BenchmarkVisibility(b *testing.B) {
 	for _, load := range readLoads() {
 		b.Run(load.name, func(b *testing.B) {
-			var r resolver
-			r.init(9, 0, load.policies, nil)
+			var r Visibility
+			r.Init(9, 0, load.policies, nil)
 			buf := make([]cell.Cell, 0, len(load.cells))
 			run := runOf(load.cells)
 			run.Last = true
 			b.ReportAllocs()
 			n := 0
 			for b.Loop() {
-				r.beginRow()
-				r.visible(append(buf, load.cells...), &run)
+				r.BeginRow()
+				r.Visible(append(buf, load.cells...), &run)
 				n += len(load.cells)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/cell")

@@ -1,4 +1,4 @@
-package engine
+package rowmerge
 
 import (
 	"bytes"
@@ -109,7 +109,7 @@ type testRow struct {
 	cells []cell.Cell
 }
 
-// testSource is a source over rows in memory. What it hands out it overwrites as
+// testSource is a Source over rows in memory. What it hands out it overwrites as
 // soon as the contract allows, so that a test sees whoever looks at it later.
 type testSource struct {
 	rows  []testRow
@@ -128,7 +128,7 @@ type testSource struct {
 	err    error
 }
 
-var errTestSource = errors.New("source failed")
+var errTestSource = errors.New("Source failed")
 
 func newTestSource(rows ...testRow) *testSource {
 	return &testSource{rows: rows, chunk: func() int { return 512 }, at: len(rows)}
@@ -201,9 +201,9 @@ func (s *testSource) Run() *cell.Run        { return &cell.Run{Dictionary: s.dic
 func (s *testSource) Err() error            { return s.err }
 func (s *testSource) Close()                { s.closed++ }
 
-// drain reads a source from row on, as text: a row, then its entries. It checks
-// what holds for every source.
-func drain(t *testing.T, src source, row string) []string {
+// drain reads a Source from row on, as text: a row, then its entries. It checks
+// what holds for every Source.
+func drain(t *testing.T, src Source, row string) []string {
 	t.Helper()
 	var texts []string
 	buf := []cell.Cell{{Value: []byte("kept")}}
@@ -226,9 +226,9 @@ func drain(t *testing.T, src source, row string) []string {
 	return texts
 }
 
-func newMerger(sources ...*testSource) *merger {
-	m := new(merger)
-	m.init(sourceList(sources))
+func newIterator(sources ...*testSource) *Iterator {
+	m := new(Iterator)
+	m.Init(sourceList(sources))
 	return m
 }
 
@@ -237,13 +237,13 @@ func rowOf(key string, texts ...string) testRow { return testRow{key, parseEntri
 func TestMerge(t *testing.T) {
 	check := func(name string, want []string, sources ...*testSource) {
 		t.Helper()
-		if got := drain(t, newMerger(sources...), ""); !slices.Equal(got, want) {
+		if got := drain(t, newIterator(sources...), ""); !slices.Equal(got, want) {
 			t.Errorf("%s:\n got %q\nwant %q", name, got, want)
 		}
 	}
-	check("no source", nil)
+	check("no Source", nil)
 	check("empty sources", nil, newTestSource(), newTestSource())
-	check("one source",
+	check("one Source",
 		[]string{"a", "f:a @5 #1 x", "b", "f:a @5 #1 y"},
 		newTestSource(rowOf("a", "f:a @5 #1 x"), rowOf("b", "f:a @5 #1 y")))
 	check("rows apart",
@@ -259,7 +259,7 @@ func TestMerge(t *testing.T) {
 		[]string{"a", "f:a @5 #1 x", "b", "c", "f:a @5 #1 z"},
 		newTestSource(rowOf("a"), rowOf("b")),
 		newTestSource(rowOf("a", "f:a @5 #1 x"), rowOf("b"), rowOf("c", "f:a @5 #1 z")))
-	check("equal entries: the newer source first, both stay",
+	check("equal entries: the newer Source first, both stay",
 		[]string{"a", "f:a @5 #0 new", "f:a @5 #0 old", "f:b @5 #0 new", "f:b @5 #0 old"},
 		newTestSource(rowOf("a", "f:a @5 #0 new", "f:b @5 #0 new")),
 		newTestSource(rowOf("a", "f:a @5 #0 old", "f:b @5 #0 old")))
@@ -267,11 +267,11 @@ func TestMerge(t *testing.T) {
 
 // TestMergeNested merges a merge.
 func TestMergeNested(t *testing.T) {
-	inner := newMerger(
+	inner := newIterator(
 		newTestSource(rowOf("a", "f:a @5 #5 x")),
 		newTestSource(rowOf("a", "f:a @5 #3 y"), rowOf("b", "f:a @5 #3 z")))
-	var m merger
-	m.init([]source{newTestSource(rowOf("a", "f:a @5 #9 w"), rowOf("c", "f:a @5 #9 v")), inner})
+	var m Iterator
+	m.Init([]Source{newTestSource(rowOf("a", "f:a @5 #9 w"), rowOf("c", "f:a @5 #9 v")), inner})
 	got := drain(t, &m, "")
 	want := []string{"a", "f:a @5 #9 w", "f:a @5 #5 x", "f:a @5 #3 y", "b", "f:a @5 #3 z", "c", "f:a @5 #9 v"}
 	if !slices.Equal(got, want) {
@@ -279,23 +279,23 @@ func TestMergeNested(t *testing.T) {
 	}
 }
 
-// TestMergePass checks that a row of one source goes through untouched: its
+// TestMergePass checks that a row of one Source goes through untouched: its
 // Cells gets the caller's slice, and the other sources are left alone.
 func TestMergePass(t *testing.T) {
 	one := newTestSource(rowOf("a", "f:a @5 #1 x", "f:b @5 #1 x"), rowOf("b", "f:a @5 #1 x"))
 	other := newTestSource(rowOf("c", "f:a @5 #1 x"))
-	m := newMerger(other, one)
+	m := newIterator(other, one)
 	m.SeekRow(nil)
 	before := other.calls
 	buf := make([]cell.Cell, 1, 8)
 	m.Cells(buf[:1])
 	if len(one.dst) != 1 || &one.dst[0] != &buf[0] {
-		t.Error("the source did not get the caller's slice")
+		t.Error("the Source did not get the caller's slice")
 	}
 	m.NextRow()
 	m.Cells(buf[:0])
 	if other.calls != before {
-		t.Errorf("the other source was called %d times", other.calls-before)
+		t.Errorf("the other Source was called %d times", other.calls-before)
 	}
 	m.NextRow()
 	if string(m.Row()) != "c" {
@@ -303,7 +303,7 @@ func TestMergePass(t *testing.T) {
 	}
 }
 
-// TestMergeLastLane checks that a source passes through again when the others
+// TestMergeLastLane checks that a Source passes through again when the others
 // have no more entries of the row.
 func TestMergeLastLane(t *testing.T) {
 	long := rowOf("a")
@@ -312,7 +312,7 @@ func TestMergeLastLane(t *testing.T) {
 	}
 	one, other := newTestSource(long), newTestSource(rowOf("a", "f:a @5 #2 x"))
 	one.chunk = func() int { return 3 }
-	m := newMerger(other, one)
+	m := newIterator(other, one)
 	m.SeekRow(nil)
 	var buf [16]cell.Cell
 	for i, want := range []int{1, 3, 3, 3, 1, 0} {
@@ -320,7 +320,7 @@ func TestMergeLastLane(t *testing.T) {
 			t.Errorf("call %d: %d entries, want %d", i, got, want)
 		}
 		if i >= 2 && (cap(one.dst) == 0 || &one.dst[:1][0] != &buf[0]) {
-			t.Errorf("call %d: the source did not get the caller's slice", i)
+			t.Errorf("call %d: the Source did not get the caller's slice", i)
 		}
 	}
 }
@@ -335,7 +335,7 @@ func TestMergeLimit(t *testing.T) {
 		}
 		sources = append(sources, newTestSource(row))
 	}
-	m := newMerger(sources...)
+	m := newIterator(sources...)
 	m.SeekRow(nil)
 	if got := len(m.Cells(nil)); got != maxRun {
 		t.Errorf("%d entries in the first run, want %d", got, maxRun)
@@ -350,7 +350,7 @@ func TestMergeLimit(t *testing.T) {
 func TestMergeSeekRow(t *testing.T) {
 	low := newTestSource(rowOf("a", "f:a @5 #1 x"), rowOf("c", "f:a @5 #1 x"), rowOf("m", "f:a @5 #1 x"))
 	high := newTestSource(rowOf("m", "f:a @5 #2 y"), rowOf("p", "f:a @5 #2 y"))
-	m := newMerger(high, low)
+	m := newIterator(high, low)
 	m.SeekRow([]byte("b"))
 	calls := high.calls
 	check := func(seek, want string) {
@@ -362,7 +362,7 @@ func TestMergeSeekRow(t *testing.T) {
 	}
 	check("d", "m")
 	if high.calls != calls {
-		t.Error("a seek forward moved a source that was there already")
+		t.Error("a seek forward moved a Source that was there already")
 	}
 	if got := len(m.Cells(nil)); got != 1 {
 		t.Errorf("%d entries in the first run of m, want 1", got)
@@ -383,7 +383,7 @@ func TestMergeParticipants(t *testing.T) {
 	ab := newTestSource(rowOf("a", "f:a @5 #3 x"), rowOf("b", "f:a @5 #3 x"))
 	b := newTestSource(rowOf("b", "f:a @5 #2 x"))
 	c := newTestSource(rowOf("c", "f:a @5 #1 x"))
-	m := newMerger(ab, b, c)
+	m := newIterator(ab, b, c)
 	m.SeekRow(nil)
 	for i, want := range [][3]int{{2, 1, 1}, {3, 2, 1}, {3, 2, 2}} {
 		m.NextRow()
@@ -445,11 +445,11 @@ func rowsFrom(rows []testRow, first string) []string {
 }
 
 func TestMergeRandom(t *testing.T) {
-	var m merger
+	var m Iterator
 	for seed := range uint64(2000) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		sources, merged := randomSources(rng)
-		m.init(sourceList(sources))
+		m.Init(sourceList(sources))
 		if got, want := drain(t, &m, ""), rowsFrom(merged, ""); !slices.Equal(got, want) {
 			t.Fatalf("seed %d:\n got %q\nwant %q", seed, got, want)
 		}
@@ -459,7 +459,7 @@ func TestMergeRandom(t *testing.T) {
 }
 
 // seekAround moves a merge in all ways and checks where it is then.
-func seekAround(t *testing.T, seed uint64, rng *rand.Rand, m *merger, merged []testRow) {
+func seekAround(t *testing.T, seed uint64, rng *rand.Rand, m *Iterator, merged []testRow) {
 	t.Helper()
 	from := "" // the row at hand is the first from here on
 	m.SeekRow(nil)
@@ -489,7 +489,7 @@ func seekAround(t *testing.T, seed uint64, rng *rand.Rand, m *merger, merged []t
 	}
 }
 
-// TestMergeErr lets each source fail at each of its calls: the merge must
+// TestMergeErr lets each Source fail at each of its calls: the merge must
 // return a beginning of the right answer and then the error, never less than
 // everything without one.
 func TestMergeErr(t *testing.T) {
@@ -501,7 +501,7 @@ func TestMergeErr(t *testing.T) {
 			for call := 1; ; call++ {
 				sources, _ := randomSources(rand.New(rand.NewPCG(seed, 2)))
 				sources[broken].fail = call
-				m := newMerger(sources...)
+				m := newIterator(sources...)
 				got := drain(t, m, "")
 				if sources[broken].err == nil { // all calls were made before
 					if m.Err() != nil || !slices.Equal(got, want) {
@@ -510,7 +510,7 @@ func TestMergeErr(t *testing.T) {
 					break
 				}
 				failures++
-				checkMergeFailed(t, fmt.Sprintf("seed %d, call %d of source %d", seed, call, broken), m, got, want)
+				checkMergeFailed(t, fmt.Sprintf("seed %d, call %d of Source %d", seed, call, broken), m, got, want)
 			}
 		}
 	}
@@ -530,7 +530,7 @@ func TestMergeErrInRow(t *testing.T) {
 		for range n {
 			sources = append(sources, newTestSource(rowOf("a", "f:a @9 #1 x")))
 		}
-		m := newMerger(sources...)
+		m := newIterator(sources...)
 		for m.SeekRow([]byte("a")); len(m.Cells(nil)) > 0; {
 		}
 		if !errors.Is(m.Err(), errTestSource) {
@@ -539,7 +539,7 @@ func TestMergeErrInRow(t *testing.T) {
 	}
 }
 
-func checkMergeFailed(t *testing.T, name string, m *merger, got, want []string) {
+func checkMergeFailed(t *testing.T, name string, m *Iterator, got, want []string) {
 	t.Helper()
 	if len(got) > len(want) || !slices.Equal(got, want[:len(got)]) {
 		t.Fatalf("%s:\n got %q\nwhich does not begin %q", name, got, want)
@@ -556,15 +556,15 @@ func checkMergeFailed(t *testing.T, name string, m *merger, got, want []string) 
 	}
 }
 
-func sourceList(sources []*testSource) []source {
-	list := make([]source, len(sources))
+func sourceList(sources []*testSource) []Source {
+	list := make([]Source, len(sources))
 	for i, s := range sources {
 		list[i] = s
 	}
 	return list
 }
 
-// arraySource is a source without the checks of testSource, for measuring.
+// arraySource is a Source without the checks of testSource, for measuring.
 type arraySource struct {
 	keys  [][]byte
 	cells []cell.Cell // of every row
@@ -588,14 +588,14 @@ func (s *arraySource) Cells(dst []cell.Cell) []cell.Cell {
 	return append(dst, s.cells...)
 }
 func (s *arraySource) Scanned() cell.Scanned { return cell.Scanned{} }
-func (s *arraySource) Run() *cell.Run        { return &unknownRun }
+func (s *arraySource) Run() *cell.Run        { return &UnknownRun }
 func (s *arraySource) Err() error            { return nil }
 func (s *arraySource) Close()                {}
 
 // arraySources returns n sources of rows with 10 columns each. In all, there
 // are 1000 rows; each is in as many sources as shared says.
-func arraySources(n, shared int) []source {
-	list := make([]source, n)
+func arraySources(n, shared int) []Source {
+	list := make([]Source, n)
 	for i := range list {
 		s := new(arraySource)
 		for q := range 10 {
@@ -613,9 +613,9 @@ func arraySources(n, shared int) []source {
 }
 
 // mergeAll runs a merge to its end and returns the entries it had.
-func mergeAll(m *merger, sources []source, buf []cell.Cell) int {
+func mergeAll(m *Iterator, sources []Source, buf []cell.Cell) int {
 	n := 0
-	m.init(sources)
+	m.Init(sources)
 	for m.SeekRow(nil); m.Row() != nil; m.NextRow() {
 		for {
 			cells := m.Cells(buf[:0])
@@ -630,7 +630,7 @@ func mergeAll(m *merger, sources []source, buf []cell.Cell) int {
 }
 
 func TestMergeAllocs(t *testing.T) {
-	var m merger
+	var m Iterator
 	sources := arraySources(5, 3)
 	buf := make([]cell.Cell, 0, 1024)
 	if got := testing.AllocsPerRun(5, func() { mergeAll(&m, sources, buf) }); got != 0 {
@@ -643,11 +643,11 @@ func BenchmarkMerge(b *testing.B) {
 		name      string
 		n, shared int
 	}{
-		{"1 source", 1, 1}, {"2 sources, rows apart", 2, 1}, {"2 sources, same rows", 2, 2},
+		{"1 Source", 1, 1}, {"2 sources, rows apart", 2, 1}, {"2 sources, same rows", 2, 2},
 		{"12 sources, rows apart", 12, 1}, {"12 sources, rows in 3", 12, 3},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			var m merger
+			var m Iterator
 			sources := arraySources(c.n, c.shared)
 			buf := make([]cell.Cell, 0, 1024)
 			n := 0
@@ -660,15 +660,15 @@ func BenchmarkMerge(b *testing.B) {
 	}
 }
 
-// TestMergeRun: what one source alone has comes with its run, and of what
+// TestMergeRun: what one Source alone has comes with its run, and of what
 // was merged nothing is known.
 func TestMergeRun(t *testing.T) {
 	one := newTestSource(rowOf("a", "f:a @5 #9 x", "f:b @5 #9 x"), rowOf("b", "f:a @5 #9 x"))
 	two := newTestSource(rowOf("a", "f:b @4 #9 x", "f:c @4 #9 x"), rowOf("c", "f:a @5 #9 x"))
 	one.dictionary, two.dictionary = 1, 2
 	two.chunk = func() int { return 1 }
-	var m merger
-	m.init([]source{one, two})
+	var m Iterator
+	m.Init([]Source{one, two})
 	defer m.Close()
 	var got []string
 	for m.SeekRow(nil); m.Row() != nil; m.NextRow() {
@@ -676,7 +676,7 @@ func TestMergeRun(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s %d of %d", m.Row(), len(cells), m.Run().Dictionary))
 		}
 	}
-	// f:c is alone in its chunk, when all of the other source are through.
+	// f:c is alone in its chunk, when all of the other Source are through.
 	if want := []string{"a 2 of 0", "a 1 of 0", "a 1 of 2", "b 1 of 1", "c 1 of 2"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

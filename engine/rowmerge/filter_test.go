@@ -1,4 +1,4 @@
-package engine
+package rowmerge
 
 import (
 	"bytes"
@@ -11,21 +11,21 @@ import (
 	"colonnade/cell"
 )
 
-// keepRow is what a keeper leaves of one row.
-func keepRow(k *keeper, rng *rand.Rand, cells []cell.Cell) []cell.Cell {
-	k.beginRow([]byte("row"))
-	return inChunks(rng, cells, k.keep)
+// keepRow is what a Filter leaves of one row.
+func keepRow(k *Filter, rng *rand.Rand, cells []cell.Cell) []cell.Cell {
+	k.BeginRow([]byte("row"))
+	return inChunks(rng, cells, k.Keep)
 }
 
-func newKeeper(oldest uint64, now int64, p *Policies, bottom bool) *keeper {
-	k := new(keeper)
-	k.init(oldest, now, p, func([]byte) bool { return bottom })
+func newFilter(oldest uint64, now int64, p *Policies, bottom bool) *Filter {
+	k := new(Filter)
+	k.Init(oldest, now, p, func([]byte) bool { return bottom })
 	return k
 }
 
-// TestKeep has, per case, the entries of a row and what stays of them above the
+// TestFilter has, per case, the entries of a row and what stays of them above the
 // bottom and at it. The oldest snapshot is at 10, now is 100 s.
-func TestKeep(t *testing.T) {
+func TestFilter(t *testing.T) {
 	check := func(name string, p *Policies, above, bottom []string, texts ...string) {
 		t.Helper()
 		for _, want := range []struct {
@@ -33,19 +33,19 @@ func TestKeep(t *testing.T) {
 			texts  []string
 		}{{false, above}, {true, bottom}} {
 			for split := range len(texts) + 1 {
-				k := newKeeper(10, 100*second, p, want.bottom)
-				k.beginRow([]byte("row"))
+				k := newFilter(10, 100*second, p, want.bottom)
+				k.BeginRow([]byte("row"))
 				var got []string
 				for i, texts := range [][]string{texts[:split], texts[split:]} {
 					chunk := parseEntries(texts...)
 					run := runOf(chunk)
 					run.Last = i == 1
-					got = append(got, entryTexts(k.keep(chunk, &run))...)
+					got = append(got, entryTexts(k.Keep(chunk, &run))...)
 				}
 				if !slices.Equal(got, want.texts) {
 					t.Errorf("%s, bottom %t, in two chunks from entry %d:\n got %q\nwant %q", name, want.bottom, split, got, want.texts)
 				}
-				if in, out := len(texts), len(got)+int(k.dropped()); in != out {
+				if in, out := len(texts), len(got)+int(k.Dropped()); in != out {
 					t.Errorf("%s, bottom %t: %d entries went in, %d are accounted for", name, want.bottom, in, out)
 				}
 			}
@@ -135,7 +135,7 @@ func TestKeep(t *testing.T) {
 		entries("f:a @5 #9 x", "f:b @5 #12 y"),
 		entries("f:a @5 #9 x", "f:b @5 #12 y"),
 		"f:a @5 #9 x", "f:a @5 #8 y", "f:a @4 #3 z", "f:b @5 #12 y")
-	check("before the families are known nothing is set to 0", noPolicies,
+	check("before the families are known nothing is set to 0", NoPolicies,
 		entries("!f:a #3", "f:a @5 #12 x", "f:a @4 #10 y"),
 		entries("f:a @5 #12 x", "f:a @4 #10 y"),
 		"!f:a #3", "f:a @5 #12 x", "f:a @4 #10 y", "f:a @4 #9 z", "f:a @3 #2 z")
@@ -145,39 +145,39 @@ func TestKeep(t *testing.T) {
 		"!row #3", "!f #5", "!f:a #4", "f:a @5 #11 x", "f:a @4 #6 y", "f:a @3 #5 z", "f:b @3 #0 z")
 }
 
-func TestKeepReasons(t *testing.T) {
+func TestFilterReasons(t *testing.T) {
 	p := NewPolicies(20, map[string]Policy{"f": {GC: cell.GC{VersionLimit: 1}}})
-	k := newKeeper(10, 0, p, true)
-	k.beginRow([]byte("row"))
-	k.keep(parseEntries("!row #3", "!row #2", "e:a @5 #9 x", "f:a @9 #9 x", "f:a @8 #9 x", "f:a @7 #9 x", "f:a @6 #9 x",
-		"!f:b @9 #9", "f:b @9 #8 x", "f:b @9 #7 x", "f:c @1 #1 x", "f:d @1 #1 x", "f:e @1 #1 x", "f:f @1 #1 x"), &unknownRun)
-	want := [reasonCount]uint64{shadowed: 2, deleted: 5, gone: 3, orphaned: 1, spent: 2}
-	if k.reasons != want {
-		t.Errorf("got %v, want %v", k.reasons, want)
+	k := newFilter(10, 0, p, true)
+	k.BeginRow([]byte("row"))
+	k.Keep(parseEntries("!row #3", "!row #2", "e:a @5 #9 x", "f:a @9 #9 x", "f:a @8 #9 x", "f:a @7 #9 x", "f:a @6 #9 x",
+		"!f:b @9 #9", "f:b @9 #8 x", "f:b @9 #7 x", "f:c @1 #1 x", "f:d @1 #1 x", "f:e @1 #1 x", "f:f @1 #1 x"), &UnknownRun)
+	want := [reasonCount]uint64{shadowed: 2, deleted: 5, garbage: 3, orphaned: 1, obsolete: 2}
+	if k.drops != want {
+		t.Errorf("got %v, want %v", k.drops, want)
 	}
-	k.init(10, 0, p, nil)
-	if k.dropped() != 0 {
+	k.Init(10, 0, p, nil)
+	if k.Dropped() != 0 {
 		t.Error("init does not reset the counts")
 	}
-	k.beginRow([]byte("row"))
-	if got := k.keep(parseEntries("!row #3", "f:a @9 #9 x"), &unknownRun); len(got) != 2 || got[1].Seq != 9 {
+	k.BeginRow([]byte("row"))
+	if got := k.Keep(parseEntries("!row #3", "f:a @9 #9 x"), &UnknownRun); len(got) != 2 || got[1].Seq != 9 {
 		t.Errorf("nil for bottom is not never: %q", entryTexts(got))
 	}
 }
 
-// TestKeepAsksForBottom checks that bottom gets every row, once.
-func TestKeepAsksForBottom(t *testing.T) {
+// TestFilterAsksForBottom checks that bottom gets every row, once.
+func TestFilterAsksForBottom(t *testing.T) {
 	var asked []string
-	var k keeper
-	k.init(10, 0, nil, func(row []byte) bool {
+	var k Filter
+	k.Init(10, 0, nil, func(row []byte) bool {
 		asked = append(asked, string(row))
 		return string(row) == "b"
 	})
 	var got []string
 	for _, row := range []string{"a", "b", "c"} {
-		k.beginRow([]byte(row))
-		got = append(got, entryTexts(k.keep(parseEntries("f:a @5 #9 x"), &unknownRun))...)
-		got = append(got, entryTexts(k.keep(parseEntries("f:b @5 #9 x"), &unknownRun))...)
+		k.BeginRow([]byte(row))
+		got = append(got, entryTexts(k.Keep(parseEntries("f:a @5 #9 x"), &UnknownRun))...)
+		got = append(got, entryTexts(k.Keep(parseEntries("f:b @5 #9 x"), &UnknownRun))...)
 	}
 	if want := []string{"a", "b", "c"}; !slices.Equal(asked, want) {
 		t.Errorf("asked for %q, want %q", asked, want)
@@ -272,7 +272,7 @@ func randomHistory(rng *rand.Rand) history {
 		}
 	}
 	if rng.IntN(3) == 0 { // the rest was compacted before, when oldest and now were lower
-		k := newKeeper(rng.Uint64N(h.oldest+1), historyNow-second, h.policies, true)
+		k := newFilter(rng.Uint64N(h.oldest+1), historyNow-second, h.policies, true)
 		h.rest = keepRow(k, rng, h.rest)
 	}
 	if rng.IntN(3) == 0 {
@@ -320,25 +320,25 @@ func (h *history) close() {
 func (h *history) read(rng *rand.Rand, inputs []cell.Cell, seq uint64, now int64, p *Policies) []string {
 	all := slices.Concat(h.upper, inputs, h.rest)
 	sortEntries(all)
-	var r resolver
-	r.init(seq, now, p, nil)
+	var r Visibility
+	r.Init(seq, now, p, nil)
 	return resolve(&r, rng, all)
 }
 
-// TestKeepRandom compares with the rules taken entry by entry, and checks what
+// TestFilterRandom compares with the rules taken entry by entry, and checks what
 // has to hold of every result.
-func TestKeepRandom(t *testing.T) {
-	var k keeper // one for all: nothing may be left of the row before
+func TestFilterRandom(t *testing.T) {
+	var k Filter // one for all: nothing may be left of the row before
 	for seed := range uint64(8000) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		h := randomHistory(rng)
-		k.init(h.oldest, historyNow, h.policies, func([]byte) bool { return h.bottom })
+		k.Init(h.oldest, historyNow, h.policies, func([]byte) bool { return h.bottom })
 		kept := keepRow(&k, rng, h.inputs)
 		want := keptBy(h.inputs, h.oldest, historyNow, h.policies, h.bottom)
 		if got := entryTexts(kept); !slices.Equal(got, want) {
 			t.Fatalf("seed %d: %s\n got    %q\n want   %q", seed, &h, got, want)
 		}
-		if in, out := len(h.inputs), len(kept)+int(k.dropped()); in != out {
+		if in, out := len(h.inputs), len(kept)+int(k.Dropped()); in != out {
 			t.Fatalf("seed %d: %s\n%d entries went in, %d are accounted for", seed, &h, in, out)
 		}
 		for i := 1; i < len(kept); i++ {
@@ -357,17 +357,17 @@ func TestKeepRandom(t *testing.T) {
 	}
 }
 
-// TestKeepReaders checks that no reader can tell a row before a compaction from
+// TestFilterReaders checks that no reader can tell a row before a compaction from
 // the row after it: with any snapshot from the oldest on, at any time from now
 // on, by the policies at hand or a list that has the missing families again.
-func TestKeepReaders(t *testing.T) {
+func TestFilterReaders(t *testing.T) {
 	for seed := range uint64(3000) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		h := randomHistory(rng)
 		if h.limited() {
 			h.close()
 		}
-		kept := keepRow(newKeeper(h.oldest, historyNow, h.policies, h.bottom), rng, h.inputs)
+		kept := keepRow(newFilter(h.oldest, historyNow, h.policies, h.bottom), rng, h.inputs)
 		for _, p := range []*Policies{h.policies, recreated(rng, h.policies)} {
 			for _, now := range []int64{historyNow, historyNow + rng.Int64N(12*second), historyNow + 5000*second} {
 				for seq := h.oldest; seq <= historySeqs+1; seq += 1 + rng.Uint64N(4) {
@@ -403,16 +403,16 @@ func recreated(rng *rand.Rand, p *Policies) *Policies {
 	return NewPolicies(historySeqs, list)
 }
 
-// TestKeepOpenCases leaves in what the test before takes out. A reader may then
+// TestFilterOpenCases leaves in what the test before takes out. A reader may then
 // miss a version that was past the limits when it was compacted, and nothing
 // else. What it must never see, even with all limits lifted and at an earlier
 // time, is a version that it did not see before: one overwritten or deleted.
-func TestKeepOpenCases(t *testing.T) {
+func TestFilterOpenCases(t *testing.T) {
 	missed := 0
 	for seed := range uint64(3000) {
 		rng := rand.New(rand.NewPCG(seed, 6))
 		h := randomHistory(rng)
-		kept := keepRow(newKeeper(h.oldest, historyNow, h.policies, h.bottom), rng, h.inputs)
+		kept := keepRow(newFilter(h.oldest, historyNow, h.policies, h.bottom), rng, h.inputs)
 		lifted := h.policies
 		if lifted != nil && lifted.declared() {
 			list := make(map[string]Policy)
@@ -481,26 +481,26 @@ func TestRowsOfGarbage(t *testing.T) {
 			cells = append(cells, c)
 		}
 		p := randomPolicies(rng, 4)
-		var r resolver
-		r.init(rng.Uint64N(4), 0, p, nil)
+		var r Visibility
+		r.Init(rng.Uint64N(4), 0, p, nil)
 		resolve(&r, rng, cells)
-		k := newKeeper(rng.Uint64N(4), 0, p, rng.IntN(2) == 0)
+		k := newFilter(rng.Uint64N(4), 0, p, rng.IntN(2) == 0)
 		kept := keepRow(k, rng, cells)
-		if len(kept)+int(k.dropped()) != len(cells) {
-			t.Fatalf("%d entries, %d kept, %d dropped", len(cells), len(kept), k.dropped())
+		if len(kept)+int(k.Dropped()) != len(cells) {
+			t.Fatalf("%d entries, %d kept, %d dropped", len(cells), len(kept), k.Dropped())
 		}
 	}
 }
 
-func TestKeepAllocs(t *testing.T) {
+func TestFilterAllocs(t *testing.T) {
 	for _, load := range readLoads() {
-		var k keeper
+		var k Filter
 		row, buf := []byte("row"), make([]cell.Cell, 0, len(load.cells))
 		bottom := func([]byte) bool { return true }
 		got := testing.AllocsPerRun(10, func() {
-			k.init(9, 0, load.policies, bottom)
-			k.beginRow(row)
-			k.keep(append(buf, load.cells...), &unknownRun)
+			k.Init(9, 0, load.policies, bottom)
+			k.BeginRow(row)
+			k.Keep(append(buf, load.cells...), &UnknownRun)
 		})
 		if got != 0 {
 			t.Errorf("%s: %v allocations, want 0", load.name, got)
@@ -508,17 +508,17 @@ func TestKeepAllocs(t *testing.T) {
 	}
 }
 
-func BenchmarkKeep(b *testing.B) {
+func BenchmarkFilter(b *testing.B) {
 	for _, load := range readLoads() {
 		b.Run(load.name, func(b *testing.B) {
-			var k keeper
-			k.init(9, 0, load.policies, func([]byte) bool { return true })
+			var k Filter
+			k.Init(9, 0, load.policies, func([]byte) bool { return true })
 			row, buf := []byte("row"), make([]cell.Cell, 0, len(load.cells))
 			b.ReportAllocs()
 			n := 0
 			for b.Loop() {
-				k.beginRow(row)
-				k.keep(append(buf, load.cells...), &unknownRun)
+				k.BeginRow(row)
+				k.Keep(append(buf, load.cells...), &UnknownRun)
 				n += len(load.cells)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/cell")

@@ -1,4 +1,4 @@
-package engine
+package rowmerge
 
 import (
 	"bytes"
@@ -7,49 +7,48 @@ import (
 	"colonnade/cell"
 )
 
-// maxRun is how many entries one Cells call of a merge returns at most where
-// it merges. Where it lets a source pass through, that source's limit holds.
+// maxRun bounds the merged entries that one Cells call returns. Where only one Source
+// has the row, that Source's own bound holds.
 const maxRun = 512
 
-// merger is several sources as one. A row that only one source has passes
-// through as it is; a row that several have is merged entry by entry.
+// Iterator merges Sources into one. A row that only one Source has passes through
+// unchanged; a row that several have is merged entry by entry.
 //
-// Sources are given newest first. Where two hold an entry of the same place,
-// which only a damaged store has, the newer source's comes first and both stay.
+// Sources are given newest first. If two hold entries of the same key, which happens
+// only in a damaged store, the newer Source's comes first and both stay.
 //
-// When a source fails, the merge ends there with its error: going on would
-// return less than there is.
+// When a Source fails, the merge ends with its error: going on would return less than
+// there is.
 //
-// The zero value is ready for init. A closed merger can be used again and then
+// The zero value is ready for Init. A closed Iterator can be used again and then
 // allocates nothing.
-type merger struct {
+type Iterator struct {
 	lanes []lane // newest first; fixed from init to Close
 	err   error  // sticky
 
 	rows  []*lane // the lanes that have a row, ascending by it
-	width int     // how many of rows, from the first, are at the current row
+	width int     // the first width of rows are at the current row
 
-	run *cell.Run // what is known of the entries that Cells returned last
+	run *cell.Run // describes the entries that Cells returned last
 
-	// The rest describes the current row and means something only when width
-	// is above 1.
+	// The rest describes the current row and is in use only when width is above 1.
 	opened bool    // its lanes were asked for entries
 	heads  []*lane // the lanes with entries in run, ascending by the first, then newest first
-	dry    *lane   // the one to be asked again before anything else is merged
+	dry    *lane   // must be refilled before anything else is merged
 }
 
-// lane is one source of a merger.
+// lane is one Source of an Iterator.
 type lane struct {
-	src source
+	src Source
 	age int         // its place among the sources; the newest is 0
 	row []byte      // src.Row()
 	run []cell.Cell // entries of the row, taken from src and not yet merged
 	buf []cell.Cell // holds run
 }
 
-// init starts a merge of sources, newest first, and takes them over: Close
-// closes them. The merge has no row until SeekRow.
-func (m *merger) init(sources []source) {
+// Init starts a merge of sources, newest first, and owns them: Close closes them. The
+// merge has no row until SeekRow.
+func (m *Iterator) Init(sources []Source) {
 	m.err = nil
 	m.lanes = slices.Grow(m.lanes[:0], len(sources))[:len(sources)]
 	for i, src := range sources {
@@ -58,8 +57,8 @@ func (m *merger) init(sources []source) {
 }
 
 // SeekRow moves to the first row whose key is row or above. On a move forward,
-// sources that are already there stay where they are.
-func (m *merger) SeekRow(row []byte) {
+// Sources that are already there do not move.
+func (m *Iterator) SeekRow(row []byte) {
 	if m.err != nil {
 		return
 	}
@@ -84,16 +83,15 @@ func (m *merger) SeekRow(row []byte) {
 }
 
 // Row returns the key of the current row.
-func (m *merger) Row() []byte {
+func (m *Iterator) Row() []byte {
 	if len(m.rows) == 0 {
 		return nil
 	}
 	return m.rows[0].row
 }
 
-// NextRow moves to the next row. Only the sources that have the current one
-// are touched.
-func (m *merger) NextRow() {
+// NextRow moves to the next row. It moves only the Sources that have the current one.
+func (m *Iterator) NextRow() {
 	for i := m.width - 1; i >= 0 && m.err == nil; i-- {
 		m.rows[i].src.NextRow()
 		m.replace(i)
@@ -101,9 +99,9 @@ func (m *merger) NextRow() {
 	m.settle()
 }
 
-// replace puts the lane at rows[i], whose source has moved, where it belongs
-// among those behind it, which are in order.
-func (m *merger) replace(i int) {
+// replace moves the lane at rows[i], whose Source has moved, to its place among the
+// lanes behind it, which are in order.
+func (m *Iterator) replace(i int) {
 	l := m.rows[i]
 	l.row = l.src.Row()
 	if l.row == nil {
@@ -121,8 +119,8 @@ func (m *merger) replace(i int) {
 	m.rows[i] = l
 }
 
-// settle finds out which lanes are at the current row.
-func (m *merger) settle() {
+// settle counts the lanes that are at the current row.
+func (m *Iterator) settle() {
 	m.opened = false
 	m.width = min(1, len(m.rows))
 	for m.width > 0 && m.width < len(m.rows) && bytes.Equal(m.rows[m.width].row, m.rows[0].row) {
@@ -130,18 +128,17 @@ func (m *merger) settle() {
 	}
 }
 
-// ended is told of a source that had no more to give, and ends the merge if
-// that was for an error.
-func (m *merger) ended(l *lane) {
+// ended handles a Source that returned nothing more. An error ends the merge.
+func (m *Iterator) ended(l *lane) {
 	if err := l.src.Err(); err != nil {
 		m.err = err
 		m.rows, m.width = m.rows[:0], 0
 	}
 }
 
-// Cells appends the next entries of the current row.
-func (m *merger) Cells(dst []cell.Cell) []cell.Cell {
-	m.run = &unknownRun
+// Cells appends the next entries of the current row, as Source.Cells says.
+func (m *Iterator) Cells(dst []cell.Cell) []cell.Cell {
+	m.run = &UnknownRun
 	switch {
 	case m.width == 0:
 		return dst
@@ -166,8 +163,8 @@ func (m *merger) Cells(dst []cell.Cell) []cell.Cell {
 	return m.merge(dst)
 }
 
-// pass hands dst to the only source that has entries left in the row.
-func (m *merger) pass(l *lane, dst []cell.Cell) []cell.Cell {
+// pass hands dst to the only Source with entries left in the row.
+func (m *Iterator) pass(l *lane, dst []cell.Cell) []cell.Cell {
 	n := len(dst)
 	dst = l.src.Cells(dst)
 	m.run = l.src.Run()
@@ -177,14 +174,13 @@ func (m *merger) pass(l *lane, dst []cell.Cell) []cell.Cell {
 	return dst
 }
 
-// Run describes the entries that Cells has returned last: as their source does if
-// it has passed them through, and of merged ones nothing is known.
-func (m *merger) Run() *cell.Run { return m.run }
+// Run describes the entries that Cells returned last. Entries that passed through have
+// the Run of their Source; merged ones have UnknownRun.
+func (m *Iterator) Run() *cell.Run { return m.run }
 
-// merge appends entries in order until a lane has none at hand. Asking its
-// source for more would take away the entries that it has given to dst, so that
-// waits for the next call.
-func (m *merger) merge(dst []cell.Cell) []cell.Cell {
+// merge appends entries in order until a lane runs dry. Refilling it would invalidate
+// the entries that its Source has put into dst, so that waits for the next call.
+func (m *Iterator) merge(dst []cell.Cell) []cell.Cell {
 	for range maxRun {
 		l := m.heads[0]
 		dst = append(dst, l.run[0])
@@ -199,8 +195,8 @@ func (m *merger) merge(dst []cell.Cell) []cell.Cell {
 	return dst
 }
 
-// sink puts the first head, which has moved on, where it belongs.
-func (m *merger) sink() {
+// sink moves the first head, which has advanced, to its place.
+func (m *Iterator) sink() {
 	l := m.heads[0]
 	i := 0
 	for ; i+1 < len(m.heads); i++ {
@@ -213,9 +209,9 @@ func (m *merger) sink() {
 	m.heads[i] = l
 }
 
-// fillAll asks the lanes for entries that have none at hand: all at the start
-// of a row, later the dry one. It returns false when the merge has failed.
-func (m *merger) fillAll() bool {
+// fillAll refills lanes: all at the start of a row, later the dry one. It returns false
+// when the merge has failed.
+func (m *Iterator) fillAll() bool {
 	if !m.opened {
 		m.opened, m.dry = true, nil
 		m.heads = m.heads[:0]
@@ -230,8 +226,8 @@ func (m *merger) fillAll() bool {
 	return l == nil || m.fill(l)
 }
 
-// fill asks one lane for entries and, if there are any, puts it among the heads.
-func (m *merger) fill(l *lane) bool {
+// fill asks a lane for entries and, if there are any, adds it to the heads.
+func (m *Iterator) fill(l *lane) bool {
 	l.buf = l.src.Cells(l.buf[:0])
 	l.run = l.buf
 	if len(l.run) == 0 {
@@ -243,8 +239,8 @@ func (m *merger) fill(l *lane) bool {
 	return true
 }
 
-// Scanned sums up what the sources have stepped over.
-func (m *merger) Scanned() cell.Scanned {
+// Scanned sums up what the Sources have stepped over.
+func (m *Iterator) Scanned() cell.Scanned {
 	var sum cell.Scanned
 	for i := range m.lanes {
 		sum.Add(m.lanes[i].src.Scanned())
@@ -252,12 +248,12 @@ func (m *merger) Scanned() cell.Scanned {
 	return sum
 }
 
-// Err returns the error of the source that ended the merge.
-func (m *merger) Err() error { return m.err }
+// Err returns the error of the Source that ended the merge, nil if none did.
+func (m *Iterator) Err() error { return m.err }
 
-// Close closes the sources. The buffers stay for the next use, emptied, so
+// Close closes the Sources. It keeps its buffers for the next use, but clears them, so
 // that they hold on to no block and no memtable.
-func (m *merger) Close() {
+func (m *Iterator) Close() {
 	for i := range m.lanes {
 		l := &m.lanes[i]
 		l.src.Close()

@@ -1,0 +1,34 @@
+package rowmerge
+
+import "colonnade/cell"
+
+// UnknownRun is the Run of a Source that knows nothing about its entries. It must not be changed.
+var UnknownRun cell.Run
+
+// Source is a sorted stream of entries, row by row. Memtables, sorted files and levels offer it.
+//
+// A Source is for one goroutine.
+type Source interface {
+	// SeekRow moves to the first row whose key is row or above. An empty row
+	// is the start.
+	SeekRow(row []byte)
+	// Row returns the key of the current row, nil when there is none. It is
+	// valid until the next SeekRow or NextRow.
+	Row() []byte
+	// Cells appends the next entries of the current row to dst, in order. It
+	// appends nothing only when the row has no more entries, or Err has an error.
+	// Columns and values are valid until the next Cells, NextRow or SeekRow.
+	// Entries outside the read's column filter may be left out.
+	Cells(dst []cell.Cell) []cell.Cell
+	// Run describes the entries that Cells returned last. It is valid as long as
+	// they are.
+	Run() *cell.Run
+	// NextRow moves to the next row and skips the entries that were not taken.
+	NextRow()
+	// Scanned counts the entries stepped over so far, returned or not.
+	Scanned() cell.Scanned
+	// Err returns the error that ended the stream. It is sticky.
+	Err() error
+	// Close releases what the Source holds.
+	Close()
+}
