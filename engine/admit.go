@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"colonnade/engine/manifest"
 )
 
 // Writers are slowed down, and then stopped, when flush and compaction fall
@@ -23,7 +25,9 @@ const (
 
 // crowd returns the number of files in level 0, without those that it may have more than
 // where little lies below it.
-func (v *version) crowd(o pickOptions) int { return len(v.levels[0]) - v.fullFiles(o) + o.l0Files }
+func crowd(v *manifest.Version, o pickOptions) int {
+	return len(v.Levels[0]) - fullFiles(v, o) + o.l0Files
+}
 
 // admission is the state of one Commit that waits for room.
 type admission struct {

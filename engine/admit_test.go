@@ -13,13 +13,15 @@ import (
 	"time"
 
 	"colonnade/clock"
+	"colonnade/engine/manifest"
+	"colonnade/engine/manifest/manifesttest"
 	"colonnade/vfs"
 )
 
 // TestStuckFlush: when memtables are full and no flush gets done, writers are refused
 // within their time and reads go on; when the flush is over, so is that.
 func TestStuckFlush(t *testing.T) {
-	d := newSlowDisk(t, func(op vfs.Op) bool { return op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, tableSuffix) })
+	d := newSlowDisk(t, func(op vfs.Op) bool { return op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, manifest.TableSuffix) })
 	defer mustClose(t, d.db)
 	d.db.mu.Lock()
 	d.db.opt.SyncTimeout = 1000 * time.Hour // it is not the log that is slow
@@ -179,8 +181,8 @@ func TestCrowd(t *testing.T) {
 	}{
 		{"6: 1[a-z]", 9}, {"6: 1[a-z]:100", 9}, {"6: 1[a-z]:101", 5},
 	} {
-		v := drawVersion("0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] 5[a-z] 4[a-z] 3[a-z] 2[a-z] 10[a-z]", test.below)
-		if got := v.crowd(testPickOptions); got != test.want {
+		v := manifesttest.Version("0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] 5[a-z] 4[a-z] 3[a-z] 2[a-z] 10[a-z]", test.below)
+		if got := crowd(v, testPickOptions); got != test.want {
 			t.Errorf("above %s a crowd of %d, want %d", test.below, got, test.want)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"colonnade/engine/manifest"
 )
 
 // background is the goroutines that flush, compact and remove files. They sleep
@@ -128,8 +130,8 @@ func (db *DB) leaveLocked(c *compaction, damage *CorruptError) {
 		p.full = nil
 	}
 	inputs := c.choice.files()
-	if i := slices.IndexFunc(inputs, func(f *file) bool { return f.table.path == damage.File }); i >= 0 {
-		p.busy[inputs[i].number] = true
+	if i := slices.IndexFunc(inputs, func(f *manifest.File) bool { return tableOf(f).path == damage.File }); i >= 0 {
+		p.busy[inputs[i].Number] = true
 		p.lost++
 	} else {
 		p.halted = true

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"colonnade/clock"
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
 
@@ -47,7 +48,7 @@ func eventually(db *DB, condition func() bool) {
 func TestUnreadableInputIsOnePartitionsTrouble(t *testing.T) {
 	var broken atomic.Bool
 	fs := vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
-		if broken.Load() && op.Kind == vfs.OpRead && path.Base(op.Name) == tableName(1) {
+		if broken.Load() && op.Kind == vfs.OpRead && path.Base(op.Name) == manifest.TableFile(1) {
 			return vfs.Fault{Err: syscall.EIO}
 		}
 		return vfs.Fault{}
@@ -83,7 +84,7 @@ func TestUnreadableInputIsOnePartitionsTrouble(t *testing.T) {
 func TestLogThatCannotGrowLeavesFlushesAlone(t *testing.T) {
 	var full atomic.Bool
 	fs := vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
-		if full.Load() && op.Kind == vfs.OpCreate && strings.HasSuffix(op.Name, fillSuffix) {
+		if full.Load() && op.Kind == vfs.OpCreate && strings.HasSuffix(op.Name, manifest.FillSuffix) {
 			return vfs.Fault{Err: syscall.ENOSPC}
 		}
 		return vfs.Fault{}
@@ -127,7 +128,7 @@ func newHeld(t *testing.T) *held {
 	var armed atomic.Bool
 	reached := make(chan struct{})
 	h.db = mustOpen(t, vfs.Inject(h.fs, func(op vfs.Op) vfs.Fault {
-		if op.Kind == vfs.OpCreate && strings.HasSuffix(op.Name, tableSuffix) && armed.CompareAndSwap(true, false) {
+		if op.Kind == vfs.OpCreate && strings.HasSuffix(op.Name, manifest.TableSuffix) && armed.CompareAndSwap(true, false) {
 			close(reached)
 			return vfs.Fault{Hold: h.release}
 		}
@@ -176,7 +177,7 @@ func TestCloseEndsCompactions(t *testing.T) {
 	if err := <-h.done; !errors.Is(err, ErrClosed) {
 		t.Errorf("Compact returned %v, want ErrClosed", err)
 	}
-	if n := len(h.db.partitions[h.id].version.levels[0]); n != 3 {
+	if n := len(h.db.partitions[h.id].version.Levels[0]); n != 3 {
 		t.Errorf("%d files are in level 0, want the 3 that were there", n)
 	}
 	db := mustOpen(t, h.fs)
@@ -198,7 +199,7 @@ func TestContradictionStopsCompaction(t *testing.T) {
 	flushed(t, db, ids[0], 2)
 	flushed(t, db, ids[1], 2)
 	db.mu.Lock()
-	db.partitions[ids[0]].version.levels[0][0].cells++ // more than the file has
+	db.partitions[ids[0]].version.Levels[0][0].Entries++ // more than the file has
 	db.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

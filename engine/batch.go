@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"colonnade/cell"
+	"colonnade/engine/manifest"
 	"colonnade/internal/poison"
 	"colonnade/memtable"
 	"colonnade/sstable"
@@ -15,8 +16,8 @@ import (
 // commit.
 const CommitTime int64 = -1
 
-// PartitionID names a partition for ever: it is not given to another one.
-type PartitionID uint64
+// PartitionID identifies a partition. It is never used again for another one.
+type PartitionID = manifest.PartitionID
 
 // Batch is a set of entries over any partitions that Commit applies together.
 // All its entries get one sequence number. Tombstones hide what was there

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
 
@@ -35,7 +36,7 @@ func Check(fs vfs.FS, dir string, report func(*CorruptError)) (CheckResult, erro
 	if _, err := fs.List(c.db.dir); err != nil {
 		return CheckResult{}, fmt.Errorf("check store: %w", err)
 	}
-	lock, err := fs.Lock(c.db.path(lockName))
+	lock, err := fs.Lock(c.db.path(manifest.LockFile))
 	if err != nil {
 		return CheckResult{}, fmt.Errorf("check store: %w", err)
 	}
@@ -61,16 +62,16 @@ func (c *checker) run() error {
 	if err != nil {
 		return c.damaged(err)
 	}
-	db.manifest, db.store = m, m.store
-	for _, r := range m.parts {
-		p := &partition{id: r.id, name: r.name, dir: db.path(partitionsDir, partitionName(uint64(r.id))), version: r.version, flushed: r.flushed}
-		db.partitions[r.id] = p
-		for f := range r.version.files() {
-			f.table = db.newTable(p, f)
+	db.manifest, db.store = m, m.Store
+	for _, r := range m.Partitions {
+		p := &partition{id: r.ID, name: r.Name, dir: db.path(manifest.PartitionsDir, manifest.PartitionDir(uint64(r.ID))), version: r.Version, flushed: r.Flushed}
+		db.partitions[r.ID] = p
+		for f := range r.Version.Files() {
+			f.Owner = db.newTable(p, f)
 		}
-		err := c.partition(p, r.version)
-		for f := range r.version.files() {
-			f.table.close()
+		err := c.partition(p, r.Version)
+		for f := range r.Version.Files() {
+			tableOf(f).close()
 		}
 		if err != nil {
 			return err
@@ -94,10 +95,10 @@ func (c *checker) damaged(err error) error {
 
 // partition checks the files of a version, and if each is sound, that they go
 // together.
-func (c *checker) partition(p *partition, v *version) error {
+func (c *checker) partition(p *partition, v *manifest.Version) error {
 	c.result.Partitions++
 	before := c.result.DamageCount
-	for f := range v.files() {
+	for f := range v.Files() {
 		if err := c.file(p, f); err != nil {
 			return err
 		}
@@ -105,7 +106,7 @@ func (c *checker) partition(p *partition, v *version) error {
 	if c.result.DamageCount > before {
 		return nil
 	}
-	if err := v.check(); err != nil {
+	if err := v.Check(); err != nil {
 		return c.damaged(p.quarantine("%v", err))
 	}
 	return c.damaged(p.checkOrder(v))
@@ -113,18 +114,18 @@ func (c *checker) partition(p *partition, v *version) error {
 
 // file checks a sorted file, by a handle of its own: one that has been open for long
 // would not tell whether the name still leads there.
-func (c *checker) file(p *partition, f *file) error {
+func (c *checker) file(p *partition, f *manifest.File) error {
 	c.result.Files++
-	in, err := f.table.openFile()
+	in, err := tableOf(f).openFile()
 	if err != nil {
 		return c.damaged(err)
 	}
 	defer in.Close()
-	r, err := f.table.newReader(in, nil)
+	r, err := tableOf(f).newReader(in, nil)
 	if err == nil {
-		c.result.Bytes += f.size
-		c.result.Entries += f.cells
-		err = r.Verify(f.checksum)
+		c.result.Bytes += f.Size
+		c.result.Entries += f.Entries
+		err = r.Verify(f.Checksum)
 	}
 	return c.damaged(p.named(err))
 }
@@ -148,8 +149,8 @@ func (c *checker) log() error {
 func (c *checker) unreferred() error {
 	used := make(map[uint64]bool)
 	for _, p := range c.db.partitions {
-		for f := range p.version.files() {
-			used[f.number] = true
+		for f := range p.version.Files() {
+			used[f.Number] = true
 		}
 	}
 	err := newRecovery(c.db).eachTable(func(_ *partition, _ string, number uint64) {

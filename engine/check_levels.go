@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"colonnade/cell"
+	"colonnade/engine/manifest"
 	"colonnade/engine/rowmerge"
 	"colonnade/sstable"
 )
@@ -15,7 +16,7 @@ import (
 
 // checkOrder reads all keys of a version and reports the first row that breaks the
 // order of levels.
-func (p *partition) checkOrder(v *version) error {
+func (p *partition) checkOrder(v *manifest.Version) error {
 	runs, err := openRuns(v)
 	defer func() {
 		for _, r := range runs {
@@ -52,9 +53,9 @@ type run struct {
 }
 
 // openRuns returns the runs of a version, the newest first.
-func openRuns(v *version) (runs []run, err error) {
+func openRuns(v *manifest.Version) (runs []run, err error) {
 	read := sstable.ReadOptions{KeysOnly: true}
-	for level, files := range v.levels {
+	for level, files := range v.Levels {
 		if level > 0 {
 			if len(files) > 0 {
 				runs = append(runs, run{level, newLevelSource(files, read)})
@@ -62,7 +63,7 @@ func openRuns(v *version) (runs []run, err error) {
 			continue
 		}
 		for _, f := range files {
-			r, err := f.table.open()
+			r, err := tableOf(f).open()
 			if err != nil {
 				return runs, err
 			}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"colonnade/clock"
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
 
@@ -56,11 +57,11 @@ func disordered(t *testing.T) (fs *vfs.Mem, db *DB, ids []PartitionID) {
 		flushed(t, db, id, 2)
 	}
 	p := db.partitions[ids[0]]
-	err := db.install(nil, func(next *manifest) error {
-		r, v := next.parts[p.id], &version{}
-		newer, older := r.version.levels[0][0], r.version.levels[0][1]
-		v.levels[1], v.levels[2] = []*file{older}, []*file{newer}
-		next.parts[p.id] = r.changed(r.flushed, v)
+	err := db.install(nil, func(next *manifest.Manifest) error {
+		r, v := next.Partitions[p.id], &manifest.Version{}
+		newer, older := r.Version.Levels[0][0], r.Version.Levels[0][1]
+		v.Levels[1], v.Levels[2] = []*manifest.File{older}, []*manifest.File{newer}
+		next.Partitions[p.id] = r.With(r.Flushed, v)
 		return nil
 	}, func() {
 		db.adoptLocked(p)
@@ -133,7 +134,7 @@ func TestMissingFile(t *testing.T) {
 			mustPut(t, db, id, "zz", "q", "v")
 			flushed(t, db, id, 2)
 		}
-		name := db.partitions[ids[0]].version.levels[0][0].table.path
+		name := tableOf(db.partitions[ids[0]].version.Levels[0][0]).path
 		mustClose(t, db)
 		if err := fs.Remove(name); err != nil {
 			t.Fatal(err)
@@ -184,7 +185,7 @@ func TestForeignFileIsNotUsed(t *testing.T) {
 		if err := db.Flush(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		name = db.partitions[id].version.levels[0][0].table.path
+		name = tableOf(db.partitions[id].version.Levels[0][0]).path
 		mustClose(t, db)
 		return name, readAll(t, fs, name)
 	}
@@ -311,8 +312,8 @@ func TestOverlapInALevelQuarantines(t *testing.T) {
 	flushed(t, db, id, 2)
 	db.mu.Lock()
 	p := db.partitions[id]
-	wrong := &version{}
-	wrong.levels[1] = p.version.levels[0]
+	wrong := &manifest.Version{}
+	wrong.Levels[1] = p.version.Levels[0]
 	p.version, p.halted = wrong, true // no compaction
 	db.publishLocked(p)
 	db.mu.Unlock()

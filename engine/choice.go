@@ -3,6 +3,8 @@ package engine
 import (
 	"bytes"
 	"slices"
+
+	"colonnade/engine/manifest"
 )
 
 // choiceKind is what a compaction does.
@@ -17,17 +19,17 @@ const (
 // choice is a compaction. The zero value is none.
 type choice struct {
 	kind   choiceKind
-	inputs [numLevels][]*file // in the order of their level
+	inputs [manifest.NumLevels][]*manifest.File // in the order of their level
 	output int
 }
 
 // files returns the inputs.
-func (c *choice) files() []*file { return slices.Concat(c.inputs[:]...) }
+func (c *choice) files() []*manifest.File { return slices.Concat(c.inputs[:]...) }
 
 // size returns the bytes of the inputs, and written about how many of them are written.
 func (c *choice) size() (n int64) {
 	for _, files := range c.inputs {
-		n += totalSize(files)
+		n += manifest.TotalSize(files)
 	}
 	return n
 }
@@ -52,19 +54,19 @@ func (c *choice) freed() (n int) {
 // apply returns v after the compaction: without the inputs, and with files in the
 // output level, or the input itself if it was moved. v may be later than the
 // version of the choice, and still holds the inputs.
-func (c *choice) apply(v *version, files []*file) *version {
+func (c *choice) apply(v *manifest.Version, files []*manifest.File) *manifest.Version {
 	if c.kind == move {
 		files = c.files()
 	}
 	next := *v
 	for level, inputs := range c.inputs {
 		if len(inputs) > 0 {
-			next.levels[level] = slices.DeleteFunc(slices.Clone(v.levels[level]), func(f *file) bool {
+			next.Levels[level] = slices.DeleteFunc(slices.Clone(v.Levels[level]), func(f *manifest.File) bool {
 				return slices.Contains(inputs, f)
 			})
 		}
 	}
-	next.levels[c.output] = slices.Concat(next.levels[c.output], files)
-	slices.SortFunc(next.levels[c.output], func(f, g *file) int { return bytes.Compare(f.smallest, g.smallest) })
+	next.Levels[c.output] = slices.Concat(next.Levels[c.output], files)
+	slices.SortFunc(next.Levels[c.output], func(f, g *manifest.File) int { return bytes.Compare(f.Smallest, g.Smallest) })
 	return &next
 }

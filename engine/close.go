@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"colonnade/engine/manifest"
 )
 
 // closePatience is how many times SyncTimeout Close waits for the disk.
@@ -95,14 +97,14 @@ func (db *DB) flushLarge() error {
 // closeFiles closes what is open, and seals the log. Nothing changes any more.
 func (db *DB) closeFiles() error {
 	db.mu.Lock()
-	var files []*file
+	var files []*manifest.File
 	for _, p := range db.partitions {
-		files = slices.AppendSeq(files, p.version.files())
+		files = slices.AppendSeq(files, p.version.Files())
 	}
 	segments := slices.Concat(db.log.segments, db.log.spares)
 	db.mu.Unlock()
 	for _, f := range files {
-		f.table.close()
+		tableOf(f).close()
 	}
 	var err error
 	for _, s := range segments {

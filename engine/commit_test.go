@@ -13,6 +13,7 @@ import (
 
 	"colonnade/cell"
 	"colonnade/clock"
+	"colonnade/engine/manifest"
 	"colonnade/sstable"
 	"colonnade/vfs"
 )
@@ -22,7 +23,7 @@ import (
 func TestRefusedWriteIsNotUnknown(t *testing.T) {
 	var armed atomic.Bool
 	fs := vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
-		if armed.Load() && op.Kind == vfs.OpSync && op.Name == "store/wal/"+segmentName(1) {
+		if armed.Load() && op.Kind == vfs.OpSync && op.Name == "store/wal/"+manifest.SegmentFile(1) {
 			return vfs.Fault{Err: syscall.EIO}
 		}
 		return vfs.Fault{}

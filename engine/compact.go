@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"colonnade/engine/manifest"
 	"colonnade/engine/rowmerge"
 	"colonnade/sstable"
 )
@@ -14,7 +15,7 @@ import (
 // are read.
 type compaction struct {
 	p       *partition
-	version *version // of the partition, from which it was chosen
+	version *manifest.Version // of the partition, from which it was chosen
 	choice  choice
 	parts   int // into which it may be divided, each on a processor of its own
 }
@@ -61,8 +62,8 @@ func (db *DB) lookedLocked(p *partition) {
 // of those that are free.
 func (db *DB) beginLocked(p *partition, c choice, free int) *compaction {
 	for _, f := range c.files() {
-		p.busy[f.number] = true
-		f.table.refs.Add(1)
+		p.busy[f.Number] = true
+		tableOf(f).refs.Add(1)
 	}
 	parts := partsOf(c.files(), free, db.opt.FileBytes)
 	db.background.compacting += parts
@@ -73,7 +74,7 @@ func (db *DB) beginLocked(p *partition, c choice, free int) *compaction {
 // one is under way, and otherwise for what the partition needs most. tidying has level 0
 // compacted before it is full.
 func (db *DB) chooseLocked(p *partition, tidying bool) choice {
-	busy := func(f *file) bool { return p.busy[f.number] }
+	busy := func(f *manifest.File) bool { return p.busy[f.Number] }
 	opt := db.pickOptions()
 	opt.early = tidying || p.wear.level0.worn.Load()
 	if p.wear.upper.worn.Load() {
@@ -96,11 +97,11 @@ func (db *DB) chooseLocked(p *partition, tidying bool) choice {
 
 // descentsLocked returns the descents of a partition from now on. What reads have paid for upper
 // levels is forgotten as long as all of these go down, and when there is nothing to buy for it.
-func (db *DB) descentsLocked(p *partition, busy func(*file) bool, opt pickOptions) descents {
+func (db *DB) descentsLocked(p *partition, busy func(*manifest.File) bool, opt pickOptions) descents {
 	next := p.descents.next(p.version, busy, opt)
 	none := descent{}
 	bought := p.descents.bottom != none || next.bottom != none
-	above := p.version.levels[:lastLevel]
+	above := p.version.Levels[:manifest.LastLevel]
 	if bought || opt.paid > 0 && !slices.ContainsFunc(above, newPicker(p.version, busy, opt).paidFor) {
 		p.wear.upper.reset()
 	}
@@ -123,8 +124,8 @@ const compactFiles = 8
 func (db *DB) doneLocked(c *compaction) {
 	db.background.compacting -= c.parts
 	for _, f := range c.choice.files() {
-		delete(c.p.busy, f.number)
-		f.table.unref(&db.trash)
+		delete(c.p.busy, f.Number)
+		tableOf(f).unref(&db.trash)
 	}
 	if len(c.choice.inputs[0]) > 0 {
 		c.p.wear.level0.reset()
@@ -176,7 +177,7 @@ func (c *compaction) sources(end []byte) (list []rowmerge.Source, err error) {
 			continue
 		}
 		for _, f := range files {
-			r, err := f.table.open()
+			r, err := tableOf(f).open()
 			if err != nil {
 				return list, err
 			}
@@ -188,26 +189,26 @@ func (c *compaction) sources(end []byte) (list []rowmerge.Source, err error) {
 
 // replace takes the inputs of a compaction out of the partition and puts files
 // in at the output level; with none, it moves the inputs there.
-func (db *DB) replace(c *compaction, files []*file) error {
+func (db *DB) replace(c *compaction, files []*manifest.File) error {
 	p := c.p
-	return db.install(nil, func(next *manifest) error {
-		r := next.parts[p.id]
+	return db.install(nil, func(next *manifest.Manifest) error {
+		r := next.Partitions[p.id]
 		if r == nil {
 			return ErrNoPartition
 		}
-		if err := c.stands(r.version); err != nil {
+		if err := c.stands(r.Version); err != nil {
 			return p.inconsistent("compaction of a version that is not there any more: %v", err)
 		}
-		v := c.choice.apply(r.version, files)
-		if err := v.check(); err != nil {
+		v := c.choice.apply(r.Version, files)
+		if err := v.Check(); err != nil {
 			return p.inconsistent("compaction would break the order of levels: %v", err)
 		}
-		next.parts[r.id] = r.changed(r.flushed, v)
+		next.Partitions[r.ID] = r.With(r.Flushed, v)
 		return nil
 	}, func() {
 		if c.choice.kind != move {
 			for _, f := range c.choice.files() {
-				f.table.obsolete.Store(true)
+				tableOf(f).obsolete.Store(true)
 			}
 		}
 		db.adoptLocked(p)
@@ -218,62 +219,34 @@ func (db *DB) replace(c *compaction, files []*file) error {
 // each input has to be in its place, and no file may have come below the output where
 // the compaction took it for the bottom. What was there may have been rewritten or
 // moved to another level meanwhile: so it is rows that count, not files.
-func (c *compaction) stands(v *version) error {
+func (c *compaction) stands(v *manifest.Version) error {
 	for level, inputs := range c.choice.inputs {
 		for _, f := range inputs {
-			if !slices.Contains(v.levels[level], f) {
-				return fmt.Errorf("file %d is not in level %d", f.number, level)
+			if !slices.Contains(v.Levels[level], f) {
+				return fmt.Errorf("file %d is not in level %d", f.Number, level)
 			}
 		}
 	}
-	first, last := bounds(c.choice.files())
-	for level := c.choice.output + 1; level < numLevels; level++ {
-		for _, f := range v.overlapping(level, first, last) {
-			if !slices.Contains(c.version.levels[level], f) && !c.version.coveredBelow(c.choice.output, f, first, last) {
-				return fmt.Errorf("file %d has come into level %d", f.number, level)
+	first, last := manifest.Bounds(c.choice.files())
+	for level := c.choice.output + 1; level < manifest.NumLevels; level++ {
+		for _, f := range v.Overlapping(level, first, last) {
+			if !slices.Contains(c.version.Levels[level], f) && !c.version.CoveredBelow(c.choice.output, f, first, last) {
+				return fmt.Errorf("file %d has come into level %d", f.Number, level)
 			}
 		}
 	}
 	return nil
 }
 
-// coveredBelow reports whether every row that f can hold, of those from first to last,
-// lies in the range of some file below a level.
-func (v *version) coveredBelow(level int, f *file, first, last []byte) bool {
-	if bytes.Compare(f.smallest, first) > 0 {
-		first = f.smallest
-	}
-	if bytes.Compare(f.largest, last) < 0 {
-		last = f.largest
-	}
-	var below []*file
-	for level++; level < numLevels; level++ {
-		below = append(below, v.overlapping(level, first, last)...)
-	}
-	slices.SortFunc(below, func(f, g *file) int { return bytes.Compare(f.smallest, g.smallest) })
-	for _, g := range below {
-		if bytes.Compare(g.smallest, first) > 0 {
-			return false
-		}
-		if bytes.Compare(g.largest, last) >= 0 {
-			return true
-		}
-		if bytes.Compare(g.largest, first) > 0 {
-			first = g.largest
-		}
-	}
-	return false
-}
-
 // depth answers, for rows in ascending order, whether any level below the output
 // can hold the row.
 type depth struct {
-	levels [][]*file // of the levels below, each from the first file of interest on
+	levels [][]*manifest.File // of the levels below, each from the first file of interest on
 }
 
-func newDepth(v *version, output int) *depth {
+func newDepth(v *manifest.Version, output int) *depth {
 	d := &depth{}
-	for _, files := range v.levels[output+1:] {
+	for _, files := range v.Levels[output+1:] {
 		if len(files) > 0 {
 			d.levels = append(d.levels, files)
 		}
@@ -284,11 +257,11 @@ func newDepth(v *version, output int) *depth {
 // bottom reports whether no lower level can hold the row.
 func (d *depth) bottom(row []byte) bool {
 	for i, files := range d.levels {
-		for len(files) > 0 && bytes.Compare(files[0].largest, row) < 0 {
+		for len(files) > 0 && bytes.Compare(files[0].Largest, row) < 0 {
 			files = files[1:]
 		}
 		d.levels[i] = files
-		if len(files) > 0 && bytes.Compare(files[0].smallest, row) <= 0 {
+		if len(files) > 0 && bytes.Compare(files[0].Smallest, row) <= 0 {
 			return false
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"colonnade/engine/manifest"
 	"colonnade/sstable"
 	"colonnade/vfs"
 	"colonnade/wal"
@@ -125,7 +126,7 @@ func (d *damagedStore) verdict(t *testing.T, fs *vfs.Mem, name string) string {
 		switch {
 		case errors.As(err, &corrupt) && corrupt.File == name:
 			result = "detected"
-			if !strings.Contains(name, partitionName(uint64(id))) {
+			if !strings.Contains(name, manifest.PartitionDir(uint64(id))) {
 				return fmt.Sprintf("damage in %s is reported for partition %d", name, id)
 			}
 		case err != nil:
@@ -252,12 +253,12 @@ func TestLevelSourceStaysFailed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	name := db.partitions[id].version.levels[0][0].table.path
+	name := tableOf(db.partitions[id].version.Levels[0][0]).path
 	mustClose(t, db)
 	flip(t, fs, name, 10)
 	db = mustOpen(t, fs)
 	defer mustClose(t, db)
-	files := db.partitions[id].version.levels[0] // the newest first: of b, then of m
+	files := db.partitions[id].version.Levels[0] // the newest first: of b, then of m
 	src := newLevelSource(files, sstable.ReadOptions{})
 	defer src.Close()
 	src.SeekRow(nil)

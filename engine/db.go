@@ -2,12 +2,16 @@ package engine
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
+	"colonnade/engine/manifest"
 	"colonnade/engine/rowmerge"
 	"colonnade/memtable"
 	"colonnade/sstable"
@@ -43,7 +47,7 @@ type DB struct {
 
 	mu          sync.Mutex
 	partitions  map[PartitionID]*partition
-	manifest    *manifest
+	manifest    *manifest.Manifest
 	lastSeq     uint64
 	lastTime    int64
 	lastRead    int64 // when a mark of reads was found last
@@ -74,7 +78,7 @@ type partition struct {
 
 	active  *memory
 	frozen  []*memory // oldest first
-	version *version
+	version *manifest.Version
 	flushed uint64
 
 	policies atomic.Pointer[Policies]
@@ -216,7 +220,7 @@ func (db *DB) tableID(number uint64) sstable.ID {
 
 // tablePath is where a file of the partition lies.
 func (p *partition) tablePath(number uint64) string {
-	return p.dir + "/" + tableName(number)
+	return p.dir + "/" + manifest.TableFile(number)
 }
 
 // PartitionInfo names a partition.
@@ -248,23 +252,23 @@ const MaxPartitions = 20_000
 // would be more than MaxPartitions; other errors are those of Commit.
 func (db *DB) CreatePartitions(names ...string) ([]PartitionID, error) {
 	var ids []PartitionID
-	err := db.install(nil, func(m *manifest) error {
+	err := db.install(nil, func(m *manifest.Manifest) error {
 		if db.closed {
 			return ErrClosed
 		}
-		if len(m.parts)+len(names) > MaxPartitions {
+		if len(m.Partitions)+len(names) > MaxPartitions {
 			return ErrPartitions
 		}
 		for _, name := range names {
-			id := m.nextPart
-			m.nextPart++
-			m.parts[id] = &partRecord{id: id, name: name, flushed: m.lastSeq, version: &version{}}
+			id := m.NextPartition
+			m.NextPartition++
+			m.Partitions[id] = &manifest.Partition{ID: id, Name: name, Flushed: m.LastSeq, Version: &manifest.Version{}}
 			ids = append(ids, id)
 		}
 		return nil
 	}, func() {
 		for _, id := range ids {
-			db.addPartitionLocked(db.manifest.parts[id])
+			db.addPartitionLocked(db.manifest.Partitions[id])
 		}
 	})
 	if err != nil {
@@ -274,17 +278,17 @@ func (db *DB) CreatePartitions(names ...string) ([]PartitionID, error) {
 }
 
 // addPartitionLocked makes a partition of a manifest usable.
-func (db *DB) addPartitionLocked(r *partRecord) *partition {
+func (db *DB) addPartitionLocked(r *manifest.Partition) *partition {
 	p := &partition{
-		id: r.id, name: r.name, dir: db.path(partitionsDir, partitionName(uint64(r.id))),
-		active: newMemory(), version: r.version, flushed: r.flushed,
+		id: r.ID, name: r.Name, dir: db.path(manifest.PartitionsDir, manifest.PartitionDir(uint64(r.ID))),
+		active: newMemory(), version: r.Version, flushed: r.Flushed,
 		busy: make(map[uint64]bool),
 	}
 	p.policies.Store(rowmerge.NoPolicies)
-	for f := range p.version.files() {
-		f.table = db.newTable(p, f)
+	for f := range p.version.Files() {
+		f.Owner = db.newTable(p, f)
 	}
-	db.partitions[r.id] = p
+	db.partitions[r.ID] = p
 	db.found.Store(nil)
 	db.publishLocked(p)
 	return p
@@ -294,15 +298,15 @@ func (db *DB) addPartitionLocked(r *partRecord) *partition {
 // and returns once that is durable. Reads under way go on with what they have.
 // Errors are those of Commit.
 func (db *DB) DropPartitions(ids ...PartitionID) error {
-	err := db.install(nil, func(m *manifest) error {
+	err := db.install(nil, func(m *manifest.Manifest) error {
 		if db.closed {
 			return ErrClosed
 		}
 		for _, id := range ids {
-			if m.parts[id] == nil {
+			if m.Partitions[id] == nil {
 				return ErrNoPartition
 			}
-			delete(m.parts, id)
+			delete(m.Partitions, id)
 		}
 		return nil
 	}, func() {
@@ -322,8 +326,8 @@ func (db *DB) dropPartitionLocked(p *partition) {
 	delete(db.frozen, p)
 	p.dropped = true
 	db.crowdLocked(p, 0)
-	for f := range p.version.files() {
-		f.table.obsolete.Store(true)
+	for f := range p.version.Files() {
+		tableOf(f).obsolete.Store(true)
 	}
 	for _, m := range append(p.frozen, p.active) {
 		db.releaseLocked(m)
@@ -332,4 +336,18 @@ func (db *DB) dropPartitionLocked(p *partition) {
 		s.retire()
 	}
 	db.background.progressLocked() // its memory is free
+}
+
+// path returns the path of something in the directory of the store.
+func (db *DB) path(elem ...string) string {
+	return path.Join(append([]string{db.dir}, elem...)...)
+}
+
+// listDir returns the names in a directory below that of the store. It has to be a
+// directory itself: a link would lead out of the store.
+func (db *DB) listDir(dir string) ([]string, error) {
+	if _, err := db.opt.FS.Stat(dir); err != nil && !errors.Is(err, syscall.EISDIR) {
+		return nil, fmt.Errorf("not a directory of the store: %w", err)
+	}
+	return db.opt.FS.List(dir)
 }

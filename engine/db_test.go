@@ -105,7 +105,9 @@ func read(db *DB, id PartitionID, policies *Policies) (lines []string, err error
 	return readWith(snap, id, policies)
 }
 
-func readAt(snap *Snapshot, id PartitionID) ([]string, error) { return readWith(snap, id, nil) }
+func readAt(snap *Snapshot, id PartitionID) ([]string, error) {
+	return readWith(snap, id, nil)
+}
 
 func readWith(snap *Snapshot, id PartitionID, policies *Policies) (lines []string, err error) {
 	scan, err := snap.Scan(id, ScanOptions{Now: 1, Policies: policies})

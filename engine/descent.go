@@ -1,5 +1,7 @@
 package engine
 
+import "colonnade/engine/manifest"
+
 // descent is files of upper levels on their way down, and where to. That is decided when it
 // begins, by what the levels hold then, and stands until it is over: if each step were to
 // decide for its own range of rows, one range would go further than another, and no level be
@@ -12,10 +14,10 @@ type descent struct {
 }
 
 // pending reports whether there is something left to do.
-func (d descent) pending(v *version) bool {
+func (d descent) pending(v *manifest.Version) bool {
 	for level := 1; level <= d.from; level++ {
-		for _, f := range v.levels[level] {
-			if f.number <= d.last {
+		for _, f := range v.Levels[level] {
+			if f.Number <= d.last {
 				return true
 			}
 		}
@@ -32,21 +34,21 @@ type descents struct {
 
 // next returns each of the descents until it is over, and then the next one, if it is due. One
 // is also over when a file is busy for good and all that is left is in its way.
-func (d descents) next(v *version, busy func(*file) bool, o pickOptions) descents {
+func (d descents) next(v *manifest.Version, busy func(*manifest.File) bool, o pickOptions) descents {
 	p := newPicker(v, busy, o)
 	over := func(d descent) bool { return !d.pending(v) || o.stuck && p.descend(d).kind == nothing }
 	if over(d.bottom) {
 		d.bottom = descent{}
-		late := p.top > 1 && p.paidFor(v.levels[0]) // what was paid for comes to an upper level first
-		if p.top < lastLevel && (p.heavy() || o.paid > 0 && !late) {
-			d.bottom = descent{lastLevel - 1, lastLevel, newest(v)}
+		late := p.top > 1 && p.paidFor(v.Levels[0]) // what was paid for comes to an upper level first
+		if p.top < manifest.LastLevel && (p.heavy() || o.paid > 0 && !late) {
+			d.bottom = descent{manifest.LastLevel - 1, manifest.LastLevel, v.Newest()}
 		}
 	}
 	if over(d.room) {
 		d.room = descent{}
 		if p.top == 1 && (d.bottom.to == 0 || p.fullLevel0()) { // else there may soon be room without it
 			if to := p.cheapestLevel(); to > 0 {
-				d.room = descent{1, to, newest(v)}
+				d.room = descent{1, to, v.Newest()}
 			}
 		}
 	}
@@ -62,10 +64,10 @@ const heavyUpper = 2.0
 // heavy reports whether the upper levels hold too much.
 func (p *picker) heavy() bool {
 	upper := int64(0)
-	for level := p.top; level < lastLevel; level++ {
-		upper += p.v.size(level)
+	for level := p.top; level < manifest.LastLevel; level++ {
+		upper += p.v.Size(level)
 	}
-	return float64(upper) > heavyUpper*float64(p.v.size(lastLevel))
+	return float64(upper) > heavyUpper*float64(p.v.Size(manifest.LastLevel))
 }
 
 // cheapestLevel returns where the fewest bytes are written for each level that is free then,
@@ -73,7 +75,7 @@ func (p *picker) heavy() bool {
 // nothing can go anywhere.
 func (p *picker) cheapestLevel() (best int) {
 	least := 0.0
-	for to := lastLevel; to > 1; to-- {
+	for to := manifest.LastLevel; to > 1; to-- {
 		written, freed := p.clearFirst(to)
 		if freed == 0 {
 			continue
@@ -90,11 +92,11 @@ func (p *picker) cheapestLevel() (best int) {
 // in its way.
 func (p *picker) clearFirst(to int) (written int64, freed int) {
 	if !p.o.stuck {
-		c, _ := p.down(1, p.v.levels[1], to)
+		c, _ := p.down(1, p.v.Levels[1], to)
 		return c.written(), c.freed()
 	}
-	for _, f := range p.v.levels[1] {
-		if c, ok := p.down(1, []*file{f}, to); ok {
+	for _, f := range p.v.Levels[1] {
+		if c, ok := p.down(1, []*manifest.File{f}, to); ok {
 			written += c.written()
 			freed = max(freed, c.freed())
 		}

@@ -10,12 +10,13 @@ import (
 	"testing"
 
 	"colonnade/cell"
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
 
 // upperFiles returns how many files the upper levels have.
-func upperFiles(v *version) (n int) {
-	for _, files := range v.levels[1:lastLevel] {
+func upperFiles(v *manifest.Version) (n int) {
+	for _, files := range v.Levels[1:manifest.LastLevel] {
 		n += len(files)
 	}
 	return n
@@ -23,7 +24,7 @@ func upperFiles(v *version) (n int) {
 
 // grown is a store with a partition that holds more than is little, some of it in upper levels, and
 // what a read has to find in it. Rows are overwritten and deleted; check is called after each flush.
-func grown(t *testing.T, check func(v *version)) (db *DB, id PartitionID, want map[string]string) {
+func grown(t *testing.T, check func(v *manifest.Version)) (db *DB, id PartitionID, want map[string]string) {
 	t.Helper()
 	opt := testOptions(vfs.NewMem())
 	opt.MemtableBytes, opt.FileBytes = 32<<10, 16<<10
@@ -99,9 +100,9 @@ func newestOf(t *testing.T, db *DB, id PartitionID) map[string]string {
 // are found again, in order, also after the store was opened anew.
 func TestUpperLevels(t *testing.T) {
 	runs := 0
-	db, id, want := grown(t, func(v *version) {
+	db, id, want := grown(t, func(v *manifest.Version) {
 		n := 0
-		for _, files := range v.levels[1:lastLevel] {
+		for _, files := range v.Levels[1:manifest.LastLevel] {
 			if len(files) > 0 {
 				n++
 			}
@@ -133,7 +134,7 @@ func TestUpperLevels(t *testing.T) {
 	if err := db.Compact(context.Background(), id); err != nil {
 		t.Fatal(err)
 	}
-	if v := db.partitions[id].state.Load().version; len(v.levels[0])+upperFiles(v) > 0 {
+	if v := db.partitions[id].state.Load().version; len(v.Levels[0])+upperFiles(v) > 0 {
 		t.Error("compacted, but not all is in the last level")
 	}
 	compare("compacted")
@@ -142,7 +143,7 @@ func TestUpperLevels(t *testing.T) {
 // TestReadsCompactUpperLevels: reads that meet runs in upper levels have them brought into the last
 // one, once they have paid for it.
 func TestReadsCompactUpperLevels(t *testing.T) {
-	db, id, want := grown(t, func(*version) {})
+	db, id, want := grown(t, func(*manifest.Version) {})
 	defer mustClose(t, db)
 	p := db.partitions[id]
 	rows := slices.Sorted(maps.Keys(want))
@@ -165,7 +166,7 @@ func TestReadsCompactUpperLevels(t *testing.T) {
 	readUntilWhole := func() {
 		t.Helper()
 		for range 100 {
-			if v := p.state.Load().version; len(v.levels[0])+upperFiles(v) == 0 {
+			if v := p.state.Load().version; len(v.Levels[0])+upperFiles(v) == 0 {
 				return
 			}
 			read(rows)
@@ -179,7 +180,7 @@ func TestReadsCompactUpperLevels(t *testing.T) {
 	if err := db.Flush(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(p.state.Load().version.levels[0]); n != 1 {
+	if n := len(p.state.Load().version.Levels[0]); n != 1 {
 		t.Errorf("%d files in level 0, want one, alone above much", n)
 	}
 	readUntilWhole()
@@ -193,7 +194,7 @@ func TestReadsCompactUpperLevels(t *testing.T) {
 // TestDamageInALargePartition: a damaged file of a run stops what goes through its rows. Whatever else
 // is written is accepted, leaves level 0 and is found, however much it is.
 func TestDamageInALargePartition(t *testing.T) {
-	db, id, want := grown(t, func(*version) {})
+	db, id, want := grown(t, func(*manifest.Version) {})
 	r := rand.New(rand.NewPCG(3, 4))
 	damaged := middleOfUpper(db.partitions[id].state.Load().version)
 	for damaged == nil {
@@ -201,7 +202,7 @@ func TestDamageInALargePartition(t *testing.T) {
 		quiet(db)
 		damaged = middleOfUpper(db.partitions[id].state.Load().version)
 	}
-	opt, name := db.opt, db.partitions[id].tablePath(damaged.number)
+	opt, name := db.opt, db.partitions[id].tablePath(damaged.Number)
 	mustClose(t, db)
 	flip(t, opt.FS.(*vfs.Mem), name, 20)
 	db, err := Open("store", opt)
@@ -211,8 +212,8 @@ func TestDamageInALargePartition(t *testing.T) {
 	defer mustClose(t, db)
 
 	var before int // so many rows
-	if _, err := fmt.Sscanf(string(damaged.smallest), "row%05d", &before); err != nil || before < 1000 {
-		t.Fatalf("the damaged file begins with %q: too few rows are before it", damaged.smallest)
+	if _, err := fmt.Sscanf(string(damaged.Smallest), "row%05d", &before); err != nil || before < 1000 {
+		t.Fatalf("the damaged file begins with %q: too few rows are before it", damaged.Smallest)
 	}
 	p := db.partitions[id]
 	met := func() bool {
@@ -231,15 +232,15 @@ func TestDamageInALargePartition(t *testing.T) {
 	}
 	quiet(db)
 	v := p.state.Load().version
-	if n := len(v.levels[0]); n >= v.fullFiles(db.pickOptions()) {
+	if n := len(v.Levels[0]); n >= fullFiles(v, db.pickOptions()) {
 		t.Errorf("%d files are left in level 0, beside the damage", n)
 	}
-	if n := len(v.levels[1]); n > 2 {
+	if n := len(v.Levels[1]); n > 2 {
 		t.Errorf("%d files are left in the first level, as if all were in the way of the damaged one", n)
 	}
 	for row, value := range want {
 		got, err := readRow(db, id, row)
-		if inside := row >= string(damaged.smallest) && row <= string(damaged.largest); inside && errors.As(err, new(*CorruptError)) {
+		if inside := row >= string(damaged.Smallest) && row <= string(damaged.Largest); inside && errors.As(err, new(*CorruptError)) {
 			continue
 		}
 		if err != nil || len(got) == 0 || got[0] != value {
@@ -249,8 +250,8 @@ func TestDamageInALargePartition(t *testing.T) {
 }
 
 // middleOfUpper returns a file of a run that has others on both sides, nil if there is none.
-func middleOfUpper(v *version) *file {
-	for _, files := range v.levels[1:lastLevel] {
+func middleOfUpper(v *manifest.Version) *manifest.File {
+	for _, files := range v.Levels[1:manifest.LastLevel] {
 		if n := len(files); n > 2 {
 			return files[n/2]
 		}

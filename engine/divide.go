@@ -3,6 +3,8 @@ package engine
 import (
 	"bytes"
 	"slices"
+
+	"colonnade/engine/manifest"
 )
 
 // maxParts keeps the parts of large ranges few.
@@ -18,7 +20,7 @@ func (s *Snapshot) Divide(id PartitionID, start, end []byte, least int64) (bound
 	if err != nil {
 		return nil
 	}
-	files, _ := largestRun(pin.state.version, start, end)
+	files, _ := pin.state.version.LargestRun(start, end)
 	size := sizeWithin(files, start, end)
 	parts := min(size/least, maxParts)
 	if parts < 2 {
@@ -31,11 +33,11 @@ func (s *Snapshot) Divide(id PartitionID, start, end []byte, least int64) (bound
 
 // sizeWithin returns about how many bytes of files that do not overlap, in order, are of rows from
 // start up to end: of the first and the last, all need not be.
-func sizeWithin(files []*file, start, end []byte) (size int64) {
+func sizeWithin(files []*manifest.File, start, end []byte) (size int64) {
 	for i, f := range files {
-		n := f.size
+		n := f.Size
 		if i == 0 || i == len(files)-1 {
-			if r, err := f.table.open(); err == nil {
+			if r, err := tableOf(f).open(); err == nil {
 				n = min(n, r.SizeWithin(start, end))
 			}
 		}
@@ -46,43 +48,20 @@ func sizeWithin(files []*file, start, end []byte) (size int64) {
 
 // divideRun returns rows, in order, that divide files which do not overlap into parts of about so
 // many bytes. Of those within a file, most that are not between start and end are left out.
-func divideRun(files []*file, part int64, start, end []byte) (bounds [][]byte) {
+func divideRun(files []*manifest.File, part int64, start, end []byte) (bounds [][]byte) {
 	since := int64(0) // the last bound, if that is where a file begins
 	for _, f := range files {
 		if since >= part {
-			bounds, since = append(bounds, f.smallest), 0
+			bounds, since = append(bounds, f.Smallest), 0
 		}
-		since += f.size
-		n := int(f.size / part)
+		since += f.Size
+		n := int(f.Size / part)
 		if n < 2 {
 			continue
 		}
-		if r, err := f.table.open(); err == nil {
+		if r, err := tableOf(f).open(); err == nil {
 			bounds = r.AppendBounds(bounds, n, start, end)
 		}
 	}
 	return bounds
-}
-
-// largestRun returns the most bytes in files that do not overlap, in order, and that
-// can hold rows from start up to end: a file of level 0, or those of another level.
-func largestRun(v *version, start, end []byte) (largest []*file, size int64) {
-	try := func(run []*file) {
-		n := int64(0)
-		for _, f := range run {
-			n += f.size
-		}
-		if n > size {
-			largest, size = run, n
-		}
-	}
-	for _, f := range v.levels[0] {
-		if f.reaches(start, end) {
-			try([]*file{f})
-		}
-	}
-	for _, files := range v.levels[1:] {
-		try(within(files, start, end))
-	}
-	return largest, size
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"colonnade/engine/manifest"
 	"colonnade/sstable"
 	"colonnade/wal"
 )
@@ -90,14 +91,7 @@ func (e *CorruptError) Error() string {
 
 // VersionError says that a store has a format that this program does not know.
 // Nothing of it was changed.
-type VersionError struct {
-	File    string
-	Version uint32
-}
-
-func (e *VersionError) Error() string {
-	return fmt.Sprintf("file %s has format version %d, and this program reads versions up to %d: use the program that wrote it", e.File, e.Version, manifestVersion)
-}
+type VersionError = manifest.VersionError
 
 // inTable names the partition and file of an error from reading a sorted file, and
 // takes note of damage.

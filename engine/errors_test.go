@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"colonnade/clock"
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
 
@@ -63,7 +64,7 @@ func TestFailedDirectorySyncOfMany(t *testing.T) {
 		t.Errorf("Flush returned %v, want a *ReadOnlyError", err)
 	}
 	for _, id := range ids {
-		if n := len(db.partitions[id].version.levels[0]); n > 0 {
+		if n := len(db.partitions[id].version.Levels[0]); n > 0 {
 			t.Errorf("partition %d has %d files", id, n)
 		}
 	}
@@ -136,7 +137,7 @@ func TestDirectorySyncBesideOneThatFails(t *testing.T) {
 func TestFullDiskThatRemovesNothing(t *testing.T) {
 	var full atomic.Bool
 	fs := vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
-		temp := strings.HasSuffix(op.Name, tempSuffix) || strings.HasSuffix(op.Name, fillSuffix)
+		temp := strings.HasSuffix(op.Name, manifest.TempSuffix) || strings.HasSuffix(op.Name, manifest.FillSuffix)
 		if full.Load() && temp && (op.Kind == vfs.OpWrite || op.Kind == vfs.OpRemove) {
 			return vfs.Fault{Err: syscall.ENOSPC}
 		}

@@ -14,13 +14,14 @@ import (
 
 	"colonnade/cell"
 	"colonnade/clock"
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
 
 // tables lists the sorted files of partition 1.
 func tables(t *testing.T, fs vfs.FS) []string {
 	t.Helper()
-	names, err := fs.List("store/partitions/" + partitionName(1))
+	names, err := fs.List("store/partitions/" + manifest.PartitionDir(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func TestDropDuringScan(t *testing.T) {
 	}
 	snap.Close()
 	db.removeTrash()
-	if names, err := fs.List("store/partitions/" + partitionName(1)); err == nil {
+	if names, err := fs.List("store/partitions/" + manifest.PartitionDir(1)); err == nil {
 		t.Errorf("%v are left", names)
 	}
 	if _, err := db.NewSnapshot(id); !errors.Is(err, ErrNoPartition) {
@@ -105,7 +106,7 @@ func TestDropDuringScan(t *testing.T) {
 // a file that cannot be read at all concerns the rows in its range.
 func TestErrorOfTheDeviceIsForgotten(t *testing.T) {
 	failure := &vfs.Failure{Fault: vfs.Fault{Err: syscall.EIO}, Match: func(op vfs.Op) bool {
-		return op.Kind == vfs.OpRead && path.Base(op.Name) == tableName(2)
+		return op.Kind == vfs.OpRead && path.Base(op.Name) == manifest.TableFile(2)
 	}}
 	for _, sticky := range []bool{false, true} {
 		mem := vfs.NewMem()
@@ -144,7 +145,7 @@ func TestDamagedBlockIsNotCached(t *testing.T) {
 	db := mustOpen(t, fs)
 	id := mustCreate(t, db, "a")[0]
 	flushed(t, db, id, 1)
-	name := db.partitions[id].version.levels[0][0].table.path
+	name := tableOf(db.partitions[id].version.Levels[0][0]).path
 	mustClose(t, db)
 	for _, offset := range []int{20, 200} {
 		flip(t, fs, name, offset)
@@ -167,7 +168,7 @@ func TestDamagedBlockIsNotCached(t *testing.T) {
 func TestFilesThatCannotBeRemoved(t *testing.T) {
 	mem := vfs.NewMem()
 	db := mustOpen(t, vfs.Inject(mem, func(op vfs.Op) vfs.Fault {
-		if op.Kind == vfs.OpRemove && strings.HasSuffix(op.Name, tableSuffix) {
+		if op.Kind == vfs.OpRemove && strings.HasSuffix(op.Name, manifest.TableSuffix) {
 			return vfs.Fault{Err: syscall.EACCES}
 		}
 		return vfs.Fault{}
@@ -200,7 +201,7 @@ func TestUnlistedFileGoes(t *testing.T) {
 	id := mustCreate(t, db, "a")[0]
 	flushed(t, db, id, 1)
 	mustClose(t, db)
-	f, err := fs.Create("store/partitions/" + partitionName(1) + "/" + tableName(77))
+	f, err := fs.Create("store/partitions/" + manifest.PartitionDir(1) + "/" + manifest.TableFile(77))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +213,7 @@ func TestUnlistedFileGoes(t *testing.T) {
 		t.Errorf("files %v, want one", got)
 	}
 	flushed(t, db, id, 1)
-	if got := tables(t, fs); len(got) != 2 || got[1] != tableName(78) {
+	if got := tables(t, fs); len(got) != 2 || got[1] != manifest.TableFile(78) {
 		t.Errorf("files %v, want the number after the one that was there", got)
 	}
 }
@@ -221,7 +222,7 @@ func TestUnlistedFileGoes(t *testing.T) {
 func TestSyncOfNewFileFails(t *testing.T) {
 	mem := vfs.NewMem()
 	failure := &vfs.Failure{Fault: vfs.Fault{Err: syscall.EIO}, Match: func(op vfs.Op) bool {
-		return op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, tableSuffix)
+		return op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, manifest.TableSuffix)
 	}}
 	opt := testOptions(vfs.Inject(mem, failure.Rule))
 	opt.Clock, opt.SyncTimeout = hurried{clock.System}, time.Hour
@@ -235,7 +236,7 @@ func TestSyncOfNewFileFails(t *testing.T) {
 		t.Fatal("no sync failed")
 	}
 	db.removeTrash()
-	if got := tables(t, mem); len(got) != 1 || got[0] != tableName(2) {
+	if got := tables(t, mem); len(got) != 1 || got[0] != manifest.TableFile(2) {
 		t.Errorf("files %v, want the second attempt's", got)
 	}
 	crashed := mem.Crash(vfs.DropAll, 0)
@@ -253,7 +254,7 @@ func TestCompactionOnFullDisk(t *testing.T) {
 	var full atomic.Bool
 	mem := vfs.NewMem()
 	opt := testOptions(vfs.Inject(mem, func(op vfs.Op) vfs.Fault {
-		if full.Load() && op.Kind == vfs.OpWrite && path.Base(op.Name) > tableName(3) && strings.HasSuffix(op.Name, tableSuffix) {
+		if full.Load() && op.Kind == vfs.OpWrite && path.Base(op.Name) > manifest.TableFile(3) && strings.HasSuffix(op.Name, manifest.TableSuffix) {
 			return vfs.Fault{Err: syscall.ENOSPC, Effect: vfs.Half}
 		}
 		return vfs.Fault{}
@@ -302,7 +303,7 @@ func TestStallEndsWithCompaction(t *testing.T) {
 	held.Store(true)
 	opt := testOptions(vfs.NewMem())
 	opt.FS = vfs.Inject(opt.FS, func(op vfs.Op) vfs.Fault {
-		if held.Load() && op.Kind == vfs.OpRead && path.Base(op.Name) == tableName(1) && op.Offset == 0 {
+		if held.Load() && op.Kind == vfs.OpRead && path.Base(op.Name) == manifest.TableFile(1) && op.Offset == 0 {
 			return vfs.Fault{Hold: release}
 		}
 		return vfs.Fault{}
@@ -344,7 +345,7 @@ func TestStallEndsWithCompaction(t *testing.T) {
 	}
 	held.Store(false)
 	close(release)
-	eventually(db, func() bool { return len(p.version.levels[0]) < stopFiles })
+	eventually(db, func() bool { return len(p.version.Levels[0]) < stopFiles })
 	if err := put(); err != nil {
 		t.Errorf("after the compaction: %v", err)
 	}
@@ -391,8 +392,8 @@ func TestTombstoneStorm(t *testing.T) {
 	t.Logf("%d tombstones in files: %v", rows, time.Since(start))
 	eventually(db, func() bool {
 		entries := uint64(0)
-		for f := range db.partitions[id].version.files() {
-			entries += f.cells
+		for f := range db.partitions[id].version.Files() {
+			entries += f.Entries
 		}
 		return entries == 1
 	})

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"colonnade/cell"
+	"colonnade/engine/manifest"
 	"colonnade/engine/rowmerge"
 	"colonnade/memtable"
 )
@@ -122,9 +123,9 @@ func (db *DB) overlaps(p *partition, src rowmerge.Source) bool {
 	db.mu.Lock()
 	v := p.version
 	db.mu.Unlock()
-	for f := range v.files() {
-		src.SeekRow(f.smallest)
-		if row := src.Row(); row != nil && bytes.Compare(row, f.largest) <= 0 {
+	for f := range v.Files() {
+		src.SeekRow(f.Smallest)
+		if row := src.Row(); row != nil && bytes.Compare(row, f.Largest) <= 0 {
 			return true
 		}
 	}
@@ -156,23 +157,23 @@ func (db *DB) installFlushed(list []flushing, last uint64) error {
 		}
 	}
 	var broken error
-	err := db.install(flushed, func(next *manifest) error {
+	err := db.install(flushed, func(next *manifest.Manifest) error {
 		if last != 0 {
-			next.settled = max(next.settled, last+1)
+			next.Settled = max(next.Settled, last+1)
 		}
 		err := ErrNoPartition
 		for i := range list {
 			f := &list[i]
-			r := next.parts[f.p.id]
+			r := next.Partitions[f.p.id]
 			if !f.written || r == nil {
 				if last != 0 {
 					return f.p.inconsistent("flush of all up to batch %d has left it out", last)
 				}
 				continue
 			}
-			v := r.version.flushed(f.out.files)
+			v := r.Version.WithFlushed(f.out.files)
 			fault := f.check()
-			if e := v.check(); fault == nil && e != nil {
+			if e := v.Check(); fault == nil && e != nil {
 				fault = f.p.inconsistent("flush would break the order of levels: %v", e)
 			}
 			switch {
@@ -184,7 +185,7 @@ func (db *DB) installFlushed(list []flushing, last uint64) error {
 				continue
 			}
 			f.chosen = true
-			next.parts[r.id] = r.changed(f.m.maxSeq, v)
+			next.Partitions[r.ID] = r.With(f.m.maxSeq, v)
 			err = nil
 		}
 		return err
@@ -192,7 +193,7 @@ func (db *DB) installFlushed(list []flushing, last uint64) error {
 		for i := range list {
 			if f := &list[i]; f.chosen {
 				f.installed = true
-				db.allowLocked(totalSize(f.out.files))
+				db.allowLocked(manifest.TotalSize(f.out.files))
 				db.unfreezeLocked(f.p, f.m)
 				db.adoptLocked(f.p)
 			}
@@ -217,8 +218,8 @@ func (db *DB) unfreezeLocked(p *partition, m *memory) {
 
 // adoptLocked takes over what the manifest, just installed, says of the partition.
 func (db *DB) adoptLocked(p *partition) {
-	r := db.manifest.parts[p.id]
-	p.version, p.flushed = r.version, r.flushed
+	r := db.manifest.Partitions[p.id]
+	p.version, p.flushed = r.Version, r.Flushed
 	db.publishLocked(p)
 	db.background.compactable[p] = true
 }
@@ -291,11 +292,4 @@ func (db *DB) writeRows(out *output, src rowmerge.Source, rows rowRange, bottom 
 // miscounted is what a stream that has other entries than it should says of its partition.
 func (p *partition) miscounted(entries, read int) error {
 	return p.quarantine("%d entries expected, %d read", entries, read)
-}
-
-// flushed returns the version with new files of level 0.
-func (v *version) flushed(files []*file) *version {
-	next := *v
-	next.levels[0] = append(append([]*file(nil), files...), v.levels[0]...)
-	return &next
 }

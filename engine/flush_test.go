@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"colonnade/clock"
+	"colonnade/engine/manifest"
 	"colonnade/memtable"
 	"colonnade/vfs"
 )
@@ -38,7 +39,7 @@ func TestFlushesShareEdits(t *testing.T) {
 	eventually(db, func() bool { return db.log.segments[0].number > 2 })
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	if n := db.manifest.edit; n > 60 {
+	if n := db.manifest.Edit; n > 60 {
 		t.Errorf("%d edits for %d partitions", n, partitions)
 	}
 }
@@ -56,7 +57,7 @@ func dropDuringFlush(t *testing.T, partitions int) {
 	var files atomic.Int64
 	reached, release := make(chan struct{}), make(chan struct{})
 	db := mustOpen(t, vfs.Inject(fs, func(op vfs.Op) vfs.Fault {
-		if op.Kind == vfs.OpCreate && strings.HasSuffix(op.Name, tableSuffix) && files.Add(1) == 3 {
+		if op.Kind == vfs.OpCreate && strings.HasSuffix(op.Name, manifest.TableSuffix) && files.Add(1) == 3 {
 			close(reached)
 			return vfs.Fault{Hold: release}
 		}
@@ -78,14 +79,14 @@ func dropDuringFlush(t *testing.T, partitions int) {
 	}
 	mustClose(t, db)
 	for _, id := range []PartitionID{ids[0], ids[2], ids[4]} {
-		if names, _ := fs.List("store/partitions/" + partitionName(uint64(id))); len(names) > 0 {
+		if names, _ := fs.List("store/partitions/" + manifest.PartitionDir(uint64(id))); len(names) > 0 {
 			t.Errorf("of partition %d there are %v", id, names)
 		}
 	}
 	db = mustOpen(t, fs)
 	defer mustClose(t, db)
 	for _, id := range append([]PartitionID{ids[1], ids[3]}, ids[5:]...) {
-		if n := len(db.partitions[id].version.levels[0]); n != 1 {
+		if n := len(db.partitions[id].version.Levels[0]); n != 1 {
 			t.Errorf("partition %d has %d files, want 1", id, n)
 		}
 		if got := contents(t, db, id); len(got) != 1 {
@@ -102,7 +103,7 @@ func TestSmallFilesAreWrittenTogether(t *testing.T) {
 	release := sync.OnceFunc(func() { close(together) })
 	var syncs atomic.Int64
 	db := mustOpen(t, vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
-		if op.Kind != vfs.OpSync || !strings.HasSuffix(op.Name, tableSuffix) {
+		if op.Kind != vfs.OpSync || !strings.HasSuffix(op.Name, manifest.TableSuffix) {
 			return vfs.Fault{}
 		}
 		if syncs.Add(1) == writers {
@@ -141,7 +142,7 @@ func TestFullDiskEndsAFlush(t *testing.T) {
 	var creates atomic.Int64
 	manual := clock.NewManual(1) // a rest ends when the test says so
 	opt := testOptions(vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
-		if op.Kind == vfs.OpCreate && strings.HasSuffix(op.Name, tableSuffix) && full.Load() {
+		if op.Kind == vfs.OpCreate && strings.HasSuffix(op.Name, manifest.TableSuffix) && full.Load() {
 			creates.Add(1)
 			return vfs.Fault{Err: syscall.ENOSPC}
 		}
@@ -170,7 +171,7 @@ func TestFullDiskEndsAFlush(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range ids {
-		if n := len(db.partitions[id].version.levels[0]); n != 1 {
+		if n := len(db.partitions[id].version.Levels[0]); n != 1 {
 			t.Errorf("partition %d has %d files, want 1", id, n)
 		}
 	}
@@ -199,7 +200,7 @@ func TestFlushHardlyTriesToCompress(t *testing.T) {
 		}
 		db.mu.Lock()
 		defer db.mu.Unlock()
-		return db.partitions[id].version.levels[0][0].size
+		return db.partitions[id].version.Levels[0][0].Size
 	}
 	alone := flush("m")
 	if behind, before := flush("z"), flush("a"); behind > alone*51/50 || before > alone*51/50 {

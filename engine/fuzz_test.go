@@ -18,6 +18,7 @@ import (
 
 	"colonnade/cell"
 	"colonnade/clock"
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 	"colonnade/wal"
 )
@@ -39,11 +40,11 @@ func bounded(t *testing.T, f func()) {
 
 // resealed puts a good length and checksum on what may be a manifest.
 func resealed(data []byte) []byte {
-	if len(data) < manifestHead+8 {
+	if len(data) < manifest.HeaderSize+8 {
 		return data
 	}
 	data = bytes.Clone(data[:len(data)-8])
-	binary.LittleEndian.PutUint64(data[12:], uint64(len(data)-manifestHead))
+	binary.LittleEndian.PutUint64(data[12:], uint64(len(data)-manifest.HeaderSize))
 	return binary.LittleEndian.AppendUint64(data, xxhash.Sum64(data))
 }
 
@@ -55,20 +56,20 @@ func FuzzCatalogDecode(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(data)
-	f.Add((&manifest{edit: 1, nextFile: 1, nextPart: 1, logStart: 1}).encode())
+	f.Add((&manifest.Manifest{Edit: 1, NextFile: 1, NextPartition: 1, LogStart: 1}).Encode())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		data = resealed(data)
 		bounded(t, func() {
-			m, err := decodeManifest(data)
+			m, err := manifest.Decode(data)
 			if err != nil {
 				return
 			}
-			written := m.encode()
-			again, err := decodeManifest(written)
+			written := m.Encode()
+			again, err := manifest.Decode(written)
 			if err != nil {
 				t.Fatalf("%+v was written, and read %v", m, err)
 			}
-			if !bytes.Equal(again.encode(), written) || !bytes.Equal(m.encode(), written) { // kept forms of partitions too
+			if !bytes.Equal(again.Encode(), written) || !bytes.Equal(m.Encode(), written) { // kept forms of partitions too
 				t.Errorf("%+v is not written as it was", m)
 			}
 			if !reflect.DeepEqual(m, again) {

@@ -18,6 +18,7 @@ import (
 
 	"colonnade/cell"
 	"colonnade/clock"
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
 
@@ -97,7 +98,7 @@ func saveGolden(t *testing.T, mem *vfs.Mem, dir string) {
 		to := filepath.Join(goldenDir, strings.TrimPrefix(from, "store"))
 		if _, err := mem.Stat(from); err != nil {
 			saveGolden(t, mem, from)
-		} else if name != lockName {
+		} else if name != manifest.LockFile {
 			data := readAll(t, mem, from)
 			if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
 				t.Fatal(err)
@@ -160,7 +161,7 @@ func TestGoldenDirectory(t *testing.T) {
 
 // checkGoldenLevels: what was in the last level is there, whatever number that had.
 func checkGoldenLevels(t *testing.T, dir string) {
-	names, err := fs.Glob(testdata, dir+"/"+manifestPrefix+"*")
+	names, err := fs.Glob(testdata, dir+"/"+manifest.FilePrefix+"*")
 	if err != nil || len(names) != 1 {
 		t.Fatalf("manifests: %v, %v", names, err)
 	}
@@ -168,13 +169,13 @@ func checkGoldenLevels(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := decodeManifest(data)
+	m, err := manifest.Decode(data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for level, files := range m.parts[1].version.levels {
+	for level, files := range m.Partitions[1].Version.Levels {
 		want := 0
-		if level == 0 || level == lastLevel {
+		if level == 0 || level == manifest.LastLevel {
 			want = 1
 		}
 		if len(files) != want {
@@ -203,22 +204,22 @@ func testGolden(t *testing.T, mem *vfs.Mem) {
 // find all as it was.
 func TestNewerFormatIsRefused(t *testing.T) {
 	newer := func(name string, data []byte) []byte {
-		if !strings.HasPrefix(path.Base(name), manifestPrefix) {
+		if !strings.HasPrefix(path.Base(name), manifest.FilePrefix) {
 			return data
 		}
 		data = slices.Clone(data[:len(data)-8])
-		binary.LittleEndian.PutUint32(data[len(manifestMagic):], manifestVersion+1)
+		binary.LittleEndian.PutUint32(data[len(manifest.Magic):], manifest.FormatVersion+1)
 		return binary.LittleEndian.AppendUint64(data, xxhash.Sum64(data))
 	}
 	mem := loadGolden(t, newer)
-	if lock, err := mem.Lock("store/" + lockName); err != nil {
+	if lock, err := mem.Lock("store/" + manifest.LockFile); err != nil {
 		t.Fatal(err)
 	} else {
 		lock.Close()
 	}
 	before := mem.Fingerprint()
 	var version *VersionError
-	if _, err := Open("store", testOptions(mem)); !errors.As(err, &version) || version.Version != manifestVersion+1 {
+	if _, err := Open("store", testOptions(mem)); !errors.As(err, &version) || version.Version != manifest.FormatVersion+1 {
 		t.Errorf("Open returned %v, want a *VersionError", err)
 	}
 	if _, err := Check(mem, "store", func(*CorruptError) {}); !errors.As(err, &version) {

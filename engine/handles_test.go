@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
 
@@ -27,7 +28,7 @@ type countedFile struct {
 }
 
 func (c *counted) Open(name string) (vfs.File, error) {
-	if !strings.HasSuffix(name, tableSuffix) {
+	if !strings.HasSuffix(name, manifest.TableSuffix) {
 		return c.FS.Open(name)
 	}
 	if refuse := c.refuse.Load(); refuse > 0 && c.now.Load() >= refuse {
@@ -134,7 +135,7 @@ func TestOutOfHandles(t *testing.T) {
 func TestReadOfOpenFileAllocatesNothing(t *testing.T) {
 	_, db, id := manyFiles(t, 20)
 	defer mustClose(t, db)
-	table := db.partitions[id].version.levels[0][0].table
+	table := tableOf(db.partitions[id].version.Levels[0][0])
 	p := make([]byte, 16)
 	if n := testing.AllocsPerRun(100, func() { table.ReadAt(p, 0) }); n > 0 {
 		t.Errorf("%v allocations", n)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"colonnade/cell"
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
 
@@ -51,7 +52,7 @@ func TestRecoveryInTables(t *testing.T) {
 	look := sync.OnceFunc(func() { close(looked) })
 	defer look() // before the store is closed
 	killed.SetHook(func(op vfs.Op, done bool) {
-		if !done && op.Kind == vfs.OpCreate && strings.Contains(op.Name, partitionsDir) {
+		if !done && op.Kind == vfs.OpCreate && strings.Contains(op.Name, manifest.PartitionsDir) {
 			<-looked
 		}
 	})
@@ -79,7 +80,7 @@ func TestRecoveryInTables(t *testing.T) {
 	}
 	look()
 	eventually(db, func() bool { return len(p.frozen) == 0 })
-	if n := len(p.version.levels[0]); n != 1 {
+	if n := len(p.version.Levels[0]); n != 1 {
 		t.Errorf("%d files in level 0, want 1", n)
 	}
 	if got := contents(t, db, id); !slices.Equal(got, want) {

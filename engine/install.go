@@ -1,12 +1,9 @@
 package engine
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	iofs "io/fs"
 
-	"colonnade/vfs"
+	"colonnade/engine/manifest"
 )
 
 // install makes one edit of the manifest durable and then takes it over. change
@@ -20,7 +17,7 @@ import (
 //
 // Every edit also moves the beginning of the log up to the oldest batch that is
 // in no file then, and settles those of the segments that go; flushed has the memory that the edit flushes of each partition.
-func (db *DB) install(flushed map[*partition]*memory, change func(*manifest) error, apply func()) error {
+func (db *DB) install(flushed map[*partition]*memory, change func(*manifest.Manifest) error, apply func()) error {
 	db.installMu.Lock()
 	defer db.installMu.Unlock()
 	db.mu.Lock()
@@ -39,7 +36,7 @@ func (db *DB) install(flushed map[*partition]*memory, change func(*manifest) err
 		return &UnknownError{Cause: err}
 	}
 	// Should this fail, the older file lies there until the next open.
-	old := db.path(manifestName(next.edit - 1))
+	old := db.path(manifest.FileName(next.Edit - 1))
 	if err := db.opt.FS.Remove(old); err != nil {
 		db.opt.Log.Warn("old manifest not removed", "file", old, "cause", err)
 	}
@@ -51,95 +48,25 @@ func (db *DB) install(flushed map[*partition]*memory, change func(*manifest) err
 	return nil
 }
 
-func (db *DB) nextManifestLocked(flushed map[*partition]*memory, change func(*manifest) error) (*manifest, error) {
+func (db *DB) nextManifestLocked(flushed map[*partition]*memory, change func(*manifest.Manifest) error) (*manifest.Manifest, error) {
 	if db.failed != nil {
 		return nil, db.failed
 	}
-	next := db.manifest.clone()
-	next.lastSeq = db.lastSeq
-	next.lastTime = db.lastTime
+	next := db.manifest.Next()
+	next.LastSeq = db.lastSeq
+	next.LastTime = db.lastTime
 	if err := change(next); err != nil {
 		return nil, err
 	}
-	next.nextFile = db.nextFile
+	next.NextFile = db.nextFile
 	start, gone := db.logStartLocked(next, flushed)
-	next.logStart = start
-	if next.settled > 0 { // else it is of version 1, and a recovery has to finish first
-		next.settled = max(next.settled, gone+1)
+	next.LogStart = start
+	if next.Settled > 0 { // else it is of version 1, and a recovery has to finish first
+		next.Settled = max(next.Settled, gone+1)
 	}
-	if err := next.follows(db.manifest); err != nil {
+	if err := next.Follows(db.manifest); err != nil {
 		db.failLocked(err)
 		return nil, db.failed
 	}
 	return next, nil
-}
-
-// writeManifest makes m the manifest of the directory.
-func writeManifest(fs vfs.FS, dir string, m *manifest) error {
-	name := dir + "/" + manifestName(m.edit)
-	if err := writeTemp(fs, name+tempSuffix, m.encode()); err != nil {
-		fs.Remove(name + tempSuffix) // or the next attempt does it: it counts for nothing
-		if short := shortage(err); short != nil {
-			return fmt.Errorf("write manifest: %w: %w", short, err)
-		}
-		return fmt.Errorf("write manifest: %w", err)
-	}
-	if err := nameManifest(fs, name); err != nil {
-		return fmt.Errorf("rename manifest: %w", err)
-	}
-	if err := fs.SyncDir(dir); err != nil {
-		return fmt.Errorf("sync directory of the manifest: %w", err)
-	}
-	return nil
-}
-
-// nameManifest gives a manifest its name. Whether a rename that lacked room did
-// happen can be seen, as what becomes durable is what can be seen.
-func nameManifest(fs vfs.FS, name string) error {
-	err := fs.Rename(name+tempSuffix, name)
-	short := shortage(err)
-	if short == nil {
-		return err
-	}
-	if _, err := fs.Stat(name); err == nil {
-		return nil
-	} else if !errors.Is(err, iofs.ErrNotExist) {
-		return err
-	}
-	fs.Remove(name + tempSuffix)
-	return fmt.Errorf("%w: %w", short, err)
-}
-
-// writeTemp writes a file and reads it again: what is wrong with it must come out
-// while the manifest before is still there.
-func writeTemp(fs vfs.FS, name string, data []byte) error {
-	f, err := createAnew(fs, name)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	got, err := readFile(fs, name)
-	if err == nil && !bytes.Equal(got, data) {
-		err = fmt.Errorf("%s reads differently from what was written", name)
-	}
-	return err
-}
-
-// createAnew creates a file under a temporary name, which an attempt that failed may
-// have left.
-func createAnew(fs vfs.FS, name string) (vfs.File, error) {
-	f, err := fs.Create(name)
-	if !errors.Is(err, iofs.ErrExist) {
-		return f, err
-	}
-	if err := fs.Remove(name); err != nil {
-		return nil, err
-	}
-	return fs.Create(name)
 }

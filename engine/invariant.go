@@ -41,25 +41,6 @@ func (db *DB) checkRetiredLocked(s *segment) error {
 	return nil
 }
 
-// follows makes sure that m is the next edit after old: nothing that only grows has
-// shrunk.
-func (m *manifest) follows(old *manifest) error {
-	switch {
-	case m.edit != old.edit+1:
-		return fmt.Errorf("edit %d of the manifest follows edit %d", m.edit, old.edit)
-	case m.store != old.store,
-		m.nextFile < old.nextFile, m.nextPart < old.nextPart, m.logStart < old.logStart,
-		m.copied < old.copied, m.settled < old.settled, m.lastSeq < old.lastSeq, m.lastTime < old.lastTime:
-		return fmt.Errorf("edit %d of the manifest takes back what edit %d gave out", m.edit, old.edit)
-	}
-	for id, r := range m.parts {
-		if before := old.parts[id]; before != nil && r.flushed < before.flushed || before == nil && id < old.nextPart {
-			return fmt.Errorf("edit %d of the manifest sets partition %s back", m.edit, r.name)
-		}
-	}
-	return nil
-}
-
 // check makes sure that the file is of its memtable alone, and this still as it was
 // when it was written.
 func (f *flushing) check() error {
@@ -67,8 +48,8 @@ func (f *flushing) check() error {
 		return f.p.inconsistent("a frozen memtable grew from %d to %d entries", f.entries, n)
 	}
 	for _, out := range f.out.files {
-		if out.minSeq < f.m.minSeq || out.maxSeq > f.m.maxSeq {
-			return f.p.inconsistent("a memtable of the batches %d to %d has entries of %d to %d", f.m.minSeq, f.m.maxSeq, out.minSeq, out.maxSeq)
+		if out.MinSeq < f.m.minSeq || out.MaxSeq > f.m.maxSeq {
+			return f.p.inconsistent("a memtable of the batches %d to %d has entries of %d to %d", f.m.minSeq, f.m.maxSeq, out.MinSeq, out.MaxSeq)
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"colonnade/clock"
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
 
@@ -54,7 +55,7 @@ func TestSegmentThatIsNeededStays(t *testing.T) {
 	}
 	db.mu.Lock()
 	wrong := *db.manifest
-	wrong.logStart = first + 1
+	wrong.LogStart = first + 1
 	db.manifest = &wrong
 	db.retireSegmentsLocked()
 	db.mu.Unlock()
@@ -62,7 +63,7 @@ func TestSegmentThatIsNeededStays(t *testing.T) {
 		t.Errorf("Health is %v, want a *ReadOnlyError", err)
 	}
 	db.Close()
-	if _, err := fs.Stat("store/wal/" + segmentName(first)); err != nil {
+	if _, err := fs.Stat("store/wal/" + manifest.SegmentFile(first)); err != nil {
 		t.Errorf("the segment has gone: %v", err)
 	}
 }
@@ -76,7 +77,7 @@ func TestSegmentUnderWritingStays(t *testing.T) {
 	db.mu.Lock()
 	current := db.log.current
 	wrong := *db.manifest
-	wrong.logStart = current.number + 1
+	wrong.LogStart = current.number + 1
 	db.manifest = &wrong
 	db.retireSegmentsLocked()
 	kept := slices.Contains(db.log.segments, current)
@@ -100,14 +101,14 @@ func TestEditThatTakesBackIsNotWritten(t *testing.T) {
 	id := mustCreate(t, db, "a")[0]
 	mustPut(t, db, id, "row", "q", "v")
 	before := db.manifest
-	err := db.install(nil, func(m *manifest) error { m.nextPart--; return nil }, func() { t.Error("the edit was applied") })
+	err := db.install(nil, func(m *manifest.Manifest) error { m.NextPartition--; return nil }, func() { t.Error("the edit was applied") })
 	if !errors.As(err, new(*ReadOnlyError)) || !strings.Contains(err.Error(), "takes back") {
 		t.Errorf("got %v, want a *ReadOnlyError with the reason", err)
 	}
 	if got := db.Health(); got != err || db.manifest != before {
-		t.Errorf("Health is %v, the manifest edit %d", got, db.manifest.edit)
+		t.Errorf("Health is %v, the manifest edit %d", got, db.manifest.Edit)
 	}
-	if _, err := fs.Stat("store/" + manifestName(before.edit+1)); !errors.Is(err, iofs.ErrNotExist) {
+	if _, err := fs.Stat("store/" + manifest.FileName(before.Edit+1)); !errors.Is(err, iofs.ErrNotExist) {
 		t.Errorf("the next manifest: %v, want none", err)
 	}
 	db.Close()
@@ -119,31 +120,31 @@ func TestEditThatTakesBackIsNotWritten(t *testing.T) {
 }
 
 func TestManifestFollows(t *testing.T) {
-	old := &manifest{edit: 7, nextFile: 5, nextPart: 3, logStart: 4, copied: 2, lastSeq: 9, lastTime: 9,
-		parts: map[PartitionID]*partRecord{1: {id: 1, flushed: 5}}}
+	old := &manifest.Manifest{Edit: 7, NextFile: 5, NextPartition: 3, LogStart: 4, Copied: 2, LastSeq: 9, LastTime: 9,
+		Partitions: map[PartitionID]*manifest.Partition{1: {ID: 1, Flushed: 5}}}
 	for name, c := range map[string]struct {
-		edit func(m *manifest)
+		edit func(m *manifest.Manifest)
 		ok   bool
 	}{
-		"next":              {func(m *manifest) {}, true},
-		"flush":             {func(m *manifest) { m.parts[1] = &partRecord{id: 1, flushed: 6} }, true},
-		"create":            {func(m *manifest) { m.nextPart, m.parts[3] = 4, &partRecord{id: 3} }, true},
-		"drop":              {func(m *manifest) { delete(m.parts, 1) }, true},
-		"edit twice":        {func(m *manifest) { m.edit = 7 }, false},
-		"edit left out":     {func(m *manifest) { m.edit = 9 }, false},
-		"other store":       {func(m *manifest) { m.store[3] = 1 }, false},
-		"file number":       {func(m *manifest) { m.nextFile-- }, false},
-		"partition number":  {func(m *manifest) { m.nextPart-- }, false},
-		"log":               {func(m *manifest) { m.logStart-- }, false},
-		"copies":            {func(m *manifest) { m.copied-- }, false},
-		"sequence":          {func(m *manifest) { m.lastSeq-- }, false},
-		"time":              {func(m *manifest) { m.lastTime-- }, false},
-		"flushed":           {func(m *manifest) { m.parts[1] = &partRecord{id: 1, flushed: 4} }, false},
-		"partition is back": {func(m *manifest) { m.parts[2] = &partRecord{id: 2} }, false},
+		"next":              {func(m *manifest.Manifest) {}, true},
+		"flush":             {func(m *manifest.Manifest) { m.Partitions[1] = &manifest.Partition{ID: 1, Flushed: 6} }, true},
+		"create":            {func(m *manifest.Manifest) { m.NextPartition, m.Partitions[3] = 4, &manifest.Partition{ID: 3} }, true},
+		"drop":              {func(m *manifest.Manifest) { delete(m.Partitions, 1) }, true},
+		"edit twice":        {func(m *manifest.Manifest) { m.Edit = 7 }, false},
+		"edit left out":     {func(m *manifest.Manifest) { m.Edit = 9 }, false},
+		"other store":       {func(m *manifest.Manifest) { m.Store[3] = 1 }, false},
+		"file number":       {func(m *manifest.Manifest) { m.NextFile-- }, false},
+		"partition number":  {func(m *manifest.Manifest) { m.NextPartition-- }, false},
+		"log":               {func(m *manifest.Manifest) { m.LogStart-- }, false},
+		"copies":            {func(m *manifest.Manifest) { m.Copied-- }, false},
+		"sequence":          {func(m *manifest.Manifest) { m.LastSeq-- }, false},
+		"time":              {func(m *manifest.Manifest) { m.LastTime-- }, false},
+		"flushed":           {func(m *manifest.Manifest) { m.Partitions[1] = &manifest.Partition{ID: 1, Flushed: 4} }, false},
+		"partition is back": {func(m *manifest.Manifest) { m.Partitions[2] = &manifest.Partition{ID: 2} }, false},
 	} {
-		next := old.clone()
+		next := old.Next()
 		c.edit(next)
-		if err := next.follows(old); (err == nil) != c.ok {
+		if err := next.Follows(old); (err == nil) != c.ok {
 			t.Errorf("%s: got %v, want ok %v", name, err, c.ok)
 		}
 	}
@@ -152,11 +153,11 @@ func TestManifestFollows(t *testing.T) {
 // TestManifestIsReadAgain before it takes the place of the one before.
 func TestManifestIsReadAgain(t *testing.T) {
 	var forging atomic.Bool // the log is written in the background all the while
-	fs := &lying{vfs.NewMem(), func(name string) bool { return forging.Load() && strings.HasSuffix(name, tempSuffix) }}
+	fs := &lying{vfs.NewMem(), func(name string) bool { return forging.Load() && strings.HasSuffix(name, manifest.TempSuffix) }}
 	db := mustOpen(t, fs)
 	id := mustCreate(t, db, "a")[0]
 	mustPut(t, db, id, "row", "q", "v")
-	before := readAll(t, fs, "store/"+manifestName(db.manifest.edit))
+	before := readAll(t, fs, "store/"+manifest.FileName(db.manifest.Edit))
 	forging.Store(true)
 	if _, err := db.CreatePartitions("b"); !errors.As(err, new(*UnknownError)) {
 		t.Errorf("CreatePartitions returned %v, want a *UnknownError", err)
@@ -164,7 +165,7 @@ func TestManifestIsReadAgain(t *testing.T) {
 	if err := db.Health(); !errors.As(err, new(*ReadOnlyError)) {
 		t.Errorf("Health is %v, want a *ReadOnlyError", err)
 	}
-	if now := readAll(t, fs, "store/"+manifestName(db.manifest.edit)); !bytes.Equal(now, before) {
+	if now := readAll(t, fs, "store/"+manifest.FileName(db.manifest.Edit)); !bytes.Equal(now, before) {
 		t.Error("the manifest before is gone")
 	}
 	db.Close()
@@ -194,7 +195,7 @@ func TestFlushOfAllOrNone(t *testing.T) {
 			list = append(list, flushing{p: p, m: p.active})
 			p.frozen, p.active = append(p.frozen, p.active), newMemory()
 		}
-		edit := db.manifest.edit
+		edit := db.manifest.Edit
 		db.mu.Unlock()
 		if err := db.writeFlushed(list); err != nil {
 			t.Fatal(err)
@@ -203,7 +204,7 @@ func TestFlushOfAllOrNone(t *testing.T) {
 		if err := db.installFlushed(list, db.LastSeq()); !errors.As(err, new(*CorruptError)) {
 			t.Errorf("one %s: got %v, want a *CorruptError", name, err)
 		}
-		if db.manifest.edit != edit {
+		if db.manifest.Edit != edit {
 			t.Errorf("one %s: the manifest has changed", name)
 		}
 		crashed := mustOpen(t, fs.Crash(vfs.DropAll, 1))
@@ -242,15 +243,15 @@ func TestFlushOfAnotherMemtable(t *testing.T) {
 		if name == "grows after it was written" {
 			list[0].entries--
 		}
-		start := db.manifest.logStart
+		start := db.manifest.LogStart
 		if err := db.installFlushed(list, 0); !errors.As(err, new(*CorruptError)) {
 			t.Errorf("%s: got %v, want a *CorruptError", name, err)
 		}
-		if err := db.install(nil, func(*manifest) error { return nil }, func() {}); err != nil {
+		if err := db.install(nil, func(*manifest.Manifest) error { return nil }, func() {}); err != nil {
 			t.Error(err)
 		}
-		if db.manifest.logStart != start || len(p.version.levels[0]) > 0 {
-			t.Errorf("%s: the log begins with segment %d, level 0 has %d files", name, db.manifest.logStart, len(p.version.levels[0]))
+		if db.manifest.LogStart != start || len(p.version.Levels[0]) > 0 {
+			t.Errorf("%s: the log begins with segment %d, level 0 has %d files", name, db.manifest.LogStart, len(p.version.Levels[0]))
 		}
 		crashed := mustOpen(t, fs.Crash(vfs.DropAll, 1))
 		if got := contents(t, crashed, id); len(got) != 1 {

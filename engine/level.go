@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"colonnade/cell"
+	"colonnade/engine/manifest"
 	"colonnade/engine/rowmerge"
 	"colonnade/sstable"
 )
@@ -12,7 +13,7 @@ import (
 // levelSource reads the files of one level, which are disjoint and in order, as
 // one source. It opens a file when it comes to it.
 type levelSource struct {
-	files   []*file
+	files   []*manifest.File
 	read    sstable.ReadOptions
 	at      int // index of the file under reading
 	it      *sstable.Iterator
@@ -20,7 +21,7 @@ type levelSource struct {
 	err     error
 }
 
-func newLevelSource(files []*file, read sstable.ReadOptions) *levelSource {
+func newLevelSource(files []*manifest.File, read sstable.ReadOptions) *levelSource {
 	return &levelSource{files: files, read: read, at: -1}
 }
 
@@ -28,8 +29,8 @@ func (s *levelSource) SeekRow(row []byte) {
 	if s.Err() != nil { // that of a file may be met by Cells
 		return
 	}
-	at, _ := slices.BinarySearchFunc(s.files, row, func(f *file, row []byte) int {
-		return bytes.Compare(f.largest, row)
+	at, _ := slices.BinarySearchFunc(s.files, row, func(f *manifest.File, row []byte) int {
+		return bytes.Compare(f.Largest, row)
 	})
 	if s.it == nil || at != s.at {
 		s.open(at)
@@ -68,7 +69,7 @@ func (s *levelSource) open(at int) {
 	if at >= len(s.files) {
 		return
 	}
-	r, err := s.files[at].table.open()
+	r, err := tableOf(s.files[at]).open()
 	if err != nil {
 		s.err = err
 		return

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 	"colonnade/wal"
 )
@@ -74,7 +75,7 @@ func segmentRoom(size int64) int64 { return size - segmentSize(0) }
 // segmentSize is the size of a segment with the given room.
 func segmentSize(room int64) int64 { return room + wal.MinSegment(0) - recordSize(0) }
 
-func (db *DB) segmentPath(n uint64) string { return db.path(logDir, segmentName(n)) }
+func (db *DB) segmentPath(n uint64) string { return db.path(manifest.LogDir, manifest.SegmentFile(n)) }
 
 // logBytesLocked is what the segments in use take.
 func (db *DB) logBytesLocked() int64 {
@@ -174,7 +175,7 @@ func (db *DB) takeRecycledLocked(size int64) *segment {
 // are durable: that of old when there is one.
 func (db *DB) fillSegment(s *segment, old *segment) error {
 	fs, path := db.opt.FS, db.segmentPath(s.number)
-	source := db.path(logDir, fillName(s.number))
+	source := db.path(manifest.LogDir, manifest.FillFile(s.number))
 	if old != nil {
 		source = db.segmentPath(old.number)
 	} else if err := db.writeFill(source, s.size); err != nil {
@@ -184,7 +185,7 @@ func (db *DB) fillSegment(s *segment, old *segment) error {
 	if err == nil {
 		s.w = wal.NewWriter(f, wal.Header{Store: db.store, Number: s.number, Size: s.size})
 		s.room = segmentRoom(s.size)
-		err = errors.Join(fs.SyncDir(db.path(logDir)), s.w.Sync())
+		err = errors.Join(fs.SyncDir(db.path(manifest.LogDir)), s.w.Sync())
 	}
 	if err != nil {
 		if f != nil {
@@ -292,17 +293,17 @@ func (db *DB) useLocked(s *segment) {
 // logStartLocked returns the segment at which the log can begin once m is the
 // manifest and flushed are in files, and the last batch of the segments before that go
 // then, 0 if none goes.
-func (db *DB) logStartLocked(m *manifest, flushed map[*partition]*memory) (start, gone uint64) {
+func (db *DB) logStartLocked(m *manifest.Manifest, flushed map[*partition]*memory) (start, gone uint64) {
 	oldest := db.lastSeq + 1
 	for id, p := range db.partitions {
-		if m.parts[id] == nil {
+		if m.Partitions[id] == nil {
 			continue
 		}
 		if seq := p.oldestSeq(flushed[p]); seq != 0 {
 			oldest = min(oldest, seq)
 		}
 	}
-	start = m.logStart
+	start = m.LogStart
 	for _, s := range db.log.segments {
 		if s == db.log.current || s.maxSeq >= oldest {
 			break
@@ -327,19 +328,19 @@ func (p *partition) oldestSeq(skip *memory) uint64 {
 // would let segments go.
 func (db *DB) retirableLocked() bool {
 	start, _ := db.logStartLocked(db.manifest, nil)
-	return start > db.manifest.logStart
+	return start > db.manifest.LogStart
 }
 
 // trimLog lets go of the segments of which nothing is needed any more, and waits
 // for nothing but the edit.
 func (db *DB) trimLog() error {
-	return db.install(nil, func(*manifest) error { return nil }, func() { db.background.progressLocked() })
+	return db.install(nil, func(*manifest.Manifest) error { return nil }, func() { db.background.progressLocked() })
 }
 
 // retireSegmentsLocked takes out the segments before the manifest's logStart.
 func (db *DB) retireSegmentsLocked() {
 	l := &db.log
-	for len(l.segments) > 0 && l.segments[0].number < db.manifest.logStart {
+	for len(l.segments) > 0 && l.segments[0].number < db.manifest.LogStart {
 		s := l.segments[0]
 		if err := db.checkRetiredLocked(s); err != nil {
 			db.failLocked(err)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestSegmentsAreReused(t *testing.T) {
 	var filled atomic.Int64
 	fs := vfs.Inject(vfs.NewMem(), func(op vfs.Op) (f vfs.Fault) {
-		if op.Kind == vfs.OpCreate && strings.HasSuffix(op.Name, fillSuffix) {
+		if op.Kind == vfs.OpCreate && strings.HasSuffix(op.Name, manifest.FillSuffix) {
 			filled.Add(1)
 		}
 		return f

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"colonnade/engine/manifest"
 	"colonnade/internal/poison"
 	"colonnade/wal"
 )
@@ -166,7 +167,7 @@ func (c *copier) write(h *copyLoad) error {
 }
 
 func (c *copier) writeSegment(s *segment, h *copyLoad) error {
-	fs, fill, name := c.db.opt.FS, c.db.path(logDir, fillName(s.number)), c.db.segmentPath(s.number)
+	fs, fill, name := c.db.opt.FS, c.db.path(manifest.LogDir, manifest.FillFile(s.number)), c.db.segmentPath(s.number)
 	f, err := createAnew(fs, fill)
 	if err != nil {
 		return err
@@ -181,7 +182,7 @@ func (c *copier) writeSegment(s *segment, h *copyLoad) error {
 		err = fs.Rename(fill, name)
 	}
 	if err == nil {
-		err = fs.SyncDir(c.db.path(logDir))
+		err = fs.SyncDir(c.db.path(manifest.LogDir))
 	}
 	if err != nil {
 		fs.Remove(fill) // whichever of the two names it has

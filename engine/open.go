@@ -7,6 +7,7 @@ import (
 	iofs "io/fs"
 	"path"
 
+	"colonnade/engine/manifest"
 	"colonnade/sstable/blockcache"
 )
 
@@ -36,7 +37,7 @@ func Open(dir string, opt Options) (*DB, error) {
 	if err := opt.FS.MkdirAll(db.dir); err != nil {
 		return nil, fmt.Errorf("make store directory: %w", err)
 	}
-	lock, err := opt.FS.Lock(db.path(lockName))
+	lock, err := opt.FS.Lock(db.path(manifest.LockFile))
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
@@ -67,7 +68,7 @@ func (db *DB) load() error {
 		}
 		return db.load()
 	}
-	if m.edit == 1 {
+	if m.Edit == 1 {
 		// Whoever made the store may have been killed before the name of its only
 		// manifest was durable. A log beside a manifest that a loss of power takes
 		// away would be taken for what is left of a damaged store.
@@ -80,12 +81,12 @@ func (db *DB) load() error {
 }
 
 // adopt takes over a manifest that was read.
-func (db *DB) adopt(m *manifest) {
+func (db *DB) adopt(m *manifest.Manifest) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	db.manifest, db.store = m, m.store
-	db.lastSeq, db.lastTime, db.nextFile = m.lastSeq, m.lastTime, m.nextFile
-	for _, r := range m.parts {
+	db.manifest, db.store = m, m.Store
+	db.lastSeq, db.lastTime, db.nextFile = m.LastSeq, m.LastTime, m.NextFile
+	for _, r := range m.Partitions {
 		p := db.addPartitionLocked(r)
 		db.background.compactable[p] = true
 	}
@@ -97,7 +98,7 @@ func (db *DB) create() error {
 	if err := db.vacant(); err != nil {
 		return err
 	}
-	for _, sub := range []string{logDir, partitionsDir} {
+	for _, sub := range []string{manifest.LogDir, manifest.PartitionsDir} {
 		// One that is there, empty, is of an attempt that failed, perhaps when its
 		// name was synced: then no later sync makes the name durable, but a new one.
 		err := db.opt.FS.Remove(db.path(sub))
@@ -114,8 +115,8 @@ func (db *DB) create() error {
 	if err := db.syncAbove(); err != nil {
 		return err
 	}
-	m := &manifest{edit: 1, nextFile: 1, nextPart: 1, logStart: 1, parts: make(map[PartitionID]*partRecord)}
-	if _, err := io.ReadFull(db.opt.Rand, m.store[:]); err != nil {
+	m := &manifest.Manifest{Edit: 1, NextFile: 1, NextPartition: 1, LogStart: 1, Partitions: make(map[PartitionID]*manifest.Partition)}
+	if _, err := io.ReadFull(db.opt.Rand, m.Store[:]); err != nil {
 		return fmt.Errorf("choose store id: %w", err)
 	}
 	return writeManifest(db.opt.FS, db.dir, m)
@@ -161,8 +162,8 @@ func (db *DB) vacant() error {
 	}
 	for _, name := range names {
 		switch name {
-		case lockName, manifestName(1) + tempSuffix:
-		case logDir, partitionsDir:
+		case manifest.LockFile, manifest.FileName(1) + manifest.TempSuffix:
+		case manifest.LogDir, manifest.PartitionsDir:
 			content, err := db.opt.FS.List(db.path(name))
 			if err != nil {
 				return err

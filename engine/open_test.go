@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
 
@@ -77,7 +78,7 @@ func TestUnsuitableFileSystems(t *testing.T) {
 // never a new and empty store.
 func TestLostParts(t *testing.T) {
 	for name, lose := range map[string]func(fs *vfs.Mem, db *DB) string{
-		"manifest":       func(fs *vfs.Mem, db *DB) string { return "store/" + manifestName(db.manifest.edit) },
+		"manifest":       func(fs *vfs.Mem, db *DB) string { return "store/" + manifest.FileName(db.manifest.Edit) },
 		"first segment":  func(fs *vfs.Mem, db *DB) string { return db.segmentPath(db.log.segments[0].number) },
 		"middle segment": func(fs *vfs.Mem, db *DB) string { return db.segmentPath(db.log.segments[1].number) },
 		"last segment":   func(fs *vfs.Mem, db *DB) string { return db.segmentPath(db.log.current.number) },

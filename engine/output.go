@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"colonnade/cell"
+	"colonnade/engine/manifest"
 	"colonnade/sstable"
 	"colonnade/vfs"
 )
@@ -27,7 +28,7 @@ type output struct {
 	others   yielder // of who writes it
 	patience int64   // for so long, in microseconds, it waits for flushes
 
-	files  []*file
+	files  []*manifest.File
 	wrong  bool   // a file is not what was written
 	cells  uint64 // entries written to all files
 	number uint64 // of the file under writing, while w is set
@@ -107,13 +108,13 @@ func (o *output) end() error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", o.p.tablePath(o.number), err)
 	}
-	f := &file{
-		number: o.number, size: info.Size, checksum: info.Checksum,
-		smallest: info.Smallest, largest: info.Largest,
-		minSeq: info.MinSeq, maxSeq: info.MaxSeq,
-		cells: info.Cells, deletes: info.Tombstones, rawBytes: info.RawBytes,
+	f := &manifest.File{
+		Number: o.number, Size: info.Size, Checksum: info.Checksum,
+		Smallest: info.Smallest, Largest: info.Largest,
+		MinSeq: info.MinSeq, MaxSeq: info.MaxSeq,
+		Entries: info.Cells, Tombstones: info.Tombstones, RawBytes: info.RawBytes,
 	}
-	f.table = o.db.newTable(o.p, f)
+	f.Owner = o.db.newTable(o.p, f)
 	o.files = append(o.files, f)
 	o.cells += info.Cells
 	o.w = nil
@@ -127,14 +128,14 @@ const verifyWhole = 16
 // verify reads a new file again, before anything depends on it. Every file has to
 // have the bytes that were written and the properties that the manifest will
 // state; one in sixteen is read cell by cell.
-func (o *output) verify(f *file) error {
-	r, err := f.table.newReader(yielding{f.table, o}, nil)
+func (o *output) verify(f *manifest.File) error {
+	r, err := tableOf(f).newReader(yielding{tableOf(f), o}, nil)
 	switch {
 	case err != nil:
-	case f.number%verifyWhole == 1:
-		err = r.Verify(f.checksum)
+	case f.Number%verifyWhole == 1:
+		err = r.Verify(f.Checksum)
 	default:
-		err = r.VerifyBytes(f.checksum)
+		err = r.VerifyBytes(f.Checksum)
 	}
 	if err == nil {
 		return nil
@@ -199,8 +200,8 @@ func (o *output) discard() {
 		o.db.trash.addFile(o.p.tablePath(o.number))
 	}
 	for _, f := range o.files {
-		f.table.obsolete.Store(true)
-		o.db.trash.add(f.table)
+		tableOf(f).obsolete.Store(true)
+		o.db.trash.add(tableOf(f))
 	}
 }
 
@@ -234,7 +235,7 @@ func (db *DB) makeDir(p *partition) error {
 func (db *DB) syncTables(p *partition) error { return db.syncDir(p.dir, &p.namesMu) }
 
 // syncPartitions makes the names of the partitions' directories durable.
-func (db *DB) syncPartitions() error { return db.syncDir(db.path(partitionsDir), &db.namesMu) }
+func (db *DB) syncPartitions() error { return db.syncDir(db.path(manifest.PartitionsDir), &db.namesMu) }
 
 // syncDir makes the names in a directory durable, of which mu is the lock. After a failure
 // nobody knows which of them are, and no later sync would say; one can be that of

@@ -15,6 +15,8 @@ import (
 
 	"colonnade/cell"
 	"colonnade/clock"
+	"colonnade/engine/manifest"
+	"colonnade/engine/manifest/manifesttest"
 	"colonnade/vfs"
 )
 
@@ -52,7 +54,9 @@ func TestWrongFlushIsNotInstalled(t *testing.T) {
 	mem := vfs.NewMem()
 	var wrong atomic.Bool
 	wrong.Store(true)
-	opt := testOptions(&lying{mem, func(name string) bool { return wrong.Load() && strings.Contains(name, "/"+partitionName(1)+"/") }})
+	opt := testOptions(&lying{mem, func(name string) bool {
+		return wrong.Load() && strings.Contains(name, "/"+manifest.PartitionDir(1)+"/")
+	}})
 	manual := clock.NewManual(1)
 	opt.Clock = manual
 	db, err := Open("store", opt)
@@ -69,9 +73,9 @@ func TestWrongFlushIsNotInstalled(t *testing.T) {
 	eventually(db, func() bool { return db.background.writing.on })
 	db.mu.Lock()
 	a, b := db.partitions[ids[0]], db.partitions[ids[1]]
-	if len(a.version.levels[0]) != 0 || len(a.frozen) != 1 || len(b.version.levels[0]) != 1 || len(b.frozen) != 0 {
+	if len(a.version.Levels[0]) != 0 || len(a.frozen) != 1 || len(b.version.Levels[0]) != 1 || len(b.frozen) != 0 {
 		t.Errorf("a has %d files and %d memtables, b %d and %d; want 0 and 1, 1 and 0",
-			len(a.version.levels[0]), len(a.frozen), len(b.version.levels[0]), len(b.frozen))
+			len(a.version.Levels[0]), len(a.frozen), len(b.version.Levels[0]), len(b.frozen))
 	}
 	db.mu.Unlock()
 	wrong.Store(false)
@@ -96,7 +100,7 @@ func TestWrongCompactionIsNotInstalled(t *testing.T) {
 	var wrong atomic.Bool
 	var created atomic.Int64
 	fs := &lying{vfs.NewMem(), func(name string) bool {
-		if !strings.HasSuffix(name, tableSuffix) {
+		if !strings.HasSuffix(name, manifest.TableSuffix) {
 			return false
 		}
 		created.Add(1)
@@ -113,7 +117,7 @@ func TestWrongCompactionIsNotInstalled(t *testing.T) {
 	defer cancel()
 	var damage *CorruptError
 	for range 2 {
-		if err := db.Compact(ctx, ids[0]); !errors.As(err, &damage) || damage.Partition != "a" || path.Base(damage.File) != tableName(7) {
+		if err := db.Compact(ctx, ids[0]); !errors.As(err, &damage) || damage.Partition != "a" || path.Base(damage.File) != manifest.TableFile(7) {
 			t.Errorf("Compact returned %v, want a *CorruptError for the file that was written", err)
 		}
 	}
@@ -152,7 +156,9 @@ func TestWrongCompactionIsNotInstalled(t *testing.T) {
 func TestWriteFailsAmidARow(t *testing.T) {
 	failure := &vfs.Failure{
 		Fault: vfs.Fault{Err: syscall.EIO},
-		Match: func(op vfs.Op) bool { return op.Kind == vfs.OpWrite && strings.HasSuffix(op.Name, tableSuffix) },
+		Match: func(op vfs.Op) bool {
+			return op.Kind == vfs.OpWrite && strings.HasSuffix(op.Name, manifest.TableSuffix)
+		},
 	}
 	mem := vfs.NewMem()
 	db := mustOpen(t, vfs.Inject(mem, failure.Rule))
@@ -183,7 +189,7 @@ func TestWriteFailsAmidARow(t *testing.T) {
 func TestFileFailsAtItsEnd(t *testing.T) {
 	failure := &vfs.Failure{
 		Fault: vfs.Fault{Err: syscall.EIO},
-		Match: func(op vfs.Op) bool { return op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, tableSuffix) },
+		Match: func(op vfs.Op) bool { return op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, manifest.TableSuffix) },
 	}
 	db := mustOpen(t, vfs.Inject(vfs.NewMem(), failure.Rule))
 	defer mustClose(t, db)
@@ -205,7 +211,7 @@ func TestFileFailsAtItsEnd(t *testing.T) {
 func TestFirstFileIsVerifiedWhole(t *testing.T) {
 	reads := map[string]int{}
 	db := mustOpen(t, vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
-		if op.Kind == vfs.OpRead && strings.HasSuffix(op.Name, tableSuffix) {
+		if op.Kind == vfs.OpRead && strings.HasSuffix(op.Name, manifest.TableSuffix) {
 			reads[path.Base(op.Name)]++
 		}
 		return vfs.Fault{}
@@ -220,7 +226,7 @@ func TestFirstFileIsVerifiedWhole(t *testing.T) {
 		}
 	}
 	mustClose(t, db)
-	if first, second := reads[tableName(1)], reads[tableName(2)]; first < second+10 || second < 4 {
+	if first, second := reads[manifest.TableFile(1)], reads[manifest.TableFile(2)]; first < second+10 || second < 4 {
 		t.Errorf("file 1 was read %d times, file 2 %d times; want each block of the one, the whole of the other", first, second)
 	}
 }
@@ -244,10 +250,10 @@ func TestDamageStopsItsRangeOnly(t *testing.T) {
 	}
 	put("a")
 	mustClose(t, db)
-	flip(t, fs, "store/partitions/00000001/"+tableName(1), 20)
+	flip(t, fs, "store/partitions/00000001/"+manifest.TableFile(1), 20)
 	var reads atomic.Int64
 	opt.FS = vfs.Inject(fs, func(op vfs.Op) vfs.Fault {
-		if op.Kind == vfs.OpRead && path.Base(op.Name) == tableName(1) {
+		if op.Kind == vfs.OpRead && path.Base(op.Name) == manifest.TableFile(1) {
 			reads.Add(1)
 		}
 		return vfs.Fault{}
@@ -262,7 +268,7 @@ func TestDamageStopsItsRangeOnly(t *testing.T) {
 	}
 	p := db.partitions[id]
 	eventually(db, func() bool {
-		return p.damage != nil && !slices.ContainsFunc(p.version.levels[0], func(f *file) bool { return string(f.smallest) == "x" })
+		return p.damage != nil && !slices.ContainsFunc(p.version.Levels[0], func(f *manifest.File) bool { return string(f.Smallest) == "x" })
 	})
 	before := reads.Load()
 	put("x")
@@ -335,28 +341,28 @@ func readRow(db *DB, id PartitionID, row string) (values []string, err error) {
 // TestCompactionIsDeclined: a compaction does not change a version that has become
 // another one.
 func TestCompactionIsDeclined(t *testing.T) {
-	f := func(number uint64, first, last string) *file {
-		return &file{number: number, size: 1, cells: 1, smallest: []byte(first), largest: []byte(last)}
+	f := func(number uint64, first, last string) *manifest.File {
+		return &manifest.File{Number: number, Size: 1, Entries: 1, Smallest: []byte(first), Largest: []byte(last)}
 	}
 	a, b, c := f(1, "a", "c"), f(2, "b", "d"), f(3, "c", "c")
-	v := &version{}
-	v.levels[1], v.levels[2] = []*file{a}, []*file{b}
+	v := &manifest.Version{}
+	v.Levels[1], v.Levels[2] = []*manifest.File{a}, []*manifest.File{b}
 	job := &compaction{version: v, choice: choice{kind: merge, output: 2}}
-	job.choice.inputs[1], job.choice.inputs[2] = []*file{a}, []*file{b}
+	job.choice.inputs[1], job.choice.inputs[2] = []*manifest.File{a}, []*manifest.File{b}
 	if err := job.stands(v); err != nil {
 		t.Errorf("the version itself: %v", err)
 	}
 	later := *v
-	later.levels[0] = []*file{c}
+	later.Levels[0] = []*manifest.File{c}
 	if err := job.stands(&later); err != nil {
 		t.Errorf("with a flushed file: %v", err)
 	}
-	later.levels[1] = nil
+	later.Levels[1] = nil
 	if err := job.stands(&later); err == nil {
 		t.Error("without an input: no error")
 	}
 	later = *v
-	later.levels[4] = []*file{c}
+	later.Levels[4] = []*manifest.File{c}
 	if err := job.stands(&later); err == nil {
 		t.Error("with a file below the bottom: no error")
 	}
@@ -366,7 +372,7 @@ func TestCompactionIsDeclined(t *testing.T) {
 // verified proves nothing, and passes.
 func TestUnreadableOutputIsWrittenAgain(t *testing.T) {
 	failure := &vfs.Failure{Fault: vfs.Fault{Err: syscall.EIO}, Match: func(op vfs.Op) bool {
-		return op.Kind == vfs.OpRead && strings.HasSuffix(op.Name, tableSuffix)
+		return op.Kind == vfs.OpRead && strings.HasSuffix(op.Name, manifest.TableSuffix)
 	}}
 	opt := testOptions(vfs.Inject(vfs.NewMem(), failure.Rule))
 	opt.Clock, opt.SyncTimeout = hurried{clock.System}, time.Hour
@@ -388,9 +394,9 @@ func TestUnreadableOutputIsWrittenAgain(t *testing.T) {
 // TestCompactionStandsBesideOthers: what another compaction does below to rows that
 // were there already is no reason to decline; rows where there were none are.
 func TestCompactionStandsBesideOthers(t *testing.T) {
-	begun := drawVersion("1: 1[a-c]", "2: 2[b-f]", "3: 3[c-e] 5[k-l]", "4: 4[d-m]")
+	begun := manifesttest.Version("1: 1[a-c]", "2: 2[b-f]", "3: 3[c-e] 5[k-l]", "4: 4[d-m]")
 	job := &compaction{version: begun, choice: choice{kind: merge, output: 2}}
-	job.choice.inputs[1], job.choice.inputs[2] = begun.levels[1], begun.levels[2]
+	job.choice.inputs[1], job.choice.inputs[2] = begun.Levels[1], begun.Levels[2]
 	for _, c := range []struct {
 		below  []string
 		stands bool
@@ -403,8 +409,8 @@ func TestCompactionStandsBesideOthers(t *testing.T) {
 		{[]string{"3: 9[a-a]", "4: 4[d-m]"}, false},
 		{[]string{"6: 9[a-z]"}, false},
 	} {
-		later := drawVersion(c.below...)
-		later.levels[1], later.levels[2] = begun.levels[1], begun.levels[2]
+		later := manifesttest.Version(c.below...)
+		later.Levels[1], later.Levels[2] = begun.Levels[1], begun.Levels[2]
 		if err := job.stands(later); (err == nil) != c.stands {
 			t.Errorf("with %v below: %v, want it to stand: %t", c.below, err, c.stands)
 		}
@@ -420,9 +426,9 @@ func TestReplaceKeepsLevelsInOrder(t *testing.T) {
 	flushed(t, db, id, 2)
 	p := db.partitions[id]
 	before := p.version
-	for reason, c := range map[string]struct{ in, out []*file }{
-		"not there any more": {[]*file{drawFile("90[a-b]")}, []*file{drawFile("91[a-b]")}},
-		"order of levels":    {before.levels[0], []*file{drawFile("90[a-m]"), drawFile("91[k-z]")}},
+	for reason, c := range map[string]struct{ in, out []*manifest.File }{
+		"not there any more": {[]*manifest.File{manifesttest.File("90[a-b]")}, []*manifest.File{manifesttest.File("91[a-b]")}},
+		"order of levels":    {before.Levels[0], []*manifest.File{manifesttest.File("90[a-m]"), manifesttest.File("91[k-z]")}},
 	} {
 		job := &compaction{p: p, version: before, choice: choice{kind: merge, output: 1}}
 		job.choice.inputs[0] = c.in

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
 
@@ -37,12 +38,12 @@ func TestTooManyPartitions(t *testing.T) {
 	mustCreate(t, db, "instead")
 	mustPut(t, db, ids[1], "row", "q", "v")
 
-	err = db.install(nil, func(m *manifest) error { // as a store of an earlier version may have it
-		r := m.parts[ids[1]]
-		more := r.changed(r.flushed, r.version)
-		more.id = m.nextPart
-		m.parts[more.id] = more
-		m.nextPart++
+	err = db.install(nil, func(m *manifest.Manifest) error { // as a store of an earlier version may have it
+		r := m.Partitions[ids[1]]
+		more := r.With(r.Flushed, r.Version)
+		more.ID = m.NextPartition
+		m.Partitions[more.ID] = more
+		m.NextPartition++
 		return nil
 	}, func() {})
 	if err != nil {

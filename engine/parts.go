@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+
+	"colonnade/engine/manifest"
 )
 
 // One goroutine merges what a compaction has for inputs, beside whoever reads and writes. When
@@ -36,8 +38,8 @@ type compactionParts []compactionPart
 var errAbandoned = errors.New("another part of the compaction has failed")
 
 // partsOf returns into how many parts a compaction of files may be divided, of so many at most.
-func partsOf(files []*file, most int, fileSize int64) int {
-	return max(1, min(most, mostParts, int(totalSize(files)/(partFiles*fileSize))))
+func partsOf(files []*manifest.File, most int, fileSize int64) int {
+	return max(1, min(most, mostParts, int(manifest.TotalSize(files)/(partFiles*fileSize))))
 }
 
 // divide returns the parts in which a compaction is carried out.
@@ -66,7 +68,7 @@ func (c *compaction) cuts(n int) (cuts [][]byte) {
 	if n < 2 {
 		return nil
 	}
-	files, size := largestRun(&version{levels: c.choice.inputs}, nil, nil)
+	files, size := (&manifest.Version{Levels: c.choice.inputs}).LargestRun(nil, nil)
 	rows := divideRun(files, max(size/int64(n*partChoices), 1), nil, nil)
 	for i := 1; i < n && len(rows) > 0; i++ {
 		row := rows[i*len(rows)/n]
@@ -104,7 +106,7 @@ func (db *DB) merge(c *compaction, parts compactionParts) error {
 	}
 	entries := 0
 	for _, f := range c.choice.files() {
-		entries += int(f.cells)
+		entries += int(f.Entries)
 	}
 	if total != entries {
 		return c.p.miscounted(entries, total)
@@ -116,7 +118,7 @@ func (db *DB) merge(c *compaction, parts compactionParts) error {
 func damaging(err error) bool { return errors.As(err, new(*CorruptError)) }
 
 // files returns what the parts have written.
-func (p compactionParts) files() (files []*file) {
+func (p compactionParts) files() (files []*manifest.File) {
 	for i := range p {
 		files = append(files, p[i].out.files...)
 	}

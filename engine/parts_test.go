@@ -18,6 +18,7 @@ import (
 
 	"colonnade/cell"
 	"colonnade/clock"
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
 
@@ -111,14 +112,14 @@ func TestCompactionInParts(t *testing.T) {
 	if err := b.compact(); err != nil {
 		t.Fatalf("compact: %v", err)
 	}
-	if n := len(b.p.version.levels[0]); n != 0 {
+	if n := len(b.p.version.Levels[0]); n != 0 {
 		t.Errorf("%d files are left in level 0", n)
 	}
 	for _, bound := range parts[1:] { // each part begins a file
-		files := b.p.version.levels[b.c.choice.output]
-		if !slices.ContainsFunc(files, func(f *file) bool { return bytes.Compare(f.smallest, bound.rows.start) >= 0 }) ||
-			slices.ContainsFunc(files, func(f *file) bool {
-				return bytes.Compare(f.smallest, bound.rows.start) < 0 && bytes.Compare(f.largest, bound.rows.start) >= 0
+		files := b.p.version.Levels[b.c.choice.output]
+		if !slices.ContainsFunc(files, func(f *manifest.File) bool { return bytes.Compare(f.Smallest, bound.rows.start) >= 0 }) ||
+			slices.ContainsFunc(files, func(f *manifest.File) bool {
+				return bytes.Compare(f.Smallest, bound.rows.start) < 0 && bytes.Compare(f.Largest, bound.rows.start) >= 0
 			}) {
 			t.Errorf("a file goes over the bound %q", bound.rows.start)
 		}
@@ -159,7 +160,7 @@ type faults struct {
 func (f *faults) fault(op vfs.Op) vfs.Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.on || !strings.HasSuffix(op.Name, tableSuffix) {
+	if !f.on || !strings.HasSuffix(op.Name, manifest.TableSuffix) {
 		return vfs.Fault{}
 	}
 	switch op.Kind {
@@ -308,11 +309,11 @@ func TestPartsAreCounted(t *testing.T) {
 // TestSplitterOfAPart: what lies before a part does not count.
 func TestSplitterOfAPart(t *testing.T) {
 	o := pickOptions{fileSize: 10}
-	v, c := new(version), choice{output: 1}
-	c.inputs[0] = []*file{{smallest: []byte("a"), largest: []byte("z")}}
+	v, c := new(manifest.Version), choice{output: 1}
+	c.inputs[0] = []*manifest.File{{Smallest: []byte("a"), Largest: []byte("z")}}
 	for i := range 26 {
 		row := []byte{byte('a' + i)}
-		v.levels[2] = append(v.levels[2], &file{smallest: row, largest: row, size: maxBelow * o.fileSize})
+		v.Levels[2] = append(v.Levels[2], &manifest.File{Smallest: row, Largest: row, Size: maxBelow * o.fileSize})
 	}
 	if newSplitter(v, &c, []byte("m"), o).before([]byte("m"), 10) {
 		t.Error("a part that begins at m begins with a new file")

@@ -3,6 +3,8 @@ package engine
 import (
 	"bytes"
 	"slices"
+
+	"colonnade/engine/manifest"
 )
 
 // pick decides what a partition compacts next. It looks at a version and changes
@@ -46,10 +48,10 @@ import (
 //     finds it busy, and waits. What works wholly below leaves a file in each place
 //     where there was one (compaction.stands). Compactions that run at the same time
 //     need to know no more of one another.
-func pick(v *version, busy func(*file) bool, o pickOptions) choice {
+func pick(v *manifest.Version, busy func(*manifest.File) bool, o pickOptions) choice {
 	p := newPicker(v, busy, o)
 	waiting := false // level 0 does
-	if p.fullLevel0() || o.early || o.descents.bottom.to == 0 && p.paidFor(v.levels[0]) {
+	if p.fullLevel0() || o.early || o.descents.bottom.to == 0 && p.paidFor(v.Levels[0]) {
 		if c := p.relieveLevel0(); c.kind != nothing {
 			return c
 		}
@@ -78,23 +80,22 @@ type pickOptions struct {
 }
 
 const (
-	lastLevel = numLevels - 1
 	// mostFiles is what a step merges at most, in files, where there is a choice.
 	mostFiles = 6 * maxBelow
 )
 
 // picker is a version and what follows from it.
 type picker struct {
-	v    *version
-	busy func(*file) bool
+	v    *manifest.Version
+	busy func(*manifest.File) bool
 	o    pickOptions
 	top  int // the first upper level with files, or lastLevel
 	full int // version.fullFiles
 }
 
-func newPicker(v *version, busy func(*file) bool, o pickOptions) *picker {
-	p := &picker{v: v, busy: busy, o: o, top: 1, full: v.fullFiles(o)}
-	for p.top < lastLevel && len(v.levels[p.top]) == 0 {
+func newPicker(v *manifest.Version, busy func(*manifest.File) bool, o pickOptions) *picker {
+	p := &picker{v: v, busy: busy, o: o, top: 1, full: fullFiles(v, o)}
+	for p.top < manifest.LastLevel && len(v.Levels[p.top]) == 0 {
 		p.top++
 	}
 	return p
@@ -107,10 +108,10 @@ func newPicker(v *version, busy func(*file) bool, o pickOptions) *picker {
 const aboveMuch = 2
 
 // fullFiles returns from how many files in level 0 on they are to be compacted.
-func (v *version) fullFiles(o pickOptions) int {
+func fullFiles(v *manifest.Version, o pickOptions) int {
 	below := int64(0)
-	for level := 1; level < numLevels; level++ {
-		below += v.size(level)
+	for level := 1; level < manifest.NumLevels; level++ {
+		below += v.Size(level)
 	}
 	if below > o.little {
 		return aboveMuch * o.l0Files
@@ -126,9 +127,9 @@ const fullBytes = 2
 // to another level already do not count.
 func (p *picker) fullLevel0() bool {
 	files, size := 0, int64(0)
-	for _, f := range p.v.levels[0] {
+	for _, f := range p.v.Levels[0] {
 		if !p.busy(f) {
-			files, size = files+1, size+f.size
+			files, size = files+1, size+f.Size
 		}
 	}
 	return files >= p.full || size >= fullBytes*p.o.little
@@ -148,22 +149,22 @@ func (p *picker) relieveLevel0() choice {
 }
 
 // paidFor reports whether reads have paid for one of the files to go into the last level.
-func (p *picker) paidFor(files []*file) bool {
-	return slices.ContainsFunc(files, func(f *file) bool { return f.number <= p.o.paid })
+func (p *picker) paidFor(files []*manifest.File) bool {
+	return slices.ContainsFunc(files, func(f *manifest.File) bool { return f.Number <= p.o.paid })
 }
 
 // spares reports whether reads have less to ask once files have left level 0: not if there is
 // one, which becomes a run of its own.
-func (c *choice) spares() bool { return c.output == lastLevel || len(c.inputs[0]) > 1 }
+func (c *choice) spares() bool { return c.output == manifest.LastLevel || len(c.inputs[0]) > 1 }
 
 // leave has a group of files leave level 0: for the last level, with all that lies below
 // them, or if that is much, for the lowest level above it. There may be none. If that is for
 // good, as a damaged file keeps some of the first level where it is, they are merged with that.
-func (p *picker) leave(group []*file) choice {
-	c, ok := p.down(0, group, lastLevel)
-	if c.size()-totalSize(group) > p.o.little {
-		first, last := bounds(group)
-		to := p.v.firstBelow(0, first, last) - 1
+func (p *picker) leave(group []*manifest.File) choice {
+	c, ok := p.down(0, group, manifest.LastLevel)
+	if c.size()-manifest.TotalSize(group) > p.o.little {
+		first, last := manifest.Bounds(group)
+		to := p.v.FirstBelow(0, first, last) - 1
 		if to == 0 && !p.o.stuck {
 			return choice{}
 		}
@@ -181,11 +182,11 @@ func (p *picker) leave(group []*file) choice {
 func (p *picker) descend(d descent) choice {
 	var smallest cheapest
 	for level := p.top; level <= d.from; level++ {
-		for _, f := range p.v.levels[level] {
-			if f.number > d.last {
+		for _, f := range p.v.Levels[level] {
+			if f.Number > d.last {
 				continue
 			}
-			c, ok := p.down(level, []*file{f}, d.to)
+			c, ok := p.down(level, []*manifest.File{f}, d.to)
 			if ok && c.written() <= mostFiles*p.o.fileSize {
 				return c
 			}
@@ -220,24 +221,24 @@ func (b *cheapest) consider(c choice, cost float64) {
 // down brings files of a level, which hang together, to another one, with what they
 // overlap there and on the way, and what else of their level, unless it is level 0, has all
 // its rows among those. It is not ok if one of these files is busy.
-func (p *picker) down(level int, upper []*file, to int) (c choice, ok bool) {
+func (p *picker) down(level int, upper []*manifest.File, to int) (c choice, ok bool) {
 	c = choice{kind: merge, output: to}
 	c.inputs[level] = upper
-	first, last := bounds(upper)
+	first, last := manifest.Bounds(upper)
 	for grown := true; grown; { // by a file on the way, which can overlap more than upper
 		grown = false
 		for l := level + 1; l <= to; l++ {
-			files := p.v.overlapping(l, first, last)
+			files := p.v.Overlapping(l, first, last)
 			if l < to && len(files) > len(c.inputs[l]) {
-				first, last = bounds(append([]*file{{smallest: first, largest: last}}, files...))
+				first, last = manifest.Bounds(append([]*manifest.File{{Smallest: first, Largest: last}}, files...))
 				grown = true
 			}
 			c.inputs[l] = files
 		}
 	}
 	if level > 0 && level < to {
-		c.inputs[level] = slices.DeleteFunc(slices.Clone(p.v.overlapping(level, first, last)), func(f *file) bool {
-			return bytes.Compare(f.smallest, first) < 0 || bytes.Compare(f.largest, last) > 0
+		c.inputs[level] = slices.DeleteFunc(slices.Clone(p.v.Overlapping(level, first, last)), func(f *manifest.File) bool {
+			return bytes.Compare(f.Smallest, first) < 0 || bytes.Compare(f.Largest, last) > 0
 		})
 	}
 	files := c.files()
@@ -250,40 +251,40 @@ func (p *picker) down(level int, upper []*file, to int) (c choice, ok bool) {
 // canMove reports whether a file may go to a level, where it overlaps nothing,
 // as it is. Not so when writing it again would drop its tombstones, or when it
 // would lie above so much that its next step would be a very large one.
-func (p *picker) canMove(f *file, to int) bool {
-	if f.worthless() && f.maxSeq <= p.o.oldest && !p.anyBelow(to, f) {
+func (p *picker) canMove(f *manifest.File, to int) bool {
+	if f.MostlyGarbage() && f.MaxSeq <= p.o.oldest && !p.anyBelow(to, f) {
 		return false
 	}
-	return to == lastLevel || totalSize(p.v.overlapping(lastLevel, f.smallest, f.largest)) <= 2*maxBelow*p.o.fileSize
+	return to == manifest.LastLevel || manifest.TotalSize(p.v.Overlapping(manifest.LastLevel, f.Smallest, f.Largest)) <= 2*maxBelow*p.o.fileSize
 }
 
 // anyBelow reports whether a level below has a file that f overlaps.
-func (p *picker) anyBelow(level int, f *file) bool {
-	return p.v.firstBelow(level, f.smallest, f.largest) < numLevels
+func (p *picker) anyBelow(level int, f *manifest.File) bool {
+	return p.v.FirstBelow(level, f.Smallest, f.Largest) < manifest.NumLevels
 }
 
 // groups returns the files of level 0 in groups, each newest first. The files of
 // a group overlap one another, directly or through others, and none of another.
-func (p *picker) groups() [][]*file {
-	byRow := slices.Clone(p.v.levels[0])
-	slices.SortFunc(byRow, func(f, g *file) int { return bytes.Compare(f.smallest, g.smallest) })
-	var groups [][]*file
+func (p *picker) groups() [][]*manifest.File {
+	byRow := slices.Clone(p.v.Levels[0])
+	slices.SortFunc(byRow, func(f, g *manifest.File) int { return bytes.Compare(f.Smallest, g.Smallest) })
+	var groups [][]*manifest.File
 	for len(byRow) > 0 {
-		n, last := 1, byRow[0].largest
-		for n < len(byRow) && bytes.Compare(byRow[n].smallest, last) <= 0 {
-			if bytes.Compare(byRow[n].largest, last) > 0 {
-				last = byRow[n].largest
+		n, last := 1, byRow[0].Largest
+		for n < len(byRow) && bytes.Compare(byRow[n].Smallest, last) <= 0 {
+			if bytes.Compare(byRow[n].Largest, last) > 0 {
+				last = byRow[n].Largest
 			}
 			n++
 		}
-		groups = append(groups, p.v.overlapping(0, byRow[0].smallest, last))
+		groups = append(groups, p.v.Overlapping(0, byRow[0].Smallest, last))
 		byRow = byRow[n:]
 	}
 	return groups
 }
 
 // group returns the files of level 0 that have to leave it together with f.
-func (p *picker) group(f *file) []*file {
+func (p *picker) group(f *manifest.File) []*manifest.File {
 	for _, group := range p.groups() {
 		if slices.Contains(group, f) {
 			return group

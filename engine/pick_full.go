@@ -1,6 +1,10 @@
 package engine
 
-import "slices"
+import (
+	"slices"
+
+	"colonnade/engine/manifest"
+)
 
 // fullCompaction brings all that a partition holds into the last level, and writes
 // every file again: then nothing is left that no reader can see, and the policies
@@ -23,15 +27,15 @@ type fullCompaction struct {
 // once none is under way, so the caller must not begin others before; later it may.
 //
 // A level 0 that is full goes first, so that writes do not have to wait.
-func (s *fullCompaction) next(v *version, busy func(*file) bool, o pickOptions) (c choice, done bool) {
+func (s *fullCompaction) next(v *manifest.Version, busy func(*manifest.File) bool, o pickOptions) (c choice, done bool) {
 	p := newPicker(v, busy, o)
 	if !s.started {
-		for _, files := range v.levels {
+		for _, files := range v.Levels {
 			if slices.ContainsFunc(files, busy) {
 				return choice{}, false
 			}
 		}
-		s.started, s.first, s.last = true, newest(v), newest(v)
+		s.started, s.first, s.last = true, v.Newest(), v.Newest()
 	}
 	if p.fullLevel0() {
 		c := p.relieveLevel0() // nothing if it waits for what is under way, or for a level
@@ -40,12 +44,12 @@ func (s *fullCompaction) next(v *version, busy func(*file) bool, o pickOptions) 
 		}
 		return c, false
 	}
-	for ; s.level < numLevels; s.level++ {
+	for ; s.level < manifest.NumLevels; s.level++ {
 		if c, left := s.empty(p); left {
 			return c, false
 		}
-		s.last = newest(v)
-		if s.level+1 == lastLevel {
+		s.last = v.Newest()
+		if s.level+1 == manifest.LastLevel {
 			s.last = s.first
 		}
 	}
@@ -55,8 +59,8 @@ func (s *fullCompaction) next(v *version, busy func(*file) bool, o pickOptions) 
 // empty returns the next step for the level at hand, and whether any of its files
 // are left.
 func (s *fullCompaction) empty(p *picker) (c choice, left bool) {
-	for _, f := range p.v.levels[s.level] {
-		if f.number > s.last {
+	for _, f := range p.v.Levels[s.level] {
+		if f.Number > s.last {
 			continue
 		}
 		left = true
@@ -65,12 +69,12 @@ func (s *fullCompaction) empty(p *picker) (c choice, left bool) {
 			if c = p.leave(p.group(f)); c.kind == nothing {
 				c = p.descendEither(p.o.descents.room, p.o.descents.bottom)
 			}
-		case lastLevel:
+		case manifest.LastLevel:
 			if !p.busy(f) {
 				c = rewrite(s.level, f)
 			}
 		default:
-			if down, ok := p.down(s.level, []*file{f}, lastLevel); ok {
+			if down, ok := p.down(s.level, []*manifest.File{f}, manifest.LastLevel); ok {
 				c = down
 			}
 		}
@@ -79,15 +83,4 @@ func (s *fullCompaction) empty(p *picker) (c choice, left bool) {
 		}
 	}
 	return c, left
-}
-
-// newest returns the largest number of a file.
-func newest(v *version) uint64 {
-	var n uint64
-	for _, files := range v.levels {
-		for _, f := range files {
-			n = max(n, f.number)
-		}
-	}
-	return n
 }

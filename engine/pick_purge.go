@@ -1,5 +1,7 @@
 package engine
 
+import "colonnade/engine/manifest"
+
 // purge chooses a file that is mostly tombstones, or known to be mostly garbage, and
 // brings it closer to the entries that the tombstones cover, or writes it again
 // without where there are none left. Otherwise what was deleted, or has expired,
@@ -7,13 +9,13 @@ package engine
 func (p *picker) purge() choice {
 	var best choice
 	most := uint64(0)
-	for level, files := range p.v.levels {
+	for level, files := range p.v.Levels {
 		for _, f := range files {
-			if !f.worthless() || f.garbage() <= most {
+			if !f.MostlyGarbage() || f.GarbageEntries() <= most {
 				continue
 			}
 			if c := p.purgeFile(level, f); c.kind != nothing {
-				best, most = c, f.garbage()
+				best, most = c, f.GarbageEntries()
 			}
 		}
 	}
@@ -21,28 +23,28 @@ func (p *picker) purge() choice {
 }
 
 // purgeFile is the next step for the tombstones of a file, if it is worth it.
-func (p *picker) purgeFile(level int, f *file) choice {
+func (p *picker) purgeFile(level int, f *manifest.File) choice {
 	if level == 0 {
 		return p.leaveIfPays(p.group(f))
 	}
-	to := p.v.firstBelow(level, f.smallest, f.largest)
-	if to == numLevels {
-		if f.maxSeq > p.o.oldest || p.busy(f) {
+	to := p.v.FirstBelow(level, f.Smallest, f.Largest)
+	if to == manifest.NumLevels {
+		if f.MaxSeq > p.o.oldest || p.busy(f) {
 			return choice{}
 		}
 		return rewrite(level, f)
 	}
-	c, ok := p.down(level, []*file{f}, to)
-	if !ok || !pays([]*file{f}, c.inputs[to]) {
+	c, ok := p.down(level, []*manifest.File{f}, to)
+	if !ok || !pays([]*manifest.File{f}, c.inputs[to]) {
 		return choice{}
 	}
 	return c
 }
 
 // leaveIfPays has a group of files leave level 0 for where it meets others, if it is worth it.
-func (p *picker) leaveIfPays(group []*file) choice {
+func (p *picker) leaveIfPays(group []*manifest.File) choice {
 	c := p.leave(group)
-	if c.kind == merge && (c.output < lastLevel || !pays(group, c.files()[len(group):])) {
+	if c.kind == merge && (c.output < manifest.LastLevel || !pays(group, c.files()[len(group):])) {
 		return choice{}
 	}
 	return c
@@ -55,35 +57,20 @@ const purgeRatio = 10
 // pays reports whether to merge upper into lower for the sake of its tombstones:
 // when that costs no more than some times what they take, or when the
 // tombstones could well cover most of lower, at some cells to a row.
-func pays(upper, lower []*file) bool {
+func pays(upper, lower []*manifest.File) bool {
 	var deletes, cells uint64
 	for _, f := range upper {
-		deletes += f.deletes
+		deletes += f.Tombstones
 	}
 	for _, f := range lower {
-		cells += f.cells
+		cells += f.Entries
 	}
-	return totalSize(lower) <= purgeRatio*totalSize(upper) || cells <= purgeRatio*deletes
-}
-
-// mostlyDeletes reports whether at least half of the file's entries are
-// tombstones.
-func (f *file) mostlyDeletes() bool { return 2*f.deletes >= f.cells }
-
-// worthless reports whether at least half of the file's entries are not worth their
-// space, and garbage how many, about.
-func (f *file) worthless() bool { return f.stale.Load() || f.mostlyDeletes() }
-
-func (f *file) garbage() uint64 {
-	if f.stale.Load() {
-		return f.cells
-	}
-	return f.deletes
+	return manifest.TotalSize(lower) <= purgeRatio*manifest.TotalSize(upper) || cells <= purgeRatio*deletes
 }
 
 // rewrite is the compaction of one file in its own level.
-func rewrite(level int, f *file) choice {
+func rewrite(level int, f *manifest.File) choice {
 	c := choice{kind: merge, output: level}
-	c.inputs[level] = []*file{f}
+	c.inputs[level] = []*manifest.File{f}
 	return c
 }

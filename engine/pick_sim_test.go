@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"colonnade/engine/manifest"
 )
 
 // simStore is a partition whose files are slices: enough to carry out what pick
@@ -14,11 +16,11 @@ import (
 // and end in any order.
 type simStore struct {
 	rng      *rand.Rand
-	v        *version
+	v        *manifest.Version
 	o        pickOptions
-	rows     map[*file][]simEntry
+	rows     map[*manifest.File][]simEntry
 	model    map[int]simEntry // what a read of a row has to find
-	busy     map[*file]bool
+	busy     map[*manifest.File]bool
 	running  []choice
 	lastFile uint64
 	lastSeq  uint64
@@ -46,8 +48,8 @@ func (e simEntry) size() int64 {
 
 func newSimStore(seed uint64, o pickOptions) *simStore {
 	return &simStore{
-		rng: rand.New(rand.NewPCG(seed, 8)), v: new(version), o: o,
-		rows: make(map[*file][]simEntry), model: make(map[int]simEntry), busy: make(map[*file]bool),
+		rng: rand.New(rand.NewPCG(seed, 8)), v: new(manifest.Version), o: o,
+		rows: make(map[*manifest.File][]simEntry), model: make(map[int]simEntry), busy: make(map[*manifest.File]bool),
 	}
 }
 
@@ -55,17 +57,17 @@ func newSimStore(seed uint64, o pickOptions) *simStore {
 func rowKey(row int) []byte { return fmt.Appendf(nil, "%08d", row) }
 
 // addFile makes a file of entries, which are in row order.
-func (s *simStore) addFile(entries []simEntry) *file {
+func (s *simStore) addFile(entries []simEntry) *manifest.File {
 	s.lastFile++
-	f := &file{
-		number: s.lastFile, cells: uint64(len(entries)), minSeq: entries[0].seq,
-		smallest: rowKey(entries[0].row), largest: rowKey(entries[len(entries)-1].row),
+	f := &manifest.File{
+		Number: s.lastFile, Entries: uint64(len(entries)), MinSeq: entries[0].seq,
+		Smallest: rowKey(entries[0].row), Largest: rowKey(entries[len(entries)-1].row),
 	}
 	for _, e := range entries {
-		f.size += e.size()
-		f.minSeq, f.maxSeq = min(f.minSeq, e.seq), max(f.maxSeq, e.seq)
+		f.Size += e.size()
+		f.MinSeq, f.MaxSeq = min(f.MinSeq, e.seq), max(f.MaxSeq, e.seq)
 		if e.dead {
-			f.deletes++
+			f.Tombstones++
 		}
 	}
 	s.rows[f] = entries
@@ -83,13 +85,13 @@ func (s *simStore) flush(rows []int, dead func(row int) bool) {
 		s.model[row] = e
 	}
 	f := s.addFile(entries)
-	s.flushed += f.size
+	s.flushed += f.Size
 	next := *s.v
-	next.levels[0] = append([]*file{f}, s.v.levels[0]...)
+	next.Levels[0] = append([]*manifest.File{f}, s.v.Levels[0]...)
 	s.v = &next
 }
 
-func (s *simStore) isBusy(f *file) bool { return s.busy[f] }
+func (s *simStore) isBusy(f *manifest.File) bool { return s.busy[f] }
 
 // planned returns the sizes, with what of the upper levels is on its way down.
 func (s *simStore) planned() pickOptions {
@@ -104,7 +106,7 @@ func (s *simStore) start(c choice) {
 	s.steps++
 	for _, f := range c.files() {
 		if s.busy[f] {
-			panic(fmt.Sprintf("file %d is busy", f.number))
+			panic(fmt.Sprintf("file %d is busy", f.Number))
 		}
 		s.busy[f] = true
 	}
@@ -116,10 +118,10 @@ func (s *simStore) finish() {
 	i := s.rng.IntN(len(s.running))
 	c := s.running[i]
 	s.running = slices.Delete(s.running, i, i+1)
-	var outputs []*file
+	var outputs []*manifest.File
 	if c.kind == merge {
 		if len(c.inputs[0]) == 0 {
-			s.largest = max(s.largest, totalSize(c.files()))
+			s.largest = max(s.largest, manifest.TotalSize(c.files()))
 		}
 		outputs = s.merge(&c)
 	}
@@ -134,7 +136,7 @@ func (s *simStore) finish() {
 
 // merge writes the newest entry of each row of the inputs, without tombstones
 // below which there is nothing.
-func (s *simStore) merge(c *choice) []*file {
+func (s *simStore) merge(c *choice) []*manifest.File {
 	newest := make(map[int]simEntry)
 	for _, f := range c.files() {
 		for _, e := range s.rows[f] {
@@ -143,7 +145,7 @@ func (s *simStore) merge(c *choice) []*file {
 			}
 		}
 	}
-	var outputs []*file
+	var outputs []*manifest.File
 	var entries []simEntry
 	size := int64(0)
 	split := newSplitter(s.v, c, nil, s.o)
@@ -162,13 +164,13 @@ func (s *simStore) merge(c *choice) []*file {
 	if len(entries) > 0 {
 		outputs = append(outputs, s.addFile(entries))
 	}
-	s.written += totalSize(outputs)
+	s.written += manifest.TotalSize(outputs)
 	return outputs
 }
 
 func (s *simStore) bottom(level, row int) bool {
-	for level++; level < numLevels; level++ {
-		if len(s.v.overlapping(level, rowKey(row), rowKey(row))) > 0 {
+	for level++; level < manifest.NumLevels; level++ {
+		if len(s.v.Overlapping(level, rowKey(row), rowKey(row))) > 0 {
 			return false
 		}
 	}
@@ -178,11 +180,11 @@ func (s *simStore) bottom(level, row int) bool {
 // check reports what is wrong with the version: with its levels, with the order
 // of the entries of a row, or with what a read finds.
 func (s *simStore) check() error {
-	if err := s.v.check(); err != nil {
+	if err := s.v.Check(); err != nil {
 		return err
 	}
 	found := make(map[int]simEntry)
-	for level, files := range s.v.levels {
+	for level, files := range s.v.Levels {
 		for _, f := range files {
 			for _, e := range s.rows[f] {
 				newer, twice := found[e.row]
@@ -247,9 +249,9 @@ func (s *simStore) compactAll(t *testing.T, meanwhile func()) {
 
 func (s *simStore) String() string {
 	var b strings.Builder
-	for level, files := range s.v.levels {
+	for level, files := range s.v.Levels {
 		if len(files) > 0 {
-			fmt.Fprintf(&b, "level %d: %d files, %d bytes; ", level, len(files), s.v.size(level))
+			fmt.Fprintf(&b, "level %d: %d files, %d bytes; ", level, len(files), s.v.Size(level))
 		}
 	}
 	fmt.Fprintf(&b, "%d compactions, write amplification %.2f", s.steps, s.amplification())
@@ -309,7 +311,7 @@ func TestPickRandom(t *testing.T) {
 		}
 		s.settle(t)
 		check("all compactions")
-		if p := newPicker(s.v, s.isBusy, s.o); p.fullLevel0() || p.relieveLevel0().kind != nothing && s.o.early || p.top == 1 || p.top < lastLevel && p.heavy() {
+		if p := newPicker(s.v, s.isBusy, s.o); p.fullLevel0() || p.relieveLevel0().kind != nothing && s.o.early || p.top == 1 || p.top < manifest.LastLevel && p.heavy() {
 			t.Fatalf("seed %d: nothing to do, but levels are full: %s", seed, s)
 		}
 		steps += s.steps
@@ -328,14 +330,14 @@ func checkChoice(t *testing.T, seed uint64, s *simStore, c *choice) {
 		}
 	}
 	// The inputs hang together.
-	slices.SortFunc(files, func(f, g *file) int { return strings.Compare(string(f.smallest), string(g.smallest)) })
-	last := files[0].largest
+	slices.SortFunc(files, func(f, g *manifest.File) int { return strings.Compare(string(f.Smallest), string(g.Smallest)) })
+	last := files[0].Largest
 	for _, f := range files[1:] {
-		if string(f.smallest) > string(last) {
-			t.Fatalf("seed %d: no input from %q to %q: %s", seed, last, f.smallest, choiceText(c))
+		if string(f.Smallest) > string(last) {
+			t.Fatalf("seed %d: no input from %q to %q: %s", seed, last, f.Smallest, choiceText(c))
 		}
-		if string(f.largest) > string(last) {
-			last = f.largest
+		if string(f.Largest) > string(last) {
+			last = f.Largest
 		}
 	}
 }
@@ -359,13 +361,13 @@ func checkFull(t *testing.T, seed uint64, s *simStore, dead func(int) bool) {
 			t.Fatalf("seed %d, in a full compaction: %v\n%s", seed, err, s)
 		}
 	})
-	for level, files := range s.v.levels {
+	for level, files := range s.v.Levels {
 		for _, f := range files {
-			if f.number <= beforeFile {
-				t.Fatalf("seed %d: file %d of level %d was not written again", seed, f.number, level)
+			if f.Number <= beforeFile {
+				t.Fatalf("seed %d: file %d of level %d was not written again", seed, f.Number, level)
 			}
-			if quiet && (level < numLevels-1 || f.deletes > 0) {
-				t.Fatalf("seed %d: file %d of level %d, with %d tombstones, is left: %s", seed, f.number, level, f.deletes, s)
+			if quiet && (level < manifest.NumLevels-1 || f.Tombstones > 0) {
+				t.Fatalf("seed %d: file %d of level %d, with %d tombstones, is left: %s", seed, f.Number, level, f.Tombstones, s)
 			}
 		}
 	}
@@ -422,14 +424,14 @@ func simulateLoad(t *testing.T, name string, row func(rng *rand.Rand, flush, i i
 	if most := mostFiles * s.o.fileSize; s.largest > most {
 		t.Errorf("%s: a compaction of %d bytes, want at most %d", name, s.largest, most)
 	}
-	if l0, full := s.v.size(0), fullBytes*s.o.little; l0 >= full {
+	if l0, full := s.v.Size(0), fullBytes*s.o.little; l0 >= full {
 		t.Errorf("%s: level 0 has %d bytes, and is full with %d", name, l0, full)
 	}
 	upper := int64(0)
-	for level := 1; level < lastLevel; level++ {
-		upper += s.v.size(level)
+	for level := 1; level < manifest.LastLevel; level++ {
+		upper += s.v.Size(level)
 	}
-	if last := s.v.size(lastLevel); float64(upper) > heavyUpper*float64(last) {
+	if last := s.v.Size(manifest.LastLevel); float64(upper) > heavyUpper*float64(last) {
 		t.Errorf("%s: upper levels have %d bytes, want at most %v times the %d of the last level", name, upper, heavyUpper, last)
 	}
 	t.Logf("%s: %s; largest step %d", name, s, s.largest)
@@ -454,7 +456,7 @@ func TestPickGrowth(t *testing.T) {
 		if flush > 60 && flush <= 500 {
 			sizes++
 			sum += s.amplification()
-			for _, files := range s.v.levels[1:] {
+			for _, files := range s.v.Levels[1:] {
 				if len(files) > 0 {
 					runs++
 				}
@@ -497,8 +499,8 @@ func TestPickDeletes(t *testing.T) {
 		t.Log(s)
 	}
 	total := int64(0)
-	for level := range numLevels {
-		total += s.v.size(level)
+	for level := range manifest.NumLevels {
+		total += s.v.Size(level)
 	}
 	if total > 0 {
 		t.Errorf("%d bytes are left: %s", total, s)

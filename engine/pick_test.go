@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"colonnade/engine/manifest"
+	"colonnade/engine/manifest/manifesttest"
 )
 
 // choiceText shows a choice as its kind, its inputs by level, and its output.
@@ -13,7 +16,7 @@ func choiceText(c *choice) string {
 	for level, files := range c.inputs {
 		var names []string
 		for _, f := range files {
-			names = append(names, fileText(f))
+			names = append(names, manifesttest.FileText(f))
 		}
 		if len(names) > 0 {
 			parts = append(parts, fmt.Sprintf("%d: %s", level, strings.Join(names, " ")))
@@ -31,21 +34,21 @@ func choiceText(c *choice) string {
 var testPickOptions = pickOptions{l0Files: 4, little: 100, fileSize: 10, oldest: 1000}
 
 // pickNext is pick with a descent that begins if there is none.
-func pickNext(v *version, busy func(*file) bool, o pickOptions) choice {
+func pickNext(v *manifest.Version, busy func(*manifest.File) bool, o pickOptions) choice {
 	o.descents = o.descents.next(v, busy, o)
 	return pick(v, busy, o)
 }
 
 // busyFiles makes files with these numbers busy.
-func busyFiles(numbers ...uint64) func(*file) bool {
-	return func(f *file) bool { return slices.Contains(numbers, f.number) }
+func busyFiles(numbers ...uint64) func(*manifest.File) bool {
+	return func(f *manifest.File) bool { return slices.Contains(numbers, f.Number) }
 }
 
 func TestPick(t *testing.T) {
-	check := func(name string, busy func(*file) bool, want string, levels ...string) {
+	check := func(name string, busy func(*manifest.File) bool, want string, levels ...string) {
 		t.Helper()
-		v := drawVersion(levels...)
-		if err := v.check(); err != nil {
+		v := manifesttest.Version(levels...)
+		if err := v.Check(); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		c := pickNext(v, busy, testPickOptions)
@@ -109,7 +112,7 @@ func TestPick(t *testing.T) {
 func TestDescents(t *testing.T) {
 	check := func(name string, paid bool, want descents, step string, levels ...string) {
 		t.Helper()
-		v, o := drawVersion(levels...), testPickOptions
+		v, o := manifesttest.Version(levels...), testPickOptions
 		if paid {
 			o.paid = 1000
 		}
@@ -154,9 +157,9 @@ func TestDescents(t *testing.T) {
 
 // TestDescentsGoOn until nothing is left of what they began with.
 func TestDescentsGoOn(t *testing.T) {
-	check := func(name string, d, want descents, o pickOptions, busy func(*file) bool, step string, levels ...string) {
+	check := func(name string, d, want descents, o pickOptions, busy func(*manifest.File) bool, step string, levels ...string) {
 		t.Helper()
-		v := drawVersion(levels...)
+		v := manifesttest.Version(levels...)
 		o.descents = d.next(v, busy, o)
 		if o.descents != want {
 			t.Errorf("%s: got %+v, want %+v", name, o.descents, want)
@@ -205,7 +208,7 @@ func TestPickEarly(t *testing.T) {
 		{"nothing", []string{"0: 9[a-b]", "7: 1[a-b]:500"}},
 		{"merge 0: 9[a-b] 8[a-b] to 6", []string{"0: 9[a-b] 8[a-b]", "7: 1[a-b]:500"}},
 	} {
-		v := drawVersion(test.levels...)
+		v := manifesttest.Version(test.levels...)
 		c := pick(v, busyFiles(), o)
 		if got := choiceText(&c); got != test.want {
 			t.Errorf("%q: got %s, want %s", test.levels, got, test.want)
@@ -233,7 +236,7 @@ func TestPickPaid(t *testing.T) {
 		"nothing":                                {"0: 10[a-b]", "7: 1[a-b]:500"},
 		"merge 0: 9[a-b] 8[a-b], 7: 1[a-b] to 7": {"0: 9[a-b] 8[a-b]", "7: 1[a-b]"},
 	} {
-		v := drawVersion(levels...)
+		v := manifesttest.Version(levels...)
 		c := pickNext(v, busyFiles(), o)
 		if got := choiceText(&c); got != want {
 			t.Errorf("%q: got %s, want %s", levels, got, want)
@@ -244,9 +247,9 @@ func TestPickPaid(t *testing.T) {
 // TestPickWaits: while level 0 waits for files of the last level that are under way, nothing else
 // begins that it would then wait for as well, unless it would wait for ever.
 func TestPickWaits(t *testing.T) {
-	heavy := drawVersion("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "6: 3[e-f]:70", "7: 1[a-b]:15 2[c-d]:15")
-	worthless := drawVersion("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "7: 1[a-b]:20 2[c-d]:20 3[e-f]:20:d90")
-	for v, next := range map[*version]string{heavy: "move 6: 3[e-f] to 7", worthless: "merge 7: 3[e-f] to 7"} {
+	heavy := manifesttest.Version("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "6: 3[e-f]:70", "7: 1[a-b]:15 2[c-d]:15")
+	worthless := manifesttest.Version("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "7: 1[a-b]:20 2[c-d]:20 3[e-f]:20:d90")
+	for v, next := range map[*manifest.Version]string{heavy: "move 6: 3[e-f] to 7", worthless: "merge 7: 3[e-f] to 7"} {
 		check := func(name string, damage error, busy map[uint64]bool, want string) {
 			t.Helper()
 			db := &DB{opt: Options{MemtableBytes: 100, FileBytes: 10}}
@@ -260,7 +263,7 @@ func TestPickWaits(t *testing.T) {
 		under := map[uint64]bool{1: true}
 		all := "0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]"
 		for range compactFiles - 4 {
-			v.levels[0] = append(v.levels[0], drawFile("5[a-d]"))
+			v.Levels[0] = append(v.Levels[0], manifesttest.File("5[a-d]"))
 			all += " 5[a-d]"
 		}
 		check("nothing is under way", nil, nil, "merge "+all+", 7: 1[a-b] 2[c-d] to 7")
@@ -271,8 +274,8 @@ func TestPickWaits(t *testing.T) {
 
 // TestPickFullWaits: nor does a step of a full compaction.
 func TestPickFullWaits(t *testing.T) {
-	v := drawVersion("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "7: 1[a-b] 3[c-d]")
-	full := fullCompaction{started: true, first: 9, level: lastLevel, last: 5}
+	v := manifesttest.Version("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "7: 1[a-b] 3[c-d]")
+	full := fullCompaction{started: true, first: 9, level: manifest.LastLevel, last: 5}
 	if c, done := full.next(v, busyFiles(3), testPickOptions); c.kind != nothing || done {
 		t.Errorf("got %s, done is %v", choiceText(&c), done)
 	}
@@ -284,7 +287,7 @@ func TestPickFullMakesRoom(t *testing.T) {
 		"move 1: 8[a-b] to 6":                        {"0: 9[a-d]", "1: 8[a-b]", "7: 1[a-b]:100 3[c-d]:100"},
 		"merge 1: 8[a-b], 6: 7[a-b], 7: 1[a-b] to 7": {"0: 9[a-d]", "1: 8[a-b]", "6: 7[a-b]:220", "7: 1[a-b]:60 3[c-d]:50"},
 	} {
-		v := drawVersion(levels...)
+		v := manifesttest.Version(levels...)
 		full := fullCompaction{started: true, first: 9, last: 9}
 		o := testPickOptions
 		o.descents = o.descents.next(v, busyFiles(), o)
@@ -298,9 +301,9 @@ func TestPickFullMakesRoom(t *testing.T) {
 // TestPickTombstones has files of which at least half are tombstones (d50).
 // Sequence numbers up to 1000 can go.
 func TestPickTombstones(t *testing.T) {
-	check := func(name string, busy func(*file) bool, want string, levels ...string) {
+	check := func(name string, busy func(*manifest.File) bool, want string, levels ...string) {
 		t.Helper()
-		c := pickNext(drawVersion(levels...), busy, testPickOptions)
+		c := pickNext(manifesttest.Version(levels...), busy, testPickOptions)
 		if got := choiceText(&c); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
 		}
@@ -328,22 +331,22 @@ func TestPickTombstones(t *testing.T) {
 }
 
 func TestChoiceApply(t *testing.T) {
-	v := drawVersion("0: 9[a-z] 8[a-c]", "6: 4[a-b] 5[m-n]", "7: 1[a-c] 2[d-f]")
-	show := func(v *version) string {
+	v := manifesttest.Version("0: 9[a-z] 8[a-c]", "6: 4[a-b] 5[m-n]", "7: 1[a-c] 2[d-f]")
+	show := func(v *manifest.Version) string {
 		var parts []string
-		for level, files := range v.levels {
+		for level, files := range v.Levels {
 			for _, f := range files {
-				parts = append(parts, fmt.Sprintf("%d:%s", level, fileText(f)))
+				parts = append(parts, fmt.Sprintf("%d:%s", level, manifesttest.FileText(f)))
 			}
 		}
 		return strings.Join(parts, " ")
 	}
 	before := show(v)
 	c := choice{kind: merge, output: 7}
-	c.inputs[6], c.inputs[7] = v.levels[6][:1], v.levels[7][:1]
+	c.inputs[6], c.inputs[7] = v.Levels[6][:1], v.Levels[7][:1]
 	flushed := *v // something else is installed between choosing and applying
-	flushed.levels[0] = append([]*file{drawFile("10[b-d]")}, v.levels[0]...)
-	got := show(c.apply(&flushed, []*file{drawFile("12[a-a]"), drawFile("13[c-c]")}))
+	flushed.Levels[0] = append([]*manifest.File{manifesttest.File("10[b-d]")}, v.Levels[0]...)
+	got := show(c.apply(&flushed, []*manifest.File{manifesttest.File("12[a-a]"), manifesttest.File("13[c-c]")}))
 	want := "0:10[b-d] 0:9[a-z] 0:8[a-c] 6:5[m-n] 7:12[a-a] 7:13[c-c] 7:2[d-f]"
 	if got != want {
 		t.Errorf("merge:\n got %s\nwant %s", got, want)
@@ -352,13 +355,13 @@ func TestChoiceApply(t *testing.T) {
 		t.Errorf("merge into nothing:\n got %s\nwant %s", got, want)
 	}
 	c = choice{kind: move, output: 7}
-	c.inputs[6] = v.levels[6][1:]
+	c.inputs[6] = v.Levels[6][1:]
 	if got, want := show(c.apply(v, nil)), "0:9[a-z] 0:8[a-c] 6:4[a-b] 7:1[a-c] 7:2[d-f] 7:5[m-n]"; got != want {
 		t.Errorf("move:\n got %s\nwant %s", got, want)
 	}
 	c = choice{kind: merge, output: 7}
-	c.inputs[7] = v.levels[7][:1]
-	if got, want := show(c.apply(v, []*file{drawFile("14[b-c]")})), "0:9[a-z] 0:8[a-c] 6:4[a-b] 6:5[m-n] 7:14[b-c] 7:2[d-f]"; got != want {
+	c.inputs[7] = v.Levels[7][:1]
+	if got, want := show(c.apply(v, []*manifest.File{manifesttest.File("14[b-c]")})), "0:9[a-z] 0:8[a-c] 6:4[a-b] 6:5[m-n] 7:14[b-c] 7:2[d-f]"; got != want {
 		t.Errorf("rewrite:\n got %s\nwant %s", got, want)
 	}
 	if got := show(v); got != before {
@@ -371,7 +374,7 @@ func TestFullCompaction(t *testing.T) {
 	var full fullCompaction
 	number := uint64(20)
 	busy := busyFiles()
-	step := func(v *version, want string) *version {
+	step := func(v *manifest.Version, want string) *manifest.Version {
 		t.Helper()
 		c, done := full.next(v, busy, testPickOptions)
 		got := choiceText(&c)
@@ -385,16 +388,16 @@ func TestFullCompaction(t *testing.T) {
 			return v
 		}
 		number++
-		first, last := bounds(c.files())
-		return c.apply(v, []*file{drawFile(fmt.Sprintf("%d[%s-%s]", number, first, last))})
+		first, last := manifest.Bounds(c.files())
+		return c.apply(v, []*manifest.File{manifesttest.File(fmt.Sprintf("%d[%s-%s]", number, first, last))})
 	}
-	v := drawVersion("0: 9[a-b] 8[c-d] 7[b-b]", "5: 4[a-b] 6[k-l]", "6: 5[b-c] 10[k-k]", "7: 2[a-e]:100 3[m-n]:100")
+	v := manifesttest.Version("0: 9[a-b] 8[c-d] 7[b-b]", "5: 4[a-b] 6[k-l]", "6: 5[b-c] 10[k-k]", "7: 2[a-e]:100 3[m-n]:100")
 	busy = busyFiles(6)
 	v = step(v, "nothing") // a compaction is under way: not started
 	busy = busyFiles()
 	v = step(v, "merge 0: 9[a-b] 7[b-b] to 4")
 	v = step(v, "move 0: 8[c-d] to 5")
-	v.levels[0] = []*file{drawFile("30[a-z]:s999")} // flushed meanwhile
+	v.Levels[0] = []*manifest.File{manifesttest.File("30[a-z]:s999")} // flushed meanwhile
 	busy = busyFiles(6)
 	v = step(v, "merge 4: 21[a-b], 5: 4[a-b] 8[c-d], 6: 5[b-c], 7: 2[a-e] to 7")
 	v = step(v, "nothing") // 6 is under way
@@ -405,14 +408,14 @@ func TestFullCompaction(t *testing.T) {
 	step(v, "done")
 
 	full = fullCompaction{}
-	step(new(version), "done")
+	step(new(manifest.Version), "done")
 }
 
 // TestFullCompactionRelievesLevel0 fills level 0 while the compaction is further
 // down.
 func TestFullCompactionRelievesLevel0(t *testing.T) {
-	full := fullCompaction{started: true, first: 9, level: lastLevel, last: 9}
-	v := drawVersion("0: 13[x-z] 12[x-z] 11[x-z] 10[x-z]", "7: 2[a-e] 3[m-n]")
+	full := fullCompaction{started: true, first: 9, level: manifest.LastLevel, last: 9}
+	v := manifesttest.Version("0: 13[x-z] 12[x-z] 11[x-z] 10[x-z]", "7: 2[a-e] 3[m-n]")
 	c, done := full.next(v, busyFiles(), testPickOptions)
 	if got, want := choiceText(&c), "merge 0: 13[x-z] 12[x-z] 11[x-z] 10[x-z] to 7"; got != want || done {
 		t.Errorf("got %s, %t, want %s", got, done, want)
@@ -423,9 +426,9 @@ func TestFullCompactionRelievesLevel0(t *testing.T) {
 func TestSplitter(t *testing.T) {
 	check := func(name string, output int, want string, levels ...string) {
 		t.Helper()
-		v := drawVersion(levels...)
+		v := manifesttest.Version(levels...)
 		c := choice{kind: merge, output: output}
-		c.inputs[0] = []*file{drawFile("99[a-z]")}
+		c.inputs[0] = []*manifest.File{manifesttest.File("99[a-z]")}
 		o := testPickOptions
 		o.fileSize = 12
 		split := newSplitter(v, &c, nil, o)

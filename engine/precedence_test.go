@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"colonnade/clock"
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
 
@@ -92,7 +93,7 @@ func TestFlushGivesWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var written atomic.Bool
 		db := mustOpen(t, vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
-			if op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, tableSuffix) {
+			if op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, manifest.TableSuffix) {
 				written.Store(true)
 			}
 			return vfs.Fault{}
@@ -229,7 +230,7 @@ func TestCompactionWaitsForFlush(t *testing.T) {
 					synctest.Wait()
 					db.mu.Lock()
 					defer db.mu.Unlock()
-					return len(p.version.levels[0])
+					return len(p.version.Levels[0])
 				}
 				if got := left() > 0; got != test.waits {
 					t.Errorf("during the flush: waiting is %v", got)

@@ -1,5 +1,7 @@
 package engine
 
+import "colonnade/engine/manifest"
+
 // recovery brings a store that was not closed, or was, back to work:
 //
 //  0. Remove files that never got their name, and find the highest file number.
@@ -28,12 +30,12 @@ package engine
 // good, what it does not write never comes back.
 type recovery struct {
 	db       *DB
-	manifest *manifest  // that was found; flushes on the way install others
-	old      []*segment // in the directory, in order
-	name     string     // of the segment that is read
-	lastSeq  uint64     // of the last record read
-	grown    bool       // the log has batches that no recovery has copied
-	inserts  *insertion // of what was read
+	manifest *manifest.Manifest // that was found; flushes on the way install others
+	old      []*segment         // in the directory, in order
+	name     string             // of the segment that is read
+	lastSeq  uint64             // of the last record read
+	grown    bool               // the log has batches that no recovery has copied
+	inserts  *insertion         // of what was read
 	// take is called with every batch of the log. An error is damage, unless
 	// it is a writeError.
 	take func(seq uint64, payload []byte) error
@@ -105,14 +107,14 @@ const firstSegment = 256 << 10
 
 // install makes the copies, or the new segment, the beginning of the log.
 func (r *recovery) install() error {
-	return r.db.install(nil, func(m *manifest) error {
-		m.logStart = r.db.log.segments[0].number
+	return r.db.install(nil, func(m *manifest.Manifest) error {
+		m.LogStart = r.db.log.segments[0].number
 		if n := len(r.copies.segments); n > 0 {
-			m.copied = r.copies.segments[n-1].number
+			m.Copied = r.copies.segments[n-1].number
 		} else if r.whole {
-			m.copied = r.db.log.segments[0].number // so evidence stays while that does
+			m.Copied = r.db.log.segments[0].number // so evidence stays while that does
 		}
-		m.settled = r.db.lastSeq + 1
+		m.Settled = r.db.lastSeq + 1
 		return nil
 	}, func() {})
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"colonnade/clock"
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
 
@@ -40,7 +41,7 @@ func newUnsyncedStore(t *testing.T, others int) *unsyncedStore {
 	r, c = set("row", "q", strings.Repeat("v", 20<<10))
 	b.Add(s.ids[1], r, c)
 	fs.SetHook(func(op vfs.Op, done bool) {
-		if !done && op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, segmentName(1)) && db.visible.Load() < db.LastSeq() {
+		if !done && op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, manifest.SegmentFile(1)) && db.visible.Load() < db.LastSeq() {
 			once.Do(func() { s.fs = fs.Clone() })
 		}
 	})
@@ -101,7 +102,7 @@ func TestSecondFaultInRecovery(t *testing.T) {
 			}
 			s.fs.SetHook(nil)
 			db.mu.Lock() // flushes go on, and let copies go
-			flushed := len(db.partitions[s.ids[0]].version.levels[0])
+			flushed := len(db.partitions[s.ids[0]].version.Levels[0])
 			current := db.log.segments[len(db.log.segments)-1].number
 			db.mu.Unlock()
 			if flushed == 0 {
@@ -121,12 +122,12 @@ func TestSecondFaultInRecovery(t *testing.T) {
 // lastSegment returns the highest number that a segment of the log has.
 func lastSegment(t *testing.T, fs vfs.FS) (last uint64) {
 	t.Helper()
-	names, err := fs.List("store/" + logDir)
+	names, err := fs.List("store/" + manifest.LogDir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		if number, ok := parseName(name, "", segmentSuffix); ok {
+		if number, ok := manifest.ParseName(name, "", manifest.SegmentSuffix); ok {
 			last = max(last, number)
 		}
 	}
@@ -169,7 +170,7 @@ func TestRefusedOpensLeaveNothing(t *testing.T) {
 	}
 	mustClose(t, db)
 	d := &damagedStore{fs: fs}
-	name := "store/wal/" + segmentName(4)
+	name := "store/wal/" + manifest.SegmentFile(4)
 	data := readAll(t, fs, name)
 	data[1000] ^= 5
 	data[2000] ^= 9
@@ -190,13 +191,13 @@ func TestOpensThatFailLeaveNoFiles(t *testing.T) {
 	s := newUnsyncedStore(t, 0)
 	for range 3 {
 		failure := &vfs.Failure{At: 1, Fault: vfs.Fault{Err: syscall.ENOSPC}, Match: func(op vfs.Op) bool {
-			return op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, tableSuffix)
+			return op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, manifest.TableSuffix)
 		}}
 		if _, err := s.open(vfs.Inject(s.fs, failure.Rule)); !errors.Is(err, syscall.ENOSPC) {
 			t.Fatalf("got %v, want ENOSPC", err)
 		}
 		for _, id := range s.ids {
-			if names, _ := s.fs.List("store/partitions/" + partitionName(uint64(id))); len(names) > 0 {
+			if names, _ := s.fs.List("store/partitions/" + manifest.PartitionDir(uint64(id))); len(names) > 0 {
 				t.Errorf("%v are left of partition %d", names, id)
 			}
 		}
@@ -274,7 +275,7 @@ func TestDroppedPartitionsLeaveNoDirectories(t *testing.T) {
 	if names, _ := fs.List("store/partitions"); len(names) > 0 {
 		t.Errorf("after Close there are the directories %v", names)
 	}
-	if err := fs.MkdirAll("store/partitions/" + partitionName(2)); err != nil {
+	if err := fs.MkdirAll("store/partitions/" + manifest.PartitionDir(2)); err != nil {
 		t.Fatal(err)
 	}
 	mustClose(t, mustOpen(t, fs))
@@ -350,8 +351,8 @@ func TestWriteErrorInRecovery(t *testing.T) {
 		{"copies", few, 64 << 20, "/wal/", 8 << 20, 4},
 		{"copies in several segments", few, 64 << 20, "/wal/", 1 << 20, 6},
 		{"copies before a flush", many, 1 << 20, "/wal/", 8 << 20, 6},
-		{"files of some", many, 1 << 20, tableSuffix, 8 << 20, 2},
-		{"files of all", few, 1 << 20, tableSuffix, 8 << 20, 2},
+		{"files of some", many, 1 << 20, manifest.TableSuffix, 8 << 20, 2},
+		{"files of all", few, 1 << 20, manifest.TableSuffix, 8 << 20, 2},
 	} {
 		opt.SegmentBytes = c.segments
 		for n := int64(0); ; n++ {
@@ -395,7 +396,7 @@ func TestSettledLog(t *testing.T) {
 			mem := vfs.NewMem()
 			var db *DB
 			var image *vfs.Mem
-			name := "store/wal/" + segmentName(c.last)
+			name := "store/wal/" + manifest.SegmentFile(c.last)
 			db, err := Open("store", testOptions(vfs.Inject(mem, func(op vfs.Op) vfs.Fault {
 				if op.Kind == vfs.OpWrite && op.Name == name && op.Offset > 0 && image == nil {
 					if err := db.trimLog(); err != nil {
@@ -419,8 +420,8 @@ func TestSettledLog(t *testing.T) {
 			if image == nil {
 				t.Fatalf("no batch went to %s", name)
 			}
-			if m, _, err := readManifest(image, "store"); err != nil || m.logStart != c.last {
-				t.Fatalf("the log begins with segment %d, %v", m.logStart, err)
+			if m, _, err := readManifest(image, "store"); err != nil || m.LogStart != c.last {
+				t.Fatalf("the log begins with segment %d, %v", m.LogStart, err)
 			}
 			db = mustOpen(t, image)
 			defer mustClose(t, db)

@@ -21,7 +21,7 @@ func (r *recovery) long() bool {
 	for _, s := range r.live() {
 		size += s.size
 	}
-	return size > r.db.opt.MemtableBytes && len(r.db.partitions) <= wholeParts && r.manifest.settled > 0
+	return size > r.db.opt.MemtableBytes && len(r.db.partitions) <= wholeParts && r.manifest.Settled > 0
 }
 
 // relieve flushes memtables that hold too much. It looks when what they hold has changed,

@@ -7,6 +7,7 @@ import (
 	iofs "io/fs"
 	"slices"
 
+	"colonnade/engine/manifest"
 	"colonnade/wal"
 )
 
@@ -16,18 +17,18 @@ import (
 // list finds the segments and makes sure that none is missing.
 func (r *recovery) list() error {
 	db := r.db
-	names, err := db.listDir(db.path(logDir))
+	names, err := db.listDir(db.path(manifest.LogDir))
 	if err != nil {
 		return db.noLog(err)
 	}
-	start := r.manifest.logStart
+	start := r.manifest.LogStart
 	db.log.next = start
 	for _, name := range names {
-		n, ok := parseName(name, "", segmentSuffix)
+		n, ok := manifest.ParseName(name, "", manifest.SegmentSuffix)
 		if !ok {
 			continue // a leftover
 		}
-		size, err := db.opt.FS.Stat(db.path(logDir, name))
+		size, err := db.opt.FS.Stat(db.path(manifest.LogDir, name))
 		if err != nil {
 			return err
 		}
@@ -42,11 +43,11 @@ func (r *recovery) list() error {
 }
 
 // written reports whether the log can ever have had a batch.
-func (r *recovery) written() bool { return r.manifest.nextPart > 1 }
+func (r *recovery) written() bool { return r.manifest.NextPartition > 1 }
 
 // live returns the segments that the manifest knows of.
 func (r *recovery) live() []*segment {
-	i := slices.IndexFunc(r.old, func(s *segment) bool { return s.number >= r.manifest.logStart })
+	i := slices.IndexFunc(r.old, func(s *segment) bool { return s.number >= r.manifest.LogStart })
 	if i < 0 {
 		return nil
 	}
@@ -59,7 +60,7 @@ func (db *DB) noLog(err error) error {
 	if !errors.Is(err, iofs.ErrNotExist) {
 		return err
 	}
-	return &CorruptError{File: db.path(logDir), Offset: -1, Reason: "directory is missing"}
+	return &CorruptError{File: db.path(manifest.LogDir), Offset: -1, Reason: "directory is missing"}
 }
 
 func (r *recovery) missing(number uint64) error {
@@ -71,7 +72,7 @@ func (r *recovery) missing(number uint64) error {
 // copies of recoveries that were interrupted.
 func (r *recovery) replay() error {
 	var last *segment // in which the log ends
-	next := r.manifest.logStart
+	next := r.manifest.LogStart
 	for _, s := range r.live() {
 		if last == nil && s.number != next && r.written() {
 			return r.missing(next)
@@ -104,16 +105,16 @@ func (r *recovery) replay() error {
 // entries and others have not.
 func (r *recovery) reachesFiles(last *segment) error {
 	end := r.lastSeq
-	switch settled := r.manifest.settled; {
+	switch settled := r.manifest.Settled; {
 	case settled > 0:
 		end = max(end, settled-1)
 	case !r.grown:
 		return nil // there may be copies of some batches only
 	}
-	for _, p := range r.manifest.parts {
-		for f := range p.version.files() {
-			if f.maxSeq > end {
-				return r.corrupt(last, fmt.Sprintf("the log ends with batch %d, but file %d of partition %s has entries of batch %d", end, f.number, p.name, f.maxSeq))
+	for _, p := range r.manifest.Partitions {
+		for f := range p.Version.Files() {
+			if f.MaxSeq > end {
+				return r.corrupt(last, fmt.Sprintf("the log ends with batch %d, but file %d of partition %s has entries of batch %d", end, f.Number, p.Name, f.MaxSeq))
 			}
 		}
 	}
@@ -144,7 +145,7 @@ func (r *recovery) replaySegment(s *segment, ended bool) (c segmentContent, err 
 	if err != nil {
 		return c, inSegment(err, name)
 	}
-	c.copied = in.Header().Copy && s.number > r.manifest.copied
+	c.copied = in.Header().Copy && s.number > r.manifest.Copied
 	if c.copied && !ended {
 		return c, r.corrupt(s, "a copy stands where the log should go on")
 	}
@@ -259,7 +260,7 @@ func (r *recovery) assign(l *load, seq uint64, payload []byte) (live bool, err e
 
 // known returns an error if a batch of the log cannot be for a partition.
 func (r *recovery) known(id PartitionID) error {
-	if id >= r.manifest.nextPart {
+	if id >= r.manifest.NextPartition {
 		return fmt.Errorf("partition %d was never created", id)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 	"colonnade/wal"
 )
@@ -28,7 +29,7 @@ func newHandmade(t *testing.T) *handmade {
 }
 
 // segment returns the path of a segment, counted from the first.
-func (h *handmade) segment(i uint64) string { return "store/wal/" + segmentName(h.first+i) }
+func (h *handmade) segment(i uint64) string { return "store/wal/" + manifest.SegmentFile(h.first+i) }
 
 // record is a batch of a log.
 type record struct {

@@ -2,10 +2,10 @@ package engine
 
 import (
 	"bytes"
-	"sort"
 	"sync"
 
 	"colonnade/cell"
+	"colonnade/engine/manifest"
 	"colonnade/engine/rowmerge"
 	"colonnade/memtable"
 	"colonnade/sstable"
@@ -110,10 +110,10 @@ func (s *Scan) open() error {
 		return s.openRow()
 	}
 	s.openTables()
-	levels := &s.state.version.levels
+	levels := &s.state.version.Levels
 	before := len(s.sources)
 	for _, f := range levels[0] {
-		if !f.reaches(s.opt.Start, s.opt.End) {
+		if !f.Reaches(s.opt.Start, s.opt.End) {
 			continue
 		}
 		if err := s.openFile(f); err != nil {
@@ -121,8 +121,8 @@ func (s *Scan) open() error {
 		}
 	}
 	s.level0 = visit{len(s.sources) - before, len(s.sources) - before}
-	for level := 1; level < numLevels; level++ {
-		files := within(levels[level], s.opt.Start, s.opt.End)
+	for level := 1; level < manifest.NumLevels; level++ {
+		files := manifest.Within(levels[level], s.opt.Start, s.opt.End)
 		if len(files) > 0 {
 			s.visited(level).asked++
 			s.visited(level).opened++
@@ -145,7 +145,7 @@ func (s *Scan) visited(level int) *visit {
 	switch level {
 	case 0:
 		return &s.level0
-	case lastLevel:
+	case manifest.LastLevel:
 		return &s.free
 	}
 	return &s.upper
@@ -169,9 +169,9 @@ func (s *Scan) openRow() error {
 	row, end := s.opt.Start, s.opt.End
 	hash := sstable.HashRow(row)
 	defer s.dropCandidates() // the scan may be long, and what filters the cache has room for changes
-	levels := &s.state.version.levels
+	levels := &s.state.version.Levels
 	for _, f := range levels[0] {
-		if !f.reaches(row, end) {
+		if !f.Reaches(row, end) {
 			continue
 		}
 		s.level0.asked++
@@ -179,9 +179,9 @@ func (s *Scan) openRow() error {
 			return err
 		}
 	}
-	for level := 1; level < numLevels; level++ {
+	for level := 1; level < manifest.NumLevels; level++ {
 		files := levels[level]
-		if i := firstReaching(files, row); i < len(files) && files[i].reaches(row, end) {
+		if i := manifest.FirstReaching(files, row); i < len(files) && files[i].Reaches(row, end) {
 			s.visited(level).asked++
 			if err := s.addCandidate(files[i], level, hash); err != nil {
 				return err
@@ -207,8 +207,8 @@ type candidate struct {
 }
 
 // addCandidate adds a file of a level, and asks its filter about the row with this hash.
-func (s *Scan) addCandidate(f *file, level int, hash uint64) error {
-	r, err := f.table.open()
+func (s *Scan) addCandidate(f *manifest.File, level int, hash uint64) error {
+	r, err := tableOf(f).open()
 	if err != nil {
 		return err
 	}
@@ -236,8 +236,8 @@ func (s *Scan) openTables() {
 }
 
 // openFile adds a file as a source.
-func (s *Scan) openFile(f *file) error {
-	r, err := f.table.open()
+func (s *Scan) openFile(f *manifest.File) error {
+	r, err := tableOf(f).open()
 	if err != nil {
 		return err
 	}
@@ -254,27 +254,6 @@ func (s *Scan) reading() sstable.ReadOptions {
 func (o *ScanOptions) SingleRow() bool {
 	n := len(o.Start)
 	return len(o.End) == n+1 && o.End[n] == 0 && bytes.Equal(o.End[:n], o.Start)
-}
-
-// reaches reports whether the file can hold rows from start up to end.
-func (f *file) reaches(start, end []byte) bool {
-	return bytes.Compare(f.largest, start) >= 0 && (end == nil || bytes.Compare(f.smallest, end) < 0)
-}
-
-// within returns the files of a level below 0 that can hold rows from start up to
-// end.
-func within(files []*file, start, end []byte) []*file {
-	first, last := firstReaching(files, start), len(files)
-	if end != nil {
-		last = sort.Search(len(files), func(i int) bool { return bytes.Compare(files[i].smallest, end) >= 0 })
-	}
-	return files[first:max(first, last)]
-}
-
-// firstReaching returns which of the files of a level below 0 is the first that can hold rows
-// from start on.
-func firstReaching(files []*file, start []byte) int {
-	return sort.Search(len(files), func(i int) bool { return bytes.Compare(files[i].largest, start) >= 0 })
 }
 
 // NextRow moves to the next row, the first time to the first. It returns false

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
 
@@ -110,11 +111,11 @@ func TestDamagedFilterOfARow(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		files := slices.Collect(db.partitions[id].state.Load().version.files())
-		if len(files) != 1 || below == (len(db.partitions[id].state.Load().version.levels[0]) == 1) {
+		files := slices.Collect(db.partitions[id].state.Load().version.Files())
+		if len(files) != 1 || below == (len(db.partitions[id].state.Load().version.Levels[0]) == 1) {
 			t.Fatalf("below %v: %d files", below, len(files))
 		}
-		name, size := "store/partitions/00000001/"+tableName(files[0].number), int(files[0].size)
+		name, size := "store/partitions/00000001/"+manifest.TableFile(files[0].Number), int(files[0].Size)
 		mustClose(t, db)
 		refused := 0
 		for offset := range size {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"colonnade/engine/manifest"
 	"colonnade/engine/rowmerge"
 	"colonnade/sstable"
 	"colonnade/wal"
@@ -100,7 +101,7 @@ func (db *DB) scrubPass() {
 			continue
 		}
 		err := db.scrubFile(f)
-		f.table.unref(&db.trash)
+		tableOf(f).unref(&db.trash)
 		if errors.Is(err, ErrClosed) {
 			return
 		}
@@ -114,57 +115,57 @@ func (db *DB) scrubPass() {
 }
 
 // filesByNumber lists every file that there is now.
-func (db *DB) filesByNumber() []*file {
+func (db *DB) filesByNumber() []*manifest.File {
 	db.mu.Lock()
-	var list []*file
+	var list []*manifest.File
 	for _, p := range db.partitions {
-		for f := range p.version.files() {
+		for f := range p.version.Files() {
 			list = append(list, f)
 		}
 	}
 	db.mu.Unlock()
-	slices.SortFunc(list, func(f, g *file) int { return cmp.Compare(f.number, g.number) })
+	slices.SortFunc(list, func(f, g *manifest.File) int { return cmp.Compare(f.Number, g.Number) })
 	return list
 }
 
 // hold takes a reference on a file, unless it has gone from its partition.
-func (db *DB) hold(f *file) bool {
+func (db *DB) hold(f *manifest.File) bool {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	if f.table.obsolete.Load() {
+	if tableOf(f).obsolete.Load() {
 		return false
 	}
-	f.table.refs.Add(1)
+	tableOf(f).refs.Add(1)
 	return true
 }
 
 // scrubFile reads a sorted file. It returns ErrClosed when the DB is closed.
-func (db *DB) scrubFile(f *file) error {
+func (db *DB) scrubFile(f *manifest.File) error {
 	info, err := db.verifySlowly(f)
 	if err == nil {
-		db.scrubbed(f.size)
+		db.scrubbed(f.Size)
 		db.sortOut(f, info)
 		return nil
 	}
-	if f.table.obsolete.Load() {
+	if tableOf(f).obsolete.Load() {
 		return err // nobody will read it
 	}
-	db.foundBad(f.table.path, f.table.p.inTable(err))
+	db.foundBad(tableOf(f).path, tableOf(f).p.inTable(err))
 	return err
 }
 
 // verifySlowly reads a file by a handle of its own: one that has been open for long
 // would not tell whether the name still leads there.
-func (db *DB) verifySlowly(f *file) (info sstable.Info, err error) {
+func (db *DB) verifySlowly(f *manifest.File) (info sstable.Info, err error) {
 	if !db.pace(scrubOpen) {
 		return info, ErrClosed
 	}
-	in, err := f.table.openFile()
+	in, err := tableOf(f).openFile()
 	if err != nil {
 		return info, err
 	}
 	defer in.Close()
-	r, err := f.table.newReader(paced{in, db}, nil)
+	r, err := tableOf(f).newReader(paced{in, db}, nil)
 	if err != nil {
 		return info, err
 	}
@@ -210,7 +211,7 @@ func (db *DB) scrubManifest() {
 	}
 	db.foundBad(name, err)
 	if errors.As(err, new(*CorruptError)) {
-		err = db.install(nil, func(*manifest) error { return nil }, func() {})
+		err = db.install(nil, func(*manifest.Manifest) error { return nil }, func() {})
 		db.opt.Log.Info("damaged manifest was replaced", "file", name, "error", err)
 	}
 }
@@ -222,8 +223,8 @@ func (db *DB) readManifestAgain() (name string, size int, err error) {
 	db.mu.Lock()
 	m := db.manifest
 	db.mu.Unlock()
-	name = db.path(manifestName(m.edit))
-	want := m.encode()
+	name = db.path(manifest.FileName(m.Edit))
+	want := m.Encode()
 	data, err := readFile(db.opt.FS, name)
 	if errors.Is(err, io.ErrUnexpectedEOF) || err == nil && !bytes.Equal(data, want) {
 		err = &CorruptError{File: name, Offset: firstDifference(data, want), Reason: "the manifest is not what was written"}
@@ -366,12 +367,12 @@ func (p *partition) knownDamage() error {
 
 // sortOut has a file written again without its garbage, if that is half of it or
 // more.
-func (db *DB) sortOut(f *file, info sstable.Info) {
-	p := f.table.p
+func (db *DB) sortOut(f *manifest.File, info sstable.Info) {
+	p := tableOf(f).p
 	if p.policies.Load().Garbage(gcContents(&info), db.opt.Clock.Now()) < 0.5 {
 		return
 	}
-	f.stale.Store(true)
+	f.Stale.Store(true)
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if !p.dropped {

@@ -15,6 +15,7 @@ import (
 
 	"colonnade/cell"
 	"colonnade/clock"
+	"colonnade/engine/manifest"
 	"colonnade/engine/rowmerge"
 	"colonnade/sstable"
 	"colonnade/vfs"
@@ -47,7 +48,7 @@ func noFault(vfs.Op) vfs.Fault { return vfs.Fault{} }
 func newBreakable(t *testing.T) (s *scrubbed, broken *atomic.Bool) {
 	broken = new(atomic.Bool)
 	return newScrubbed(t, func(op vfs.Op) vfs.Fault {
-		if broken.Load() && op.Kind == vfs.OpRead && path.Base(op.Name) == tableName(1) {
+		if broken.Load() && op.Kind == vfs.OpRead && path.Base(op.Name) == manifest.TableFile(1) {
 			return vfs.Fault{Err: syscall.EIO}
 		}
 		return vfs.Fault{}
@@ -95,10 +96,10 @@ func TestScrubFindsDamage(t *testing.T) {
 		}
 		want := contents(t, s.db, s.ids[1])
 		s.db.mu.Lock()
-		name, partition := s.db.partitions[s.ids[0]].version.levels[0][0].table.path, "a"
+		name, partition := tableOf(s.db.partitions[s.ids[0]].version.Levels[0][0]).path, "a"
 		switch kind {
 		case "manifest":
-			name, partition = s.db.path(manifestName(s.db.manifest.edit)), ""
+			name, partition = s.db.path(manifest.FileName(s.db.manifest.Edit)), ""
 		case "log":
 			name, partition = s.db.segmentPath(s.db.log.segments[0].number), ""
 		}
@@ -264,13 +265,13 @@ func TestExpiredCellsGiveTheirSpaceBack(t *testing.T) {
 	}
 	s.clock.Advance(1e6 * time.Hour)
 	s.pass()
-	eventually(s.db, func() bool { return s.db.partitions[s.ids[0]].version.size(numLevels-1) == 0 })
+	eventually(s.db, func() bool { return s.db.partitions[s.ids[0]].version.Size(manifest.NumLevels-1) == 0 })
 	if size(0) != 0 || size(1) == 0 {
 		t.Errorf("the partitions take %d and %d bytes, want none for the first only", size(0), size(1))
 	}
 	setPolicies(1, map[string]Policy{"g": {}})
 	s.pass()
-	eventually(s.db, func() bool { return s.db.partitions[s.ids[1]].version.size(numLevels-1) == 0 })
+	eventually(s.db, func() bool { return s.db.partitions[s.ids[1]].version.Size(manifest.NumLevels-1) == 0 })
 }
 
 func TestGarbage(t *testing.T) {
@@ -322,7 +323,7 @@ func TestScrubLeavesOutWhatHasGone(t *testing.T) {
 	flushed(t, s.db, s.ids[0], 2)
 	flushed(t, s.db, s.ids[1], 1)
 	list := s.db.filesByNumber()
-	if len(list) != 3 || list[0].number != 1 || list[2].number != 3 {
+	if len(list) != 3 || list[0].Number != 1 || list[2].Number != 3 {
 		t.Fatalf("files %v", list)
 	}
 	if err := s.db.Compact(context.Background(), s.ids[0]); err != nil {
@@ -330,9 +331,9 @@ func TestScrubLeavesOutWhatHasGone(t *testing.T) {
 	}
 	for i, want := range []bool{false, false, true} {
 		if got := s.db.hold(list[i]); got != want {
-			t.Errorf("file %d is held: %v, want %v", list[i].number, got, want)
+			t.Errorf("file %d is held: %v, want %v", list[i].Number, got, want)
 		} else if got {
-			list[i].table.unref(&s.db.trash)
+			tableOf(list[i]).unref(&s.db.trash)
 		}
 	}
 }
@@ -343,7 +344,7 @@ func TestScrubOfAMissingFile(t *testing.T) {
 	s := newScrubbed(t, noFault)
 	defer mustClose(t, s.db)
 	flushed(t, s.db, s.ids[0], 2)
-	name := s.db.partitions[s.ids[0]].version.levels[0][0].table.path
+	name := tableOf(s.db.partitions[s.ids[0]].version.Levels[0][0]).path
 	if err := s.fs.Remove(name); err != nil {
 		t.Fatal(err)
 	}
@@ -403,7 +404,7 @@ func TestScrubOfWhatIsObsolete(t *testing.T) {
 	if err := s.db.scrubFile(f); !errors.Is(err, syscall.EIO) {
 		t.Errorf("got %v, want EIO", err)
 	}
-	f.table.unref(&s.db.trash)
+	tableOf(f).unref(&s.db.trash)
 	if got := s.pass(); got.Unreadable != nil || s.db.Damage() != nil {
 		t.Errorf("got %+v and damage %v, want none", got, s.db.Damage())
 	}

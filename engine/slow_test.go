@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"colonnade/clock"
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
 
@@ -33,12 +34,12 @@ type slowDisk struct {
 
 // logSync matches the syncs of the segment in use.
 func logSync(op vfs.Op) bool {
-	return op.Kind == vfs.OpSync && op.Name == "store/wal/"+segmentName(1)
+	return op.Kind == vfs.OpSync && op.Name == "store/wal/"+manifest.SegmentFile(1)
 }
 
 // logWrite matches the writes to it, which wait for the device if they are past the page cache.
 func logWrite(op vfs.Op) bool {
-	return op.Kind == vfs.OpWrite && op.Name == "store/wal/"+segmentName(1)
+	return op.Kind == vfs.OpWrite && op.Name == "store/wal/"+manifest.SegmentFile(1)
 }
 
 func newSlowDisk(t *testing.T, match func(vfs.Op) bool) *slowDisk {
@@ -244,7 +245,7 @@ func TestHangingSeal(t *testing.T) {
 // TestHangingSegment: a Commit that needs a new segment waits for it no longer than
 // for any other room.
 func TestHangingSegment(t *testing.T) {
-	d := newSlowDisk(t, func(op vfs.Op) bool { return strings.HasSuffix(op.Name, fillSuffix) && op.Kind == vfs.OpSync })
+	d := newSlowDisk(t, func(op vfs.Op) bool { return strings.HasSuffix(op.Name, manifest.FillSuffix) && op.Kind == vfs.OpSync })
 	defer mustClose(t, d.db)
 	d.armed.Store(true)
 	done := make(chan error, 2)
@@ -278,7 +279,7 @@ func TestHangingSegment(t *testing.T) {
 // TestContextEndsTheWaitForRoom of a Commit that needs a new segment. Nothing of it is
 // written.
 func TestContextEndsTheWaitForRoom(t *testing.T) {
-	d := newSlowDisk(t, func(op vfs.Op) bool { return strings.HasSuffix(op.Name, fillSuffix) && op.Kind == vfs.OpSync })
+	d := newSlowDisk(t, func(op vfs.Op) bool { return strings.HasSuffix(op.Name, manifest.FillSuffix) && op.Kind == vfs.OpSync })
 	defer mustClose(t, d.db)
 	d.armed.Store(true)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -302,7 +303,7 @@ func TestContextEndsTheWaitForRoom(t *testing.T) {
 
 // TestContextEndsTheWaitForAFlush and not the flush.
 func TestContextEndsTheWaitForAFlush(t *testing.T) {
-	d := newSlowDisk(t, func(op vfs.Op) bool { return op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, tableSuffix) })
+	d := newSlowDisk(t, func(op vfs.Op) bool { return op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, manifest.TableSuffix) })
 	defer mustClose(t, d.db)
 	mustPut(t, d.db, d.id, "row", "q", "v")
 	for name, wait := range map[string]func(context.Context) error{
@@ -321,7 +322,7 @@ func TestContextEndsTheWaitForAFlush(t *testing.T) {
 	}
 	d.armed.Store(false)
 	close(d.release)
-	eventually(d.db, func() bool { return len(d.db.partitions[d.id].version.levels[0]) > 0 })
+	eventually(d.db, func() bool { return len(d.db.partitions[d.id].version.Levels[0]) > 0 })
 	d.has(d.db, "row q=v")
 }
 

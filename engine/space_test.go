@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"colonnade/clock"
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
 
@@ -267,7 +268,7 @@ func TestNoSegmentFromTheReserve(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer mustClose(t, db)
-	name := db.path(logDir, fillName(1000))
+	name := db.path(manifest.LogDir, manifest.FillFile(1000))
 	if err := db.writeFill(name, opt.SegmentBytes); !errors.Is(err, ErrDiskFull) {
 		t.Errorf("writeFill returned %v, want %v", err, ErrDiskFull)
 	}

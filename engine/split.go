@@ -1,6 +1,10 @@
 package engine
 
-import "bytes"
+import (
+	"bytes"
+
+	"colonnade/engine/manifest"
+)
 
 // splitter says where the files end that a compaction writes. In the last level that is
 // when they are full. Those of an upper level end where files of the levels below do, if
@@ -13,7 +17,7 @@ type splitter struct {
 
 	// below are the files of the levels below, the last level's at the end, from the
 	// first not passed yet.
-	below [][]*file
+	below [][]*manifest.File
 	size  int64 // of the files of the last level that were passed since the file began
 	due   bool  // a file of an upper level was
 }
@@ -29,14 +33,14 @@ const (
 )
 
 // newSplitter is for the output of a part of a compaction, which begins at a row, nil for all of it.
-func newSplitter(v *version, c *choice, start []byte, o pickOptions) *splitter {
+func newSplitter(v *manifest.Version, c *choice, start []byte, o pickOptions) *splitter {
 	s := &splitter{full: o.fileSize, most: o.fileSize}
-	first, last := bounds(c.files())
+	first, last := manifest.Bounds(c.files())
 	if start != nil {
 		first = start
 	}
-	for level := c.output + 1; level < numLevels; level++ {
-		files := v.overlapping(level, first, last)
+	for level := c.output + 1; level < manifest.NumLevels; level++ {
+		files := v.Overlapping(level, first, last)
 		s.below = append(s.below, files)
 		if len(files) > 0 {
 			s.most = 2 * o.fileSize // to end where others do
@@ -62,15 +66,15 @@ func (s *splitter) before(row []byte, size int64) bool {
 // there are none.
 func (s *splitter) pass(row []byte) (end []byte) {
 	for i, files := range s.below {
-		for len(files) > 0 && bytes.Compare(files[0].largest, row) < 0 {
+		for len(files) > 0 && bytes.Compare(files[0].Largest, row) < 0 {
 			f := files[0]
 			if i == len(s.below)-1 {
-				s.size += f.size
+				s.size += f.Size
 			} else {
 				s.due = true
 			}
-			if bytes.Compare(f.largest, end) > 0 {
-				end = f.largest
+			if bytes.Compare(f.Largest, end) > 0 {
+				end = f.Largest
 			}
 			files = files[1:]
 		}
@@ -82,7 +86,7 @@ func (s *splitter) pass(row []byte) (end []byte) {
 // spanned reports whether a file below has rows up to one and after it.
 func (s *splitter) spanned(row []byte) bool {
 	for _, files := range s.below {
-		if len(files) > 0 && bytes.Compare(files[0].smallest, row) <= 0 {
+		if len(files) > 0 && bytes.Compare(files[0].Smallest, row) <= 0 {
 			return true
 		}
 	}

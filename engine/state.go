@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"colonnade/engine/manifest"
 	"colonnade/memtable"
 )
 
@@ -12,7 +13,7 @@ import (
 // that files stay until the last of them is done.
 type readState struct {
 	tables  []*memtable.Table
-	version *version
+	version *manifest.Version
 	prices  prices // of compactions, to those who read it
 	trash   *trash
 
@@ -66,15 +67,15 @@ func (s *readState) release() {
 	if !s.released.CompareAndSwap(false, true) {
 		return
 	}
-	for f := range s.version.files() {
-		f.table.unref(s.trash)
+	for f := range s.version.Files() {
+		tableOf(f).unref(s.trash)
 	}
 }
 
 // publishLocked replaces the state that readers find.
 func (db *DB) publishLocked(p *partition) {
 	opt := db.pickOptions()
-	db.crowdLocked(p, p.version.crowd(opt))
+	db.crowdLocked(p, crowd(p.version, opt))
 	s := &readState{version: p.version, prices: pricesOf(p.version, opt), trash: &db.trash}
 	if p.descents.bottom.pending(p.version) {
 		s.prices.upper = 0 // it is bought already
@@ -84,8 +85,8 @@ func (db *DB) publishLocked(p *partition) {
 			s.tables = append(s.tables, t)
 		}
 	}
-	for f := range p.version.files() {
-		f.table.refs.Add(1)
+	for f := range p.version.Files() {
+		tableOf(f).refs.Add(1)
 	}
 	if old := p.state.Swap(s); old != nil {
 		old.retire()

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"colonnade/engine/manifest"
 )
 
 // holders counts the readers of a state, for tests in which nothing else goes on.
@@ -19,8 +21,8 @@ func (s *readState) holders() (n int) {
 func newTestState() *readState {
 	t := new(table)
 	t.refs.Store(1)
-	v := new(version)
-	v.levels[1] = []*file{{table: t}}
+	v := new(manifest.Version)
+	v.Levels[1] = []*manifest.File{{Owner: t}}
 	return &readState{version: v, trash: new(trash)}
 }
 
@@ -60,7 +62,7 @@ func TestStateOutlivesReaders(t *testing.T) {
 		if s == p.state.Load() {
 			want = 1
 		}
-		if n := s.version.levels[1][0].table.refs.Load(); n != want || s.holders() != 0 {
+		if n := tableOf(s.version.Levels[1][0]).refs.Load(); n != want || s.holders() != 0 {
 			t.Fatalf("state %d of %d has %d readers and %d references on its file, want none and %d", i, len(states), s.holders(), n, want)
 		}
 	}
@@ -71,7 +73,7 @@ func TestStateOutlivesReaders(t *testing.T) {
 func TestStateHeld(t *testing.T) {
 	p, s := new(partition), newTestState()
 	p.state.Store(s)
-	file := s.version.levels[1][0].table
+	file := tableOf(s.version.Levels[1][0])
 	p.acquire(0).unref(0)
 	for stripe := range uint32(stripes) {
 		if p.acquire(stripe) != s {

@@ -24,17 +24,17 @@ func (db *DB) Stats(id PartitionID) (PartitionStats, error) {
 		return PartitionStats{}, ErrNoPartition
 	}
 	s := PartitionStats{Damage: p.knownDamage()}
-	for level, files := range p.version.levels {
+	for level, files := range p.version.Levels {
 		if len(files) == 0 {
 			continue
 		}
 		for len(s.Levels) <= level {
 			s.Levels = append(s.Levels, LevelStats{})
 		}
-		s.Levels[level] = LevelStats{Files: len(files), Bytes: p.version.size(level)}
+		s.Levels[level] = LevelStats{Files: len(files), Bytes: p.version.Size(level)}
 		s.DiskBytes += s.Levels[level].Bytes
 		for _, f := range files {
-			s.Entries += f.cells
+			s.Entries += f.Entries
 		}
 	}
 	for _, m := range append([]*memory{p.active}, p.frozen...) {

@@ -1,6 +1,10 @@
 package engine
 
-import "fmt"
+import (
+	"fmt"
+
+	"colonnade/engine/manifest"
+)
 
 // What a crash leaves beside the store: files that never got their name, files that
 // nothing refers to, directories of partitions that are gone.
@@ -11,12 +15,12 @@ import "fmt"
 func (r *recovery) survey() error {
 	db := r.db
 	err := r.sweepDir(db.dir, func(name string) bool {
-		_, temp := parseName(name, manifestPrefix, tempSuffix)
+		_, temp := manifest.ParseName(name, manifest.FilePrefix, manifest.TempSuffix)
 		return temp
 	})
 	if err == nil {
-		err = r.sweepDir(db.path(logDir), func(name string) bool {
-			_, fill := parseName(name, "", fillSuffix)
+		err = r.sweepDir(db.path(manifest.LogDir), func(name string) bool {
+			_, fill := manifest.ParseName(name, "", manifest.FillSuffix)
 			return fill
 		})
 	}
@@ -38,10 +42,10 @@ func (r *recovery) survey() error {
 // nothing from opening: reads that need one fail.
 func (r *recovery) missTables(there map[string]bool) {
 	for _, p := range r.db.partitions {
-		for f := range p.version.files() {
-			if !there[f.table.path] {
-				err := p.inTable(f.table.damage("file is missing"))
-				r.db.opt.Log.Error("a sorted file is gone, reads that need it will fail", "file", f.table.path, "partition", p.name, "cause", err)
+		for f := range p.version.Files() {
+			if !there[tableOf(f).path] {
+				err := p.inTable(tableOf(f).damage("file is missing"))
+				r.db.opt.Log.Error("a sorted file is gone, reads that need it will fail", "file", tableOf(f).path, "partition", p.name, "cause", err)
 			}
 		}
 	}
@@ -51,22 +55,22 @@ func (r *recovery) missTables(there map[string]bool) {
 // partition is nil if it was dropped.
 func (r *recovery) eachTable(f func(p *partition, path string, number uint64)) error {
 	db := r.db
-	dirs, err := db.listDir(db.path(partitionsDir))
+	dirs, err := db.listDir(db.path(manifest.PartitionsDir))
 	if err != nil {
 		return err
 	}
 	for _, dir := range dirs {
-		id, ok := parseName(dir, "", "")
+		id, ok := manifest.ParseName(dir, "", "")
 		if !ok {
 			continue
 		}
-		names, err := db.listDir(db.path(partitionsDir, dir))
+		names, err := db.listDir(db.path(manifest.PartitionsDir, dir))
 		if err != nil {
 			return err
 		}
 		for _, name := range names {
-			if number, ok := parseName(name, "", tableSuffix); ok {
-				f(db.partitions[PartitionID(id)], db.path(partitionsDir, dir, name), number)
+			if number, ok := manifest.ParseName(name, "", manifest.TableSuffix); ok {
+				f(db.partitions[PartitionID(id)], db.path(manifest.PartitionsDir, dir, name), number)
 			}
 		}
 	}
@@ -88,8 +92,8 @@ func (r *recovery) sweep() error {
 		}
 	}
 	err := r.sweepDir(db.dir, func(name string) bool {
-		n, ok := parseName(name, manifestPrefix, "")
-		return ok && n < db.manifest.edit
+		n, ok := manifest.ParseName(name, manifest.FilePrefix, "")
+		return ok && n < db.manifest.Edit
 	})
 	if err != nil {
 		return err
@@ -105,8 +109,8 @@ func (r *recovery) sweep() error {
 func (r *recovery) sweepTables() error {
 	used := make(map[uint64]bool)
 	for _, p := range r.db.partitions {
-		for f := range p.version.files() {
-			used[f.number] = true
+		for f := range p.version.Files() {
+			used[f.Number] = true
 		}
 	}
 	err := r.eachTable(func(_ *partition, path string, number uint64) {
@@ -117,8 +121,8 @@ func (r *recovery) sweepTables() error {
 	if err != nil {
 		return err
 	}
-	return r.sweepDir(r.db.path(partitionsDir), func(name string) bool {
-		id, ok := parseName(name, "", "")
+	return r.sweepDir(r.db.path(manifest.PartitionsDir), func(name string) bool {
+		id, ok := manifest.ParseName(name, "", "")
 		return ok && r.db.partitions[PartitionID(id)] == nil
 	})
 }

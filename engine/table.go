@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"colonnade/engine/manifest"
 	"colonnade/sstable"
 	"colonnade/vfs"
 )
@@ -16,7 +17,7 @@ import (
 // first use and kept; the file itself is open as handles allows.
 type table struct {
 	p     *partition
-	file  *file
+	file  *manifest.File
 	path  string
 	id    sstable.ID
 	fs    vfs.FS
@@ -33,10 +34,13 @@ type table struct {
 	handle  handle
 }
 
-func (db *DB) newTable(p *partition, f *file) *table {
+// tableOf returns the open side of a file of a DB.
+func tableOf(f *manifest.File) *table { return f.Owner.(*table) }
+
+func (db *DB) newTable(p *partition, f *manifest.File) *table {
 	t := &table{
-		p: p, file: f, path: p.tablePath(f.number),
-		id: db.tableID(f.number), fs: db.opt.FS, handles: db.handles,
+		p: p, file: f, path: p.tablePath(f.Number),
+		id: db.tableID(f.Number), fs: db.opt.FS, handles: db.handles,
 	}
 	if db.cache != nil {
 		t.cache = db.cache
@@ -65,11 +69,11 @@ func (t *table) open() (*sstable.Reader, error) {
 // newReader returns a reader of the file by way of in, which is the table or
 // something before it.
 func (t *table) newReader(in io.ReaderAt, cache sstable.Cache) (*sstable.Reader, error) {
-	r, err := sstable.Open(in, t.file.size, t.id, cache)
+	r, err := sstable.Open(in, t.file.Size, t.id, cache)
 	if err != nil {
 		return nil, err
 	}
-	return r, t.file.agrees(r.Info())
+	return r, t.agrees(r.Info())
 }
 
 // ReadAt implements io.ReaderAt. It opens the file if needed.
@@ -107,8 +111,8 @@ func (t *table) openFile() (vfs.File, error) {
 		return nil, err
 	}
 	size, err := f.Size()
-	if err == nil && size != t.file.size {
-		err = t.damage("file has %d bytes, the manifest says %d", size, t.file.size)
+	if err == nil && size != t.file.Size {
+		err = t.damage("file has %d bytes, the manifest says %d", size, t.file.Size)
 	}
 	if err != nil {
 		f.Close()
@@ -123,14 +127,15 @@ func (t *table) damage(format string, args ...any) error {
 }
 
 // agrees reports a file that is not the one that the manifest describes.
-func (f *file) agrees(info sstable.Info) error {
-	same := string(info.Smallest) == string(f.smallest) && string(info.Largest) == string(f.largest) &&
-		info.MinSeq == f.minSeq && info.MaxSeq == f.maxSeq &&
-		info.Cells == f.cells && info.Tombstones == f.deletes && info.RawBytes == f.rawBytes
+func (t *table) agrees(info sstable.Info) error {
+	f := t.file
+	same := string(info.Smallest) == string(f.Smallest) && string(info.Largest) == string(f.Largest) &&
+		info.MinSeq == f.MinSeq && info.MaxSeq == f.MaxSeq &&
+		info.Cells == f.Entries && info.Tombstones == f.Tombstones && info.RawBytes == f.RawBytes
 	if same {
 		return nil
 	}
-	return f.table.damage("the manifest describes another file of this number")
+	return t.damage("the manifest describes another file of this number")
 }
 
 // close closes the file if it is open.

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
 
@@ -34,8 +35,8 @@ func withNeighbours(t *testing.T, small, flushes, size int, row func(i int) stri
 		eventually(db, func() bool { return len(db.background.compactable) == 0 })
 	}
 	for _, id := range ids {
-		for _, files := range db.partitions[id].state.Load().version.levels {
-			flushed += totalSize(files)
+		for _, files := range db.partitions[id].state.Load().version.Levels {
+			flushed += manifest.TotalSize(files)
 		}
 	}
 	return db, ids, flushed
@@ -50,10 +51,10 @@ func TestSmallPartitionsAreTidied(t *testing.T) {
 	db, ids, _ := withNeighbours(t, 1, flushes, 100<<10, sameRow)
 	defer mustClose(t, db)
 	large, small := db.partitions[ids[0]].state.Load().version, db.partitions[ids[1]].state.Load().version
-	if n := len(large.levels[0]); n != flushes {
+	if n := len(large.Levels[0]); n != flushes {
 		t.Errorf("the large partition has %d files in level 0, want all %d", n, flushes)
 	}
-	if n := len(small.topInputs()); n > 1 {
+	if n := len(topInputs(small)); n > 1 {
 		t.Errorf("the small partition has %d files, want one run", n)
 	}
 	if got := contents(t, db, ids[1]); len(got) != flushes {
@@ -69,7 +70,7 @@ func TestTidyingIsBounded(t *testing.T) {
 		db, ids, flushed := withNeighbours(t, small, flushes, 64<<10, row)
 		tidied := int64(0)
 		for _, id := range ids[1:] {
-			if len(db.partitions[id].state.Load().version.levels[0]) < flushes {
+			if len(db.partitions[id].state.Load().version.Levels[0]) < flushes {
 				tidied++
 			}
 		}

@@ -1,5 +1,7 @@
 package engine
 
+import "colonnade/engine/manifest"
+
 // A segment in whose end a crash has torn something, or so it looked, is kept as
 // evidence when recovery has written again what was whole of it: as a .torn file, which
 // nothing reads. It goes when the log has gone on, and all that was copied is in sorted
@@ -11,13 +13,13 @@ const maxTorn = 2
 // findTorn finds those that earlier recoveries have kept.
 func (r *recovery) findTorn() error {
 	db := r.db
-	names, err := db.listDir(db.path(logDir))
+	names, err := db.listDir(db.path(manifest.LogDir))
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		if _, ok := parseName(name, "", tornSuffix); ok {
-			db.log.torn = append(db.log.torn, db.path(logDir, name))
+		if _, ok := manifest.ParseName(name, "", manifest.TornSuffix); ok {
+			db.log.torn = append(db.log.torn, db.path(manifest.LogDir, name))
 		}
 	}
 	return nil
@@ -26,7 +28,7 @@ func (r *recovery) findTorn() error {
 // keepTorn keeps a segment that was torn, if it can be given its name.
 func (r *recovery) keepTorn(s *segment) bool {
 	db := r.db
-	from, to := db.segmentPath(s.number), db.path(logDir, tornName(s.number))
+	from, to := db.segmentPath(s.number), db.path(manifest.LogDir, manifest.TornFile(s.number))
 	if err := db.opt.FS.Rename(from, to); err != nil {
 		db.opt.Log.Warn("torn log segment not kept", "file", from, "cause", err)
 		return false
@@ -40,7 +42,7 @@ func (r *recovery) keepTorn(s *segment) bool {
 func (db *DB) releaseTornLocked() {
 	l := &db.log
 	keep := maxTorn
-	if db.manifest.logStart > db.manifest.copied { // all that recovery has copied is in files, or the log has gone on from it
+	if db.manifest.LogStart > db.manifest.Copied { // all that recovery has copied is in files, or the log has gone on from it
 		keep = 0
 	}
 	for len(l.torn) > keep {

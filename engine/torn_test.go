@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
 
@@ -46,7 +47,7 @@ func tornFiles(t *testing.T, fs *vfs.Mem) (names []string) {
 		t.Fatal(err)
 	}
 	for _, name := range all {
-		if strings.HasSuffix(name, tornSuffix) {
+		if strings.HasSuffix(name, manifest.TornSuffix) {
 			names = append(names, name)
 		}
 	}
@@ -63,7 +64,7 @@ func TestTornSegmentOfALongLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := len(db.partitions[1].version.levels[0])
+	files := len(db.partitions[1].version.Levels[0])
 	mustClose(t, db)
 	if kept := tornFiles(t, image); files != 1 || len(kept) != 1 {
 		t.Errorf("%d sorted files, and %v are kept; want one of each", files, kept)
@@ -75,7 +76,7 @@ func TestTornSegmentOfALongLog(t *testing.T) {
 func TestTornSegmentIsKept(t *testing.T) {
 	image, segment, data := tornImage(t, vfs.NewMem(), 0, "torn")
 	db := mustOpen(t, image)
-	kept := strings.TrimSuffix(segment, segmentSuffix) + tornSuffix
+	kept := strings.TrimSuffix(segment, manifest.SegmentSuffix) + manifest.TornSuffix
 	if got := readAll(t, image, kept); !bytes.Equal(got, data) {
 		t.Error("the segment was changed")
 	}
@@ -108,7 +109,7 @@ func TestTornSegmentsAreBounded(t *testing.T) {
 	}
 	mustClose(t, mustOpen(t, image))
 	got := tornFiles(t, image)
-	if len(got) != maxTorn || !strings.HasPrefix(last, "store/wal/"+strings.TrimSuffix(got[maxTorn-1], tornSuffix)) {
+	if len(got) != maxTorn || !strings.HasPrefix(last, "store/wal/"+strings.TrimSuffix(got[maxTorn-1], manifest.TornSuffix)) {
 		t.Errorf("kept are %v, want %d, the last of them %s", got, maxTorn, last)
 	}
 }

@@ -1,6 +1,10 @@
 package engine
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"colonnade/engine/manifest"
+)
 
 // wear is what reads have paid for a partition. The files of level 0 overlap, and each
 // upper level is one more run, so a read asks each of them for its rows; a compaction
@@ -56,9 +60,9 @@ type prices struct {
 }
 
 // pricesOf returns the prices for a version. What is to be merged counts.
-func pricesOf(v *version, o pickOptions) prices {
+func pricesOf(v *manifest.Version, o pickOptions) prices {
 	p := newPicker(v, nil, o)
-	var level0, upper []*file
+	var level0, upper []*manifest.File
 	for _, group := range p.groups() {
 		switch c := p.leave(group); {
 		case c.kind == nothing:
@@ -68,23 +72,23 @@ func pricesOf(v *version, o pickOptions) prices {
 			upper = append(upper, group...)
 		}
 	}
-	for level := p.top; level < lastLevel; level++ {
-		upper = append(upper, v.levels[level]...)
+	for level := p.top; level < manifest.LastLevel; level++ {
+		upper = append(upper, v.Levels[level]...)
 	}
 	if len(upper) > 0 {
-		first, last := bounds(upper)
-		upper = append(upper, v.overlapping(lastLevel, first, last)...)
+		first, last := manifest.Bounds(upper)
+		upper = append(upper, v.Overlapping(manifest.LastLevel, first, last)...)
 	}
 	return prices{priceOf(level0), priceOf(upper)}
 }
 
-func priceOf(files []*file) int64 {
+func priceOf(files []*manifest.File) int64 {
 	if len(files) == 0 {
 		return 0
 	}
 	entries := uint64(0)
 	for _, f := range files {
-		entries += f.cells
+		entries += f.Entries
 	}
 	return max(int64(entries/entriesPaid), leastPrice)
 }
@@ -109,7 +113,7 @@ func (db *DB) pay(p *partition, state *readState, level0, upper int64) {
 		p.wear.level0.worn.Store(true)
 	}
 	if wornUpper {
-		p.wear.bought = newest(p.version)
+		p.wear.bought = p.version.Newest()
 		p.wear.upper.worn.Store(true)
 	}
 	db.background.compactable[p] = true

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
 
@@ -19,7 +20,7 @@ func flushedTwice(t *testing.T) (*DB, PartitionID) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(db.partitions[id].state.Load().version.levels[0]); n != 2 {
+	if n := len(db.partitions[id].state.Load().version.Levels[0]); n != 2 {
 		t.Fatalf("%d files in level 0, want 2", n)
 	}
 	return db, id
@@ -50,7 +51,7 @@ func TestReadsCompactLevel0(t *testing.T) {
 	for p.wear.level0.paid.Load() < leastPrice-100 {
 		readOnce(t, snap, id, "row")
 	}
-	if p.wear.level0.worn.Load() || len(p.state.Load().version.levels[0]) != 2 {
+	if p.wear.level0.worn.Load() || len(p.state.Load().version.Levels[0]) != 2 {
 		t.Error("level 0 was compacted before it was paid for")
 	}
 	db.mu.Lock()
@@ -63,7 +64,7 @@ func TestReadsCompactLevel0(t *testing.T) {
 	}
 	<-progress
 	snap.Close()
-	if p.state.Load() == state || len(p.state.Load().version.levels[0]) != 0 {
+	if p.state.Load() == state || len(p.state.Load().version.Levels[0]) != 0 {
 		t.Error("level 0 was not compacted")
 	}
 	snap = mustSnapshotOf(t, db, id)
@@ -98,8 +99,8 @@ func TestWhatReadsPay(t *testing.T) {
 		}
 	}
 	p := db.partitions[id]
-	if v := p.state.Load().version; len(v.levels[0]) != 2 || len(slices.Collect(v.files())) != 3 {
-		t.Fatalf("%d files in level 0 of %d", len(v.levels[0]), len(slices.Collect(v.files())))
+	if v := p.state.Load().version; len(v.Levels[0]) != 2 || len(slices.Collect(v.Files())) != 3 {
+		t.Fatalf("%d files in level 0 of %d", len(v.Levels[0]), len(slices.Collect(v.Files())))
 	}
 	for _, c := range []struct {
 		what string
@@ -152,21 +153,21 @@ func TestOldStatesDoNotPay(t *testing.T) {
 // TestPriceOfLevel0 is what a compaction would merge: with the level below, where the
 // rows overlap.
 func TestPriceOfLevel0(t *testing.T) {
-	f := func(first, last string, cells uint64) *file {
-		return &file{smallest: []byte(first), largest: []byte(last), cells: cells}
+	f := func(first, last string, cells uint64) *manifest.File {
+		return &manifest.File{Smallest: []byte(first), Largest: []byte(last), Entries: cells}
 	}
-	var v version
+	var v manifest.Version
 	if got := pricesOf(&v, testPickOptions).level0; got != 0 {
 		t.Errorf("without files: %d", got)
 	}
-	v.levels[0] = []*file{f("c", "e", 100_000)}
-	v.levels[3] = []*file{f("a", "b", 1), f("c", "d", 200_000), f("e", "f", 300_000), f("g", "h", 1)}
-	v.levels[4] = []*file{f("a", "z", 1)}
+	v.Levels[0] = []*manifest.File{f("c", "e", 100_000)}
+	v.Levels[3] = []*manifest.File{f("a", "b", 1), f("c", "d", 200_000), f("e", "f", 300_000), f("g", "h", 1)}
+	v.Levels[4] = []*manifest.File{f("a", "z", 1)}
 	if got := pricesOf(&v, testPickOptions).level0; got != 600_000/entriesPaid {
 		t.Errorf("got %d, want %d", got, 600_000/entriesPaid)
 	}
-	v.levels[3] = nil
-	v.levels[0][0].cells = 1
+	v.Levels[3] = nil
+	v.Levels[0][0].Entries = 1
 	if got := pricesOf(&v, testPickOptions).level0; got != leastPrice {
 		t.Errorf("of few entries: %d", got)
 	}

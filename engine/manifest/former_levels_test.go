@@ -1,0 +1,36 @@
+package manifest
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// TestFormerLevels: up to version 2 there was one level less.
+func TestFormerLevels(t *testing.T) {
+	decode := func(levels ...int) (*Manifest, error) {
+		p := &Partition{ID: 1, Name: "a", Version: &Version{}}
+		for i, level := range levels {
+			p.Version.Levels[level] = []*File{{Number: uint64(i + 1), Size: 100, Smallest: []byte("a"), Largest: []byte("b"), Entries: 1}}
+		}
+		m := &Manifest{Edit: 3, NextFile: 9, NextPartition: 3, LogStart: 1, Partitions: map[PartitionID]*Partition{1: p}}
+		data := m.Encode()
+		data = data[:len(data)-8]
+		binary.LittleEndian.PutUint32(data[len(Magic):], 2)
+		return Decode(binary.LittleEndian.AppendUint64(data, xxhash.Sum64(data)))
+	}
+	m, err := decode(0, 1, 5, 6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for level, files := range m.Partitions[1].Version.Levels {
+		want := map[int]uint64{0: 1, 2: 2, 6: 3, LastLevel: 4}[level]
+		if len(files) > 1 || want == 0 && len(files) > 0 || want > 0 && (len(files) == 0 || files[0].Number != want) {
+			t.Errorf("level %d has %v, want file %d", level, files, want)
+		}
+	}
+	if _, err := decode(7); err == nil {
+		t.Error("level 7 is accepted, which there was not")
+	}
+}

@@ -1,0 +1,344 @@
+package manifest
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// manifest is the state of a store as of one edit: which partitions there are,
+// the files of each, and where the log begins. It is immutable.
+//
+// Every edit is written as a whole file of its own, under a temporary name,
+// synced, then renamed; only then the file of the edit before is removed. So a
+// manifest that carries its name is complete, the one with the highest number
+// is the state, and damage to it can never be mistaken for an older state.
+//
+//	+-------+---------+--------+------+----------+
+//	| magic | version | length | body | checksum |
+//	+-------+---------+--------+------+----------+
+//	  8       4         8               8
+//
+//	length    of the body; the file ends with the checksum
+//	checksum  xxhash64 of all before it
+//
+//	body:
+//	+-------+------+----------+-----------+----------+----------+-----------+
+//	| store | edit | nextFile | nextPart  | logStart | copied   | settled   |
+//	+-------+------+----------+-----------+----------+----------+-----------+
+//	  16      uvarint …
+//	+----------+-----------+-------+-----------+-----------+-----
+//	| last seq | last time | count | partition | partition | …
+//	+----------+-----------+-------+-----------+-----------+-----
+//
+//	partition:
+//	+----+-------------+------+---------+-------+------+------+-----
+//	| id | name length | name | flushed | count | file | file | …
+//	+----+-------------+------+---------+-------+------+------+-----
+//
+//	file:
+//	+-------+--------+------+----------+-----------------+----------+---------+
+//	| level | number | size | checksum | smallest length | smallest | largest |
+//	+-------+--------+------+----------+-----------------+----------+---------+
+//	+---------+---------+-------+---------+-----------+
+//	| min seq | max seq | cells | deletes | raw bytes |
+//	+---------+---------+-------+---------+-----------+
+//
+// Numbers of the body are uvarints; checksums are 8 bytes; fixed-width numbers
+// are little endian. Files stand level by level, in the order of the level.
+// Version 1 has no field settled. Up to version 2 there was one level less: what lay below
+// level 0 lies one further down now, so that the first level is free.
+type Manifest struct {
+	Store         [16]byte
+	Edit          uint64
+	NextFile      uint64      // above every number of a sorted file in use
+	NextPartition PartitionID // above every partition in use or dropped
+	LogStart      uint64      // lowest segment that holds a batch which is not flushed
+	Copied        uint64      // highest segment that a finished recovery made of what it found; see recover.go
+	// settled is one more than the seq of the last batch that the log need not have, nor
+	// those before: it was in a segment that has gone, or was there when the last recovery
+	// finished, or one that has not finished since flushed all up to it. 0 if not known.
+	Settled  uint64
+	LastSeq  uint64 // at least the seq of every entry in a file
+	LastTime int64  // at least the commit time of every entry in a file
+
+	Partitions map[PartitionID]*Partition
+}
+
+// partRecord is a partition in a manifest. It is immutable but for encoded.
+type Partition struct {
+	ID      PartitionID
+	Name    string
+	Flushed uint64 // every batch up to this sequence number is in files
+	Version *Version
+
+	encoded []byte // its form in a manifest, once there was one; guarded by DB.installMu
+}
+
+const (
+	Magic         = "COLMANIF" // part of the format
+	FormatVersion = 3          // part of the format; older ones are read as well
+	HeaderSize    = 8 + 4 + 8
+	MaxSize       = 1 << 30
+)
+
+// changed returns what the partition is after a flush or compaction.
+func (p *Partition) With(flushed uint64, v *Version) *Partition {
+	return &Partition{ID: p.ID, Name: p.Name, Flushed: flushed, Version: v}
+}
+
+// clone returns a copy for the next edit; records and versions are shared.
+func (m *Manifest) Next() *Manifest {
+	c := *m
+	c.Edit++
+	c.Partitions = maps.Clone(m.Partitions)
+	return &c
+}
+
+// encode returns the content of the manifest's file. Of all partitions an edit changes one
+// or some, so what the others are encoded to is kept.
+func (m *Manifest) Encode() []byte {
+	ids := slices.Sorted(maps.Keys(m.Partitions))
+	size := HeaderSize + 16 + 9*binary.MaxVarintLen64 + 8
+	for _, id := range ids {
+		size += len(m.Partitions[id].encode())
+	}
+	buf := append(make([]byte, 0, size), Magic...)
+	buf = binary.LittleEndian.AppendUint32(buf, FormatVersion)
+	buf = binary.LittleEndian.AppendUint64(buf, 0)
+	buf = append(buf, m.Store[:]...)
+	for _, n := range []uint64{m.Edit, m.NextFile, uint64(m.NextPartition), m.LogStart, m.Copied, m.Settled, m.LastSeq, uint64(m.LastTime)} {
+		buf = binary.AppendUvarint(buf, n)
+	}
+	buf = binary.AppendUvarint(buf, uint64(len(m.Partitions)))
+	for _, id := range ids {
+		buf = append(buf, m.Partitions[id].encode()...)
+	}
+	binary.LittleEndian.PutUint64(buf[12:], uint64(len(buf)-HeaderSize))
+	return binary.LittleEndian.AppendUint64(buf, xxhash.Sum64(buf))
+}
+
+func (p *Partition) encode() []byte {
+	if p.encoded != nil {
+		return p.encoded
+	}
+	buf := binary.AppendUvarint(nil, uint64(p.ID))
+	buf = appendBytes(buf, []byte(p.Name))
+	buf = binary.AppendUvarint(buf, p.Flushed)
+	n := 0
+	for _, files := range p.Version.Levels {
+		n += len(files)
+	}
+	buf = binary.AppendUvarint(buf, uint64(n))
+	for level, files := range p.Version.Levels {
+		for _, f := range files {
+			buf = f.append(binary.AppendUvarint(buf, uint64(level)))
+		}
+	}
+	p.encoded = buf
+	return buf
+}
+
+func (f *File) append(buf []byte) []byte {
+	buf = binary.AppendUvarint(buf, f.Number)
+	buf = binary.AppendUvarint(buf, uint64(f.Size))
+	buf = binary.LittleEndian.AppendUint64(buf, f.Checksum)
+	buf = appendBytes(buf, f.Smallest)
+	buf = appendBytes(buf, f.Largest)
+	for _, n := range []uint64{f.MinSeq, f.MaxSeq, f.Entries, f.Tombstones, f.RawBytes} {
+		buf = binary.AppendUvarint(buf, n)
+	}
+	return buf
+}
+
+func appendBytes(buf, b []byte) []byte {
+	buf = binary.AppendUvarint(buf, uint64(len(b)))
+	return append(buf, b...)
+}
+
+// decodeManifest decodes and verifies the content of a manifest file. It fails with a
+// *VersionError when the content is sound but of another version: whatever changes,
+// the first twelve bytes and the checksum do not.
+func Decode(data []byte) (*Manifest, error) {
+	if len(data) < HeaderSize+8 {
+		return nil, fmt.Errorf("%d bytes are too few", len(data))
+	}
+	body, sum := data[:len(data)-8], data[len(data)-8:]
+	if xxhash.Sum64(body) != binary.LittleEndian.Uint64(sum) {
+		return nil, errors.New("checksum does not match")
+	}
+	if string(data[:8]) != Magic {
+		return nil, errors.New("not a manifest")
+	}
+	version := binary.LittleEndian.Uint32(data[8:])
+	if version < 1 || version > FormatVersion {
+		return nil, &VersionError{Version: version}
+	}
+	if n := binary.LittleEndian.Uint64(data[12:]); n != uint64(len(data)-HeaderSize-8) {
+		return nil, fmt.Errorf("length is %d, the file says %d", len(data)-HeaderSize-8, n)
+	}
+	d := decoder{rest: body[HeaderSize:]}
+	m := d.manifest(version)
+	if d.err == nil && len(d.rest) != 0 {
+		d.fail("end")
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	return m, m.Check()
+}
+
+// fields decodes the body of a manifest with a sticky error, so that the
+// decoders read as lists of fields.
+type decoder struct {
+	rest []byte
+	err  error
+}
+
+func (d *decoder) manifest(version uint32) *Manifest {
+	m := &Manifest{Partitions: make(map[PartitionID]*Partition)}
+	copy(m.Store[:], d.take(16))
+	m.Edit, m.NextFile, m.NextPartition = d.uvarint(), d.uvarint(), PartitionID(d.uvarint())
+	m.LogStart, m.Copied = d.uvarint(), d.uvarint()
+	if version > 1 {
+		m.Settled = d.uvarint()
+	}
+	m.LastSeq, m.LastTime = d.uvarint(), int64(d.uvarint())
+	for n := d.uvarint(); n > 0 && d.err == nil; n-- {
+		p := d.partition(version)
+		if _, twice := m.Partitions[p.ID]; twice {
+			d.fail("partition")
+		}
+		m.Partitions[p.ID] = p
+	}
+	return m
+}
+
+func (d *decoder) partition(format uint32) *Partition {
+	p := &Partition{ID: PartitionID(d.uvarint()), Name: string(d.bytes()), Flushed: d.uvarint(), Version: &Version{}}
+	added := uint64(0) // levels, since
+	if format < 3 {
+		added = 1
+	}
+	for n := d.uvarint(); n > 0 && d.err == nil; n-- {
+		level := d.uvarint()
+		if level >= NumLevels-added {
+			d.fail("level")
+			break
+		}
+		if level > 0 {
+			level += added
+		}
+		p.Version.Levels[level] = append(p.Version.Levels[level], d.file())
+	}
+	return p
+}
+
+func (d *decoder) file() *File {
+	f := &File{Number: d.uvarint(), Size: int64(d.uvarint())}
+	if b := d.take(8); b != nil {
+		f.Checksum = binary.LittleEndian.Uint64(b)
+	}
+	f.Smallest, f.Largest = slices.Clone(d.bytes()), slices.Clone(d.bytes())
+	f.MinSeq, f.MaxSeq = d.uvarint(), d.uvarint()
+	f.Entries, f.Tombstones, f.RawBytes = d.uvarint(), d.uvarint(), d.uvarint()
+	return f
+}
+
+func (d *decoder) uvarint() uint64 {
+	v, n := binary.Uvarint(d.rest)
+	if n <= 0 {
+		d.fail("number")
+		return 0
+	}
+	d.rest = d.rest[n:]
+	return v
+}
+
+func (d *decoder) bytes() []byte {
+	n := d.uvarint()
+	if n > uint64(len(d.rest)) {
+		d.fail("length")
+		return nil
+	}
+	return d.take(int(n))
+}
+
+func (d *decoder) take(n int) []byte {
+	if n > len(d.rest) {
+		d.fail("field")
+		return nil
+	}
+	b := d.rest[:n]
+	d.rest = d.rest[n:]
+	return b
+}
+
+func (d *decoder) fail(what string) {
+	if d.err == nil {
+		d.err = fmt.Errorf("bad %s %d bytes before the end of the body", what, len(d.rest))
+	}
+	d.rest = nil
+}
+
+// check reports a manifest that contradicts itself.
+func (m *Manifest) Check() error {
+	seen := make(map[uint64]bool)
+	for _, p := range m.Partitions {
+		if p.ID >= m.NextPartition {
+			return fmt.Errorf("partition %d is above the highest given out", p.ID)
+		}
+		if err := p.Version.Check(); err != nil {
+			return fmt.Errorf("partition %s: %w", p.Name, err)
+		}
+		for _, files := range p.Version.Levels {
+			for _, f := range files {
+				if f.Number >= m.NextFile || seen[f.Number] {
+					return fmt.Errorf("partition %s: file number %d is used twice or above the highest given out", p.Name, f.Number)
+				}
+				seen[f.Number] = true
+			}
+		}
+	}
+	if m.LogStart == 0 || m.LastTime < 0 {
+		return errors.New("numbers contradict each other")
+	}
+	return nil
+}
+
+// follows makes sure that m is the next edit after old: nothing that only grows has
+// shrunk.
+func (m *Manifest) Follows(old *Manifest) error {
+	switch {
+	case m.Edit != old.Edit+1:
+		return fmt.Errorf("edit %d of the manifest follows edit %d", m.Edit, old.Edit)
+	case m.Store != old.Store,
+		m.NextFile < old.NextFile, m.NextPartition < old.NextPartition, m.LogStart < old.LogStart,
+		m.Copied < old.Copied, m.Settled < old.Settled, m.LastSeq < old.LastSeq, m.LastTime < old.LastTime:
+		return fmt.Errorf("edit %d of the manifest takes back what edit %d gave out", m.Edit, old.Edit)
+	}
+	for id, r := range m.Partitions {
+		if before := old.Partitions[id]; before != nil && r.Flushed < before.Flushed || before == nil && id < old.NextPartition {
+			return fmt.Errorf("edit %d of the manifest sets partition %s back", m.Edit, r.Name)
+		}
+	}
+	return nil
+}
+
+// PartitionID names a partition for ever: it is not given to another one.
+type PartitionID uint64
+
+// VersionError says that a store has a format that this program does not know.
+// Nothing of it was changed.
+type VersionError struct {
+	File    string
+	Version uint32
+}
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("file %s has format version %d, and this program reads versions up to %d: use the program that wrote it", e.File, e.Version, FormatVersion)
+}
