@@ -15,7 +15,7 @@ RUNS ?= 3
 FUZZTIME ?= 10s
 # What `make reliability` counts the error branches of, and the program itself, without
 # which nothing is counted.
-COVERED := colonnade/wal,colonnade/sstable,colonnade/engine,colonnade/reliability
+COVERED := colonnade/wal,colonnade/sstable,colonnade/engine/...,colonnade/reliability
 HARNESS := cd reliability && GOCOVERDIR=$(CURDIR)/bin/coverage ../bin/reliability -out ../reliability.json
 # How long `make soak` goes on, and the seed it begins with.
 HOURS ?= 1

@@ -5,8 +5,6 @@ import (
 	"context"
 	"slices"
 	"time"
-
-	"colonnade/engine/manifest"
 )
 
 // Writers are slowed down, and then stopped, when flush and compaction fall
@@ -16,18 +14,12 @@ import (
 
 const (
 	// slowFiles is the number of level-0 files from which writers are slowed
-	// down, stopFiles that at which they stop, if level 0 is full with compactFiles;
+	// down, stopFiles that at which they stop, if level 0 is full with defaultL0Files;
 	// where it may have more, so much more (version.crowd). Each file is one more
 	// source for every read of the partition.
 	slowFiles = 12
 	stopFiles = 24
 )
-
-// crowd returns the number of files in level 0, without those that it may have more than
-// where little lies below it.
-func crowd(v *manifest.Version, o pickOptions) int {
-	return len(v.Levels[0]) - fullFiles(v, o) + o.l0Files
-}
 
 // admission is the state of one Commit that waits for room.
 type admission struct {

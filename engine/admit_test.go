@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"colonnade/clock"
+	"colonnade/engine/compaction"
 	"colonnade/engine/manifest"
-	"colonnade/engine/manifest/manifesttest"
 	"colonnade/vfs"
 )
 
@@ -173,21 +173,6 @@ func TestContextEndsTheDelay(t *testing.T) {
 	}
 }
 
-// TestCrowd: above much, level 0 may have more files before writers are slowed down.
-func TestCrowd(t *testing.T) {
-	for _, test := range []struct {
-		below string
-		want  int
-	}{
-		{"6: 1[a-z]", 9}, {"6: 1[a-z]:100", 9}, {"6: 1[a-z]:101", 5},
-	} {
-		v := manifesttest.Version("0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] 5[a-z] 4[a-z] 3[a-z] 2[a-z] 10[a-z]", test.below)
-		if got := crowd(v, testPickOptions); got != test.want {
-			t.Errorf("above %s a crowd of %d, want %d", test.below, got, test.want)
-		}
-	}
-}
-
 // TestAboveMuch: writers of a large partition are slowed down, compactions of it take more processors,
 // and its writers stop, when level 0 has as many files more as it may have.
 func TestAboveMuch(t *testing.T) {
@@ -211,7 +196,7 @@ func TestAboveMuch(t *testing.T) {
 	p := db.partitions[id]
 	p.halted = true
 	db.mu.Unlock()
-	const more = (aboveMuch - 1) * compactFiles
+	const more = (compaction.LargeFactor - 1) * compaction.Level0Files
 	for files := 1; files <= stopFiles+more; files++ {
 		flushed(t, db, id, 1)
 		db.mu.Lock()

@@ -97,7 +97,7 @@ func (db *DB) flushedLocked(err error) {
 // compactedLocked takes note of how a compaction ended. When it could not read its
 // input, that is the partition's trouble alone; otherwise, lack of space is the
 // usual cause, and others would fare no better.
-func (db *DB) compactedLocked(c *compaction, err error) {
+func (db *DB) compactedLocked(c *compactionJob, err error) {
 	bg, p := &db.background, c.p
 	defer bg.progressLocked()
 	if err == nil || p.dropped {
@@ -120,16 +120,16 @@ func (db *DB) compactedLocked(c *compaction, err error) {
 // it again. A damaged input is busy for good, and with it what would have to be
 // merged with it; the rest of the partition goes on. When the inputs are sound and
 // it is the compaction that went wrong, there is no other.
-func (db *DB) leaveLocked(c *compaction, damage *CorruptError) {
+func (db *DB) leaveLocked(c *compactionJob, damage *CorruptError) {
 	p := c.p
 	if p.damage == nil {
 		p.damage = damage
 	}
 	if p.full != nil { // it would wait for the file
-		p.full.over = true
+		p.full.Done = true
 		p.full = nil
 	}
-	inputs := c.choice.files()
+	inputs := c.choice.Files()
 	if i := slices.IndexFunc(inputs, func(f *manifest.File) bool { return tableOf(f).path == damage.File }); i >= 0 {
 		p.busy[inputs[i].Number] = true
 		p.lost++

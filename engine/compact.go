@@ -1,10 +1,7 @@
 package engine
 
 import (
-	"bytes"
-	"fmt"
-	"slices"
-
+	"colonnade/engine/compaction"
 	"colonnade/engine/manifest"
 	"colonnade/engine/rowmerge"
 	"colonnade/sstable"
@@ -13,16 +10,16 @@ import (
 // compaction is a choice of pick that a worker carries out. It has a reference on
 // each input, so that a drop of the partition does not take them away while they
 // are read.
-type compaction struct {
+type compactionJob struct {
 	p       *partition
 	version *manifest.Version // of the partition, from which it was chosen
-	choice  choice
+	choice  compaction.Choice
 	parts   int // into which it may be divided, each on a processor of its own
 }
 
 // nextCompactionLocked finds a compaction for which there is a processor, marks its files busy
 // and takes a reference on each, until doneLocked.
-func (db *DB) nextCompactionLocked() *compaction {
+func (db *DB) nextCompactionLocked() *compactionJob {
 	if db.idleLocked() {
 		return nil
 	}
@@ -38,12 +35,12 @@ func (db *DB) nextCompactionLocked() *compaction {
 		}
 		tidying := p.full == nil && db.untidyLocked(p)
 		c := db.chooseLocked(p, tidying)
-		if c.kind == nothing {
+		if c.Kind == compaction.Nothing {
 			db.lookedLocked(p)
 			continue
 		}
-		if tidying && len(c.inputs[0]) > 0 {
-			db.allowance -= db.tidyingCost(c.files())
+		if tidying && len(c.Inputs[0]) > 0 {
+			db.allowance -= db.tidyingCost(c.Files())
 		}
 		return db.beginLocked(p, c, free)
 	}
@@ -60,35 +57,35 @@ func (db *DB) lookedLocked(p *partition) {
 
 // beginLocked marks the files of a choice busy, and the processors that its compaction may take
 // of those that are free.
-func (db *DB) beginLocked(p *partition, c choice, free int) *compaction {
-	for _, f := range c.files() {
+func (db *DB) beginLocked(p *partition, c compaction.Choice, free int) *compactionJob {
+	for _, f := range c.Files() {
 		p.busy[f.Number] = true
 		tableOf(f).refs.Add(1)
 	}
-	parts := partsOf(c.files(), free, db.opt.FileBytes)
+	parts := compaction.Subcompactions(c.Files(), free, db.opt.FileBytes)
 	db.background.compacting += parts
-	return &compaction{p: p, version: p.version, choice: c, parts: parts}
+	return &compactionJob{p: p, version: p.version, choice: c, parts: parts}
 }
 
 // chooseLocked asks for the next step of the full compaction of a partition, if
 // one is under way, and otherwise for what the partition needs most. tidying has level 0
 // compacted before it is full.
-func (db *DB) chooseLocked(p *partition, tidying bool) choice {
+func (db *DB) chooseLocked(p *partition, tidying bool) compaction.Choice {
 	busy := func(f *manifest.File) bool { return p.busy[f.Number] }
 	opt := db.pickOptions()
-	opt.early = tidying || p.wear.level0.worn.Load()
+	opt.Early = tidying || p.wear.level0.worn.Load()
 	if p.wear.upper.worn.Load() {
-		opt.paid = p.wear.bought
+		opt.ReadPaid = p.wear.bought
 	}
-	opt.stuck = p.damage != nil
+	opt.Stuck = p.damage != nil
 	p.descents = db.descentsLocked(p, busy, opt)
-	opt.descents = p.descents
+	opt.RunMerges = p.descents
 	if p.full == nil {
-		return pick(p.version, busy, opt)
+		return compaction.Pick(p.version, busy, opt)
 	}
-	c, done := p.full.next(p.version, busy, opt)
+	c, done := p.full.Next(p.version, busy, opt)
 	if done {
-		p.full.over = true
+		p.full.Done = true
 		p.full = nil
 		db.background.progressLocked()
 	}
@@ -97,37 +94,31 @@ func (db *DB) chooseLocked(p *partition, tidying bool) choice {
 
 // descentsLocked returns the descents of a partition from now on. What reads have paid for upper
 // levels is forgotten as long as all of these go down, and when there is nothing to buy for it.
-func (db *DB) descentsLocked(p *partition, busy func(*manifest.File) bool, opt pickOptions) descents {
-	next := p.descents.next(p.version, busy, opt)
-	none := descent{}
-	bought := p.descents.bottom != none || next.bottom != none
-	above := p.version.Levels[:manifest.LastLevel]
-	if bought || opt.paid > 0 && !slices.ContainsFunc(above, newPicker(p.version, busy, opt).paidFor) {
+func (db *DB) descentsLocked(p *partition, busy func(*manifest.File) bool, opt compaction.Options) compaction.RunMerges {
+	next := p.descents.Next(p.version, busy, opt)
+	none := compaction.RunMerge{}
+	bought := p.descents.Bottommost != none || next.Bottommost != none
+	if bought || opt.ReadPaid > 0 && !compaction.AnyReadPaid(p.version, opt) {
 		p.wear.upper.reset()
 	}
 	return next
 }
 
-func (db *DB) pickOptions() pickOptions {
-	return pickOptions{
-		l0Files: compactFiles, little: db.opt.MemtableBytes, fileSize: db.opt.FileBytes,
-		oldest: db.visible.Load(),
+func (db *DB) pickOptions() compaction.Options {
+	return compaction.Options{
+		Level0Files: compaction.Level0Files, SmallBytes: db.opt.MemtableBytes, FileSize: db.opt.FileBytes,
+		OldestSnapshot: db.visible.Load(),
 	}
 }
 
-// compactFiles is the number of level-0 files from which they are compacted, if little lies
-// below them. More would cost every read. So many of data that compresses to a quarter have about
-// as many bytes as memtables may, which is what counts as little.
-const compactFiles = 8
-
 // doneLocked frees the files of a compaction. The partition is looked at again.
-func (db *DB) doneLocked(c *compaction) {
+func (db *DB) doneLocked(c *compactionJob) {
 	db.background.compacting -= c.parts
-	for _, f := range c.choice.files() {
+	for _, f := range c.choice.Files() {
 		delete(c.p.busy, f.Number)
 		tableOf(f).unref(&db.trash)
 	}
-	if len(c.choice.inputs[0]) > 0 {
+	if len(c.choice.Inputs[0]) > 0 {
 		c.p.wear.level0.reset()
 	}
 	db.background.compactable[c.p] = true
@@ -136,8 +127,8 @@ func (db *DB) doneLocked(c *compaction) {
 // compact carries a choice out: it reads the inputs once, in order, writes what
 // is worth keeping to new files of the output level, and replaces the ones by
 // the others in one edit. A crash leaves either the inputs or the outputs.
-func (db *DB) compact(c *compaction) error {
-	if c.choice.kind == move {
+func (db *DB) compact(c *compactionJob) error {
+	if c.choice.Kind == compaction.Move {
 		return db.replace(c, nil)
 	}
 	parts := db.divide(c)
@@ -157,7 +148,7 @@ type readError struct{ error }
 func (e readError) Unwrap() error { return e.error }
 
 // mergeRows writes the rows of a part of the inputs, and returns how many entries it has read.
-func (db *DB) mergeRows(c *compaction, part *compactionPart) (read int, err error) {
+func (db *DB) mergeRows(c *compactionJob, part *subcompaction) (read int, err error) {
 	var m rowmerge.Iterator
 	sources, err := c.sources(part.rows.end)
 	m.Init(sources)
@@ -165,13 +156,13 @@ func (db *DB) mergeRows(c *compaction, part *compactionPart) (read int, err erro
 	if err != nil {
 		return 0, readError{err}
 	}
-	return db.writeRows(part.out, &m, part.rows, newDepth(c.version, c.choice.output).bottom)
+	return db.writeRows(part.out, &m, part.rows, compaction.NewBottommost(c.version, c.choice.Output).Holds)
 }
 
 // sources opens the inputs, the newest first, for their rows up to end.
-func (c *compaction) sources(end []byte) (list []rowmerge.Source, err error) {
+func (c *compactionJob) sources(end []byte) (list []rowmerge.Source, err error) {
 	read := sstable.ReadOptions{End: end}
-	for level, files := range c.choice.inputs {
+	for level, files := range c.choice.Inputs {
 		if level > 0 && len(files) > 0 {
 			list = append(list, newLevelSource(files, read))
 			continue
@@ -189,81 +180,28 @@ func (c *compaction) sources(end []byte) (list []rowmerge.Source, err error) {
 
 // replace takes the inputs of a compaction out of the partition and puts files
 // in at the output level; with none, it moves the inputs there.
-func (db *DB) replace(c *compaction, files []*manifest.File) error {
+func (db *DB) replace(c *compactionJob, files []*manifest.File) error {
 	p := c.p
 	return db.install(nil, func(next *manifest.Manifest) error {
 		r := next.Partitions[p.id]
 		if r == nil {
 			return ErrNoPartition
 		}
-		if err := c.stands(r.Version); err != nil {
+		if err := c.choice.AppliesTo(c.version, r.Version); err != nil {
 			return p.inconsistent("compaction of a version that is not there any more: %v", err)
 		}
-		v := c.choice.apply(r.Version, files)
+		v := c.choice.Apply(r.Version, files)
 		if err := v.Check(); err != nil {
 			return p.inconsistent("compaction would break the order of levels: %v", err)
 		}
 		next.Partitions[r.ID] = r.With(r.Flushed, v)
 		return nil
 	}, func() {
-		if c.choice.kind != move {
-			for _, f := range c.choice.files() {
+		if c.choice.Kind != compaction.Move {
+			for _, f := range c.choice.Files() {
 				tableOf(f).obsolete.Store(true)
 			}
 		}
 		db.adoptLocked(p)
 	})
-}
-
-// stands reports why a compaction does not go with the version that it is to change:
-// each input has to be in its place, and no file may have come below the output where
-// the compaction took it for the bottom. What was there may have been rewritten or
-// moved to another level meanwhile: so it is rows that count, not files.
-func (c *compaction) stands(v *manifest.Version) error {
-	for level, inputs := range c.choice.inputs {
-		for _, f := range inputs {
-			if !slices.Contains(v.Levels[level], f) {
-				return fmt.Errorf("file %d is not in level %d", f.Number, level)
-			}
-		}
-	}
-	first, last := manifest.Bounds(c.choice.files())
-	for level := c.choice.output + 1; level < manifest.NumLevels; level++ {
-		for _, f := range v.Overlapping(level, first, last) {
-			if !slices.Contains(c.version.Levels[level], f) && !c.version.CoveredBelow(c.choice.output, f, first, last) {
-				return fmt.Errorf("file %d has come into level %d", f.Number, level)
-			}
-		}
-	}
-	return nil
-}
-
-// depth answers, for rows in ascending order, whether any level below the output
-// can hold the row.
-type depth struct {
-	levels [][]*manifest.File // of the levels below, each from the first file of interest on
-}
-
-func newDepth(v *manifest.Version, output int) *depth {
-	d := &depth{}
-	for _, files := range v.Levels[output+1:] {
-		if len(files) > 0 {
-			d.levels = append(d.levels, files)
-		}
-	}
-	return d
-}
-
-// bottom reports whether no lower level can hold the row.
-func (d *depth) bottom(row []byte) bool {
-	for i, files := range d.levels {
-		for len(files) > 0 && bytes.Compare(files[0].Largest, row) < 0 {
-			files = files[1:]
-		}
-		d.levels[i] = files
-		if len(files) > 0 && bytes.Compare(files[0].Smallest, row) <= 0 {
-			return false
-		}
-	}
-	return true
 }

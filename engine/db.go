@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"colonnade/engine/compaction"
 	"colonnade/engine/manifest"
 	"colonnade/engine/rowmerge"
 	"colonnade/memtable"
@@ -96,8 +97,8 @@ type partition struct {
 	seen    atomic.Pointer[CorruptError] // the last damage that a read came upon
 	// quarantined is why neither reads nor writes are served, nil if they are.
 	quarantined atomic.Pointer[CorruptError]
-	full        *fullCompaction // under way, nil for none
-	descents    descents        // under way
+	full        *compaction.Manual   // under way, nil for none
+	descents    compaction.RunMerges // under way
 	dropped     bool
 	made        atomic.Bool // its directory is there
 	namesMu     sync.Mutex  // one sync of its directory at a time

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"colonnade/cell"
+	"colonnade/engine/compaction"
 	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
@@ -186,7 +187,7 @@ func TestReadsCompactUpperLevels(t *testing.T) {
 	readUntilWhole()
 	read(rows)
 	quiet(db)
-	if n := p.wear.upper.paid.Load(); n != 0 || p.wear.upper.worn.Load() || p.descents != (descents{}) {
+	if n := p.wear.upper.paid.Load(); n != 0 || p.wear.upper.worn.Load() || p.descents != (compaction.RunMerges{}) {
 		t.Errorf("in the end %d is paid, worn is %v, and the descents are %+v", n, p.wear.upper.worn.Load(), p.descents)
 	}
 }
@@ -232,7 +233,7 @@ func TestDamageInALargePartition(t *testing.T) {
 	}
 	quiet(db)
 	v := p.state.Load().version
-	if n := len(v.Levels[0]); n >= fullFiles(v, db.pickOptions()) {
+	if n := len(v.Levels[0]); n >= compaction.Level0Limit(v, db.pickOptions()) {
 		t.Errorf("%d files are left in level 0, beside the damage", n)
 	}
 	if n := len(v.Levels[1]); n > 2 {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"colonnade/cell"
+	"colonnade/engine/compaction"
 	"colonnade/engine/manifest"
 	"colonnade/engine/rowmerge"
 	"colonnade/memtable"
@@ -106,7 +107,7 @@ func (db *DB) writeFlushed(list []flushing) error {
 // writeMemory writes the file of one memtable. That its partition was dropped is no failure.
 func (db *DB) writeMemory(f *flushing) error {
 	src := f.m.source()
-	f.out = &output{db: db, p: f.p, split: &splitter{most: maxFile}, shortLived: db.overlaps(f.p, src)}
+	f.out = &output{db: db, p: f.p, split: compaction.SplitAtSize(maxFile), shortLived: db.overlaps(f.p, src)}
 	f.entries = f.m.entries()
 	err := db.write(f.out, src, f.entries, func([]byte) bool { return false })
 	src.Close()

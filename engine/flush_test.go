@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"colonnade/clock"
+	"colonnade/engine/compaction"
 	"colonnade/engine/manifest"
 	"colonnade/memtable"
 	"colonnade/vfs"
@@ -229,7 +230,7 @@ func TestWriteCountsEntries(t *testing.T) {
 		id := mustCreate(t, db, "a")[0]
 		mustPut(t, db, id, "row", "q", "v")
 		p := db.partitions[id]
-		out := &output{db: db, p: p, split: &splitter{most: maxFile}, cells: c.written}
+		out := &output{db: db, p: p, split: compaction.SplitAtSize(maxFile), cells: c.written}
 		it := p.active.newest().NewIterator(memtable.ReadOptions{})
 		err := db.write(out, it, c.entries, func([]byte) bool { return false })
 		it.Close()

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+
+	"colonnade/engine/compaction"
 )
 
 // Flush writes what all memtables hold to files and returns when that is done.
@@ -64,7 +66,7 @@ func (db *DB) Compact(ctx context.Context, id PartitionID) error {
 	if p == nil {
 		return ErrNoPartition
 	}
-	full := new(fullCompaction)
+	full := new(compaction.Manual)
 	return db.awaitLocked(ctx, func() (bool, error) {
 		switch {
 		case p.dropped:
@@ -73,7 +75,7 @@ func (db *DB) Compact(ctx context.Context, id PartitionID) error {
 			return false, p.damage
 		case p.quarantined.Load() != nil:
 			return false, p.quarantined.Load()
-		case full.over:
+		case full.Done:
 			return true, nil
 		case p.full == nil: // after that of another caller, if there was one
 			p.full = full

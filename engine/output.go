@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"colonnade/cell"
+	"colonnade/engine/compaction"
 	"colonnade/engine/manifest"
 	"colonnade/sstable"
 	"colonnade/vfs"
@@ -19,9 +20,9 @@ import (
 type output struct {
 	db         *DB
 	p          *partition
-	split      *splitter       // says where files end
-	shortLived bool            // files that will be merged before long
-	stop       <-chan struct{} // when closed, nobody needs the output; nil for never
+	split      *compaction.Splitter // says where files end
+	shortLived bool                 // files that will be merged before long
+	stop       <-chan struct{}      // when closed, nobody needs the output; nil for never
 
 	abandoned *atomic.Bool // true when a part beside it has failed, so that nobody needs it; nil without parts
 
@@ -74,7 +75,7 @@ func (o *output) ends(row []byte) bool {
 	if o.w != nil {
 		size = o.w.Size()
 	}
-	return o.split.before(row, size)
+	return o.split.StartsFile(row, size)
 }
 
 func (o *output) begin() error {

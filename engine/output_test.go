@@ -15,6 +15,7 @@ import (
 
 	"colonnade/cell"
 	"colonnade/clock"
+	"colonnade/engine/compaction"
 	"colonnade/engine/manifest"
 	"colonnade/engine/manifest/manifesttest"
 	"colonnade/vfs"
@@ -173,7 +174,7 @@ func TestWriteFailsAmidARow(t *testing.T) {
 		c.Time, c.Seq = 5, 1
 		cells = append(cells, *c)
 	}
-	out := &output{db: db, p: p, split: &splitter{most: maxFile}}
+	out := &output{db: db, p: p, split: compaction.SplitAtSize(maxFile)}
 	if err := out.add([]byte("row"), true, cells); !errors.Is(err, syscall.EIO) || !strings.Contains(err.Error(), p.tablePath(out.number)) {
 		t.Errorf("got %v, want an I/O error that names the file", err)
 	}
@@ -196,7 +197,7 @@ func TestFileFailsAtItsEnd(t *testing.T) {
 	p := db.partitions[mustCreate(t, db, "a")[0]]
 	_, c := set("", "q", "v")
 	c.Time, c.Seq = 5, 1
-	out := &output{db: db, p: p, split: &splitter{most: 1}}
+	out := &output{db: db, p: p, split: &compaction.Splitter{Most: 1}}
 	if err := out.add([]byte("a"), true, []cell.Cell{*c}); err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +263,7 @@ func TestDamageStopsItsRangeOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer mustClose(t, db)
-	for range compactFiles { // all in one range, away from the damaged file, and some in its range
+	for range compaction.Level0Files { // all in one range, away from the damaged file, and some in its range
 		put("x")
 		put("a")
 	}
@@ -279,7 +280,7 @@ func TestDamageStopsItsRangeOnly(t *testing.T) {
 	if _, err := read(db, id, nil); !errors.As(err, new(*CorruptError)) {
 		t.Errorf("a read of all got %v, want a *CorruptError", err)
 	}
-	if got, err := readRow(db, id, "x"); err != nil || len(got) != compactFiles+1 {
+	if got, err := readRow(db, id, "x"); err != nil || len(got) != compaction.Level0Files+1 {
 		t.Errorf("a read beside the damage got %d cells, %v", len(got), err)
 	}
 	for range 2 * stopFiles { // until level 0 is full of what cannot leave it
@@ -338,36 +339,6 @@ func readRow(db *DB, id PartitionID, row string) (values []string, err error) {
 	return values, scan.Err()
 }
 
-// TestCompactionIsDeclined: a compaction does not change a version that has become
-// another one.
-func TestCompactionIsDeclined(t *testing.T) {
-	f := func(number uint64, first, last string) *manifest.File {
-		return &manifest.File{Number: number, Size: 1, Entries: 1, Smallest: []byte(first), Largest: []byte(last)}
-	}
-	a, b, c := f(1, "a", "c"), f(2, "b", "d"), f(3, "c", "c")
-	v := &manifest.Version{}
-	v.Levels[1], v.Levels[2] = []*manifest.File{a}, []*manifest.File{b}
-	job := &compaction{version: v, choice: choice{kind: merge, output: 2}}
-	job.choice.inputs[1], job.choice.inputs[2] = []*manifest.File{a}, []*manifest.File{b}
-	if err := job.stands(v); err != nil {
-		t.Errorf("the version itself: %v", err)
-	}
-	later := *v
-	later.Levels[0] = []*manifest.File{c}
-	if err := job.stands(&later); err != nil {
-		t.Errorf("with a flushed file: %v", err)
-	}
-	later.Levels[1] = nil
-	if err := job.stands(&later); err == nil {
-		t.Error("without an input: no error")
-	}
-	later = *v
-	later.Levels[4] = []*manifest.File{c}
-	if err := job.stands(&later); err == nil {
-		t.Error("with a file below the bottom: no error")
-	}
-}
-
 // TestUnreadableOutputIsWrittenAgain: an error of the device while a new file is
 // verified proves nothing, and passes.
 func TestUnreadableOutputIsWrittenAgain(t *testing.T) {
@@ -391,32 +362,6 @@ func TestUnreadableOutputIsWrittenAgain(t *testing.T) {
 	}
 }
 
-// TestCompactionStandsBesideOthers: what another compaction does below to rows that
-// were there already is no reason to decline; rows where there were none are.
-func TestCompactionStandsBesideOthers(t *testing.T) {
-	begun := manifesttest.Version("1: 1[a-c]", "2: 2[b-f]", "3: 3[c-e] 5[k-l]", "4: 4[d-m]")
-	job := &compaction{version: begun, choice: choice{kind: merge, output: 2}}
-	job.choice.inputs[1], job.choice.inputs[2] = begun.Levels[1], begun.Levels[2]
-	for _, c := range []struct {
-		below  []string
-		stands bool
-	}{
-		{[]string{"3: 5[k-l]", "4: 9[c-m]"}, true},         // merged with what lay below
-		{[]string{"3: 5[k-l]", "4: 9[c-d] 10[e-m]"}, true}, // to several files
-		{[]string{"3: 9[c-e]", "4: 4[d-m]"}, true},         // rewritten
-		{[]string{"5: 3[c-e]", "6: 4[d-m]"}, true},         // moved
-		{[]string{"4: 9[b-m]"}, false},
-		{[]string{"3: 9[a-a]", "4: 4[d-m]"}, false},
-		{[]string{"6: 9[a-z]"}, false},
-	} {
-		later := manifesttest.Version(c.below...)
-		later.Levels[1], later.Levels[2] = begun.Levels[1], begun.Levels[2]
-		if err := job.stands(later); (err == nil) != c.stands {
-			t.Errorf("with %v below: %v, want it to stand: %t", c.below, err, c.stands)
-		}
-	}
-}
-
 // TestReplaceKeepsLevelsInOrder: an edit that would take out a file which is not there,
 // or put in files that share a row, is refused, and the partition stays as it is.
 func TestReplaceKeepsLevelsInOrder(t *testing.T) {
@@ -430,8 +375,8 @@ func TestReplaceKeepsLevelsInOrder(t *testing.T) {
 		"not there any more": {[]*manifest.File{manifesttest.File("90[a-b]")}, []*manifest.File{manifesttest.File("91[a-b]")}},
 		"order of levels":    {before.Levels[0], []*manifest.File{manifesttest.File("90[a-m]"), manifesttest.File("91[k-z]")}},
 	} {
-		job := &compaction{p: p, version: before, choice: choice{kind: merge, output: 1}}
-		job.choice.inputs[0] = c.in
+		job := &compactionJob{p: p, version: before, choice: compaction.Choice{Kind: compaction.Merge, Output: 1}}
+		job.choice.Inputs[0] = c.in
 		var damage *CorruptError
 		if err := db.replace(job, c.out); !errors.As(err, &damage) || damage.Partition != "a" || !strings.Contains(damage.Reason, reason) {
 			t.Errorf("%s: got %v", reason, err)

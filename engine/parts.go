@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"colonnade/engine/compaction"
 	"colonnade/engine/manifest"
 )
 
@@ -15,35 +16,24 @@ import (
 // for everybody else it is one compaction all the same.
 
 const (
-	// mostParts bounds the memory that a compaction takes: each part opens all inputs, at some
-	// hundred KiB each.
-	mostParts = 4
-	// partFiles is how many files of input a part has at least: the last one that it writes is
-	// not full, and of each input a block has been read past the part's end.
-	partFiles = 2
 	// partChoices is among how many rows for each part the bounds are looked for.
 	partChoices = 16
 )
 
 // compactionPart is a range of rows of a compaction, and where it goes.
-type compactionPart struct {
+type subcompaction struct {
 	rows rowRange
 	out  *output
 }
 
 // compactionParts are all parts of a compaction, in the order of their rows.
-type compactionParts []compactionPart
+type subcompactions []subcompaction
 
 // errAbandoned ends a part of a compaction that cannot succeed any more.
 var errAbandoned = errors.New("another part of the compaction has failed")
 
-// partsOf returns into how many parts a compaction of files may be divided, of so many at most.
-func partsOf(files []*manifest.File, most int, fileSize int64) int {
-	return max(1, min(most, mostParts, int(manifest.TotalSize(files)/(partFiles*fileSize))))
-}
-
 // divide returns the parts in which a compaction is carried out.
-func (db *DB) divide(c *compaction) compactionParts {
+func (db *DB) divide(c *compactionJob) subcompactions {
 	opt, patience := db.pickOptions(), int64(0)
 	if c.parts == 1 && db.crowded() {
 		patience = mostPatience
@@ -51,11 +41,11 @@ func (db *DB) divide(c *compaction) compactionParts {
 	starts := append([][]byte{nil}, c.cuts(c.parts)...)
 	ends := append(starts[1:len(starts):len(starts)], nil)
 	var abandoned atomic.Bool
-	var parts compactionParts
+	var parts subcompactions
 	for i, start := range starts {
-		parts = append(parts, compactionPart{rows: rowRange{start, ends[i]}, out: &output{
+		parts = append(parts, subcompaction{rows: rowRange{start, ends[i]}, out: &output{
 			db: db, p: c.p, patience: patience,
-			split: newSplitter(c.version, &c.choice, start, opt), stop: db.background.stop, abandoned: &abandoned,
+			split: compaction.NewSplitter(c.version, &c.choice, start, opt), stop: db.background.stop, abandoned: &abandoned,
 		}})
 	}
 	return parts
@@ -64,11 +54,11 @@ func (db *DB) divide(c *compaction) compactionParts {
 // cuts returns the rows, ascending, at which the second part begins and all that follow, n
 // parts in all or fewer, by the largest of the inputs that do not overlap. No row is empty, so
 // none is taken for the end of all.
-func (c *compaction) cuts(n int) (cuts [][]byte) {
+func (c *compactionJob) cuts(n int) (cuts [][]byte) {
 	if n < 2 {
 		return nil
 	}
-	files, size := (&manifest.Version{Levels: c.choice.inputs}).LargestRun(nil, nil)
+	files, size := (&manifest.Version{Levels: c.choice.Inputs}).LargestRun(nil, nil)
 	rows := divideRun(files, max(size/int64(n*partChoices), 1), nil, nil)
 	for i := 1; i < n && len(rows) > 0; i++ {
 		row := rows[i*len(rows)/n]
@@ -81,7 +71,7 @@ func (c *compaction) cuts(n int) (cuts [][]byte) {
 
 // merge writes the inputs to the parts. The first error ends all of them. It returns that one,
 // unless a part that was about to end anyhow finds damage: to try again would find it again.
-func (db *DB) merge(c *compaction, parts compactionParts) error {
+func (db *DB) merge(c *compactionJob, parts subcompactions) error {
 	var (
 		mu      sync.Mutex
 		total   int   // entries read; guarded by mu
@@ -105,7 +95,7 @@ func (db *DB) merge(c *compaction, parts compactionParts) error {
 		return failure
 	}
 	entries := 0
-	for _, f := range c.choice.files() {
+	for _, f := range c.choice.Files() {
 		entries += int(f.Entries)
 	}
 	if total != entries {
@@ -118,7 +108,7 @@ func (db *DB) merge(c *compaction, parts compactionParts) error {
 func damaging(err error) bool { return errors.As(err, new(*CorruptError)) }
 
 // files returns what the parts have written.
-func (p compactionParts) files() (files []*manifest.File) {
+func (p subcompactions) files() (files []*manifest.File) {
 	for i := range p {
 		files = append(files, p[i].out.files...)
 	}
@@ -127,7 +117,7 @@ func (p compactionParts) files() (files []*manifest.File) {
 
 // discard removes what the parts have written, but for those in which a file is not what was
 // written: that is evidence, until the next open.
-func (p compactionParts) discard() {
+func (p subcompactions) discard() {
 	for i := range p {
 		if out := p[i].out; !out.wrong {
 			out.discard()

@@ -18,6 +18,7 @@ import (
 
 	"colonnade/cell"
 	"colonnade/clock"
+	"colonnade/engine/compaction"
 	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
@@ -28,7 +29,7 @@ import (
 type backlog struct {
 	db *DB
 	p  *partition
-	c  *compaction
+	c  *compactionJob
 }
 
 func newBacklog(t *testing.T, fs vfs.FS, files int) *backlog {
@@ -96,8 +97,8 @@ func TestCompactionInParts(t *testing.T) {
 	b := newBacklog(t, fs, slowFiles)
 	want := contents(t, b.db, b.p.id)
 	parts := b.db.divide(b.c)
-	if len(parts) < 2 || len(parts) > mostParts {
-		t.Fatalf("got %d parts, want 2 to %d", len(parts), mostParts)
+	if len(parts) < 2 || len(parts) > compaction.MaxSubcompactions {
+		t.Fatalf("got %d parts, want 2 to %d", len(parts), compaction.MaxSubcompactions)
 	}
 	var end []byte
 	for i, part := range parts {
@@ -116,7 +117,7 @@ func TestCompactionInParts(t *testing.T) {
 		t.Errorf("%d files are left in level 0", n)
 	}
 	for _, bound := range parts[1:] { // each part begins a file
-		files := b.p.version.Levels[b.c.choice.output]
+		files := b.p.version.Levels[b.c.choice.Output]
 		if !slices.ContainsFunc(files, func(f *manifest.File) bool { return bytes.Compare(f.Smallest, bound.rows.start) >= 0 }) ||
 			slices.ContainsFunc(files, func(f *manifest.File) bool {
 				return bytes.Compare(f.Smallest, bound.rows.start) < 0 && bytes.Compare(f.Largest, bound.rows.start) >= 0
@@ -304,21 +305,4 @@ func TestPartsAreCounted(t *testing.T) {
 		t.Error("entries are missing, and nobody says so")
 	}
 	parts.discard()
-}
-
-// TestSplitterOfAPart: what lies before a part does not count.
-func TestSplitterOfAPart(t *testing.T) {
-	o := pickOptions{fileSize: 10}
-	v, c := new(manifest.Version), choice{output: 1}
-	c.inputs[0] = []*manifest.File{{Smallest: []byte("a"), Largest: []byte("z")}}
-	for i := range 26 {
-		row := []byte{byte('a' + i)}
-		v.Levels[2] = append(v.Levels[2], &manifest.File{Smallest: row, Largest: row, Size: maxBelow * o.fileSize})
-	}
-	if newSplitter(v, &c, []byte("m"), o).before([]byte("m"), 10) {
-		t.Error("a part that begins at m begins with a new file")
-	}
-	if !newSplitter(v, &c, nil, o).before([]byte("m"), 10) {
-		t.Error("a file would go from a to m")
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"colonnade/clock"
+	"colonnade/engine/compaction"
 	"colonnade/internal/cores"
 )
 
@@ -63,7 +64,7 @@ type yielder struct {
 // are at the disk most of the time, and begin anew with each file.
 const (
 	longTurn = 2000
-	workOn   = longTurn / mostParts
+	workOn   = longTurn / compaction.MaxSubcompactions
 )
 
 // giveWay offers the caller's processor: to the writers whose outcome is known, and to what else

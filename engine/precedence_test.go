@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"colonnade/clock"
+	"colonnade/engine/compaction"
 	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
@@ -201,11 +202,11 @@ func TestCompactionWaitsForFlush(t *testing.T) {
 		other      int  // in that of another partition
 		waits      bool
 	}{
-		{"two processors", 2, true, compactFiles, 1, true},
-		{"few writers", 2, false, compactFiles, 1, false},
+		{"two processors", 2, true, compaction.Level0Files, 1, true},
+		{"few writers", 2, false, compaction.Level0Files, 1, false},
 		{"writers are slowed down", 2, true, slowFiles, 1, false},
-		{"writers of another partition are", 2, true, compactFiles, slowFiles, false},
-		{"three processors", 3, true, compactFiles, 1, false},
+		{"writers of another partition are", 2, true, compaction.Level0Files, slowFiles, false},
+		{"three processors", 3, true, compaction.Level0Files, 1, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := runtime.GOMAXPROCS(test.processors)

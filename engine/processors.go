@@ -3,6 +3,7 @@ package engine
 import (
 	"sync/atomic"
 
+	"colonnade/engine/compaction"
 	"colonnade/internal/cores"
 )
 
@@ -58,7 +59,7 @@ func (db *DB) crowded() bool { return cores.Count() <= 1+db.opt.Workers }
 
 // mostProcessors returns on how many compactions run at most.
 func (db *DB) mostProcessors() int {
-	return max(db.opt.Workers, min(cores.Count(), mostParts))
+	return max(db.opt.Workers, min(cores.Count(), compaction.MaxSubcompactions))
 }
 
 // unusedLocked reports whether nobody has begun to read or to write for a while.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"colonnade/clock"
+	"colonnade/engine/compaction"
 	"colonnade/vfs"
 )
 
@@ -72,11 +73,11 @@ func TestProcessors(t *testing.T) {
 		unused    bool
 		want      []int // parts of the compactions that begin
 	}{
-		{"used", compactFiles, small, false, []int{1}},
+		{"used", compaction.Level0Files, small, false, []int{1}},
 		{"slowed down", slowFiles, small, false, []int{3}},
 		{"slowed down, little to merge", slowFiles, large, false, []int{1, 1, 1}},
-		{"unused", compactFiles, small, true, []int{3}},
-		{"unused, little to merge", compactFiles, large, true, []int{1, 1, 1}},
+		{"unused", compaction.Level0Files, small, true, []int{3}},
+		{"unused, little to merge", compaction.Level0Files, large, true, []int{1, 1, 1}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			db := mustOpenIdle(t, vfs.NewMem())
@@ -93,7 +94,7 @@ func TestProcessors(t *testing.T) {
 				db.background.compactable[p] = true
 			}
 			var got []int
-			var begun []*compaction
+			var begun []*compactionJob
 			for c := db.nextCompactionLocked(); c != nil; c = db.nextCompactionLocked() {
 				got, begun = append(got, c.parts), append(begun, c)
 			}

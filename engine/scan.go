@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"colonnade/cell"
+	"colonnade/engine/compaction"
 	"colonnade/engine/manifest"
 	"colonnade/engine/rowmerge"
 	"colonnade/memtable"
@@ -54,8 +55,8 @@ type Scan struct {
 	rows       uint64
 
 	db            *DB
-	level0, upper visit // for which it pays
-	free          visit // of the last level, for which it does not
+	level0, upper compaction.Probes // for which it pays
+	free          compaction.Probes // of the last level, for which it does not
 
 	own Snapshot // what it reads, if it was given none
 }
@@ -120,12 +121,12 @@ func (s *Scan) open() error {
 			return err
 		}
 	}
-	s.level0 = visit{len(s.sources) - before, len(s.sources) - before}
+	s.level0 = compaction.Probes{Asked: len(s.sources) - before, Opened: len(s.sources) - before}
 	for level := 1; level < manifest.NumLevels; level++ {
 		files := manifest.Within(levels[level], s.opt.Start, s.opt.End)
 		if len(files) > 0 {
-			s.visited(level).asked++
-			s.visited(level).opened++
+			s.visited(level).Asked++
+			s.visited(level).Opened++
 		}
 		switch len(files) {
 		case 0:
@@ -141,7 +142,7 @@ func (s *Scan) open() error {
 }
 
 // visited returns what is counted for a level.
-func (s *Scan) visited(level int) *visit {
+func (s *Scan) visited(level int) *compaction.Probes {
 	switch level {
 	case 0:
 		return &s.level0
@@ -174,7 +175,7 @@ func (s *Scan) openRow() error {
 		if !f.Reaches(row, end) {
 			continue
 		}
-		s.level0.asked++
+		s.level0.Asked++
 		if err := s.addCandidate(f, 0, hash); err != nil {
 			return err
 		}
@@ -182,7 +183,7 @@ func (s *Scan) openRow() error {
 	for level := 1; level < manifest.NumLevels; level++ {
 		files := levels[level]
 		if i := manifest.FirstReaching(files, row); i < len(files) && files[i].Reaches(row, end) {
-			s.visited(level).asked++
+			s.visited(level).Asked++
 			if err := s.addCandidate(files[i], level, hash); err != nil {
 				return err
 			}
@@ -194,7 +195,7 @@ func (s *Scan) openRow() error {
 			continue
 		}
 		s.sources = append(s.sources, c.reader.NewIterator(s.reading()))
-		s.visited(c.level).opened++
+		s.visited(c.level).Opened++
 	}
 	return nil
 }
@@ -326,8 +327,8 @@ func (s *Scan) Close() {
 	clear(s.sources)
 	s.sources = s.sources[:0]
 	clear(s.raw)
-	if s.level0.asked+s.upper.asked > 0 {
-		s.db.pay(s.p, s.state, s.level0.questions(s.rows), s.upper.questions(s.rows))
+	if s.level0.Asked+s.upper.Asked > 0 {
+		s.db.pay(s.p, s.state, s.level0.Cost(s.rows), s.upper.Cost(s.rows))
 	}
 	s.in, s.db, s.p, s.state, s.opt = nil, nil, nil, nil, ScanOptions{}
 	if s.own.db != nil {
@@ -335,6 +336,6 @@ func (s *Scan) Close() {
 		s.own = Snapshot{}
 	}
 	s.started, s.last, s.rows = false, false, 0
-	s.level0, s.upper, s.free = visit{}, visit{}, visit{}
+	s.level0, s.upper, s.free = compaction.Probes{}, compaction.Probes{}, compaction.Probes{}
 	scans.Put(s)
 }

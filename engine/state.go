@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"colonnade/engine/compaction"
 	"colonnade/engine/manifest"
 	"colonnade/memtable"
 )
@@ -14,7 +15,7 @@ import (
 type readState struct {
 	tables  []*memtable.Table
 	version *manifest.Version
-	prices  prices // of compactions, to those who read it
+	prices  compaction.Thresholds // of compactions, to those who read it
 	trash   *trash
 
 	replaced atomic.Bool // it is no longer that of its partition
@@ -75,10 +76,10 @@ func (s *readState) release() {
 // publishLocked replaces the state that readers find.
 func (db *DB) publishLocked(p *partition) {
 	opt := db.pickOptions()
-	db.crowdLocked(p, crowd(p.version, opt))
-	s := &readState{version: p.version, prices: pricesOf(p.version, opt), trash: &db.trash}
-	if p.descents.bottom.pending(p.version) {
-		s.prices.upper = 0 // it is bought already
+	db.crowdLocked(p, compaction.Level0Pressure(p.version, opt))
+	s := &readState{version: p.version, prices: compaction.ReadThresholds(p.version, opt), trash: &db.trash}
+	if p.descents.Bottommost.Pending(p.version) {
+		s.prices.Upper = 0 // it is bought already
 	}
 	for _, m := range slices.Backward(append(p.frozen[:len(p.frozen):len(p.frozen)], p.active)) {
 		for _, t := range slices.Backward(m.tables) {

@@ -1,6 +1,9 @@
 package engine
 
-import "colonnade/engine/manifest"
+import (
+	"colonnade/engine/compaction"
+	"colonnade/engine/manifest"
+)
 
 // Small partitions are tidied: compacted to one run before level 0 is full. A partition is
 // often flushed for the sake of a large one that it shares the log and the budget with, as
@@ -25,21 +28,11 @@ func (db *DB) allowLocked(flushed int64) {
 
 // untidyLocked reports whether a partition is to be tidied.
 func (db *DB) untidyLocked(p *partition) bool {
-	files := topInputs(p.version)
+	files := compaction.Level0Inputs(p.version)
 	return len(files) > 1 && db.tidyingCost(files) <= db.allowance
 }
 
 // tidyingCost is what of the allowance it takes to compact files.
 func (db *DB) tidyingCost(files []*manifest.File) int64 {
 	return max(manifest.TotalSize(files), db.opt.MemtableBytes/leastTidied)
-}
-
-// topInputs returns what a compaction of all of level 0 into the last level takes: its files,
-// and those that they fall on.
-func topInputs(v *manifest.Version) []*manifest.File {
-	if len(v.Levels[0]) == 0 {
-		return nil
-	}
-	c, _ := newPicker(v, nil, pickOptions{}).down(0, v.Levels[0], manifest.LastLevel)
-	return c.files()
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"colonnade/engine/compaction"
 	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
@@ -54,7 +55,7 @@ func TestSmallPartitionsAreTidied(t *testing.T) {
 	if n := len(large.Levels[0]); n != flushes {
 		t.Errorf("the large partition has %d files in level 0, want all %d", n, flushes)
 	}
-	if n := len(topInputs(small)); n > 1 {
+	if n := len(compaction.Level0Inputs(small)); n > 1 {
 		t.Errorf("the small partition has %d files, want one run", n)
 	}
 	if got := contents(t, db, ids[1]); len(got) != flushes {

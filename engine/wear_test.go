@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"colonnade/engine/manifest"
+	"colonnade/engine/compaction"
 	"colonnade/vfs"
 )
 
@@ -48,7 +48,7 @@ func TestReadsCompactLevel0(t *testing.T) {
 	defer mustClose(t, db)
 	p := db.partitions[id]
 	snap := mustSnapshotOf(t, db, id)
-	for p.wear.level0.paid.Load() < leastPrice-100 {
+	for p.wear.level0.paid.Load() < compaction.MinThreshold-100 {
 		readOnce(t, snap, id, "row")
 	}
 	if p.wear.level0.worn.Load() || len(p.state.Load().version.Levels[0]) != 2 {
@@ -59,7 +59,7 @@ func TestReadsCompactLevel0(t *testing.T) {
 	db.mu.Unlock()
 	state := p.state.Load()
 	// No read goes on beside the compaction: one that began before it was over could pay after that.
-	for i := 0; i < leastPrice && !p.wear.level0.worn.Load(); i++ {
+	for i := 0; i < compaction.MinThreshold && !p.wear.level0.worn.Load(); i++ {
 		readOnce(t, snap, id, "row")
 	}
 	<-progress
@@ -107,13 +107,13 @@ func TestWhatReadsPay(t *testing.T) {
 		opt  ScanOptions
 		pays int64
 	}{
-		{"a row", ScanOptions{Start: []byte("row"), End: []byte("row\x00")}, 2 + 2*sourceCost},
-		{"the first row", ScanOptions{Start: []byte("a"), End: []byte("a\x00")}, 2 + 2*sourceCost},
-		{"the last row", ScanOptions{Start: []byte("z"), End: []byte("z\x00")}, 2 + 2*sourceCost},
+		{"a row", ScanOptions{Start: []byte("row"), End: []byte("row\x00")}, 2 + 2*compaction.SourceCost},
+		{"the first row", ScanOptions{Start: []byte("a"), End: []byte("a\x00")}, 2 + 2*compaction.SourceCost},
+		{"the last row", ScanOptions{Start: []byte("z"), End: []byte("z\x00")}, 2 + 2*compaction.SourceCost},
 		{"an absent row", ScanOptions{Start: []byte("m"), End: []byte("m\x00")}, 2},
 		{"a row before all", ScanOptions{Start: []byte("A"), End: []byte("A\x00")}, 0},
 		{"a row after all", ScanOptions{Start: []byte("zz"), End: []byte("zz\x00")}, 0},
-		{"all rows", ScanOptions{}, 2 + 2*sourceCost},
+		{"all rows", ScanOptions{}, 2 + 2*compaction.SourceCost},
 	} {
 		before := p.wear.level0.paid.Load()
 		scan, err := db.Scan(id, c.opt)
@@ -142,34 +142,11 @@ func TestOldStatesDoNotPay(t *testing.T) {
 	if err := db.Compact(context.Background(), id); err != nil {
 		t.Fatal(err)
 	}
-	for range leastPrice {
+	for range compaction.MinThreshold {
 		readOnce(t, snap, id, "row")
 	}
 	if db.partitions[id].wear.level0.worn.Load() {
 		t.Error("reads of files that are gone have worn level 0")
-	}
-}
-
-// TestPriceOfLevel0 is what a compaction would merge: with the level below, where the
-// rows overlap.
-func TestPriceOfLevel0(t *testing.T) {
-	f := func(first, last string, cells uint64) *manifest.File {
-		return &manifest.File{Smallest: []byte(first), Largest: []byte(last), Entries: cells}
-	}
-	var v manifest.Version
-	if got := pricesOf(&v, testPickOptions).level0; got != 0 {
-		t.Errorf("without files: %d", got)
-	}
-	v.Levels[0] = []*manifest.File{f("c", "e", 100_000)}
-	v.Levels[3] = []*manifest.File{f("a", "b", 1), f("c", "d", 200_000), f("e", "f", 300_000), f("g", "h", 1)}
-	v.Levels[4] = []*manifest.File{f("a", "z", 1)}
-	if got := pricesOf(&v, testPickOptions).level0; got != 600_000/entriesPaid {
-		t.Errorf("got %d, want %d", got, 600_000/entriesPaid)
-	}
-	v.Levels[3] = nil
-	v.Levels[0][0].Entries = 1
-	if got := pricesOf(&v, testPickOptions).level0; got != leastPrice {
-		t.Errorf("of few entries: %d", got)
 	}
 }
 

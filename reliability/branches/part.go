@@ -25,7 +25,7 @@ var Part = report.Part{
 }
 
 // packages are those whose every error branch has to run.
-var packages = []string{"wal", "sstable", "engine"}
+var packages = []string{"wal", "sstable", "engine", "engine/compaction", "engine/manifest", "engine/rowmerge"}
 
 func run(ctx context.Context, env report.Env, s *report.Section) error {
 	root, err := command(ctx, "", "go", "list", "-m", "-f", "{{.Dir}}", "colonnade")

@@ -5,7 +5,7 @@ package mutants
 var planted = []mutant{
 	{number: 1, bug: "the directory of the manifest is not synced", part: "crash", edits: []edit{
 		{
-			file: "engine/install.go",
+			file: "engine/manifest_file.go",
 			old: `	if err := fs.SyncDir(dir); err != nil {
 		return fmt.Errorf("sync directory of the manifest: %w", err)
 	}
@@ -17,7 +17,7 @@ var planted = []mutant{
 	}},
 	{number: 2, bug: "the manifest is renamed before it is durable", part: "crash", edits: []edit{
 		{
-			file: "engine/install.go",
+			file: "engine/manifest_file.go",
 			old: `	_, err = f.Write(data)
 	if err == nil {
 		err = f.Sync()
@@ -112,7 +112,7 @@ var planted = []mutant{
 			new: `	var early []string
 	if err == nil {
 		for _, s := range db.log.segments {
-			if s.number < next.logStart {
+			if s.number < next.LogStart {
 				early = append(early, db.segmentPath(s.number))
 			}
 		}
@@ -136,16 +136,16 @@ var planted = []mutant{
 	}},
 	{number: 10, bug: "the level right below the output does not count for \"bottom\"", part: "meta", edits: []edit{
 		{
-			file: "engine/compact.go",
-			old:  "v.levels[output+1:]",
-			new:  "v.levels[min(output+2, numLevels):]",
+			file: "engine/compaction/bottommost.go",
+			old:  "v.Levels[output+1:]",
+			new:  "v.Levels[min(output+2, manifest.NumLevels):]",
 		},
 	}},
 	{number: 11, bug: "a row that is the first of a lower file counts as being at the bottom", part: "meta", edits: []edit{
 		{
-			file: "engine/compact.go",
-			old:  "bytes.Compare(files[0].smallest, row) <= 0 {",
-			new:  "bytes.Compare(files[0].smallest, row) < 0 {",
+			file: "engine/compaction/bottommost.go",
+			old:  "bytes.Compare(files[0].Smallest, row) <= 0 {",
+			new:  "bytes.Compare(files[0].Smallest, row) < 0 {",
 		},
 	}},
 	{number: 12, bug: "a snapshot sees the batch under way", part: "meta", edits: []edit{
@@ -251,12 +251,12 @@ var planted = []mutant{
 	}},
 	{number: 21, bug: "the manifest is read up to a bad field", part: "flip", edits: []edit{
 		{
-			file: "engine/manifest.go",
+			file: "engine/manifest/manifest.go",
 			old:  "if xxhash.Sum64(body) != binary.LittleEndian.Uint64(sum) {",
 			new:  "if len(sum) != 8 {",
 		},
 		{
-			file: "engine/manifest.go",
+			file: "engine/manifest/manifest.go",
 			old: `	if d.err != nil {
 		return nil, d.err`,
 			new: `	if d.err != nil {

@@ -1,4 +1,4 @@
-package engine
+package compaction
 
 import "colonnade/engine/manifest"
 
@@ -6,15 +6,15 @@ import "colonnade/engine/manifest"
 // brings it closer to the entries that the tombstones cover, or writes it again
 // without where there are none left. Otherwise what was deleted, or has expired,
 // would keep its space until new data pushes the file down.
-func (p *picker) purge() choice {
-	var best choice
+func (p *picker) pickTombstones() Choice {
+	var best Choice
 	most := uint64(0)
 	for level, files := range p.v.Levels {
 		for _, f := range files {
 			if !f.MostlyGarbage() || f.GarbageEntries() <= most {
 				continue
 			}
-			if c := p.purgeFile(level, f); c.kind != nothing {
+			if c := p.compactTombstones(level, f); c.Kind != Nothing {
 				best, most = c, f.GarbageEntries()
 			}
 		}
@@ -23,29 +23,29 @@ func (p *picker) purge() choice {
 }
 
 // purgeFile is the next step for the tombstones of a file, if it is worth it.
-func (p *picker) purgeFile(level int, f *manifest.File) choice {
+func (p *picker) compactTombstones(level int, f *manifest.File) Choice {
 	if level == 0 {
-		return p.leaveIfPays(p.group(f))
+		return p.fromLevel0IfPays(p.group(f))
 	}
 	to := p.v.FirstBelow(level, f.Smallest, f.Largest)
 	if to == manifest.NumLevels {
-		if f.MaxSeq > p.o.oldest || p.busy(f) {
-			return choice{}
+		if f.MaxSeq > p.o.OldestSnapshot || p.busy(f) {
+			return Choice{}
 		}
 		return rewrite(level, f)
 	}
-	c, ok := p.down(level, []*manifest.File{f}, to)
-	if !ok || !pays([]*manifest.File{f}, c.inputs[to]) {
-		return choice{}
+	c, ok := p.mergeDown(level, []*manifest.File{f}, to)
+	if !ok || !pays([]*manifest.File{f}, c.Inputs[to]) {
+		return Choice{}
 	}
 	return c
 }
 
 // leaveIfPays has a group of files leave level 0 for where it meets others, if it is worth it.
-func (p *picker) leaveIfPays(group []*manifest.File) choice {
-	c := p.leave(group)
-	if c.kind == merge && (c.output < manifest.LastLevel || !pays(group, c.files()[len(group):])) {
-		return choice{}
+func (p *picker) fromLevel0IfPays(group []*manifest.File) Choice {
+	c := p.fromLevel0(group)
+	if c.Kind == Merge && (c.Output < manifest.LastLevel || !pays(group, c.Files()[len(group):])) {
+		return Choice{}
 	}
 	return c
 }
@@ -69,8 +69,8 @@ func pays(upper, lower []*manifest.File) bool {
 }
 
 // rewrite is the compaction of one file in its own level.
-func rewrite(level int, f *manifest.File) choice {
-	c := choice{kind: merge, output: level}
-	c.inputs[level] = []*manifest.File{f}
+func rewrite(level int, f *manifest.File) Choice {
+	c := Choice{Kind: Merge, Output: level}
+	c.Inputs[level] = []*manifest.File{f}
 	return c
 }

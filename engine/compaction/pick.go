@@ -1,4 +1,4 @@
-package engine
+package compaction
 
 import (
 	"bytes"
@@ -48,35 +48,35 @@ import (
 //     finds it busy, and waits. What works wholly below leaves a file in each place
 //     where there was one (compaction.stands). Compactions that run at the same time
 //     need to know no more of one another.
-func pick(v *manifest.Version, busy func(*manifest.File) bool, o pickOptions) choice {
+func Pick(v *manifest.Version, busy func(*manifest.File) bool, o Options) Choice {
 	p := newPicker(v, busy, o)
 	waiting := false // level 0 does
-	if p.fullLevel0() || o.early || o.descents.bottom.to == 0 && p.paidFor(v.Levels[0]) {
-		if c := p.relieveLevel0(); c.kind != nothing {
+	if p.level0Full() || o.Early || o.RunMerges.Bottommost.To == 0 && p.readPaid(v.Levels[0]) {
+		if c := p.compactLevel0(); c.Kind != Nothing {
 			return c
 		}
-		waiting = p.fullLevel0() && !o.stuck
+		waiting = p.level0Full() && !o.Stuck
 	}
 	if waiting {
-		return p.descend(o.descents.room) // for anything else it would only wait longer
+		return p.stepRunMerge(o.RunMerges.Intermediate) // for anything else it would only wait longer
 	}
-	if c := p.descendEither(o.descents.bottom, o.descents.room); c.kind != nothing {
+	if c := p.stepEither(o.RunMerges.Bottommost, o.RunMerges.Intermediate); c.Kind != Nothing {
 		return c
 	}
-	return p.purge()
+	return p.pickTombstones()
 }
 
 // pickOptions are the sizes that pick goes by.
-type pickOptions struct {
-	l0Files  int    // so many files in level 0 are to be compacted, if little lies below it (version.fullFiles)
-	little   int64  // up to which what lies below level 0 is little; fullBytes times as much fills it
-	fileSize int64  // of the files that a compaction writes
-	oldest   uint64 // at most that of a Filter later: tombstones up to it can go
-	early    bool   // level 0 is to be compacted, full or not
-	paid     uint64 // reads have paid for files up to this number to go into the last level
-	stuck    bool   // a file is busy for good: to wait for it is of no use
+type Options struct {
+	Level0Files    int    // so many files in level 0 are to be compacted, if little lies below it (version.fullFiles)
+	SmallBytes     int64  // up to which what lies below level 0 is little; fullBytes times as much fills it
+	FileSize       int64  // of the files that a compaction writes
+	OldestSnapshot uint64 // at most that of a Filter later: tombstones up to it can go
+	Early          bool   // level 0 is to be compacted, full or not
+	ReadPaid       uint64 // reads have paid for files up to this number to go into the last level
+	Stuck          bool   // a file is busy for good: to wait for it is of no use
 
-	descents descents // what of the upper levels is on its way down
+	RunMerges RunMerges // what of the upper levels is on its way down
 }
 
 const (
@@ -84,17 +84,22 @@ const (
 	mostFiles = 6 * maxBelow
 )
 
+// defaultL0Files is the number of level-0 files from which they are compacted, if little lies
+// below them. More would cost every read. So many of data that compresses to a quarter have about
+// as many bytes as memtables may, which is what counts as little.
+const Level0Files = 8
+
 // picker is a version and what follows from it.
 type picker struct {
 	v    *manifest.Version
 	busy func(*manifest.File) bool
-	o    pickOptions
+	o    Options
 	top  int // the first upper level with files, or lastLevel
 	full int // version.fullFiles
 }
 
-func newPicker(v *manifest.Version, busy func(*manifest.File) bool, o pickOptions) *picker {
-	p := &picker{v: v, busy: busy, o: o, top: 1, full: fullFiles(v, o)}
+func newPicker(v *manifest.Version, busy func(*manifest.File) bool, o Options) *picker {
+	p := &picker{v: v, busy: busy, o: o, top: 1, full: Level0Limit(v, o)}
 	for p.top < manifest.LastLevel && len(v.Levels[p.top]) == 0 {
 		p.top++
 	}
@@ -105,18 +110,18 @@ func newPicker(v *manifest.Version, busy func(*manifest.File) bool, o pickOption
 // random writes everything 3.7, 3.3, 3.1 and 3.0 times with 1, 1.5, 2 and 2.25, which is about where
 // its bytes are the bound (fullBytes; simulated as TestPickGrowth, the mean of all sizes from 60 to 500 flushes);
 // reads ask more files until they have paid for their compaction.
-const aboveMuch = 2
+const LargeFactor = 2
 
 // fullFiles returns from how many files in level 0 on they are to be compacted.
-func fullFiles(v *manifest.Version, o pickOptions) int {
+func Level0Limit(v *manifest.Version, o Options) int {
 	below := int64(0)
 	for level := 1; level < manifest.NumLevels; level++ {
 		below += v.Size(level)
 	}
-	if below > o.little {
-		return aboveMuch * o.l0Files
+	if below > o.SmallBytes {
+		return LargeFactor * o.Level0Files
 	}
-	return o.l0Files
+	return o.Level0Files
 }
 
 // fullBytes is how many times as many bytes as are little level 0 is full with, however few its files
@@ -125,23 +130,23 @@ const fullBytes = 2
 
 // fullLevel0 reports whether level 0 has to be compacted. Files that are on their way
 // to another level already do not count.
-func (p *picker) fullLevel0() bool {
+func (p *picker) level0Full() bool {
 	files, size := 0, int64(0)
 	for _, f := range p.v.Levels[0] {
 		if !p.busy(f) {
 			files, size = files+1, size+f.Size
 		}
 	}
-	return files >= p.full || size >= fullBytes*p.o.little
+	return files >= p.full || size >= fullBytes*p.o.SmallBytes
 }
 
 // relieveLevel0 chooses what leaves level 0: where the fewest bytes are to be written
 // for each file that goes, as the number of files is what reads pay for.
-func (p *picker) relieveLevel0() choice {
+func (p *picker) compactLevel0() Choice {
 	var best cheapest
-	full := p.fullLevel0()
+	full := p.level0Full()
 	for _, group := range p.groups() {
-		if c := p.leave(group); full || c.spares() || p.paidFor(group) {
+		if c := p.fromLevel0(group); full || c.helpsReads() || p.readPaid(group) {
 			best.consider(c, float64(c.written())/float64(len(group)))
 		}
 	}
@@ -149,29 +154,29 @@ func (p *picker) relieveLevel0() choice {
 }
 
 // paidFor reports whether reads have paid for one of the files to go into the last level.
-func (p *picker) paidFor(files []*manifest.File) bool {
-	return slices.ContainsFunc(files, func(f *manifest.File) bool { return f.Number <= p.o.paid })
+func (p *picker) readPaid(files []*manifest.File) bool {
+	return slices.ContainsFunc(files, func(f *manifest.File) bool { return f.Number <= p.o.ReadPaid })
 }
 
 // spares reports whether reads have less to ask once files have left level 0: not if there is
 // one, which becomes a run of its own.
-func (c *choice) spares() bool { return c.output == manifest.LastLevel || len(c.inputs[0]) > 1 }
+func (c *Choice) helpsReads() bool { return c.Output == manifest.LastLevel || len(c.Inputs[0]) > 1 }
 
 // leave has a group of files leave level 0: for the last level, with all that lies below
 // them, or if that is much, for the lowest level above it. There may be none. If that is for
 // good, as a damaged file keeps some of the first level where it is, they are merged with that.
-func (p *picker) leave(group []*manifest.File) choice {
-	c, ok := p.down(0, group, manifest.LastLevel)
-	if c.size()-manifest.TotalSize(group) > p.o.little {
+func (p *picker) fromLevel0(group []*manifest.File) Choice {
+	c, ok := p.mergeDown(0, group, manifest.LastLevel)
+	if c.size()-manifest.TotalSize(group) > p.o.SmallBytes {
 		first, last := manifest.Bounds(group)
 		to := p.v.FirstBelow(0, first, last) - 1
-		if to == 0 && !p.o.stuck {
-			return choice{}
+		if to == 0 && !p.o.Stuck {
+			return Choice{}
 		}
-		c, ok = p.down(0, group, max(to, 1))
+		c, ok = p.mergeDown(0, group, max(to, 1))
 	}
 	if !ok {
-		return choice{}
+		return Choice{}
 	}
 	return c
 }
@@ -179,15 +184,15 @@ func (p *picker) leave(group []*manifest.File) choice {
 // descend chooses the next step of a descent: the first that can be made, since all will
 // be. What would be a large one, as files do not end where they should, waits for what is
 // further down.
-func (p *picker) descend(d descent) choice {
+func (p *picker) stepRunMerge(d RunMerge) Choice {
 	var smallest cheapest
-	for level := p.top; level <= d.from; level++ {
+	for level := p.top; level <= d.From; level++ {
 		for _, f := range p.v.Levels[level] {
-			if f.Number > d.last {
+			if f.Number > d.Last {
 				continue
 			}
-			c, ok := p.down(level, []*manifest.File{f}, d.to)
-			if ok && c.written() <= mostFiles*p.o.fileSize {
+			c, ok := p.mergeDown(level, []*manifest.File{f}, d.To)
+			if ok && c.written() <= mostFiles*p.o.FileSize {
 				return c
 			}
 			if ok {
@@ -199,21 +204,21 @@ func (p *picker) descend(d descent) choice {
 }
 
 // descendEither chooses the next step of a descent, or of another if that one has none.
-func (p *picker) descendEither(d, other descent) choice {
-	if c := p.descend(d); c.kind != nothing {
+func (p *picker) stepEither(d, other RunMerge) Choice {
+	if c := p.stepRunMerge(d); c.Kind != Nothing {
 		return c
 	}
-	return p.descend(other)
+	return p.stepRunMerge(other)
 }
 
 // cheapest is the choice of the least cost, the first of several.
 type cheapest struct {
-	choice choice
+	choice Choice
 	cost   float64
 }
 
-func (b *cheapest) consider(c choice, cost float64) {
-	if c.kind != nothing && (b.choice.kind == nothing || cost < b.cost) {
+func (b *cheapest) consider(c Choice, cost float64) {
+	if c.Kind != Nothing && (b.choice.Kind == Nothing || cost < b.cost) {
 		b.choice, b.cost = c, cost
 	}
 }
@@ -221,29 +226,29 @@ func (b *cheapest) consider(c choice, cost float64) {
 // down brings files of a level, which hang together, to another one, with what they
 // overlap there and on the way, and what else of their level, unless it is level 0, has all
 // its rows among those. It is not ok if one of these files is busy.
-func (p *picker) down(level int, upper []*manifest.File, to int) (c choice, ok bool) {
-	c = choice{kind: merge, output: to}
-	c.inputs[level] = upper
+func (p *picker) mergeDown(level int, upper []*manifest.File, to int) (c Choice, ok bool) {
+	c = Choice{Kind: Merge, Output: to}
+	c.Inputs[level] = upper
 	first, last := manifest.Bounds(upper)
 	for grown := true; grown; { // by a file on the way, which can overlap more than upper
 		grown = false
 		for l := level + 1; l <= to; l++ {
 			files := p.v.Overlapping(l, first, last)
-			if l < to && len(files) > len(c.inputs[l]) {
+			if l < to && len(files) > len(c.Inputs[l]) {
 				first, last = manifest.Bounds(append([]*manifest.File{{Smallest: first, Largest: last}}, files...))
 				grown = true
 			}
-			c.inputs[l] = files
+			c.Inputs[l] = files
 		}
 	}
 	if level > 0 && level < to {
-		c.inputs[level] = slices.DeleteFunc(slices.Clone(p.v.Overlapping(level, first, last)), func(f *manifest.File) bool {
+		c.Inputs[level] = slices.DeleteFunc(slices.Clone(p.v.Overlapping(level, first, last)), func(f *manifest.File) bool {
 			return bytes.Compare(f.Smallest, first) < 0 || bytes.Compare(f.Largest, last) > 0
 		})
 	}
-	files := c.files()
+	files := c.Files()
 	if len(files) == 1 && p.canMove(files[0], to) {
-		c.kind = move
+		c.Kind = Move
 	}
 	return c, p.busy == nil || !slices.ContainsFunc(files, p.busy)
 }
@@ -252,10 +257,10 @@ func (p *picker) down(level int, upper []*manifest.File, to int) (c choice, ok b
 // as it is. Not so when writing it again would drop its tombstones, or when it
 // would lie above so much that its next step would be a very large one.
 func (p *picker) canMove(f *manifest.File, to int) bool {
-	if f.MostlyGarbage() && f.MaxSeq <= p.o.oldest && !p.anyBelow(to, f) {
+	if f.MostlyGarbage() && f.MaxSeq <= p.o.OldestSnapshot && !p.anyBelow(to, f) {
 		return false
 	}
-	return to == manifest.LastLevel || manifest.TotalSize(p.v.Overlapping(manifest.LastLevel, f.Smallest, f.Largest)) <= 2*maxBelow*p.o.fileSize
+	return to == manifest.LastLevel || manifest.TotalSize(p.v.Overlapping(manifest.LastLevel, f.Smallest, f.Largest)) <= 2*maxBelow*p.o.FileSize
 }
 
 // anyBelow reports whether a level below has a file that f overlaps.
@@ -291,4 +296,19 @@ func (p *picker) group(f *manifest.File) []*manifest.File {
 		}
 	}
 	return nil
+}
+
+// topInputs returns what a compaction of all of level 0 into the last level takes: its files,
+// and those that they fall on.
+func Level0Inputs(v *manifest.Version) []*manifest.File {
+	if len(v.Levels[0]) == 0 {
+		return nil
+	}
+	c, _ := newPicker(v, nil, Options{}).mergeDown(0, v.Levels[0], manifest.LastLevel)
+	return c.Files()
+}
+
+// anyPaid reports whether reads have paid for a file above the last level.
+func AnyReadPaid(v *manifest.Version, o Options) bool {
+	return slices.ContainsFunc(v.Levels[:manifest.LastLevel], newPicker(v, nil, o).readPaid)
 }

@@ -1,4 +1,4 @@
-package engine
+package compaction
 
 import (
 	"slices"
@@ -14,12 +14,12 @@ import (
 // after its start is not part of it. Ordinary compactions may run meanwhile. What
 // they merge with newer data has been written again, but may stay above the last
 // level. The zero value has not started.
-type fullCompaction struct {
+type Manual struct {
 	started bool
 	first   uint64 // files up to this number were there at the start
 	level   int    // that is being emptied, or at the end written again
 	last    uint64 // its files up to this number are
-	over    bool   // set by the caller when there is no next step
+	Done    bool   // set by the caller when there is no next step
 }
 
 // next returns the next step. When there is none but done is false, compactions
@@ -27,20 +27,20 @@ type fullCompaction struct {
 // once none is under way, so the caller must not begin others before; later it may.
 //
 // A level 0 that is full goes first, so that writes do not have to wait.
-func (s *fullCompaction) next(v *manifest.Version, busy func(*manifest.File) bool, o pickOptions) (c choice, done bool) {
+func (s *Manual) Next(v *manifest.Version, busy func(*manifest.File) bool, o Options) (c Choice, done bool) {
 	p := newPicker(v, busy, o)
 	if !s.started {
 		for _, files := range v.Levels {
 			if slices.ContainsFunc(files, busy) {
-				return choice{}, false
+				return Choice{}, false
 			}
 		}
 		s.started, s.first, s.last = true, v.Newest(), v.Newest()
 	}
-	if p.fullLevel0() {
-		c := p.relieveLevel0() // nothing if it waits for what is under way, or for a level
-		if c.kind == nothing {
-			c = p.descendEither(o.descents.room, o.descents.bottom)
+	if p.level0Full() {
+		c := p.compactLevel0() // nothing if it waits for what is under way, or for a level
+		if c.Kind == Nothing {
+			c = p.stepEither(o.RunMerges.Intermediate, o.RunMerges.Bottommost)
 		}
 		return c, false
 	}
@@ -53,12 +53,12 @@ func (s *fullCompaction) next(v *manifest.Version, busy func(*manifest.File) boo
 			s.last = s.first
 		}
 	}
-	return choice{}, true
+	return Choice{}, true
 }
 
 // empty returns the next step for the level at hand, and whether any of its files
 // are left.
-func (s *fullCompaction) empty(p *picker) (c choice, left bool) {
+func (s *Manual) empty(p *picker) (c Choice, left bool) {
 	for _, f := range p.v.Levels[s.level] {
 		if f.Number > s.last {
 			continue
@@ -66,19 +66,19 @@ func (s *fullCompaction) empty(p *picker) (c choice, left bool) {
 		left = true
 		switch s.level {
 		case 0:
-			if c = p.leave(p.group(f)); c.kind == nothing {
-				c = p.descendEither(p.o.descents.room, p.o.descents.bottom)
+			if c = p.fromLevel0(p.group(f)); c.Kind == Nothing {
+				c = p.stepEither(p.o.RunMerges.Intermediate, p.o.RunMerges.Bottommost)
 			}
 		case manifest.LastLevel:
 			if !p.busy(f) {
 				c = rewrite(s.level, f)
 			}
 		default:
-			if down, ok := p.down(s.level, []*manifest.File{f}, manifest.LastLevel); ok {
+			if down, ok := p.mergeDown(s.level, []*manifest.File{f}, manifest.LastLevel); ok {
 				c = down
 			}
 		}
-		if c.kind != nothing {
+		if c.Kind != Nothing {
 			break
 		}
 	}

@@ -1,4 +1,4 @@
-package engine
+package compaction
 
 import (
 	"bytes"
@@ -11,9 +11,9 @@ import (
 // none of these goes on there: so the files of all levels lie in ranges of rows, none in two
 // of them, and the next step of one has little to merge. A range is as small as the levels
 // below leave it, and takes up no more than some files of the last level.
-type splitter struct {
+type Splitter struct {
 	full int64 // the size of a file; 0 for one that ends at most alone
-	most int64 // from which on one ends in any case
+	Most int64 // from which on one ends in any case
 
 	// below are the files of the levels below, the last level's at the end, from the
 	// first not passed yet.
@@ -33,17 +33,17 @@ const (
 )
 
 // newSplitter is for the output of a part of a compaction, which begins at a row, nil for all of it.
-func newSplitter(v *manifest.Version, c *choice, start []byte, o pickOptions) *splitter {
-	s := &splitter{full: o.fileSize, most: o.fileSize}
-	first, last := manifest.Bounds(c.files())
+func NewSplitter(v *manifest.Version, c *Choice, start []byte, o Options) *Splitter {
+	s := &Splitter{full: o.FileSize, Most: o.FileSize}
+	first, last := manifest.Bounds(c.Files())
 	if start != nil {
 		first = start
 	}
-	for level := c.output + 1; level < manifest.NumLevels; level++ {
+	for level := c.Output + 1; level < manifest.NumLevels; level++ {
 		files := v.Overlapping(level, first, last)
 		s.below = append(s.below, files)
 		if len(files) > 0 {
-			s.most = 2 * o.fileSize // to end where others do
+			s.Most = 2 * o.FileSize // to end where others do
 		}
 	}
 	return s
@@ -51,9 +51,9 @@ func newSplitter(v *manifest.Version, c *choice, start []byte, o pickOptions) *s
 
 // before is called for each row of the output, in order, with the size of the file under
 // writing, and reports whether the row should begin a new one.
-func (s *splitter) before(row []byte, size int64) bool {
+func (s *Splitter) StartsFile(row []byte, size int64) bool {
 	end := s.pass(row)
-	must := size >= s.most || s.size > 2*maxBelow*s.full
+	must := size >= s.Most || s.size > 2*maxBelow*s.full
 	may := s.due || s.size > maxBelow*s.full || size >= s.full/2
 	if !must && (end == nil || !may || size < s.full/leastPart || s.spanned(end)) || size == 0 {
 		return false
@@ -64,7 +64,7 @@ func (s *splitter) before(row []byte, size int64) bool {
 
 // pass takes away the files that end before a row, and returns the last row of them, nil if
 // there are none.
-func (s *splitter) pass(row []byte) (end []byte) {
+func (s *Splitter) pass(row []byte) (end []byte) {
 	for i, files := range s.below {
 		for len(files) > 0 && bytes.Compare(files[0].Largest, row) < 0 {
 			f := files[0]
@@ -84,7 +84,7 @@ func (s *splitter) pass(row []byte) (end []byte) {
 }
 
 // spanned reports whether a file below has rows up to one and after it.
-func (s *splitter) spanned(row []byte) bool {
+func (s *Splitter) spanned(row []byte) bool {
 	for _, files := range s.below {
 		if len(files) > 0 && bytes.Compare(files[0].Smallest, row) <= 0 {
 			return true
@@ -92,3 +92,6 @@ func (s *splitter) spanned(row []byte) bool {
 	}
 	return false
 }
+
+// splitAt returns a splitter that ends a file at a size, wherever that is.
+func SplitAtSize(most int64) *Splitter { return &Splitter{Most: most} }

@@ -1,4 +1,4 @@
-package engine
+package compaction
 
 import (
 	"fmt"
@@ -10,33 +10,14 @@ import (
 	"colonnade/engine/manifest/manifesttest"
 )
 
-// choiceText shows a choice as its kind, its inputs by level, and its output.
-func choiceText(c *choice) string {
-	var parts []string
-	for level, files := range c.inputs {
-		var names []string
-		for _, f := range files {
-			names = append(names, manifesttest.FileText(f))
-		}
-		if len(names) > 0 {
-			parts = append(parts, fmt.Sprintf("%d: %s", level, strings.Join(names, " ")))
-		}
-	}
-	kind := map[choiceKind]string{nothing: "nothing", move: "move", merge: "merge"}[c.kind]
-	if c.kind == nothing {
-		return kind
-	}
-	return fmt.Sprintf("%s %s to %d", kind, strings.Join(parts, ", "), c.output)
-}
-
 // testPickOptions: level 0 is full with 4 files or 200 bytes, and half as much is little. Files have
 // 10, so that 50 bytes of the last level are enough for a range.
-var testPickOptions = pickOptions{l0Files: 4, little: 100, fileSize: 10, oldest: 1000}
+var testPickOptions = Options{Level0Files: 4, SmallBytes: 100, FileSize: 10, OldestSnapshot: 1000}
 
 // pickNext is pick with a descent that begins if there is none.
-func pickNext(v *manifest.Version, busy func(*manifest.File) bool, o pickOptions) choice {
-	o.descents = o.descents.next(v, busy, o)
-	return pick(v, busy, o)
+func pickNext(v *manifest.Version, busy func(*manifest.File) bool, o Options) Choice {
+	o.RunMerges = o.RunMerges.Next(v, busy, o)
+	return Pick(v, busy, o)
 }
 
 // busyFiles makes files with these numbers busy.
@@ -52,7 +33,7 @@ func TestPick(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		c := pickNext(v, busy, testPickOptions)
-		if got := choiceText(&c); got != want {
+		if got := c.String(); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
 		}
 	}
@@ -110,24 +91,24 @@ func TestPick(t *testing.T) {
 
 // TestDescents: what begins, and what its first step is.
 func TestDescents(t *testing.T) {
-	check := func(name string, paid bool, want descents, step string, levels ...string) {
+	check := func(name string, paid bool, want RunMerges, step string, levels ...string) {
 		t.Helper()
 		v, o := manifesttest.Version(levels...), testPickOptions
 		if paid {
-			o.paid = 1000
+			o.ReadPaid = 1000
 		}
-		o.descents = descents{}.next(v, busyFiles(), o)
-		if o.descents != want {
-			t.Errorf("%s: got %+v, want %+v", name, o.descents, want)
+		o.RunMerges = RunMerges{}.Next(v, busyFiles(), o)
+		if o.RunMerges != want {
+			t.Errorf("%s: got %+v, want %+v", name, o.RunMerges, want)
 		}
-		c := pick(v, busyFiles(), o)
-		if got := choiceText(&c); got != step {
+		c := Pick(v, busyFiles(), o)
+		if got := c.String(); got != step {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, step)
 		}
 	}
-	none := descents{}
-	bottom := func(last uint64) descents { return descents{bottom: descent{6, 7, last}} }
-	room := func(to int) descents { return descents{room: descent{1, to, 9}} }
+	none := RunMerges{}
+	bottom := func(last uint64) RunMerges { return RunMerges{Bottommost: RunMerge{6, 7, last}} }
+	room := func(to int) RunMerges { return RunMerges{Intermediate: RunMerge{1, to, 9}} }
 	check("empty", true, none, "nothing")
 	check("nothing above the last level", true, none, "nothing", "7: 1[a-b]")
 	check("a little above it", false, none, "nothing", "6: 2[a-b]:20", "7: 1[a-b]")
@@ -157,41 +138,41 @@ func TestDescents(t *testing.T) {
 
 // TestDescentsGoOn until nothing is left of what they began with.
 func TestDescentsGoOn(t *testing.T) {
-	check := func(name string, d, want descents, o pickOptions, busy func(*manifest.File) bool, step string, levels ...string) {
+	check := func(name string, d, want RunMerges, o Options, busy func(*manifest.File) bool, step string, levels ...string) {
 		t.Helper()
 		v := manifesttest.Version(levels...)
-		o.descents = d.next(v, busy, o)
-		if o.descents != want {
-			t.Errorf("%s: got %+v, want %+v", name, o.descents, want)
+		o.RunMerges = d.Next(v, busy, o)
+		if o.RunMerges != want {
+			t.Errorf("%s: got %+v, want %+v", name, o.RunMerges, want)
 		}
-		c := pick(v, busy, o)
-		if got := choiceText(&c); got != step {
+		c := Pick(v, busy, o)
+		if got := c.String(); got != step {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, step)
 		}
 	}
 	o, none := testPickOptions, busyFiles()
 	stuck := o
-	stuck.stuck = true
-	bottom, room := descents{bottom: descent{6, 7, 9}}, descents{room: descent{1, 5, 9}}
+	stuck.Stuck = true
+	bottom, room := RunMerges{Bottommost: RunMerge{6, 7, 9}}, RunMerges{Intermediate: RunMerge{1, 5, 9}}
 	check("9 is left", bottom, bottom, o, none, "merge 5: 9[c-d], 6: 22[c-d], 7: 1[a-z] to 7",
 		"4: 20[a-z]", "5: 21[a-b] 9[c-d]", "6: 22[c-d]", "7: 1[a-z]:500")
 	check("it waits for 22", bottom, bottom, o, busyFiles(22), "nothing",
 		"4: 20[a-z]", "5: 21[a-b] 9[c-d]", "6: 22[c-d]", "7: 1[a-z]:500")
-	check("it is over", bottom, descents{}, o, none, "nothing", "4: 20[a-z]", "5: 21[a-b]", "7: 1[a-z]:500")
+	check("it is over", bottom, RunMerges{}, o, none, "nothing", "4: 20[a-z]", "5: 21[a-b]", "7: 1[a-z]:500")
 	check("there may soon be room without another", bottom, bottom, o, none, "merge 5: 9[c-d], 6: 22[c-d], 7: 1[a-z] to 7",
 		"1: 20[a-z]", "5: 21[a-b] 9[c-d]", "6: 22[c-d]:20", "7: 1[a-z]:200")
-	check("level 0 cannot wait for it", bottom, descents{room: descent{1, 4, 33}, bottom: bottom.bottom}, o, none, "merge 1: 20[a-z] to 4",
+	check("level 0 cannot wait for it", bottom, RunMerges{Intermediate: RunMerge{1, 4, 33}, Bottommost: bottom.Bottommost}, o, none, "merge 1: 20[a-z] to 4",
 		"0: 33[a-z]:50 32[a-z]:50 31[a-z]:50 30[a-z]:50", "1: 20[a-z]", "5: 21[a-b] 9[c-d]", "6: 22[c-d]:300", "7: 1[a-z]:500")
-	check("that of the first level is not about others", room, descents{}, o, none, "nothing", "3: 8[a-b]", "7: 1[a-z]:500")
-	check("nor about what came later", room, descents{room: descent{1, 6, 20}}, o, none, "merge 1: 20[a-b] to 6", "1: 20[a-b]", "7: 1[a-z]:500")
-	check("what is busy for good does not keep others", bottom, descents{bottom: descent{6, 7, 20}}, withPaid(stuck), busyFiles(1), "merge 6: 20[m-n], 7: 2[m-n] to 7",
+	check("that of the first level is not about others", room, RunMerges{}, o, none, "nothing", "3: 8[a-b]", "7: 1[a-z]:500")
+	check("nor about what came later", room, RunMerges{Intermediate: RunMerge{1, 6, 20}}, o, none, "merge 1: 20[a-b] to 6", "1: 20[a-b]", "7: 1[a-z]:500")
+	check("what is busy for good does not keep others", bottom, RunMerges{Bottommost: RunMerge{6, 7, 20}}, withPaid(stuck), busyFiles(1), "merge 6: 20[m-n], 7: 2[m-n] to 7",
 		"6: 9[a-b] 20[m-n]", "7: 1[a-b]:500 2[m-n]:500")
-	check("nor is it where the first level goes", descents{}, descents{room: descent{1, 6, 9}}, stuck, busyFiles(1), "move 1: 9[a-b] to 6",
+	check("nor is it where the first level goes", RunMerges{}, RunMerges{Intermediate: RunMerge{1, 6, 9}}, stuck, busyFiles(1), "move 1: 9[a-b] to 6",
 		"1: 9[a-b]", "7: 1[a-b]:100")
 }
 
-func withPaid(o pickOptions) pickOptions {
-	o.paid = 1000
+func withPaid(o Options) Options {
+	o.ReadPaid = 1000
 	return o
 }
 
@@ -199,7 +180,7 @@ func withPaid(o pickOptions) pickOptions {
 // to nothing, but not if they had as much to ask then.
 func TestPickEarly(t *testing.T) {
 	o := testPickOptions
-	o.early = true
+	o.Early = true
 	for _, test := range []struct {
 		want   string
 		levels []string
@@ -209,15 +190,15 @@ func TestPickEarly(t *testing.T) {
 		{"merge 0: 9[a-b] 8[a-b] to 6", []string{"0: 9[a-b] 8[a-b]", "7: 1[a-b]:500"}},
 	} {
 		v := manifesttest.Version(test.levels...)
-		c := pick(v, busyFiles(), o)
-		if got := choiceText(&c); got != test.want {
+		c := Pick(v, busyFiles(), o)
+		if got := c.String(); got != test.want {
 			t.Errorf("%q: got %s, want %s", test.levels, got, test.want)
 		}
-		prices := pricesOf(v, o)
-		if prices.level0 == 0 && prices.upper == 0 {
+		prices := ReadThresholds(v, o)
+		if prices.Level0 == 0 && prices.Upper == 0 {
 			t.Errorf("%q: nothing has a price", test.levels)
 		}
-		if free := prices.level0 == 0; free != (test.want == "nothing") {
+		if free := prices.Level0 == 0; free != (test.want == "nothing") {
 			t.Errorf("%q: that it costs nothing is %v", test.levels, free)
 		}
 	}
@@ -227,7 +208,7 @@ func TestPickEarly(t *testing.T) {
 // is in level 0.
 func TestPickPaid(t *testing.T) {
 	o := testPickOptions
-	o.paid = 9
+	o.ReadPaid = 9
 	for want, levels := range map[string][]string{
 		"merge 0: 9[a-b] to 6":                   {"0: 9[a-b]", "7: 1[a-b]:500"},
 		"merge 0: 9[a-b] to 5":                   {"0: 9[a-b]", "6: 8[a-b]", "7: 1[a-b]:500"},
@@ -238,46 +219,18 @@ func TestPickPaid(t *testing.T) {
 	} {
 		v := manifesttest.Version(levels...)
 		c := pickNext(v, busyFiles(), o)
-		if got := choiceText(&c); got != want {
+		if got := c.String(); got != want {
 			t.Errorf("%q: got %s, want %s", levels, got, want)
 		}
-	}
-}
-
-// TestPickWaits: while level 0 waits for files of the last level that are under way, nothing else
-// begins that it would then wait for as well, unless it would wait for ever.
-func TestPickWaits(t *testing.T) {
-	heavy := manifesttest.Version("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "6: 3[e-f]:70", "7: 1[a-b]:15 2[c-d]:15")
-	worthless := manifesttest.Version("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "7: 1[a-b]:20 2[c-d]:20 3[e-f]:20:d90")
-	for v, next := range map[*manifest.Version]string{heavy: "move 6: 3[e-f] to 7", worthless: "merge 7: 3[e-f] to 7"} {
-		check := func(name string, damage error, busy map[uint64]bool, want string) {
-			t.Helper()
-			db := &DB{opt: Options{MemtableBytes: 100, FileBytes: 10}}
-			db.visible.Store(1000)
-			c := db.chooseLocked(&partition{version: v, busy: busy, damage: damage}, false)
-			if got := choiceText(&c); got != want {
-				t.Errorf("%s:\n got %s\nwant %s", name, got, want)
-			}
-		}
-		damage := new(CorruptError)
-		under := map[uint64]bool{1: true}
-		all := "0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]"
-		for range compactFiles - 4 {
-			v.Levels[0] = append(v.Levels[0], manifesttest.File("5[a-d]"))
-			all += " 5[a-d]"
-		}
-		check("nothing is under way", nil, nil, "merge "+all+", 7: 1[a-b] 2[c-d] to 7")
-		check("a file of the last level is", nil, under, "nothing")
-		check("it is damaged", damage, under, next)
 	}
 }
 
 // TestPickFullWaits: nor does a step of a full compaction.
 func TestPickFullWaits(t *testing.T) {
 	v := manifesttest.Version("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "7: 1[a-b] 3[c-d]")
-	full := fullCompaction{started: true, first: 9, level: manifest.LastLevel, last: 5}
-	if c, done := full.next(v, busyFiles(3), testPickOptions); c.kind != nothing || done {
-		t.Errorf("got %s, done is %v", choiceText(&c), done)
+	full := Manual{started: true, first: 9, level: manifest.LastLevel, last: 5}
+	if c, done := full.Next(v, busyFiles(3), testPickOptions); c.Kind != Nothing || done {
+		t.Errorf("got %s, done is %v", c.String(), done)
 	}
 }
 
@@ -288,11 +241,11 @@ func TestPickFullMakesRoom(t *testing.T) {
 		"merge 1: 8[a-b], 6: 7[a-b], 7: 1[a-b] to 7": {"0: 9[a-d]", "1: 8[a-b]", "6: 7[a-b]:220", "7: 1[a-b]:60 3[c-d]:50"},
 	} {
 		v := manifesttest.Version(levels...)
-		full := fullCompaction{started: true, first: 9, last: 9}
+		full := Manual{started: true, first: 9, last: 9}
 		o := testPickOptions
-		o.descents = o.descents.next(v, busyFiles(), o)
-		c, done := full.next(v, busyFiles(), o)
-		if got := choiceText(&c); got != want || done {
+		o.RunMerges = o.RunMerges.Next(v, busyFiles(), o)
+		c, done := full.Next(v, busyFiles(), o)
+		if got := c.String(); got != want || done {
 			t.Errorf("got %s, want %s; done is %v", got, want, done)
 		}
 	}
@@ -304,7 +257,7 @@ func TestPickTombstones(t *testing.T) {
 	check := func(name string, busy func(*manifest.File) bool, want string, levels ...string) {
 		t.Helper()
 		c := pickNext(manifesttest.Version(levels...), busy, testPickOptions)
-		if got := choiceText(&c); got != want {
+		if got := c.String(); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, want)
 		}
 	}
@@ -342,26 +295,26 @@ func TestChoiceApply(t *testing.T) {
 		return strings.Join(parts, " ")
 	}
 	before := show(v)
-	c := choice{kind: merge, output: 7}
-	c.inputs[6], c.inputs[7] = v.Levels[6][:1], v.Levels[7][:1]
+	c := Choice{Kind: Merge, Output: 7}
+	c.Inputs[6], c.Inputs[7] = v.Levels[6][:1], v.Levels[7][:1]
 	flushed := *v // something else is installed between choosing and applying
 	flushed.Levels[0] = append([]*manifest.File{manifesttest.File("10[b-d]")}, v.Levels[0]...)
-	got := show(c.apply(&flushed, []*manifest.File{manifesttest.File("12[a-a]"), manifesttest.File("13[c-c]")}))
+	got := show(c.Apply(&flushed, []*manifest.File{manifesttest.File("12[a-a]"), manifesttest.File("13[c-c]")}))
 	want := "0:10[b-d] 0:9[a-z] 0:8[a-c] 6:5[m-n] 7:12[a-a] 7:13[c-c] 7:2[d-f]"
 	if got != want {
 		t.Errorf("merge:\n got %s\nwant %s", got, want)
 	}
-	if got, want := show(c.apply(v, nil)), "0:9[a-z] 0:8[a-c] 6:5[m-n] 7:2[d-f]"; got != want {
+	if got, want := show(c.Apply(v, nil)), "0:9[a-z] 0:8[a-c] 6:5[m-n] 7:2[d-f]"; got != want {
 		t.Errorf("merge into nothing:\n got %s\nwant %s", got, want)
 	}
-	c = choice{kind: move, output: 7}
-	c.inputs[6] = v.Levels[6][1:]
-	if got, want := show(c.apply(v, nil)), "0:9[a-z] 0:8[a-c] 6:4[a-b] 7:1[a-c] 7:2[d-f] 7:5[m-n]"; got != want {
+	c = Choice{Kind: Move, Output: 7}
+	c.Inputs[6] = v.Levels[6][1:]
+	if got, want := show(c.Apply(v, nil)), "0:9[a-z] 0:8[a-c] 6:4[a-b] 7:1[a-c] 7:2[d-f] 7:5[m-n]"; got != want {
 		t.Errorf("move:\n got %s\nwant %s", got, want)
 	}
-	c = choice{kind: merge, output: 7}
-	c.inputs[7] = v.Levels[7][:1]
-	if got, want := show(c.apply(v, []*manifest.File{manifesttest.File("14[b-c]")})), "0:9[a-z] 0:8[a-c] 6:4[a-b] 6:5[m-n] 7:14[b-c] 7:2[d-f]"; got != want {
+	c = Choice{Kind: Merge, Output: 7}
+	c.Inputs[7] = v.Levels[7][:1]
+	if got, want := show(c.Apply(v, []*manifest.File{manifesttest.File("14[b-c]")})), "0:9[a-z] 0:8[a-c] 6:4[a-b] 6:5[m-n] 7:14[b-c] 7:2[d-f]"; got != want {
 		t.Errorf("rewrite:\n got %s\nwant %s", got, want)
 	}
 	if got := show(v); got != before {
@@ -371,25 +324,25 @@ func TestChoiceApply(t *testing.T) {
 
 // TestFullCompaction follows the steps through drawn versions.
 func TestFullCompaction(t *testing.T) {
-	var full fullCompaction
+	var full Manual
 	number := uint64(20)
 	busy := busyFiles()
 	step := func(v *manifest.Version, want string) *manifest.Version {
 		t.Helper()
-		c, done := full.next(v, busy, testPickOptions)
-		got := choiceText(&c)
+		c, done := full.Next(v, busy, testPickOptions)
+		got := c.String()
 		if done {
 			got = "done"
 		}
 		if got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
-		if c.kind == nothing {
+		if c.Kind == Nothing {
 			return v
 		}
 		number++
-		first, last := manifest.Bounds(c.files())
-		return c.apply(v, []*manifest.File{manifesttest.File(fmt.Sprintf("%d[%s-%s]", number, first, last))})
+		first, last := manifest.Bounds(c.Files())
+		return c.Apply(v, []*manifest.File{manifesttest.File(fmt.Sprintf("%d[%s-%s]", number, first, last))})
 	}
 	v := manifesttest.Version("0: 9[a-b] 8[c-d] 7[b-b]", "5: 4[a-b] 6[k-l]", "6: 5[b-c] 10[k-k]", "7: 2[a-e]:100 3[m-n]:100")
 	busy = busyFiles(6)
@@ -407,17 +360,17 @@ func TestFullCompaction(t *testing.T) {
 	v = step(v, "done")
 	step(v, "done")
 
-	full = fullCompaction{}
+	full = Manual{}
 	step(new(manifest.Version), "done")
 }
 
 // TestFullCompactionRelievesLevel0 fills level 0 while the compaction is further
 // down.
 func TestFullCompactionRelievesLevel0(t *testing.T) {
-	full := fullCompaction{started: true, first: 9, level: manifest.LastLevel, last: 9}
+	full := Manual{started: true, first: 9, level: manifest.LastLevel, last: 9}
 	v := manifesttest.Version("0: 13[x-z] 12[x-z] 11[x-z] 10[x-z]", "7: 2[a-e] 3[m-n]")
-	c, done := full.next(v, busyFiles(), testPickOptions)
-	if got, want := choiceText(&c), "merge 0: 13[x-z] 12[x-z] 11[x-z] 10[x-z] to 7"; got != want || done {
+	c, done := full.Next(v, busyFiles(), testPickOptions)
+	if got, want := c.String(), "merge 0: 13[x-z] 12[x-z] 11[x-z] 10[x-z] to 7"; got != want || done {
 		t.Errorf("got %s, %t, want %s", got, done, want)
 	}
 }
@@ -427,15 +380,15 @@ func TestSplitter(t *testing.T) {
 	check := func(name string, output int, want string, levels ...string) {
 		t.Helper()
 		v := manifesttest.Version(levels...)
-		c := choice{kind: merge, output: output}
-		c.inputs[0] = []*manifest.File{manifesttest.File("99[a-z]")}
+		c := Choice{Kind: Merge, Output: output}
+		c.Inputs[0] = []*manifest.File{manifesttest.File("99[a-z]")}
 		o := testPickOptions
-		o.fileSize = 12
-		split := newSplitter(v, &c, nil, o)
+		o.FileSize = 12
+		split := NewSplitter(v, &c, nil, o)
 		var files []string
 		file := ""
 		for row := 'a'; row <= 'z'; row++ {
-			if split.before([]byte(string(row)), int64(len(file))) {
+			if split.StartsFile([]byte(string(row)), int64(len(file))) {
 				files = append(files, file)
 				file = ""
 			}
@@ -455,4 +408,21 @@ func TestSplitter(t *testing.T) {
 	check("not where a run goes on", 5, "abcdef ghijklmnopqrstuvwxyz", "6: 7[a-b] 8[d-f] 9[g-z]", "7: 1[a-d]:1 2[e-f]:1 3[g-z]:1")
 	check("nor where the last level does", 5, "abcdefghijklmnopqrstuvwx yz", "6: 7[a-d] 8[e-z]", "7: 1[a-e]:1 2[f-j]:1 3[k-z]:1")
 	check("nor in one below another", 4, "abcdefg hijklmnopqrstuvwxyz", "5: 6[a-c] 5[d-g]", "6: 7[b-e]", "7: 1[a-c]:1 2[d-g]:1 3[h-z]:1")
+}
+
+// TestSplitterOfAPart: what lies before a part does not count.
+func TestSplitterOfAPart(t *testing.T) {
+	o := Options{FileSize: 10}
+	v, c := new(manifest.Version), Choice{Output: 1}
+	c.Inputs[0] = []*manifest.File{{Smallest: []byte("a"), Largest: []byte("z")}}
+	for i := range 26 {
+		row := []byte{byte('a' + i)}
+		v.Levels[2] = append(v.Levels[2], &manifest.File{Smallest: row, Largest: row, Size: maxBelow * o.FileSize})
+	}
+	if NewSplitter(v, &c, []byte("m"), o).StartsFile([]byte("m"), 10) {
+		t.Error("a part that begins at m begins with a new file")
+	}
+	if !NewSplitter(v, &c, nil, o).StartsFile([]byte("m"), 10) {
+		t.Error("a file would go from a to m")
+	}
 }

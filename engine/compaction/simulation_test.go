@@ -1,4 +1,4 @@
-package engine
+package compaction
 
 import (
 	"fmt"
@@ -17,11 +17,11 @@ import (
 type simStore struct {
 	rng      *rand.Rand
 	v        *manifest.Version
-	o        pickOptions
+	o        Options
 	rows     map[*manifest.File][]simEntry
 	model    map[int]simEntry // what a read of a row has to find
 	busy     map[*manifest.File]bool
-	running  []choice
+	running  []Choice
 	lastFile uint64
 	lastSeq  uint64
 
@@ -46,7 +46,7 @@ func (e simEntry) size() int64 {
 	return simEntrySize
 }
 
-func newSimStore(seed uint64, o pickOptions) *simStore {
+func newSimStore(seed uint64, o Options) *simStore {
 	return &simStore{
 		rng: rand.New(rand.NewPCG(seed, 8)), v: new(manifest.Version), o: o,
 		rows: make(map[*manifest.File][]simEntry), model: make(map[int]simEntry), busy: make(map[*manifest.File]bool),
@@ -94,17 +94,17 @@ func (s *simStore) flush(rows []int, dead func(row int) bool) {
 func (s *simStore) isBusy(f *manifest.File) bool { return s.busy[f] }
 
 // planned returns the sizes, with what of the upper levels is on its way down.
-func (s *simStore) planned() pickOptions {
-	s.o.descents = s.o.descents.next(s.v, s.isBusy, s.o)
+func (s *simStore) planned() Options {
+	s.o.RunMerges = s.o.RunMerges.Next(s.v, s.isBusy, s.o)
 	return s.o
 }
 
-func (s *simStore) pick() choice { return pick(s.v, s.isBusy, s.planned()) }
+func (s *simStore) pick() Choice { return Pick(s.v, s.isBusy, s.planned()) }
 
 // start begins a compaction.
-func (s *simStore) start(c choice) {
+func (s *simStore) start(c Choice) {
 	s.steps++
-	for _, f := range c.files() {
+	for _, f := range c.Files() {
 		if s.busy[f] {
 			panic(fmt.Sprintf("file %d is busy", f.Number))
 		}
@@ -119,16 +119,16 @@ func (s *simStore) finish() {
 	c := s.running[i]
 	s.running = slices.Delete(s.running, i, i+1)
 	var outputs []*manifest.File
-	if c.kind == merge {
-		if len(c.inputs[0]) == 0 {
-			s.largest = max(s.largest, manifest.TotalSize(c.files()))
+	if c.Kind == Merge {
+		if len(c.Inputs[0]) == 0 {
+			s.largest = max(s.largest, manifest.TotalSize(c.Files()))
 		}
 		outputs = s.merge(&c)
 	}
-	s.v = c.apply(s.v, outputs)
-	for _, f := range c.files() {
+	s.v = c.Apply(s.v, outputs)
+	for _, f := range c.Files() {
 		delete(s.busy, f)
-		if c.kind == merge {
+		if c.Kind == Merge {
 			delete(s.rows, f)
 		}
 	}
@@ -136,9 +136,9 @@ func (s *simStore) finish() {
 
 // merge writes the newest entry of each row of the inputs, without tombstones
 // below which there is nothing.
-func (s *simStore) merge(c *choice) []*manifest.File {
+func (s *simStore) merge(c *Choice) []*manifest.File {
 	newest := make(map[int]simEntry)
-	for _, f := range c.files() {
+	for _, f := range c.Files() {
 		for _, e := range s.rows[f] {
 			if e.seq >= newest[e.row].seq {
 				newest[e.row] = e
@@ -148,13 +148,13 @@ func (s *simStore) merge(c *choice) []*manifest.File {
 	var outputs []*manifest.File
 	var entries []simEntry
 	size := int64(0)
-	split := newSplitter(s.v, c, nil, s.o)
+	split := NewSplitter(s.v, c, nil, s.o)
 	for _, row := range slices.Sorted(maps.Keys(newest)) {
 		e := newest[row]
-		if e.dead && e.seq <= s.o.oldest && s.bottom(c.output, row) {
+		if e.dead && e.seq <= s.o.OldestSnapshot && s.bottom(c.Output, row) {
 			continue
 		}
-		if splits := split.before(rowKey(row), size); len(entries) > 0 && splits {
+		if splits := split.StartsFile(rowKey(row), size); len(entries) > 0 && splits {
 			outputs = append(outputs, s.addFile(entries))
 			entries, size = nil, 0
 		}
@@ -210,7 +210,7 @@ func (s *simStore) settle(t *testing.T) {
 	t.Helper()
 	for limit := s.steps + 10000; ; {
 		c := s.pick()
-		if c.kind != nothing {
+		if c.Kind != Nothing {
 			s.start(c)
 		}
 		if len(s.running) == 0 {
@@ -226,18 +226,18 @@ func (s *simStore) settle(t *testing.T) {
 // compactAll carries out a full compaction.
 func (s *simStore) compactAll(t *testing.T, meanwhile func()) {
 	t.Helper()
-	var full fullCompaction
+	var full Manual
 	for limit := s.steps + 10000; ; {
-		c, done := full.next(s.v, s.isBusy, s.planned())
+		c, done := full.Next(s.v, s.isBusy, s.planned())
 		if done {
 			return
 		}
-		if c.kind != nothing {
+		if c.Kind != Nothing {
 			s.start(c)
 		} else if len(s.running) == 0 {
 			t.Fatalf("a full compaction waits for nothing: %s", s)
 		}
-		if c.kind == nothing || s.rng.IntN(2) == 0 {
+		if c.Kind == Nothing || s.rng.IntN(2) == 0 {
 			s.finish()
 		}
 		meanwhile()
@@ -279,8 +279,8 @@ func TestPickRandom(t *testing.T) {
 	steps := 0
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 9))
-		s := newSimStore(seed, pickOptions{
-			l0Files: 1 + rng.IntN(6), little: 250 + rng.Int64N(5000), fileSize: 300 + rng.Int64N(2000),
+		s := newSimStore(seed, Options{
+			Level0Files: 1 + rng.IntN(6), SmallBytes: 250 + rng.Int64N(5000), FileSize: 300 + rng.Int64N(2000),
 		})
 		deletes := []int{0, 10, 60, 100}[rng.IntN(4)] // of 100 entries
 		dead := func(int) bool { return rng.IntN(100) < deletes }
@@ -296,13 +296,13 @@ func TestPickRandom(t *testing.T) {
 				s.flush(s.randomRows(), dead)
 				check("a flush")
 			case 2, 3:
-				if c := s.pick(); c.kind != nothing && len(s.running) < 3 {
+				if c := s.pick(); c.Kind != Nothing && len(s.running) < 3 {
 					checkChoice(t, seed, s, &c)
 					s.start(c)
 				}
 			case 4:
-				s.o.oldest = max(s.o.oldest, rng.Uint64N(s.lastSeq+1))
-				s.o.early = rng.IntN(2) == 0
+				s.o.OldestSnapshot = max(s.o.OldestSnapshot, rng.Uint64N(s.lastSeq+1))
+				s.o.Early = rng.IntN(2) == 0
 				if len(s.running) > 0 {
 					s.finish()
 					check("a compaction")
@@ -311,7 +311,7 @@ func TestPickRandom(t *testing.T) {
 		}
 		s.settle(t)
 		check("all compactions")
-		if p := newPicker(s.v, s.isBusy, s.o); p.fullLevel0() || p.relieveLevel0().kind != nothing && s.o.early || p.top == 1 || p.top < manifest.LastLevel && p.heavy() {
+		if p := newPicker(s.v, s.isBusy, s.o); p.level0Full() || p.compactLevel0().Kind != Nothing && s.o.Early || p.top == 1 || p.top < manifest.LastLevel && p.upperLevelsFull() {
 			t.Fatalf("seed %d: nothing to do, but levels are full: %s", seed, s)
 		}
 		steps += s.steps
@@ -321,12 +321,12 @@ func TestPickRandom(t *testing.T) {
 }
 
 // checkChoice checks what pick promises of a choice.
-func checkChoice(t *testing.T, seed uint64, s *simStore, c *choice) {
+func checkChoice(t *testing.T, seed uint64, s *simStore, c *Choice) {
 	t.Helper()
-	files := c.files()
-	for level, inputs := range c.inputs {
-		if len(inputs) > 0 && level > c.output {
-			t.Fatalf("seed %d: input of level %d for level %d", seed, level, c.output)
+	files := c.Files()
+	for level, inputs := range c.Inputs {
+		if len(inputs) > 0 && level > c.Output {
+			t.Fatalf("seed %d: input of level %d for level %d", seed, level, c.Output)
 		}
 	}
 	// The inputs hang together.
@@ -334,7 +334,7 @@ func checkChoice(t *testing.T, seed uint64, s *simStore, c *choice) {
 	last := files[0].Largest
 	for _, f := range files[1:] {
 		if string(f.Smallest) > string(last) {
-			t.Fatalf("seed %d: no input from %q to %q: %s", seed, last, f.Smallest, choiceText(c))
+			t.Fatalf("seed %d: no input from %q to %q: %s", seed, last, f.Smallest, c.String())
 		}
 		if string(f.Largest) > string(last) {
 			last = f.Largest
@@ -348,12 +348,12 @@ func checkFull(t *testing.T, seed uint64, s *simStore, dead func(int) bool) {
 	t.Helper()
 	beforeFile, flushes := s.lastFile, s.rng.IntN(2)*20
 	quiet := flushes == 0
-	s.o.oldest = s.lastSeq
+	s.o.OldestSnapshot = s.lastSeq
 	s.compactAll(t, func() {
 		if flushes > 0 {
 			flushes--
 			s.flush(s.randomRows(), dead)
-			if c := s.pick(); c.kind != nothing {
+			if c := s.pick(); c.Kind != Nothing {
 				s.start(c)
 			}
 		}
@@ -406,7 +406,7 @@ func TestPickAmplification(t *testing.T) {
 }
 
 func simulateLoad(t *testing.T, name string, row func(rng *rand.Rand, flush, i int) int, early bool, limit float64) {
-	s := newSimStore(1, pickOptions{l0Files: 4, little: 4 * perFlush * simEntrySize, fileSize: perFlush / 4 * simEntrySize, early: early})
+	s := newSimStore(1, Options{Level0Files: 4, SmallBytes: 4 * perFlush * simEntrySize, FileSize: perFlush / 4 * simEntrySize, Early: early})
 	for flush := range loadFlushes {
 		rows := make([]int, perFlush)
 		for i := range rows {
@@ -421,18 +421,18 @@ func simulateLoad(t *testing.T, name string, row func(rng *rand.Rand, flush, i i
 	if got := s.amplification(); got > limit {
 		t.Errorf("%s: write amplification %.2f, want at most %v", name, got, limit)
 	}
-	if most := mostFiles * s.o.fileSize; s.largest > most {
+	if most := mostFiles * s.o.FileSize; s.largest > most {
 		t.Errorf("%s: a compaction of %d bytes, want at most %d", name, s.largest, most)
 	}
-	if l0, full := s.v.Size(0), fullBytes*s.o.little; l0 >= full {
+	if l0, full := s.v.Size(0), fullBytes*s.o.SmallBytes; l0 >= full {
 		t.Errorf("%s: level 0 has %d bytes, and is full with %d", name, l0, full)
 	}
 	upper := int64(0)
 	for level := 1; level < manifest.LastLevel; level++ {
 		upper += s.v.Size(level)
 	}
-	if last := s.v.Size(manifest.LastLevel); float64(upper) > heavyUpper*float64(last) {
-		t.Errorf("%s: upper levels have %d bytes, want at most %v times the %d of the last level", name, upper, heavyUpper, last)
+	if last := s.v.Size(manifest.LastLevel); float64(upper) > upperFactor*float64(last) {
+		t.Errorf("%s: upper levels have %d bytes, want at most %v times the %d of the last level", name, upper, upperFactor, last)
 	}
 	t.Logf("%s: %s; largest step %d", name, s, s.largest)
 }
@@ -441,10 +441,10 @@ func simulateLoad(t *testing.T, name string, row func(rng *rand.Rand, flush, i i
 // flush writes 15 MB. What is written for each byte, how many runs there are, and how large a step is,
 // must grow slowly; the figures are shown with -v.
 func TestPickGrowth(t *testing.T) {
-	o := (&DB{opt: Options{}.withDefaults()}).pickOptions()
+	o := Options{Level0Files: Level0Files, SmallBytes: 128 << 20, FileSize: 32 << 20}
 	scaled := func(n int64) int64 { return n * perFlush * simEntrySize / 15_000_000 }
-	file := scaled(o.fileSize)
-	s := newSimStore(1, pickOptions{l0Files: o.l0Files, little: scaled(o.little), fileSize: file})
+	file := scaled(o.FileSize)
+	s := newSimStore(1, Options{Level0Files: o.Level0Files, SmallBytes: scaled(o.SmallBytes), FileSize: file})
 	var sum, runs, sizes float64
 	for flush := 1; flush <= 600; flush++ {
 		rows := make([]int, perFlush)
@@ -485,12 +485,12 @@ func TestPickGrowth(t *testing.T) {
 // full.
 func TestPickDeletes(t *testing.T) {
 	const rows = 20000
-	s := newSimStore(1, pickOptions{l0Files: 4, little: 250 * simEntrySize, fileSize: 250 * simEntrySize})
+	s := newSimStore(1, Options{Level0Files: 4, SmallBytes: 250 * simEntrySize, FileSize: 250 * simEntrySize})
 	for _, dead := range []bool{false, true} {
 		order := s.rng.Perm(rows)
 		for chunk := range slices.Chunk(order, 1000) {
 			s.flush(slices.Clone(chunk), func(int) bool { return dead })
-			s.o.oldest = s.lastSeq
+			s.o.OldestSnapshot = s.lastSeq
 			s.settle(t)
 		}
 		if err := s.check(); err != nil {

@@ -1,0 +1,121 @@
+package compaction
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"colonnade/engine/manifest"
+)
+
+// choiceKind is what a compaction does.
+type choiceKind uint8
+
+const (
+	Nothing choiceKind = iota
+	Move               // the one input belongs to the output level from now on
+	Merge              // the inputs are replaced by new files in the output level
+)
+
+// choice is a compaction. The zero value is none.
+type Choice struct {
+	Kind   choiceKind
+	Inputs [manifest.NumLevels][]*manifest.File // in the order of their level
+	Output int
+}
+
+// files returns the inputs.
+func (c *Choice) Files() []*manifest.File { return slices.Concat(c.Inputs[:]...) }
+
+// size returns the bytes of the inputs, and written about how many of them are written.
+func (c *Choice) size() (n int64) {
+	for _, files := range c.Inputs {
+		n += manifest.TotalSize(files)
+	}
+	return n
+}
+
+func (c *Choice) written() int64 {
+	if c.Kind == Move {
+		return 0
+	}
+	return c.size()
+}
+
+// freed returns how many levels have no file left in the range of the inputs.
+func (c *Choice) freed() (n int) {
+	for _, files := range c.Inputs[:c.Output] {
+		if len(files) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// apply returns v after the compaction: without the inputs, and with files in the
+// output level, or the input itself if it was moved. v may be later than the
+// version of the choice, and still holds the inputs.
+func (c *Choice) Apply(v *manifest.Version, files []*manifest.File) *manifest.Version {
+	if c.Kind == Move {
+		files = c.Files()
+	}
+	next := *v
+	for level, inputs := range c.Inputs {
+		if len(inputs) > 0 {
+			next.Levels[level] = slices.DeleteFunc(slices.Clone(v.Levels[level]), func(f *manifest.File) bool {
+				return slices.Contains(inputs, f)
+			})
+		}
+	}
+	next.Levels[c.Output] = slices.Concat(next.Levels[c.Output], files)
+	slices.SortFunc(next.Levels[c.Output], func(f, g *manifest.File) int { return bytes.Compare(f.Smallest, g.Smallest) })
+	return &next
+}
+
+// stands reports why a compaction does not go with the version that it is to change:
+// each input has to be in its place, and no file may have come below the output where
+// the compaction took it for the bottom. What was there may have been rewritten or
+// moved to another level meanwhile: so it is rows that count, not files.
+func (c *Choice) AppliesTo(from, v *manifest.Version) error {
+	for level, inputs := range c.Inputs {
+		for _, f := range inputs {
+			if !slices.Contains(v.Levels[level], f) {
+				return fmt.Errorf("file %d is not in level %d", f.Number, level)
+			}
+		}
+	}
+	first, last := manifest.Bounds(c.Files())
+	for level := c.Output + 1; level < manifest.NumLevels; level++ {
+		for _, f := range v.Overlapping(level, first, last) {
+			if !slices.Contains(from.Levels[level], f) && !from.CoveredBelow(c.Output, f, first, last) {
+				return fmt.Errorf("file %d has come into level %d", f.Number, level)
+			}
+		}
+	}
+	return nil
+}
+
+// String shows the choice as its kind, its inputs by level, and its output:
+// "merge 0: 9[a-c] 8[b-d], 7: 1[a-z] to 7".
+func (c *Choice) String() string {
+	if c.Kind == Nothing {
+		return "nothing"
+	}
+	var levels []string
+	for level, files := range c.Inputs {
+		if len(files) == 0 {
+			continue
+		}
+		text := fmt.Sprintf("%d:", level)
+		for _, f := range files {
+			text += fmt.Sprintf(" %d[%s-%s]", f.Number, f.Smallest, f.Largest)
+		}
+		levels = append(levels, text)
+	}
+	kind := "merge"
+	if c.Kind == Move {
+		kind = "move"
+	}
+	return fmt.Sprintf("%s %s to %d", kind, strings.Join(levels, ", "), c.Output)
+}
