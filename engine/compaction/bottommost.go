@@ -6,29 +6,30 @@ import (
 	"colonnade/engine/manifest"
 )
 
-// depth answers, for rows in ascending order, whether any level below the output
-// can hold the row.
+// Bottommost tells whether an output level is the bottommost one for a row.
 type Bottommost struct {
-	levels [][]*manifest.File // of the levels below, each from the first file of interest on
+	levels [][]*manifest.File // the files of the levels below, from the first that the next row can lie in
 }
 
+// NewBottommost returns the test for outputs in a level of v.
 func NewBottommost(v *manifest.Version, output int) *Bottommost {
-	d := &Bottommost{}
+	b := &Bottommost{}
 	for _, files := range v.Levels[output+1:] {
 		if len(files) > 0 {
-			d.levels = append(d.levels, files)
+			b.levels = append(b.levels, files)
 		}
 	}
-	return d
+	return b
 }
 
-// bottom reports whether no lower level can hold the row.
-func (d *Bottommost) Holds(row []byte) bool {
-	for i, files := range d.levels {
+// Holds reports whether no level below the output can hold the row. Call it for rows in ascending
+// order.
+func (b *Bottommost) Holds(row []byte) bool {
+	for i, files := range b.levels {
 		for len(files) > 0 && bytes.Compare(files[0].Largest, row) < 0 {
 			files = files[1:]
 		}
-		d.levels[i] = files
+		b.levels[i] = files
 		if len(files) > 0 && bytes.Compare(files[0].Smallest, row) <= 0 {
 			return false
 		}

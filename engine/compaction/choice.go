@@ -18,17 +18,17 @@ const (
 	Merge              // the inputs are replaced by new files in the output level
 )
 
-// choice is a compaction. The zero value is none.
+// Choice is a compaction to carry out. The zero value is none.
 type Choice struct {
 	Kind   choiceKind
 	Inputs [manifest.NumLevels][]*manifest.File // in the order of their level
 	Output int
 }
 
-// files returns the inputs.
+// Files returns the inputs.
 func (c *Choice) Files() []*manifest.File { return slices.Concat(c.Inputs[:]...) }
 
-// size returns the bytes of the inputs, and written about how many of them are written.
+// size returns the bytes of the inputs.
 func (c *Choice) size() (n int64) {
 	for _, files := range c.Inputs {
 		n += manifest.TotalSize(files)
@@ -36,6 +36,7 @@ func (c *Choice) size() (n int64) {
 	return n
 }
 
+// written estimates how many bytes the compaction writes.
 func (c *Choice) written() int64 {
 	if c.Kind == Move {
 		return 0
@@ -53,9 +54,9 @@ func (c *Choice) freed() (n int) {
 	return n
 }
 
-// apply returns v after the compaction: without the inputs, and with files in the
-// output level, or the input itself if it was moved. v may be later than the
-// version of the choice, and still holds the inputs.
+// Apply returns v after the compaction: without the inputs, and with files in the output level.
+// A Move puts its input there. v may be later than the version of the choice, and must still
+// hold the inputs.
 func (c *Choice) Apply(v *manifest.Version, files []*manifest.File) *manifest.Version {
 	if c.Kind == Move {
 		files = c.Files()
@@ -73,10 +74,10 @@ func (c *Choice) Apply(v *manifest.Version, files []*manifest.File) *manifest.Ve
 	return &next
 }
 
-// stands reports why a compaction does not go with the version that it is to change:
-// each input has to be in its place, and no file may have come below the output where
-// the compaction took it for the bottom. What was there may have been rewritten or
-// moved to another level meanwhile: so it is rows that count, not files.
+// AppliesTo says why a choice made from one version does not fit a later one, nil if it does. Each
+// input has to be in its place, and no file may have come below the output where the compaction
+// took it for the bottommost. Files below may have been rewritten or moved meanwhile, so rows
+// count, not files.
 func (c *Choice) AppliesTo(from, v *manifest.Version) error {
 	for level, inputs := range c.Inputs {
 		for _, f := range inputs {

@@ -7,9 +7,9 @@ import (
 	"colonnade/engine/manifest/manifesttest"
 )
 
-// TestCompactionIsDeclined: a compaction does not change a version that has become
+// TestAppliesTo: a compaction does not change a version that has become
 // another one.
-func TestCompactionIsDeclined(t *testing.T) {
+func TestAppliesTo(t *testing.T) {
 	f := func(number uint64, first, last string) *manifest.File {
 		return &manifest.File{Number: number, Size: 1, Entries: 1, Smallest: []byte(first), Largest: []byte(last)}
 	}
@@ -37,9 +37,9 @@ func TestCompactionIsDeclined(t *testing.T) {
 	}
 }
 
-// TestCompactionStandsBesideOthers: what another compaction does below to rows that
+// TestAppliesToBesideOthers: what another compaction does below to rows that
 // were there already is no reason to decline; rows where there were none are.
-func TestCompactionStandsBesideOthers(t *testing.T) {
+func TestAppliesToBesideOthers(t *testing.T) {
 	begun := manifesttest.Version("1: 1[a-c]", "2: 2[b-f]", "3: 3[c-e] 5[k-l]", "4: 4[d-m]")
 	made := Choice{Kind: Merge, Output: 2}
 	made.Inputs[1], made.Inputs[2] = begun.Levels[1], begun.Levels[2]
@@ -63,8 +63,8 @@ func TestCompactionStandsBesideOthers(t *testing.T) {
 	}
 }
 
-// TestCrowd: above much, level 0 may have more files before writers are slowed down.
-func TestCrowd(t *testing.T) {
+// TestLevel0Pressure: above much, level 0 may have more files before writers are slowed down.
+func TestLevel0Pressure(t *testing.T) {
 	for _, test := range []struct {
 		below string
 		want  int

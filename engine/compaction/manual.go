@@ -6,14 +6,13 @@ import (
 	"colonnade/engine/manifest"
 )
 
-// fullCompaction brings all that a partition holds into the last level, and writes
-// every file again: then nothing is left that no reader can see, and the policies
-// of the time have been applied to everything. It is carried out step by step.
+// Manual is a manual compaction: it brings all that a partition holds into the last level and
+// rewrites every file, step by step. Then nothing is left that no reader can see, and the GC
+// policies of the time have been applied to everything.
 //
-// It empties level by level, and comes to an end under any load: what is flushed
-// after its start is not part of it. Ordinary compactions may run meanwhile. What
-// they merge with newer data has been written again, but may stay above the last
-// level. The zero value has not started.
+// It empties level by level, and ends under any load: what is flushed after its start is not part
+// of it. Ordinary compactions may run meanwhile. What they merge with newer data has been
+// rewritten, but may stay above the last level. The zero value has not started.
 type Manual struct {
 	started bool
 	first   uint64 // files up to this number were there at the start
@@ -22,11 +21,11 @@ type Manual struct {
 	Done    bool   // set by the caller when there is no next step
 }
 
-// next returns the next step. When there is none but done is false, compactions
-// under way are in its way, and the caller asks again after one of them. It starts
-// once none is under way, so the caller must not begin others before; later it may.
+// Next returns the next step. If there is none but done is false, compactions under way block it,
+// and the caller asks again after one of them. Next starts only when none is under way, so the
+// caller must not begin others before; later it may.
 //
-// A level 0 that is full goes first, so that writes do not have to wait.
+// A full level 0 goes first, so that writes do not have to wait.
 func (s *Manual) Next(v *manifest.Version, busy func(*manifest.File) bool, o Options) (c Choice, done bool) {
 	p := newPicker(v, busy, o)
 	if !s.started {
@@ -56,8 +55,7 @@ func (s *Manual) Next(v *manifest.Version, busy func(*manifest.File) bool, o Opt
 	return Choice{}, true
 }
 
-// empty returns the next step for the level at hand, and whether any of its files
-// are left.
+// empty returns the next step for the current level, and whether any of its files are left.
 func (s *Manual) empty(p *picker) (c Choice, left bool) {
 	for _, f := range p.v.Levels[s.level] {
 		if f.Number > s.last {

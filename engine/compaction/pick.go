@@ -7,47 +7,9 @@ import (
 	"colonnade/engine/manifest"
 )
 
-// pick decides what a partition compacts next. It looks at a version and changes
-// nothing; the compaction is for the caller to carry out, with the inputs busy
-// meanwhile.
-//
-// The levels. Flushed memtables come into level 0. The last level is one run that holds
-// most of the data, and each of the upper levels between them is a run, or has none:
-//
-//  1. When level 0 is full, it is merged with all that lies below its rows, into the
-//     last level, as long as that is little: about as much as it brings.
-//
-//  2. If it is much, level 0 becomes a run of its own, in the lowest level above all
-//     that it overlaps: so its rows are written once, and not with everything that is
-//     there already. It is full with twice as many files then: the fewer runs there are,
-//     the less often they are merged.
-//
-//  3. When the first upper level is in use, and there may soon be none for level 0, runs
-//     are merged; when the upper levels hold too much beside the last one, or reads have
-//     paid for it, they go there. Which runs go, and where to, is decided once (descent)
-//     and then carried out step by step, a range of rows at a time.
-//
-// Files of all levels end at the same rows, as far as may be (splitter). So what overlaps a
-// file lies in its range, and a step is that of a range.
-//
-// Each byte is written a few times until it is in the last level, where levels that
-// are ten times as large as the one above have it merged with ten others in each. What that
-// costs is a run more to read in each upper level, and space for what was overwritten.
-//
-// Two rules keep the order of a version, in which newer entries of a row lie above
-// older ones:
-//
-//   - What leaves level 0 takes along every file of level 0 that it overlaps, and so
-//     on: nothing older stays behind. What moves to a level is merged with every file
-//     there that it overlaps, and takes along every one on the way that it overlaps, and
-//     so on.
-//
-//   - The inputs of a compaction hang together: their ranges of rows, laid over one
-//     another, have no gap. So whatever else would write into the range of its
-//     outputs, from above to the same level or past it, overlaps one of its inputs,
-//     finds it busy, and waits. What works wholly below leaves a file in each place
-//     where there was one (compaction.stands). Compactions that run at the same time
-//     need to know no more of one another.
+// Pick decides what a partition compacts next; the policy is in the package comment. It changes
+// nothing. The caller carries the choice out, and keeps the inputs busy meanwhile. A nil busy
+// means that no file is.
 func Pick(v *manifest.Version, busy func(*manifest.File) bool, o Options) Choice {
 	p := newPicker(v, busy, o)
 	waiting := false // level 0 does
@@ -66,36 +28,44 @@ func Pick(v *manifest.Version, busy func(*manifest.File) bool, o Options) Choice
 	return p.pickTombstones()
 }
 
-// pickOptions are the sizes that pick goes by.
+// Options are what Pick decides by.
 type Options struct {
-	Level0Files    int    // so many files in level 0 are to be compacted, if little lies below it (version.fullFiles)
-	SmallBytes     int64  // up to which what lies below level 0 is little; fullBytes times as much fills it
-	FileSize       int64  // of the files that a compaction writes
-	OldestSnapshot uint64 // at most that of a Filter later: tombstones up to it can go
-	Early          bool   // level 0 is to be compacted, full or not
-	ReadPaid       uint64 // reads have paid for files up to this number to go into the last level
-	Stuck          bool   // a file is busy for good: to wait for it is of no use
+	// Level0Files is how many files fill level 0 if little lies below it.
+	Level0Files int
+	// SmallBytes is how many bytes below level 0 count as little.
+	SmallBytes int64
+	// FileSize is the size of the files that a compaction writes, in bytes.
+	FileSize int64
+	// OldestSnapshot is at most that of a later Filter: tombstones up to it can be dropped.
+	OldestSnapshot uint64
+	// Early says to compact level 0 before it is full.
+	Early bool
+	// ReadPaid is the highest file number that read-triggered compaction brings to the last
+	// level, 0 for none.
+	ReadPaid uint64
+	// Stuck says that a file is busy for good, because it is damaged. Waiting for it is useless.
+	Stuck bool
 
-	RunMerges RunMerges // what of the upper levels is on its way down
+	RunMerges RunMerges // under way
 }
 
 const (
-	// mostFiles is what a step merges at most, in files, where there is a choice.
+	// mostFiles bounds the size of a step, in files, where there is a choice.
 	mostFiles = 6 * maxBelow
 )
 
-// defaultL0Files is the number of level-0 files from which they are compacted, if little lies
-// below them. More would cost every read. So many of data that compresses to a quarter have about
-// as many bytes as memtables may, which is what counts as little.
+// Level0Files is the default of Options.Level0Files. More would slow down every read. So many
+// files of data that compresses to a quarter have about as many bytes as memtables may have,
+// which is the default of SmallBytes.
 const Level0Files = 8
 
-// picker is a version and what follows from it.
+// picker is a version with what follows from it.
 type picker struct {
 	v    *manifest.Version
 	busy func(*manifest.File) bool
 	o    Options
-	top  int // the first upper level with files, or lastLevel
-	full int // version.fullFiles
+	top  int // the first upper level with files, or LastLevel
+	full int // Level0Limit
 }
 
 func newPicker(v *manifest.Version, busy func(*manifest.File) bool, o Options) *picker {
@@ -106,13 +76,14 @@ func newPicker(v *manifest.Version, busy func(*manifest.File) bool, o Options) *
 	return p
 }
 
-// aboveMuch is how many times as many files level 0 is full with if much lies below it. A load at
-// random writes everything 3.7, 3.3, 3.1 and 3.0 times with 1, 1.5, 2 and 2.25, which is about where
-// its bytes are the bound (fullBytes; simulated as TestPickGrowth, the mean of all sizes from 60 to 500 flushes);
-// reads ask more files until they have paid for their compaction.
+// LargeFactor is how many times as many files fill level 0 if much lies below it. Reads ask more
+// files until they have paid for their compaction.
+//
+// 2: a random load writes each byte 3.7, 3.3, 3.1 and 3.0 times with 1, 1.5, 2 and 2.25
+// (TestPickGrowth). From about 2 on its bytes are the bound (fullBytes).
 const LargeFactor = 2
 
-// fullFiles returns from how many files in level 0 on they are to be compacted.
+// Level0Limit returns how many files fill level 0.
 func Level0Limit(v *manifest.Version, o Options) int {
 	below := int64(0)
 	for level := 1; level < manifest.NumLevels; level++ {
@@ -124,12 +95,12 @@ func Level0Limit(v *manifest.Version, o Options) int {
 	return o.Level0Files
 }
 
-// fullBytes is how many times as many bytes as are little level 0 is full with, however few its files
-// and whatever lies below: what it has with twice as many files of data that compresses to a quarter.
+// fullBytes is how many times SmallBytes fills level 0, however few its files and whatever lies
+// below. Twice Level0Files files of data that compresses to a quarter have about as much.
 const fullBytes = 2
 
-// fullLevel0 reports whether level 0 has to be compacted. Files that are on their way
-// to another level already do not count.
+// level0Full reports whether level 0 has to be compacted. Busy files do not count: they are on
+// their way to another level.
 func (p *picker) level0Full() bool {
 	files, size := 0, int64(0)
 	for _, f := range p.v.Levels[0] {
@@ -140,8 +111,8 @@ func (p *picker) level0Full() bool {
 	return files >= p.full || size >= fullBytes*p.o.SmallBytes
 }
 
-// relieveLevel0 chooses what leaves level 0: where the fewest bytes are to be written
-// for each file that goes, as the number of files is what reads pay for.
+// compactLevel0 chooses the files that leave level 0: those with the fewest bytes to write for
+// each file that goes, because reads pay for the number of files.
 func (p *picker) compactLevel0() Choice {
 	var best cheapest
 	full := p.level0Full()
@@ -153,18 +124,19 @@ func (p *picker) compactLevel0() Choice {
 	return best.choice
 }
 
-// paidFor reports whether reads have paid for one of the files to go into the last level.
+// readPaid reports whether reads have paid for bringing one of the files to the last level.
 func (p *picker) readPaid(files []*manifest.File) bool {
 	return slices.ContainsFunc(files, func(f *manifest.File) bool { return f.Number <= p.o.ReadPaid })
 }
 
-// spares reports whether reads have less to ask once files have left level 0: not if there is
-// one, which becomes a run of its own.
+// helpsReads reports whether reads ask fewer sources once files have left level 0. They do not if
+// a single file becomes a run of its own.
 func (c *Choice) helpsReads() bool { return c.Output == manifest.LastLevel || len(c.Inputs[0]) > 1 }
 
-// leave has a group of files leave level 0: for the last level, with all that lies below
-// them, or if that is much, for the lowest level above it. There may be none. If that is for
-// good, as a damaged file keeps some of the first level where it is, they are merged with that.
+// fromLevel0 compacts a group of files out of level 0: into the last level with all that lies
+// below them, or if that is much, into the lowest level above it. There may be none. With Stuck
+// that is for good, because a damaged file keeps part of level 1 in place; the group is then
+// merged into level 1.
 func (p *picker) fromLevel0(group []*manifest.File) Choice {
 	c, ok := p.mergeDown(0, group, manifest.LastLevel)
 	if c.size()-manifest.TotalSize(group) > p.o.SmallBytes {
@@ -181,9 +153,9 @@ func (p *picker) fromLevel0(group []*manifest.File) Choice {
 	return c
 }
 
-// descend chooses the next step of a descent: the first that can be made, since all will
-// be. What would be a large one, as files do not end where they should, waits for what is
-// further down.
+// stepRunMerge chooses the next step of a run merge: the first possible one, since all will be
+// made. A step that would be large, because files do not end where they should, waits for the
+// steps further down.
 func (p *picker) stepRunMerge(d RunMerge) Choice {
 	var smallest cheapest
 	for level := p.top; level <= d.From; level++ {
@@ -203,7 +175,7 @@ func (p *picker) stepRunMerge(d RunMerge) Choice {
 	return smallest.choice
 }
 
-// descendEither chooses the next step of a descent, or of another if that one has none.
+// stepEither chooses the next step of a run merge, or of the other one if that has none.
 func (p *picker) stepEither(d, other RunMerge) Choice {
 	if c := p.stepRunMerge(d); c.Kind != Nothing {
 		return c
@@ -211,7 +183,7 @@ func (p *picker) stepEither(d, other RunMerge) Choice {
 	return p.stepRunMerge(other)
 }
 
-// cheapest is the choice of the least cost, the first of several.
+// cheapest keeps the choice of the lowest cost, the first of several.
 type cheapest struct {
 	choice Choice
 	cost   float64
@@ -223,9 +195,9 @@ func (b *cheapest) consider(c Choice, cost float64) {
 	}
 }
 
-// down brings files of a level, which hang together, to another one, with what they
-// overlap there and on the way, and what else of their level, unless it is level 0, has all
-// its rows among those. It is not ok if one of these files is busy.
+// mergeDown merges files of a level, which hang together, into another level, with what they
+// overlap there and on the way. Unless level is 0, it adds the files of their level whose rows all
+// lie among those. It is not ok if one of the files is busy.
 func (p *picker) mergeDown(level int, upper []*manifest.File, to int) (c Choice, ok bool) {
 	c = Choice{Kind: Merge, Output: to}
 	c.Inputs[level] = upper
@@ -253,9 +225,9 @@ func (p *picker) mergeDown(level int, upper []*manifest.File, to int) (c Choice,
 	return c, p.busy == nil || !slices.ContainsFunc(files, p.busy)
 }
 
-// canMove reports whether a file may go to a level, where it overlaps nothing,
-// as it is. Not so when writing it again would drop its tombstones, or when it
-// would lie above so much that its next step would be a very large one.
+// canMove reports whether a file may move to a level, where it overlaps nothing, without being
+// written. It must not when a rewrite would drop its tombstones, or when it would lie above so
+// much that its next step would be very large.
 func (p *picker) canMove(f *manifest.File, to int) bool {
 	if f.MostlyGarbage() && f.MaxSeq <= p.o.OldestSnapshot && !p.anyBelow(to, f) {
 		return false
@@ -268,8 +240,8 @@ func (p *picker) anyBelow(level int, f *manifest.File) bool {
 	return p.v.FirstBelow(level, f.Smallest, f.Largest) < manifest.NumLevels
 }
 
-// groups returns the files of level 0 in groups, each newest first. The files of
-// a group overlap one another, directly or through others, and none of another.
+// groups returns the files of level 0 in groups, each newest first. The files of a group overlap
+// one another, directly or through others, and none of another group.
 func (p *picker) groups() [][]*manifest.File {
 	byRow := slices.Clone(p.v.Levels[0])
 	slices.SortFunc(byRow, func(f, g *manifest.File) int { return bytes.Compare(f.Smallest, g.Smallest) })
@@ -298,8 +270,8 @@ func (p *picker) group(f *manifest.File) []*manifest.File {
 	return nil
 }
 
-// topInputs returns what a compaction of all of level 0 into the last level takes: its files,
-// and those that they fall on.
+// Level0Inputs returns the inputs of a compaction of all of level 0 into the last level: its
+// files and those that they overlap.
 func Level0Inputs(v *manifest.Version) []*manifest.File {
 	if len(v.Levels[0]) == 0 {
 		return nil
@@ -308,7 +280,7 @@ func Level0Inputs(v *manifest.Version) []*manifest.File {
 	return c.Files()
 }
 
-// anyPaid reports whether reads have paid for a file above the last level.
+// AnyReadPaid reports whether reads have paid for bringing a file above the last level there.
 func AnyReadPaid(v *manifest.Version, o Options) bool {
 	return slices.ContainsFunc(v.Levels[:manifest.LastLevel], newPicker(v, nil, o).readPaid)
 }

@@ -14,7 +14,7 @@ import (
 // 10, so that 50 bytes of the last level are enough for a range.
 var testPickOptions = Options{Level0Files: 4, SmallBytes: 100, FileSize: 10, OldestSnapshot: 1000}
 
-// pickNext is pick with a descent that begins if there is none.
+// pickNext is Pick with a run merge that begins if there is none.
 func pickNext(v *manifest.Version, busy func(*manifest.File) bool, o Options) Choice {
 	o.RunMerges = o.RunMerges.Next(v, busy, o)
 	return Pick(v, busy, o)
@@ -89,8 +89,8 @@ func TestPick(t *testing.T) {
 		"0: 9[a-z]:50 8[a-z]:50 7[a-z]:50 6[a-z]:50", "1: 3[a-b]", "7: 1[a-b]:600 2[c-d]:400")
 }
 
-// TestDescents: what begins, and what its first step is.
-func TestDescents(t *testing.T) {
+// TestRunMerges: what begins, and what its first step is.
+func TestRunMerges(t *testing.T) {
 	check := func(name string, paid bool, want RunMerges, step string, levels ...string) {
 		t.Helper()
 		v, o := manifesttest.Version(levels...), testPickOptions
@@ -136,8 +136,8 @@ func TestDescents(t *testing.T) {
 		"1: 6[a-b] 9[c-d]", "4: 8[c-d]", "6: 7[c-d]", "7: 1[a-b]:90 4[c-d]:500")
 }
 
-// TestDescentsGoOn until nothing is left of what they began with.
-func TestDescentsGoOn(t *testing.T) {
+// TestRunMergesGoOn until nothing is left of what they began with.
+func TestRunMergesGoOn(t *testing.T) {
 	check := func(name string, d, want RunMerges, o Options, busy func(*manifest.File) bool, step string, levels ...string) {
 		t.Helper()
 		v := manifesttest.Version(levels...)
@@ -225,8 +225,8 @@ func TestPickPaid(t *testing.T) {
 	}
 }
 
-// TestPickFullWaits: nor does a step of a full compaction.
-func TestPickFullWaits(t *testing.T) {
+// TestManualWaits: nor does a step of a full compaction.
+func TestManualWaits(t *testing.T) {
 	v := manifesttest.Version("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "7: 1[a-b] 3[c-d]")
 	full := Manual{started: true, first: 9, level: manifest.LastLevel, last: 5}
 	if c, done := full.Next(v, busyFiles(3), testPickOptions); c.Kind != Nothing || done {
@@ -234,8 +234,8 @@ func TestPickFullWaits(t *testing.T) {
 	}
 }
 
-// TestPickFullMakesRoom: where level 0 finds no level, one becomes free, by whatever is under way.
-func TestPickFullMakesRoom(t *testing.T) {
+// TestManualMakesRoom: where level 0 finds no level, one becomes free, by whatever is under way.
+func TestManualMakesRoom(t *testing.T) {
 	for want, levels := range map[string][]string{
 		"move 1: 8[a-b] to 6":                        {"0: 9[a-d]", "1: 8[a-b]", "7: 1[a-b]:100 3[c-d]:100"},
 		"merge 1: 8[a-b], 6: 7[a-b], 7: 1[a-b] to 7": {"0: 9[a-d]", "1: 8[a-b]", "6: 7[a-b]:220", "7: 1[a-b]:60 3[c-d]:50"},
@@ -322,8 +322,8 @@ func TestChoiceApply(t *testing.T) {
 	}
 }
 
-// TestFullCompaction follows the steps through drawn versions.
-func TestFullCompaction(t *testing.T) {
+// TestManual follows the steps through drawn versions.
+func TestManual(t *testing.T) {
 	var full Manual
 	number := uint64(20)
 	busy := busyFiles()
@@ -364,9 +364,9 @@ func TestFullCompaction(t *testing.T) {
 	step(new(manifest.Version), "done")
 }
 
-// TestFullCompactionRelievesLevel0 fills level 0 while the compaction is further
+// TestManualCompactsLevel0First fills level 0 while the compaction is further
 // down.
-func TestFullCompactionRelievesLevel0(t *testing.T) {
+func TestManualCompactsLevel0First(t *testing.T) {
 	full := Manual{started: true, first: 9, level: manifest.LastLevel, last: 9}
 	v := manifesttest.Version("0: 13[x-z] 12[x-z] 11[x-z] 10[x-z]", "7: 2[a-e] 3[m-n]")
 	c, done := full.Next(v, busyFiles(), testPickOptions)
@@ -410,8 +410,8 @@ func TestSplitter(t *testing.T) {
 	check("nor in one below another", 4, "abcdefg hijklmnopqrstuvwxyz", "5: 6[a-c] 5[d-g]", "6: 7[b-e]", "7: 1[a-c]:1 2[d-g]:1 3[h-z]:1")
 }
 
-// TestSplitterOfAPart: what lies before a part does not count.
-func TestSplitterOfAPart(t *testing.T) {
+// TestSplitterOfASubcompaction: what lies before a part does not count.
+func TestSplitterOfASubcompaction(t *testing.T) {
 	o := Options{FileSize: 10}
 	v, c := new(manifest.Version), Choice{Output: 1}
 	c.Inputs[0] = []*manifest.File{{Smallest: []byte("a"), Largest: []byte("z")}}

@@ -2,39 +2,45 @@ package compaction
 
 import "colonnade/engine/manifest"
 
+// Read-triggered compaction. The files of level 0 overlap, and each upper level is one more
+// run, so a read asks each of them for its rows. A compaction would save that, but costs
+// writes, and nobody knows how many reads there will be. So reads pay into an account (Probes.Cost)
+// until they have paid a fixed part of the compaction's cost (Thresholds); then it runs. This
+// bounds what such compactions write by the number of reads. A table that is only written has
+// none. LevelDB's seek compaction works alike.
 const (
-	// sourceCost is what a file that has to be read costs, in questions to a filter,
-	// which take 0.1 µs.
+	// SourceCost is the cost of a file or run that has to be read. The unit is a question to a
+	// filter, which takes 0.1 µs.
 	SourceCost = 4
-	// rowsPaid is how many rows a scan steps over for one question more. A file more
-	// costs a quarter of a question in each; but a long scan spends most of its time
-	// on opening blocks, and a compaction spares it none of that.
+	// rowsPaid is how many scanned rows cost one question for each source. A source costs a
+	// quarter of a question in each row, but a long scan spends most of its time on opening
+	// blocks, and a compaction saves none of that.
 	rowsPaid = 32
-	// entriesPaid is how many entries a compaction merges for each question paid. A
-	// question takes about a quarter of the time of an entry; but somebody waits for
-	// the one, and nobody for the other, and what was read will be read again.
+	// entriesPaid is how many entries a compaction merges for each question paid. A question
+	// takes about a quarter of the time of an entry. But clients wait for the one and not for
+	// the other, and what was read will be read again.
 	entriesPaid = 4
-	// leastPrice keeps small tables from being compacted again and again.
+	// MinThreshold keeps small tables from being compacted again and again.
 	MinThreshold = 10_000
 )
 
-// visit is what a scan has met in level 0, or in the upper levels.
+// Probes are the sources that a scan has met in level 0, or in the upper levels.
 type Probes struct {
-	Asked, Opened int // sources: files of level 0, runs of other levels
+	Asked, Opened int // files of level 0, runs of other levels
 }
 
-// questions is what a scan over so many rows pays for it.
-func (v Probes) Cost(rows uint64) int64 {
-	return int64(v.Asked) + int64(v.Opened)*(SourceCost+int64(rows)/rowsPaid)
+// Cost returns what a scan over so many rows pays for them, in questions.
+func (p Probes) Cost(rows uint64) int64 {
+	return int64(p.Asked) + int64(p.Opened)*(SourceCost+int64(rows)/rowsPaid)
 }
 
-// prices are what reads have to pay before a compaction, 0 where there is nothing to spare
-// them.
+// Thresholds are what reads have to pay before level 0, or the upper levels, are compacted, in
+// questions. 0 means that a compaction would save reads nothing.
 type Thresholds struct {
 	Level0, Upper int64
 }
 
-// pricesOf returns the prices for a version. What is to be merged counts.
+// ReadThresholds returns the thresholds of a version, by the entries that would be merged.
 func ReadThresholds(v *manifest.Version, o Options) Thresholds {
 	p := newPicker(v, nil, o)
 	var level0, upper []*manifest.File

@@ -6,9 +6,9 @@ import (
 	"colonnade/engine/manifest"
 )
 
-// TestPriceOfLevel0 is what a compaction would merge: with the level below, where the
+// TestReadThresholds is what a compaction would merge: with the level below, where the
 // rows overlap.
-func TestPriceOfLevel0(t *testing.T) {
+func TestReadThresholds(t *testing.T) {
 	f := func(first, last string, cells uint64) *manifest.File {
 		return &manifest.File{Smallest: []byte(first), Largest: []byte(last), Entries: cells}
 	}

@@ -2,22 +2,22 @@ package compaction
 
 import "colonnade/engine/manifest"
 
-// descent is files of upper levels on their way down, and where to. That is decided when it
-// begins, by what the levels hold then, and stands until it is over: if each step were to
-// decide for its own range of rows, one range would go further than another, and no level be
-// free. It is only about what is written, so it may be forgotten at any time. The zero value
-// is none.
+// RunMerge is a merge of the runs of upper levels into a lower level, in steps of one range of
+// rows each. What it covers is decided when it begins and stands until it is over. If each step
+// decided for its own range, one range would go further down than another, and no level would
+// become free. It affects only what is written, so it may be forgotten at any time. The zero
+// value is none.
 type RunMerge struct {
-	From int    // the last of the levels that the files are in, from 1 on
-	To   int    // the level that they go to
-	Last uint64 // the largest number of one of them
+	From int    // the files are in levels 1 to From
+	To   int    // the level into which they are merged
+	Last uint64 // files up to this number are part of it
 }
 
-// pending reports whether there is something left to do.
-func (d RunMerge) Pending(v *manifest.Version) bool {
-	for level := 1; level <= d.From; level++ {
+// Pending reports whether a file is left to merge.
+func (m RunMerge) Pending(v *manifest.Version) bool {
+	for level := 1; level <= m.From; level++ {
 		for _, f := range v.Levels[level] {
-			if f.Number <= d.Last {
+			if f.Number <= m.Last {
 				return true
 			}
 		}
@@ -25,43 +25,44 @@ func (d RunMerge) Pending(v *manifest.Version) bool {
 	return false
 }
 
-// descents are those of a partition. Both are about the files of the time when they began, so
-// that what comes meanwhile does not keep them from an end.
+// RunMerges are those of a partition. Each covers the files of the moment when it began, so new
+// files do not keep it from ending.
 type RunMerges struct {
-	Intermediate RunMerge // from the first level, which level 0 needs
-	Bottommost   RunMerge // of everything, into the last level
+	Intermediate RunMerge // of level 1, which level 0 needs
+	Bottommost   RunMerge // of all upper levels, into the last level
 }
 
-// next returns each of the descents until it is over, and then the next one, if it is due. One
-// is also over when a file is busy for good and all that is left is in its way.
-func (d RunMerges) Next(v *manifest.Version, busy func(*manifest.File) bool, o Options) RunMerges {
+// Next returns each run merge until it is over, and then the next one if it is due. A run merge is
+// also over when a file is busy for good and blocks all that is left.
+func (r RunMerges) Next(v *manifest.Version, busy func(*manifest.File) bool, o Options) RunMerges {
 	p := newPicker(v, busy, o)
-	over := func(d RunMerge) bool { return !d.Pending(v) || o.Stuck && p.stepRunMerge(d).Kind == Nothing }
-	if over(d.Bottommost) {
-		d.Bottommost = RunMerge{}
+	over := func(m RunMerge) bool { return !m.Pending(v) || o.Stuck && p.stepRunMerge(m).Kind == Nothing }
+	if over(r.Bottommost) {
+		r.Bottommost = RunMerge{}
 		late := p.top > 1 && p.readPaid(v.Levels[0]) // what was paid for comes to an upper level first
 		if p.top < manifest.LastLevel && (p.upperLevelsFull() || o.ReadPaid > 0 && !late) {
-			d.Bottommost = RunMerge{manifest.LastLevel - 1, manifest.LastLevel, v.Newest()}
+			r.Bottommost = RunMerge{manifest.LastLevel - 1, manifest.LastLevel, v.Newest()}
 		}
 	}
-	if over(d.Intermediate) {
-		d.Intermediate = RunMerge{}
-		if p.top == 1 && (d.Bottommost.To == 0 || p.level0Full()) { // else there may soon be room without it
+	if over(r.Intermediate) {
+		r.Intermediate = RunMerge{}
+		if p.top == 1 && (r.Bottommost.To == 0 || p.level0Full()) { // else there may soon be room without it
 			if to := p.cheapestTarget(); to > 0 {
-				d.Intermediate = RunMerge{1, to, v.Newest()}
+				r.Intermediate = RunMerge{1, to, v.Newest()}
 			}
 		}
 	}
-	return d
+	return r
 }
 
-// heavyUpper is how many times as much as the last level the upper ones hold before all that
-// goes there. Random load writes everything 3.5, 3.3, 3.1 and 3.2 times with 1, 1.5, 2 and 3 (simulated
-// as TestPickGrowth, the mean of all sizes from 60 to 500 flushes); what was overwritten may take
-// up that much.
+// upperFactor is how many times as much as the last level the upper levels hold before all of it
+// is merged into the last level. Overwritten data may take up that much.
+//
+// 2: a random load writes each byte 3.5, 3.3, 3.1 and 3.2 times with 1, 1.5, 2 and 3
+// (TestPickGrowth).
 const upperFactor = 2.0
 
-// heavy reports whether the upper levels hold too much.
+// upperLevelsFull reports whether the upper levels hold too much.
 func (p *picker) upperLevelsFull() bool {
 	upper := int64(0)
 	for level := p.top; level < manifest.LastLevel; level++ {
@@ -70,8 +71,8 @@ func (p *picker) upperLevelsFull() bool {
 	return float64(upper) > upperFactor*float64(p.v.Size(manifest.LastLevel))
 }
 
-// cheapestLevel returns where the fewest bytes are written for each level that is free then,
-// if all of the first level goes there, as far as it can: so runs of like size are merged. It is 0 if
+// cheapestTarget returns the level into which to merge level 1: the one with the fewest bytes
+// written for each level that becomes free, so that runs of similar size are merged. It is 0 if
 // nothing can go anywhere.
 func (p *picker) cheapestTarget() (best int) {
 	least := 0.0
@@ -87,9 +88,8 @@ func (p *picker) cheapestTarget() (best int) {
 	return best
 }
 
-// clearFirst returns how many bytes are written if all of the first level goes to another one, and
-// how many levels are free then. If a file is busy for good, it is about those ranges that are not
-// in its way.
+// emptyFirst returns how many bytes are written if level 1 is merged into another level, and how
+// many levels become free. With Stuck it covers the ranges that no busy file blocks.
 func (p *picker) emptyFirst(to int) (written int64, freed int) {
 	if !p.o.Stuck {
 		c, _ := p.mergeDown(1, p.v.Levels[1], to)

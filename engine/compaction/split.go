@@ -6,11 +6,11 @@ import (
 	"colonnade/engine/manifest"
 )
 
-// splitter says where the files end that a compaction writes. In the last level that is
-// when they are full. Those of an upper level end where files of the levels below do, if
-// none of these goes on there: so the files of all levels lie in ranges of rows, none in two
-// of them, and the next step of one has little to merge. A range is as small as the levels
-// below leave it, and takes up no more than some files of the last level.
+// Splitter says where the files that a compaction writes end. In the last level a file ends when
+// it is full. In an upper level a file ends where files of the levels below end, if none of those
+// continues there. So the files of all levels lie in ranges of rows, none lies in two, and the
+// next step of a range has little to merge. A range is as small as the levels below allow, and
+// takes up a few files of the last level.
 type Splitter struct {
 	full int64 // the size of a file; 0 for one that ends at most alone
 	Most int64 // from which on one ends in any case
@@ -23,16 +23,21 @@ type Splitter struct {
 }
 
 const (
-	// maxBelow, in files, is what the files of a range take up in the last level, about: so
-	// much is merged when they go there. With 3 and 10 as much was written, of seven levels.
+	// maxBelow bounds what the files of a range take up in the last level, in files: about that
+	// much is merged when they go there.
+	//
+	// 5: with 3 and 10 as much was written (with seven levels).
 	maxBelow = 5
-	// leastPart of a full file is what one that ends early has at least: each costs
-	// something, however small. With 16 and 256 as much was written, of seven levels, but with 16
-	// some steps were several times as large.
+	// leastPart is the least part of a full file that a file which ends early has: each file
+	// costs something, however small.
+	//
+	// 64: with 16 and 256 as much was written (with seven levels), but with 16 some steps were
+	// several times as large.
 	leastPart = 64
 )
 
-// newSplitter is for the output of a part of a compaction, which begins at a row, nil for all of it.
+// NewSplitter returns the Splitter for the outputs of a compaction, or of the subcompaction that
+// begins at start. A nil start is the beginning.
 func NewSplitter(v *manifest.Version, c *Choice, start []byte, o Options) *Splitter {
 	s := &Splitter{full: o.FileSize, Most: o.FileSize}
 	first, last := manifest.Bounds(c.Files())
@@ -49,8 +54,8 @@ func NewSplitter(v *manifest.Version, c *Choice, start []byte, o Options) *Split
 	return s
 }
 
-// before is called for each row of the output, in order, with the size of the file under
-// writing, and reports whether the row should begin a new one.
+// StartsFile reports whether row should begin a new file. Call it for each row of the output, in
+// order, with the size of the current file in bytes.
 func (s *Splitter) StartsFile(row []byte, size int64) bool {
 	end := s.pass(row)
 	must := size >= s.Most || s.size > 2*maxBelow*s.full
@@ -62,7 +67,7 @@ func (s *Splitter) StartsFile(row []byte, size int64) bool {
 	return true
 }
 
-// pass takes away the files that end before a row, and returns the last row of them, nil if
+// pass removes the files below that end before a row, and returns the last of their rows, nil if
 // there are none.
 func (s *Splitter) pass(row []byte) (end []byte) {
 	for i, files := range s.below {
@@ -93,5 +98,5 @@ func (s *Splitter) spanned(row []byte) bool {
 	return false
 }
 
-// splitAt returns a splitter that ends a file at a size, wherever that is.
+// SplitAtSize returns a Splitter that ends each file at a size, in bytes.
 func SplitAtSize(most int64) *Splitter { return &Splitter{Most: most} }

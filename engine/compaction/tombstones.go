@@ -2,10 +2,9 @@ package compaction
 
 import "colonnade/engine/manifest"
 
-// purge chooses a file that is mostly tombstones, or known to be mostly garbage, and
-// brings it closer to the entries that the tombstones cover, or writes it again
-// without where there are none left. Otherwise what was deleted, or has expired,
-// would keep its space until new data pushes the file down.
+// pickTombstones chooses the file with the most tombstones or known garbage, and brings it closer
+// to the entries that its tombstones cover, or rewrites it without them where none are left.
+// Otherwise deleted and expired data would keep its space until new data pushes the file down.
 func (p *picker) pickTombstones() Choice {
 	var best Choice
 	most := uint64(0)
@@ -22,7 +21,7 @@ func (p *picker) pickTombstones() Choice {
 	return best
 }
 
-// purgeFile is the next step for the tombstones of a file, if it is worth it.
+// compactTombstones is the next step for the tombstones of a file, if it is worth it.
 func (p *picker) compactTombstones(level int, f *manifest.File) Choice {
 	if level == 0 {
 		return p.fromLevel0IfPays(p.group(f))
@@ -41,7 +40,7 @@ func (p *picker) compactTombstones(level int, f *manifest.File) Choice {
 	return c
 }
 
-// leaveIfPays has a group of files leave level 0 for where it meets others, if it is worth it.
+// fromLevel0IfPays is fromLevel0 if it is worth it for the tombstones.
 func (p *picker) fromLevel0IfPays(group []*manifest.File) Choice {
 	c := p.fromLevel0(group)
 	if c.Kind == Merge && (c.Output < manifest.LastLevel || !pays(group, c.Files()[len(group):])) {
@@ -50,13 +49,13 @@ func (p *picker) fromLevel0IfPays(group []*manifest.File) Choice {
 	return c
 }
 
-// purgeRatio is how many bytes, and how many entries for each tombstone, are merged for the
-// sake of tombstones.
+// purgeRatio is how many bytes, and how many entries for each tombstone, are merged to get rid of
+// tombstones.
 const purgeRatio = 10
 
-// pays reports whether to merge upper into lower for the sake of its tombstones:
-// when that costs no more than some times what they take, or when the
-// tombstones could well cover most of lower, at some cells to a row.
+// pays reports whether to merge upper into lower for the sake of its tombstones: when that costs
+// at most purgeRatio times their size, or when the tombstones could well cover most of lower,
+// with a few cells in each row.
 func pays(upper, lower []*manifest.File) bool {
 	var deletes, cells uint64
 	for _, f := range upper {
@@ -68,7 +67,7 @@ func pays(upper, lower []*manifest.File) bool {
 	return manifest.TotalSize(lower) <= purgeRatio*manifest.TotalSize(upper) || cells <= purgeRatio*deletes
 }
 
-// rewrite is the compaction of one file in its own level.
+// rewrite is the compaction of one file within its level.
 func rewrite(level int, f *manifest.File) Choice {
 	c := Choice{Kind: Merge, Output: level}
 	c.Inputs[level] = []*manifest.File{f}

@@ -10,13 +10,10 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// manifest is the state of a store as of one edit: which partitions there are,
-// the files of each, and where the log begins. It is immutable.
+// Manifest is the state of a store as of one edit: its partitions, the files of each,
+// and where the log begins. It is immutable once it is written.
 //
-// Every edit is written as a whole file of its own, under a temporary name,
-// synced, then renamed; only then the file of the edit before is removed. So a
-// manifest that carries its name is complete, the one with the highest number
-// is the state, and damage to it can never be mistaken for an older state.
+// The file format:
 //
 //	+-------+---------+--------+------+----------+
 //	| magic | version | length | body | checksum |
@@ -48,50 +45,51 @@ import (
 //	| min seq | max seq | cells | deletes | raw bytes |
 //	+---------+---------+-------+---------+-----------+
 //
-// Numbers of the body are uvarints; checksums are 8 bytes; fixed-width numbers
-// are little endian. Files stand level by level, in the order of the level.
-// Version 1 has no field settled. Up to version 2 there was one level less: what lay below
-// level 0 lies one further down now, so that the first level is free.
+// Numbers of the body are uvarints; checksums are 8 bytes; fixed-width numbers are little
+// endian. Files stand level by level, in the order of the level.
+//
+// Version 1 has no field settled. Versions 1 and 2 have one level less: what they have below
+// level 0 is read as one level further down, so that level 1 is free.
 type Manifest struct {
-	Store         [16]byte
-	Edit          uint64
+	Store         [16]byte    // the identity of the store
+	Edit          uint64      // counts edits from 1
 	NextFile      uint64      // above every number of a sorted file in use
 	NextPartition PartitionID // above every partition in use or dropped
-	LogStart      uint64      // lowest segment that holds a batch which is not flushed
-	Copied        uint64      // highest segment that a finished recovery made of what it found; see recover.go
-	// settled is one more than the seq of the last batch that the log need not have, nor
-	// those before: it was in a segment that has gone, or was there when the last recovery
-	// finished, or one that has not finished since flushed all up to it. 0 if not known.
+	LogStart      uint64      // the lowest segment with a batch that is not flushed
+	Copied        uint64      // the highest segment that a finished recovery wrote for what it found
+	// Settled is one more than the highest sequence number whose batch, like all before
+	// it, need not be in the log: its segment has gone, or was there when the last
+	// recovery finished, or an unfinished recovery has flushed it. 0 if not known.
 	Settled  uint64
-	LastSeq  uint64 // at least the seq of every entry in a file
+	LastSeq  uint64 // at least the sequence number of every entry in a file
 	LastTime int64  // at least the commit time of every entry in a file
 
 	Partitions map[PartitionID]*Partition
 }
 
-// partRecord is a partition in a manifest. It is immutable but for encoded.
+// Partition is a partition in a manifest. It is immutable, except for its cached encoding.
 type Partition struct {
 	ID      PartitionID
 	Name    string
 	Flushed uint64 // every batch up to this sequence number is in files
 	Version *Version
 
-	encoded []byte // its form in a manifest, once there was one; guarded by DB.installMu
+	encoded []byte // what encode returned; one edit at a time uses it
 }
 
 const (
 	Magic         = "COLMANIF" // part of the format
-	FormatVersion = 3          // part of the format; older ones are read as well
+	FormatVersion = 3          // part of the format; lower versions are read too
 	HeaderSize    = 8 + 4 + 8
-	MaxSize       = 1 << 30
+	MaxSize       = 1 << 30 // of a manifest file, in bytes
 )
 
-// changed returns what the partition is after a flush or compaction.
+// With returns the partition after a flush or compaction.
 func (p *Partition) With(flushed uint64, v *Version) *Partition {
 	return &Partition{ID: p.ID, Name: p.Name, Flushed: flushed, Version: v}
 }
 
-// clone returns a copy for the next edit; records and versions are shared.
+// Next returns a copy for the next edit. It shares partitions and versions with m.
 func (m *Manifest) Next() *Manifest {
 	c := *m
 	c.Edit++
@@ -99,8 +97,8 @@ func (m *Manifest) Next() *Manifest {
 	return &c
 }
 
-// encode returns the content of the manifest's file. Of all partitions an edit changes one
-// or some, so what the others are encoded to is kept.
+// Encode returns the content of the manifest's file. It caches the encoding of each partition,
+// because an edit changes only some of them. Calls must not be concurrent.
 func (m *Manifest) Encode() []byte {
 	ids := slices.Sorted(maps.Keys(m.Partitions))
 	size := HeaderSize + 16 + 9*binary.MaxVarintLen64 + 8
@@ -160,9 +158,9 @@ func appendBytes(buf, b []byte) []byte {
 	return append(buf, b...)
 }
 
-// decodeManifest decodes and verifies the content of a manifest file. It fails with a
-// *VersionError when the content is sound but of another version: whatever changes,
-// the first twelve bytes and the checksum do not.
+// Decode decodes and checks the content of a manifest file. It returns a *VersionError when
+// the content is sound but of a higher version: in every version the first twelve bytes and
+// the checksum mean the same.
 func Decode(data []byte) (*Manifest, error) {
 	if len(data) < HeaderSize+8 {
 		return nil, fmt.Errorf("%d bytes are too few", len(data))
@@ -192,8 +190,8 @@ func Decode(data []byte) (*Manifest, error) {
 	return m, m.Check()
 }
 
-// fields decodes the body of a manifest with a sticky error, so that the
-// decoders read as lists of fields.
+// decoder decodes the body of a manifest. Its error is sticky, so that the methods read as
+// lists of fields.
 type decoder struct {
 	rest []byte
 	err  error
@@ -285,7 +283,7 @@ func (d *decoder) fail(what string) {
 	d.rest = nil
 }
 
-// check reports a manifest that contradicts itself.
+// Check returns an error if the manifest contradicts itself.
 func (m *Manifest) Check() error {
 	seen := make(map[uint64]bool)
 	for _, p := range m.Partitions {
@@ -310,8 +308,8 @@ func (m *Manifest) Check() error {
 	return nil
 }
 
-// follows makes sure that m is the next edit after old: nothing that only grows has
-// shrunk.
+// Follows returns an error unless m can be the next edit after old: no counter has gone
+// back.
 func (m *Manifest) Follows(old *Manifest) error {
 	switch {
 	case m.Edit != old.Edit+1:

@@ -6,8 +6,14 @@ import (
 	"strings"
 )
 
-// The names of everything in a store's directory.
-
+// The layout of a store's directory:
+//
+//	LOCK
+//	manifest-00000007
+//	wal/00000012.log
+//	partitions/00000003/00000045.sst
+//
+// Numbers have at least eight digits.
 const (
 	LockFile      = "LOCK"
 	LogDir        = "wal"
@@ -15,20 +21,31 @@ const (
 
 	FilePrefix    = "manifest-"
 	SegmentSuffix = ".log"
-	TornSuffix    = ".torn" // a segment in which a crash has torn something
-	FillSuffix    = ".fill" // a segment that is not filled yet
+	TornSuffix    = ".torn" // a segment that a crash has torn
+	FillSuffix    = ".fill" // a segment that is being filled with zeros
 	TableSuffix   = ".sst"
 	TempSuffix    = ".tmp"
 )
 
-func FileName(n uint64) string     { return fmt.Sprintf("%s%08d", FilePrefix, n) }
-func SegmentFile(n uint64) string  { return fmt.Sprintf("%08d%s", n, SegmentSuffix) }
-func TornFile(n uint64) string     { return fmt.Sprintf("%08d%s", n, TornSuffix) }
-func FillFile(n uint64) string     { return fmt.Sprintf("%08d%s", n, FillSuffix) }
-func TableFile(n uint64) string    { return fmt.Sprintf("%08d%s", n, TableSuffix) }
-func PartitionDir(n uint64) string { return fmt.Sprintf("%08d", n) }
+// FileName names the manifest file of an edit.
+func FileName(edit uint64) string { return fmt.Sprintf("%s%08d", FilePrefix, edit) }
 
-// parseName returns the number in a name made of prefix, at least eight
+// SegmentFile names a log segment.
+func SegmentFile(n uint64) string { return fmt.Sprintf("%08d%s", n, SegmentSuffix) }
+
+// TornFile names a log segment that is kept because a crash has torn it.
+func TornFile(n uint64) string { return fmt.Sprintf("%08d%s", n, TornSuffix) }
+
+// FillFile names a log segment while it is being filled with zeros.
+func FillFile(n uint64) string { return fmt.Sprintf("%08d%s", n, FillSuffix) }
+
+// TableFile names a sorted file.
+func TableFile(n uint64) string { return fmt.Sprintf("%08d%s", n, TableSuffix) }
+
+// PartitionDir names the directory of a partition.
+func PartitionDir(id uint64) string { return fmt.Sprintf("%08d", id) }
+
+// ParseName returns the number in a name that consists of prefix, at least eight
 // digits, and suffix.
 func ParseName(name, prefix, suffix string) (uint64, bool) {
 	digits, ok := strings.CutPrefix(name, prefix)

@@ -8,32 +8,33 @@ import (
 	"sync/atomic"
 )
 
-// numLevels is the number of levels of a partition. Level 0 takes flushed
-// memtables, whose rows overlap; in every other level files are disjoint. With 7, 8 and
-// 9 random load writes everything 3.3, 3.1 and 3.0 times, with 3.6, 3.9 and 4.1 runs for reads to
-// ask (simulated as TestPickGrowth, the mean of all sizes from 60 to 500 flushes).
+// NumLevels is the number of levels of a partition. Level 0 takes flushed memtables, whose
+// rows overlap. In every other level files are disjoint.
+//
+// 8: with 7, 8 and 9 a random load writes each byte 3.3, 3.1 and 3.0 times, and a read asks 3.6,
+// 3.9 and 4.1 runs (compaction.TestPickGrowth, mean of 60 to 500 flushes).
 const NumLevels = 8
 
-// lastLevel is the bottommost level, which holds most of the data.
+// LastLevel is the bottommost level. It holds most of the data.
 const LastLevel = NumLevels - 1
 
-// file describes one sorted file of a partition. It is immutable, save stale.
+// File describes one sorted file of a partition. It is immutable, except for Stale.
 type File struct {
 	Number     uint64 // never reused
-	Size       int64
+	Size       int64  // in bytes
 	Checksum   uint64 // xxhash64 of the whole file
 	Smallest   []byte // first row
 	Largest    []byte // last row; a row never continues in the next file of a level
 	MinSeq     uint64
 	MaxSeq     uint64
-	Entries    uint64 // entries, tombstones included
-	Tombstones uint64 // tombstones
-	RawBytes   uint64
+	Entries    uint64 // tombstones included
+	Tombstones uint64
+	RawBytes   uint64 // of the entries before encoding and compression
 
-	// table is the handle of the file's owner, who sets it before the file is in a
+	// Owner is the owner's handle of the file. It is set before the file is in a
 	// published version. This package does not use it.
 	Owner any
-	// stale is set when at least half of the entries are known to be garbage.
+	// Stale is set when at least half of the entries are known to be garbage.
 	Stale atomic.Bool
 }
 
@@ -43,27 +44,38 @@ func (f *File) overlaps(first, last []byte) bool {
 	return bytes.Compare(f.Largest, first) >= 0 && (last == nil || bytes.Compare(f.Smallest, last) <= 0)
 }
 
-// version is the set of files of a partition at one time. It is immutable: a
+// Reaches reports whether the file can hold rows from start up to end, end not
+// included. A nil end is open.
+func (f *File) Reaches(start, end []byte) bool {
+	return bytes.Compare(f.Largest, start) >= 0 && (end == nil || bytes.Compare(f.Smallest, end) < 0)
+}
+
+// MostlyGarbage reports whether at least half of the file's entries are tombstones or
+// known garbage.
+func (f *File) MostlyGarbage() bool { return f.Stale.Load() || 2*f.Tombstones >= f.Entries }
+
+// GarbageEntries estimates how many entries a rewrite of the file could drop.
+func (f *File) GarbageEntries() uint64 {
+	if f.Stale.Load() {
+		return f.Entries
+	}
+	return f.Tombstones
+}
+
+// Version is the set of files of a partition at one time. It is immutable: a
 // flush or compaction publishes a new one.
 //
-// For one row, a file of a lower-numbered level holds only newer sequence
-// numbers than those of a higher-numbered one, save that the latter may have
-// been set to 0.
+// For one row, a file of a lower-numbered level has only newer sequence numbers than
+// a file of a higher-numbered one, or the latter has sequence number 0.
 type Version struct {
-	// levels[0] is ordered newest first; the others by row, disjoint.
+	// Levels[0] is ordered newest first; the others by row, disjoint.
 	Levels [NumLevels][]*File
 }
 
-// size returns the bytes of a level.
-func (v *Version) Size(level int) int64 {
-	var n int64
-	for _, f := range v.Levels[level] {
-		n += f.Size
-	}
-	return n
-}
+// Size returns the bytes of a level.
+func (v *Version) Size(level int) int64 { return TotalSize(v.Levels[level]) }
 
-// files returns every file of the version, level by level.
+// Files returns every file of the version, level by level.
 func (v *Version) Files() iter.Seq[*File] {
 	return func(yield func(*File) bool) {
 		for _, level := range v.Levels {
@@ -76,14 +88,23 @@ func (v *Version) Files() iter.Seq[*File] {
 	}
 }
 
-// overlapping returns the files of a level that can hold rows from first to last,
+// Newest returns the largest file number, 0 for an empty version.
+func (v *Version) Newest() uint64 {
+	var n uint64
+	for f := range v.Files() {
+		n = max(n, f.Number)
+	}
+	return n
+}
+
+// Overlapping returns the files of a level that can hold rows from first to last,
 // both included, in the order of the level.
 func (v *Version) Overlapping(level int, first, last []byte) []*File {
 	files := v.Levels[level]
 	if level == 0 {
 		return slices.DeleteFunc(slices.Clone(files), func(f *File) bool { return !f.overlaps(first, last) })
 	}
-	start, _ := slices.BinarySearchFunc(files, first, func(f *File, row []byte) int { return bytes.Compare(f.Largest, row) })
+	start := FirstReaching(files, first)
 	end := start
 	for end < len(files) && files[end].overlaps(first, last) {
 		end++
@@ -91,64 +112,15 @@ func (v *Version) Overlapping(level int, first, last []byte) []*File {
 	return files[start:end]
 }
 
-// firstBelow returns the first level below one with files that can hold rows from first to
-// last, numLevels if there is none.
+// FirstBelow returns the first level below the given one that has files with rows from
+// first to last, NumLevels if none has.
 func (v *Version) FirstBelow(level int, first, last []byte) int {
 	for level++; level < NumLevels && len(v.Overlapping(level, first, last)) == 0; level++ {
 	}
 	return level
 }
 
-// bounds returns the first and the last row of files in any order.
-func Bounds(files []*File) (first, last []byte) {
-	for i, f := range files {
-		if i == 0 || bytes.Compare(f.Smallest, first) < 0 {
-			first = f.Smallest
-		}
-		if i == 0 || bytes.Compare(f.Largest, last) > 0 {
-			last = f.Largest
-		}
-	}
-	return first, last
-}
-
-func TotalSize(files []*File) int64 {
-	var n int64
-	for _, f := range files {
-		n += f.Size
-	}
-	return n
-}
-
-// reaches reports whether the file can hold rows from start up to end.
-func (f *File) Reaches(start, end []byte) bool {
-	return bytes.Compare(f.Largest, start) >= 0 && (end == nil || bytes.Compare(f.Smallest, end) < 0)
-}
-
-// within returns the files of a level below 0 that can hold rows from start up to
-// end.
-func Within(files []*File, start, end []byte) []*File {
-	first, last := FirstReaching(files, start), len(files)
-	if end != nil {
-		last = sort.Search(len(files), func(i int) bool { return bytes.Compare(files[i].Smallest, end) >= 0 })
-	}
-	return files[first:max(first, last)]
-}
-
-// firstReaching returns which of the files of a level below 0 is the first that can hold rows
-// from start on.
-func FirstReaching(files []*File, start []byte) int {
-	return sort.Search(len(files), func(i int) bool { return bytes.Compare(files[i].Largest, start) >= 0 })
-}
-
-// flushed returns the version with new files of level 0.
-func (v *Version) WithFlushed(files []*File) *Version {
-	next := *v
-	next.Levels[0] = append(append([]*File(nil), files...), v.Levels[0]...)
-	return &next
-}
-
-// coveredBelow reports whether every row that f can hold, of those from first to last,
+// CoveredBelow reports whether every row that f can hold, of those from first to last,
 // lies in the range of some file below a level.
 func (v *Version) CoveredBelow(level int, f *File, first, last []byte) bool {
 	if bytes.Compare(f.Smallest, first) > 0 {
@@ -176,41 +148,11 @@ func (v *Version) CoveredBelow(level int, f *File, first, last []byte) bool {
 	return false
 }
 
-// mostlyDeletes reports whether at least half of the file's entries are
-// tombstones.
-func (f *File) mostlyDeletes() bool { return 2*f.Tombstones >= f.Entries }
-
-// worthless reports whether at least half of the file's entries are not worth their
-// space, and garbage how many, about.
-func (f *File) MostlyGarbage() bool { return f.Stale.Load() || f.mostlyDeletes() }
-
-func (f *File) GarbageEntries() uint64 {
-	if f.Stale.Load() {
-		return f.Entries
-	}
-	return f.Tombstones
-}
-
-// newest returns the largest number of a file.
-func (v *Version) Newest() uint64 {
-	var n uint64
-	for _, files := range v.Levels {
-		for _, f := range files {
-			n = max(n, f.Number)
-		}
-	}
-	return n
-}
-
-// largestRun returns the most bytes in files that do not overlap, in order, and that
-// can hold rows from start up to end: a file of level 0, or those of another level.
+// LargestRun returns the disjoint files with the most bytes that can hold rows from start
+// up to end, in order: one file of level 0, or files of another level.
 func (v *Version) LargestRun(start, end []byte) (largest []*File, size int64) {
 	try := func(run []*File) {
-		n := int64(0)
-		for _, f := range run {
-			n += f.Size
-		}
-		if n > size {
+		if n := TotalSize(run); n > size {
 			largest, size = run, n
 		}
 	}
@@ -223,4 +165,48 @@ func (v *Version) LargestRun(start, end []byte) (largest []*File, size int64) {
 		try(Within(files, start, end))
 	}
 	return largest, size
+}
+
+// WithFlushed returns the version with new files in level 0.
+func (v *Version) WithFlushed(files []*File) *Version {
+	next := *v
+	next.Levels[0] = slices.Concat(files, v.Levels[0])
+	return &next
+}
+
+// Within returns the files of a level other than 0 that can hold rows from start up to end.
+func Within(files []*File, start, end []byte) []*File {
+	first, last := FirstReaching(files, start), len(files)
+	if end != nil {
+		last = sort.Search(len(files), func(i int) bool { return bytes.Compare(files[i].Smallest, end) >= 0 })
+	}
+	return files[first:max(first, last)]
+}
+
+// FirstReaching returns the index of the first file of a level other than 0 that can hold rows
+// from start on, len(files) if none can.
+func FirstReaching(files []*File, start []byte) int {
+	return sort.Search(len(files), func(i int) bool { return bytes.Compare(files[i].Largest, start) >= 0 })
+}
+
+// Bounds returns the first and the last row of files in any order.
+func Bounds(files []*File) (first, last []byte) {
+	for i, f := range files {
+		if i == 0 || bytes.Compare(f.Smallest, first) < 0 {
+			first = f.Smallest
+		}
+		if i == 0 || bytes.Compare(f.Largest, last) > 0 {
+			last = f.Largest
+		}
+	}
+	return first, last
+}
+
+// TotalSize returns the bytes of files.
+func TotalSize(files []*File) int64 {
+	var n int64
+	for _, f := range files {
+		n += f.Size
+	}
+	return n
 }

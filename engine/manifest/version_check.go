@@ -5,15 +5,14 @@ import (
 	"fmt"
 )
 
-// check reports the first way in which the version breaks the rules of levels:
+// Check returns the first violation of the rules of levels:
 //
-//  1. every file has a number of its own, a size, entries, and bounds that are
-//     the right way round;
-//  2. level 0 is ordered newest first, by the largest sequence number;
-//  3. in every other level files are in row order and share no row.
+//  1. Every file has a unique number, a size, entries, and ordered bounds.
+//  2. Level 0 is ordered newest first, by the largest sequence number.
+//  3. In every other level files are in row order and share no row.
 //
-// That newer entries of a row lie above older ones cannot be seen from the
-// bounds of files.
+// It cannot see from the bounds of files whether newer entries of a row lie above
+// older ones.
 func (v *Version) Check() error {
 	seen := make(map[uint64]int) // file number -> its level
 	for level, files := range v.Levels {
@@ -36,7 +35,7 @@ func (v *Version) Check() error {
 	return nil
 }
 
-// inOrder reports why next may not follow prev in a level.
+// inOrder says why next must not follow prev in a level, nil if it may.
 func inOrder(level int, prev, next *File) error {
 	if level == 0 {
 		if prev.MaxSeq <= next.MaxSeq {
@@ -52,7 +51,7 @@ func inOrder(level int, prev, next *File) error {
 	return nil
 }
 
-// check reports why the description of a file cannot be right.
+// check says why the description of a file is impossible, nil if it is not.
 func (f *File) check() error {
 	switch {
 	case f.Number == 0:
