@@ -9,18 +9,18 @@ import (
 	"colonnade/engine/manifest"
 )
 
-// choiceKind is what a compaction does.
-type choiceKind uint8
+// Kind is what a compaction does to its inputs.
+type Kind uint8
 
 const (
-	Nothing choiceKind = iota
-	Move               // the one input belongs to the output level from now on
-	Merge              // the inputs are replaced by new files in the output level
+	Nothing Kind = iota
+	Move         // the one input belongs to the output level from now on
+	Merge        // the inputs are replaced by new files in the output level
 )
 
 // Choice is a compaction to carry out. The zero value is none.
 type Choice struct {
-	Kind   choiceKind
+	Kind   Kind
 	Inputs [manifest.NumLevels][]*manifest.File // in the order of their level
 	Output int
 }

@@ -14,6 +14,8 @@
 //	      6  |--| |--| |--| |--|       several of those, merged
 //	      7  |-||-||-||-||-||-||-|     everything else
 //
+// Reasons to compact, the most urgent first:
+//
 //  1. A full level 0 is merged with all that lies below its rows, into the last level, as long
 //     as that is little: about as much as level 0 brings.
 //

@@ -1,3 +1,4 @@
+// Package manifesttest makes versions out of short texts, for tests.
 package manifesttest
 
 import (
@@ -8,15 +9,14 @@ import (
 	"colonnade/engine/manifest"
 )
 
-// drawVersion makes a version out of lines such as
+// Version makes a version out of lines such as
 //
 //	"0: 9[c-z] 8[a-f]"
 //	"6: 1[a-b] 2[c-k]:30 3[m-m]:5:d80:s70"
 //
-// one for a level, with its files in order: the number, the first and last
-// row, then the size (default 10), with d the tombstones among the 100 entries
-// (default 0), and with s the largest sequence number (default 10 times the
-// number).
+// one line per level, with its files in order: the number, the first and last row, then the
+// size (default 10), with d the tombstones among the 100 entries (default 0), and with s the
+// largest sequence number (default 10 times the number). It panics on any other text.
 func Version(lines ...string) *manifest.Version {
 	v := new(manifest.Version)
 	for _, line := range lines {
@@ -29,6 +29,7 @@ func Version(lines ...string) *manifest.Version {
 	return v
 }
 
+// File makes one file; see Version.
 func File(text string) *manifest.File {
 	parts := strings.Split(text, ":")
 	number, rows, _ := strings.Cut(parts[0], "[")
@@ -52,7 +53,7 @@ func File(text string) *manifest.File {
 	return f
 }
 
-// fileText shows a file as number[first-last].
+// FileText shows a file as number[first-last].
 func FileText(f *manifest.File) string {
 	return fmt.Sprintf("%d[%s-%s]", f.Number, f.Smallest, f.Largest)
 }
