@@ -109,7 +109,7 @@ func (db *DB) writeMemory(f *flushing) error {
 	src := f.m.source()
 	f.out = &output{db: db, p: f.p, split: compaction.SplitAtSize(maxFile), shortLived: db.overlaps(f.p, src)}
 	f.entries = f.m.entries()
-	err := db.write(f.out, src, f.entries, func([]byte) bool { return false })
+	err := db.write(f.out, src, f.entries, nil)
 	src.Close()
 	f.written = err == nil
 	if err == nil || f.p.state.Load() == nil { // dropped
@@ -230,10 +230,10 @@ func (db *DB) adoptLocked(p *partition) {
 // all the Commits wait that are next in line on it.
 const yieldCells = 512
 
-// write sends what is worth keeping of a stream into out and finishes it. entries
-// is what the stream has to have; bottom is as in rowmerge.Filter.init.
-func (db *DB) write(out *output, src rowmerge.Source, entries int, bottom func(row []byte) bool) error {
-	read, err := db.writeRows(out, src, rowRange{}, bottom)
+// write writes the entries of src that rowmerge.Filter keeps into out and finishes it. src must
+// have as many entries as entries says. isBottommost is as in Filter.Init.
+func (db *DB) write(out *output, src rowmerge.Source, entries int, isBottommost func(row []byte) bool) error {
+	read, err := db.writeRows(out, src, rowRange{}, isBottommost)
 	if err == nil && read != entries {
 		err = out.p.miscounted(entries, read)
 	}
@@ -248,10 +248,10 @@ func (r *rowRange) reaches(row []byte) bool {
 	return r.end != nil && bytes.Compare(row, r.end) >= 0
 }
 
-// writeRows does what write does for a range of rows, and returns how many entries it has read.
-func (db *DB) writeRows(out *output, src rowmerge.Source, rows rowRange, bottom func(row []byte) bool) (read int, err error) {
-	var k rowmerge.Filter
-	k.Init(db.visible.Load(), db.opt.Clock.Now(), out.p.policies.Load(), bottom)
+// writeRows is write for a range of rows. It returns how many entries it has read.
+func (db *DB) writeRows(out *output, src rowmerge.Source, rows rowRange, isBottommost func(row []byte) bool) (read int, err error) {
+	var filter rowmerge.Filter
+	filter.Init(db.visible.Load(), db.opt.Clock.Now(), out.p.policies.Load(), isBottommost)
 	var cells []cell.Cell
 	yield := yieldCells
 	for src.SeekRow(rows.start); src.Row() != nil && !rows.reaches(src.Row()); src.NextRow() {
@@ -263,14 +263,14 @@ func (db *DB) writeRows(out *output, src rowmerge.Source, rows rowRange, bottom 
 			out.giveWay()
 		}
 		row := src.Row()
-		k.BeginRow(row)
+		filter.BeginRow(row)
 		for first := true; ; {
 			cells = src.Cells(cells[:0])
 			if len(cells) == 0 {
 				break
 			}
 			read += len(cells)
-			if kept := k.Keep(cells, src.Run()); len(kept) > 0 {
+			if kept := filter.Keep(cells, src.Run()); len(kept) > 0 {
 				if err := out.add(row, first, kept); err != nil {
 					return 0, err
 				}
@@ -284,7 +284,7 @@ func (db *DB) writeRows(out *output, src rowmerge.Source, rows rowRange, bottom 
 	if err := out.finish(); err != nil {
 		return 0, err
 	}
-	if dropped := int(k.Dropped()); read != int(out.cells)+dropped {
+	if dropped := int(filter.Dropped()); read != int(out.cells)+dropped {
 		return 0, out.p.inconsistent("%d entries read, %d written, %d left out", read, out.cells, dropped)
 	}
 	return read, nil

@@ -1,5 +1,5 @@
-// Package rowmerge decides what becomes of the entries of a row: which ones a reader sees, and
-// which ones a flush or compaction keeps. It knows no files, no versions and no locks.
+// Package rowmerge decides which cells a reader sees, and which entries a flush or compaction
+// keeps. It is pure logic over sorted entries: it knows no files, versions or locks.
 //
 //	memtable ──┐
 //	memtable ──┤            ┌── Visibility ──> the cell versions that a snapshot sees
@@ -7,18 +7,31 @@
 //	level 3  ──┤            └── Filter ──────> the entries that a new file holds
 //	level 7  ──┘
 //
-// Each input is a Source: rows in ascending order, and in each row its entries in the order of
-// package cell. Iterator merges Sources, newest first, and is a Source itself.
+// Each input is a Source: rows in ascending order, and the entries of each row in the order
+// below. Iterator merges Sources and is a Source itself. Visibility and Filter take the entries
+// of a row in chunks of any size and return those that pass. Both ask Policies, the GC settings
+// of a partition's families, through cell.GC.Gone. So a read never shows a version that a
+// compaction may drop.
 //
-// A tombstone sorts before all that it covers: the one of a row before the row's first column,
-// the one of a family before the family's first column, the one of a column before its first
-// version, the one of a version before the older entries of its time. So Visibility and Filter
-// need one forward pass and a constant amount of memory.
+// # The order of entries
 //
-//   - Visibility hides what a tombstone covers, for one snapshot. It keeps no tombstone.
-//   - Filter drops an entry only if no reader, now or later, can notice. It drops a tombstone in
-//     Filter.keepTombstone, at the bottommost level.
+// Column ascending, then time descending, then sequence number descending:
 //
-// Both ask Policies, the GC settings of a partition's families, through cell.GC.Gone. A read
-// therefore never shows a version that a compaction may drop.
+//	!row #9       a tombstone of the row, with sequence number 9
+//	!f #7         of the family f
+//	!f:a #8       of the column f:a
+//	f:a @30 #9 x  the value x with time 30
+//	!f:a @20 #6   a tombstone of the version with time 20
+//	f:a @20 #4 y  the version that it covers
+//	f:b @10 #2 z
+//
+// A tombstone covers all entries of its scope with lower sequence numbers, whatever their times.
+// It sorts before all of them. So Visibility and Filter need one forward pass, and memory only
+// for the tombstones of the current row, family, column and version.
+//
+// # Where tombstones are dropped
+//
+// Visibility returns none. Filter drops them in keepTombstone: one that every reader sees, at the
+// bottommost level, where nothing that it covers is left outside the inputs; and at any level one
+// that another tombstone makes redundant. The comment of Filter has all the rules.
 package rowmerge

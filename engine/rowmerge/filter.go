@@ -37,9 +37,9 @@ import "colonnade/cell"
 //  6. At the bottommost level, a settled version that stays gets the sequence number 0,
 //     which takes no space in a file. No reader can tell: all of them see the version
 //     either way, and what hides it from some is not settled, so it is above 0 either
-//     way. Rules 1 and 5 dropped all that is lower and shares its place or covers it.
-//     The order holds: it is the only settled entry of its column and time, and the
-//     others come before it.
+//     way. Rules 1 and 5 dropped all lower entries of its column and time, and all
+//     lower tombstones of a scope that holds it. The order holds: it is the only settled entry of
+//     its column and time, and the others come before it.
 //
 //     This does not apply in a family with Since > 0: 0 would put the version into the
 //     earlier family. (If Since rises later, all that a compaction set to 0 belongs to
@@ -65,15 +65,15 @@ type Filter struct {
 
 	// A cover is the highest sequence number of a settled tombstone: in the row, in the
 	// family, in the column. Each starts from the one before, like the floors of
-	// Visibility. A version below the cover is deleted. So is a tombstone at or below it,
-	// because the covering one hides all that it does.
-	rowCover, familyCover, cover uint64
+	// Visibility. A version below the cover is deleted. So is a tombstone at or below it:
+	// the other one covers all that it does.
+	rowCover, familyCover, columnCover uint64
 
 	// The column so far.
 	decided int64 // the last time with a settled entry, or undecided
-	newer   int64 // newer settled versions that are alive
+	newer   int64 // newer settled versions that are not garbage
 
-	drops [reasonCount]uint64
+	dropped [reasonCount]uint64
 }
 
 // reason is why an entry was dropped.
@@ -90,13 +90,13 @@ const (
 
 // Init prepares for a flush or compaction.
 //
-// Every reader, now and later, has a snapshot at oldest or above, and a time of now or
-// above. isBottommost reports whether nothing older of a row is left outside the inputs;
-// nil says never. Filter calls it once for each row. A flush has to pass nil: level 0 is
-// ordered by sequence numbers, so they must stay.
+// Every reader of the output, now and later, has a snapshot at oldest or above, and a time
+// of now or above. isBottommost reports whether nothing older of a row is left outside the
+// inputs; nil says never. Filter calls it once for each row. A flush must pass nil: level 0
+// is ordered by sequence numbers, so they must stay.
 func (f *Filter) Init(oldest uint64, now int64, p *Policies, isBottommost func(row []byte) bool) {
 	f.oldest, f.now, f.isBottommost = oldest, now, isBottommost
-	f.drops = [reasonCount]uint64{}
+	f.dropped = [reasonCount]uint64{}
 	f.tracker.init(p)
 }
 
@@ -110,7 +110,7 @@ func (f *Filter) BeginRow(row []byte) {
 // Dropped counts the entries dropped since Init.
 func (f *Filter) Dropped() uint64 {
 	var n uint64
-	for _, d := range f.drops {
+	for _, d := range f.dropped {
 		n += d
 	}
 	return n
@@ -120,7 +120,7 @@ func (f *Filter) Dropped() uint64 {
 // describes the entries.
 func (f *Filter) Keep(cells []cell.Cell, run *cell.Run) []cell.Cell {
 	f.dictionary = run.Dictionary
-	if run.Plain && run.Last && f.column == nil && f.rowCover == 0 && f.keepRow(cells, run) {
+	if run.Plain && run.Last && f.column == nil && f.rowCover == 0 && f.keepsWholeRow(cells, run) {
 		return cells
 	}
 	n := 0
@@ -131,8 +131,8 @@ func (f *Filter) Keep(cells []cell.Cell, run *cell.Run) []cell.Cell {
 				continue
 			}
 		} else {
-			if !f.samePlace(c) {
-				f.enter(c)
+			if !f.sameIndex(c) {
+				f.enterColumn(c)
 			}
 			if !f.keepVersion(c) {
 				continue
@@ -147,15 +147,15 @@ func (f *Filter) Keep(cells []cell.Cell, run *cell.Run) []cell.Cell {
 	return cells[:n]
 }
 
-// keepRow reports whether all entries of a plain run, which is the rest of the row, stay.
-// If so, it has applied rule 6. False says nothing, and has changed nothing.
-func (f *Filter) keepRow(cells []cell.Cell, run *cell.Run) bool {
+// keepsWholeRow reports whether all entries of a plain run stay that has all columns of its
+// row. If so, it has applied rule 6. False says nothing, and has changed nothing.
+func (f *Filter) keepsWholeRow(cells []cell.Cell, run *cell.Run) bool {
 	zeroes := f.bottommost && f.policies.declared()
 	kept := *run // the run after rule 6: with Since > 0 a family would not own sequence number 0
 	if zeroes {
 		kept.MinSeq = 0
 	}
-	if zeroes && run.MaxSeq > f.oldest || !f.keepsAll(cells, &kept, f.now) {
+	if zeroes && run.MaxSeq > f.oldest || !f.policiesKeep(cells, &kept, f.now) {
 		return false
 	}
 	if zeroes && run.MaxSeq > 0 {
@@ -171,7 +171,7 @@ func (f *Filter) keepVersion(c *cell.Cell) bool {
 	switch {
 	case c.Seq < f.aliveFrom:
 		return f.drop(orphaned)
-	case c.Seq < f.cover:
+	case c.Seq < f.columnCover:
 		return f.drop(deleted)
 	case c.Time == f.decided:
 		return f.drop(shadowed)
@@ -183,7 +183,7 @@ func (f *Filter) keepVersion(c *cell.Cell) bool {
 	if f.family.limited && f.family.policy.GC.Gone(c.Time, f.now, f.newer) {
 		// A version at the cover hides no more than the tombstone there does,
 		// and a version at 0 hides nothing.
-		if f.bottommost || c.Seq == f.cover {
+		if f.bottommost || c.Seq == f.columnCover {
 			return f.drop(garbage)
 		}
 		c.Kind, c.Type, c.Value = cell.DeleteVersion, cell.None, nil
@@ -198,15 +198,16 @@ func (f *Filter) keepVersion(c *cell.Cell) bool {
 	return true
 }
 
-// keepTombstone reports whether a tombstone stays. This is where tombstones are dropped.
+// keepTombstone reports whether a tombstone stays. Tombstones are dropped here and nowhere
+// else.
 func (f *Filter) keepTombstone(c *cell.Cell) bool {
 	cover := &f.rowCover
 	if c.Kind != cell.DeleteRow {
-		f.enter(c)
+		f.enterColumn(c)
 		if c.Seq < f.aliveFrom {
 			return f.drop(orphaned)
 		}
-		cover = &f.cover
+		cover = &f.columnCover
 		if c.Kind == cell.DeleteFamily {
 			cover = &f.familyCover
 		}
@@ -231,25 +232,25 @@ func (f *Filter) keepTombstone(c *cell.Cell) bool {
 
 // drop counts a dropped entry.
 func (f *Filter) drop(r reason) bool {
-	f.drops[r]++
+	f.dropped[r]++
 	return false
 }
 
-// enter moves to the column of the next entry, if it is a new one.
-func (f *Filter) enter(c *cell.Cell) {
-	if f.stays(c) {
+// enterColumn moves to the column of the next entry, unless it is the current one.
+func (f *Filter) enterColumn(c *cell.Cell) {
+	if f.staysInColumn(c) {
 		return
 	}
-	if f.leaves(c) {
+	if f.leavesFamily(c) {
 		f.enterFamily(c)
 	}
 	f.decided, f.newer = undecided, 0
-	f.cover = f.familyCover
+	f.columnCover = f.familyCover
 }
 
 // enterFamily moves to the family of a column.
 func (f *Filter) enterFamily(c *cell.Cell) {
-	f.family = f.find(c)
+	f.family = f.findFamily(c)
 	f.familyCover = f.rowCover
 	since := f.family.policy.Since
 	f.zeroes = f.bottommost && f.policies.declared() && f.family.listed && since == 0

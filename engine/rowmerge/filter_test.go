@@ -152,8 +152,8 @@ func TestFilterReasons(t *testing.T) {
 	k.Keep(parseEntries("!row #3", "!row #2", "e:a @5 #9 x", "f:a @9 #9 x", "f:a @8 #9 x", "f:a @7 #9 x", "f:a @6 #9 x",
 		"!f:b @9 #9", "f:b @9 #8 x", "f:b @9 #7 x", "f:c @1 #1 x", "f:d @1 #1 x", "f:e @1 #1 x", "f:f @1 #1 x"), &UnknownRun)
 	want := [reasonCount]uint64{shadowed: 2, deleted: 5, garbage: 3, orphaned: 1, obsolete: 2}
-	if k.drops != want {
-		t.Errorf("got %v, want %v", k.drops, want)
+	if k.dropped != want {
+		t.Errorf("got %v, want %v", k.dropped, want)
 	}
 	k.Init(10, 0, p, nil)
 	if k.Dropped() != 0 {

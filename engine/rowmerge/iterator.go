@@ -12,127 +12,128 @@ import (
 const maxRun = 512
 
 // Iterator merges Sources into one. A row that only one Source has passes through
-// unchanged; a row that several have is merged entry by entry.
+// unchanged. A row that several have is merged entry by entry.
 //
-// Sources are given newest first. If two hold entries of the same key, which happens
-// only in a damaged store, the newer Source's comes first and both stay.
+// Two Sources hold entries with the same column, time and sequence number only in a
+// damaged store. Then the newer Source's entry comes first, and both stay.
 //
 // When a Source fails, the merge ends with its error: going on would return less than
 // there is.
 //
-// The zero value is ready for Init. A closed Iterator can be used again and then
-// allocates nothing.
+// An Iterator is for one goroutine. The zero value is ready for Init. A closed Iterator
+// can be used again and then allocates nothing.
 type Iterator struct {
-	lanes []lane // newest first; fixed from init to Close
-	err   error  // sticky
+	inputs []input // newest first; fixed from Init to Close
+	err    error   // sticky
 
-	rows  []*lane // the lanes that have a row, ascending by it
-	width int     // the first width of rows are at the current row
+	byRow   []*input // the inputs that have a row left, ascending by it
+	sharing int      // the first so many of byRow are at the current row
 
 	run *cell.Run // describes the entries that Cells returned last
 
-	// The rest describes the current row and is in use only when width is above 1.
-	opened bool    // its lanes were asked for entries
-	heads  []*lane // the lanes with entries in run, ascending by the first, then newest first
-	dry    *lane   // must be refilled before anything else is merged
+	// The rest is in use only while several inputs share the current row.
+	opened  bool     // the inputs that share the row were asked for entries
+	heads   []*input // the inputs with pending entries, ascending by the first, then newest first
+	drained *input   // has no pending entries; refilled before anything else is merged
 }
 
-// lane is one Source of an Iterator.
-type lane struct {
-	src Source
-	age int         // its place among the sources; the newest is 0
-	row []byte      // src.Row()
-	run []cell.Cell // entries of the row, taken from src and not yet merged
-	buf []cell.Cell // holds run
+// input is one Source of an Iterator.
+type input struct {
+	src     Source
+	age     int         // its index among the Sources; the newest is 0
+	row     []byte      // src.Row()
+	pending []cell.Cell // entries of the current row, taken from src and not yet merged
+	buf     []cell.Cell // holds pending
 }
 
-// Init starts a merge of sources, newest first, and owns them: Close closes them. The
-// merge has no row until SeekRow.
+// Init starts a merge of sources, newest first. The Iterator owns them: Close closes
+// them. There is no current row until SeekRow.
 func (m *Iterator) Init(sources []Source) {
 	m.err = nil
-	m.lanes = slices.Grow(m.lanes[:0], len(sources))[:len(sources)]
+	m.inputs = slices.Grow(m.inputs[:0], len(sources))[:len(sources)]
 	for i, src := range sources {
-		m.lanes[i].src, m.lanes[i].age = src, i
+		m.inputs[i].src, m.inputs[i].age = src, i
 	}
 }
 
 // SeekRow moves to the first row whose key is row or above. On a move forward,
-// Sources that are already there do not move.
+// Sources that are there already do not move.
 func (m *Iterator) SeekRow(row []byte) {
 	if m.err != nil {
 		return
 	}
-	if len(m.rows) > 0 && bytes.Compare(m.rows[0].row, row) < 0 {
+	if len(m.byRow) > 0 && bytes.Compare(m.byRow[0].row, row) < 0 {
 		behind := 1
-		for behind < len(m.rows) && bytes.Compare(m.rows[behind].row, row) < 0 {
+		for behind < len(m.byRow) && bytes.Compare(m.byRow[behind].row, row) < 0 {
 			behind++
 		}
 		for i := behind - 1; i >= 0 && m.err == nil; i-- {
-			m.rows[i].src.SeekRow(row)
-			m.replace(i)
+			m.byRow[i].src.SeekRow(row)
+			m.reposition(i)
 		}
 	} else {
-		m.rows = m.rows[:0]
-		for i := len(m.lanes) - 1; i >= 0 && m.err == nil; i-- {
-			m.lanes[i].src.SeekRow(row)
-			m.rows = slices.Insert(m.rows, 0, &m.lanes[i])
-			m.replace(0)
+		m.byRow = m.byRow[:0]
+		for i := len(m.inputs) - 1; i >= 0 && m.err == nil; i-- {
+			m.inputs[i].src.SeekRow(row)
+			m.byRow = slices.Insert(m.byRow, 0, &m.inputs[i])
+			m.reposition(0)
 		}
 	}
-	m.settle()
+	m.countSharing()
 }
 
-// Row returns the key of the current row.
+// Row returns the key of the current row, as Source.Row does.
 func (m *Iterator) Row() []byte {
-	if len(m.rows) == 0 {
+	if len(m.byRow) == 0 {
 		return nil
 	}
-	return m.rows[0].row
+	return m.byRow[0].row
 }
 
 // NextRow moves to the next row. It moves only the Sources that have the current one.
 func (m *Iterator) NextRow() {
-	for i := m.width - 1; i >= 0 && m.err == nil; i-- {
-		m.rows[i].src.NextRow()
-		m.replace(i)
+	for i := m.sharing - 1; i >= 0 && m.err == nil; i-- {
+		m.byRow[i].src.NextRow()
+		m.reposition(i)
 	}
-	m.settle()
+	m.countSharing()
 }
 
-// replace moves the lane at rows[i], whose Source has moved, to its place among the
-// lanes behind it, which are in order.
-func (m *Iterator) replace(i int) {
-	l := m.rows[i]
-	l.row = l.src.Row()
-	if l.row == nil {
-		m.rows = slices.Delete(m.rows, i, i+1)
-		m.ended(l)
+// reposition restores the order of byRow after the Source at i has moved. All that follow
+// i are in order.
+func (m *Iterator) reposition(i int) {
+	in := m.byRow[i]
+	in.row = in.src.Row()
+	if in.row == nil {
+		m.byRow = slices.Delete(m.byRow, i, i+1)
+		m.exhausted(in)
 		return
 	}
-	for ; i+1 < len(m.rows); i++ {
-		next := m.rows[i+1]
-		if bytes.Compare(l.row, next.row) <= 0 {
+	for ; i+1 < len(m.byRow); i++ {
+		next := m.byRow[i+1]
+		if bytes.Compare(in.row, next.row) <= 0 {
 			break
 		}
-		m.rows[i] = next
+		m.byRow[i] = next
 	}
-	m.rows[i] = l
+	m.byRow[i] = in
 }
 
-// settle counts the lanes that are at the current row.
-func (m *Iterator) settle() {
+// countSharing counts the inputs that are at the current row.
+func (m *Iterator) countSharing() {
 	m.opened = false
-	m.width = min(1, len(m.rows))
-	for m.width > 0 && m.width < len(m.rows) && bytes.Equal(m.rows[m.width].row, m.rows[0].row) {
-		m.width++
+	m.sharing = min(1, len(m.byRow))
+	for m.sharing > 0 && m.sharing < len(m.byRow) && bytes.Equal(m.byRow[m.sharing].row, m.byRow[0].row) {
+		m.sharing++
 	}
 }
 
-// ended handles a Source that returned nothing more. An error ends the merge.
-func (m *Iterator) ended(l *lane) {
-	if err := l.src.Err(); err != nil {
+// exhausted is called when a Source returns nothing more. If that is an error, the merge
+// ends with it.
+func (m *Iterator) exhausted(in *input) {
+	if err := in.src.Err(); err != nil {
 		m.err = err
-		m.rows, m.width = m.rows[:0], 0
+		m.byRow, m.sharing = m.byRow[:0], 0
 	}
 }
 
@@ -140,36 +141,36 @@ func (m *Iterator) ended(l *lane) {
 func (m *Iterator) Cells(dst []cell.Cell) []cell.Cell {
 	m.run = &UnknownRun
 	switch {
-	case m.width == 0:
+	case m.sharing == 0:
 		return dst
-	case m.width == 1:
-		return m.pass(m.rows[0], dst)
+	case m.sharing == 1:
+		return m.passThrough(m.byRow[0], dst)
 	}
-	if !m.fillAll() {
+	if !m.refillAll() {
 		return dst
 	}
 	switch len(m.heads) {
 	case 0:
 		return dst
 	case 1:
-		l := m.heads[0]
-		if len(l.run) == 0 {
-			return m.pass(l, dst)
+		in := m.heads[0]
+		if len(in.pending) == 0 {
+			return m.passThrough(in, dst)
 		}
-		dst = append(dst, l.run...)
-		l.run = nil
+		dst = append(dst, in.pending...)
+		in.pending = nil
 		return dst
 	}
 	return m.merge(dst)
 }
 
-// pass hands dst to the only Source with entries left in the row.
-func (m *Iterator) pass(l *lane, dst []cell.Cell) []cell.Cell {
+// passThrough hands dst to the only Source with entries left in the row.
+func (m *Iterator) passThrough(in *input, dst []cell.Cell) []cell.Cell {
 	n := len(dst)
-	dst = l.src.Cells(dst)
-	m.run = l.src.Run()
+	dst = in.src.Cells(dst)
+	m.run = in.src.Run()
 	if len(dst) == n {
-		m.ended(l)
+		m.exhausted(in)
 	}
 	return dst
 }
@@ -178,16 +179,16 @@ func (m *Iterator) pass(l *lane, dst []cell.Cell) []cell.Cell {
 // the Run of their Source; merged ones have UnknownRun.
 func (m *Iterator) Run() *cell.Run { return m.run }
 
-// merge appends entries in order until a lane runs dry. Refilling it would invalidate
-// the entries that its Source has put into dst, so that waits for the next call.
+// merge appends entries in order until an input is drained. The next call refills it: to
+// refill it now would invalidate the entries that its Source has put into dst.
 func (m *Iterator) merge(dst []cell.Cell) []cell.Cell {
 	for range maxRun {
-		l := m.heads[0]
-		dst = append(dst, l.run[0])
-		l.run = l.run[1:]
-		if len(l.run) == 0 {
+		in := m.heads[0]
+		dst = append(dst, in.pending[0])
+		in.pending = in.pending[1:]
+		if len(in.pending) == 0 {
 			m.heads = slices.Delete(m.heads, 0, 1)
-			m.dry = l
+			m.drained = in
 			break
 		}
 		m.sink()
@@ -195,46 +196,46 @@ func (m *Iterator) merge(dst []cell.Cell) []cell.Cell {
 	return dst
 }
 
-// sink moves the first head, which has advanced, to its place.
+// sink restores the order of heads after the first has advanced.
 func (m *Iterator) sink() {
-	l := m.heads[0]
+	in := m.heads[0]
 	i := 0
 	for ; i+1 < len(m.heads); i++ {
 		next := m.heads[i+1]
-		if c := l.run[0].Compare(&next.run[0]); c < 0 || c == 0 && l.age < next.age {
+		if c := in.pending[0].Compare(&next.pending[0]); c < 0 || c == 0 && in.age < next.age {
 			break
 		}
 		m.heads[i] = next
 	}
-	m.heads[i] = l
+	m.heads[i] = in
 }
 
-// fillAll refills lanes: all at the start of a row, later the dry one. It returns false
-// when the merge has failed.
-func (m *Iterator) fillAll() bool {
+// refillAll asks for entries: every input that shares the row at its start, later the
+// drained one. It returns false when the merge has failed.
+func (m *Iterator) refillAll() bool {
 	if !m.opened {
-		m.opened, m.dry = true, nil
+		m.opened, m.drained = true, nil
 		m.heads = m.heads[:0]
-		for _, l := range m.rows[:m.width] {
-			if !m.fill(l) {
+		for _, in := range m.byRow[:m.sharing] {
+			if !m.refill(in) {
 				return false
 			}
 		}
 	}
-	l := m.dry
-	m.dry = nil
-	return l == nil || m.fill(l)
+	in := m.drained
+	m.drained = nil
+	return in == nil || m.refill(in)
 }
 
-// fill asks a lane for entries and, if there are any, adds it to the heads.
-func (m *Iterator) fill(l *lane) bool {
-	l.buf = l.src.Cells(l.buf[:0])
-	l.run = l.buf
-	if len(l.run) == 0 {
-		m.ended(l)
+// refill asks an input for entries. If there are any, the input joins the heads.
+func (m *Iterator) refill(in *input) bool {
+	in.buf = in.src.Cells(in.buf[:0])
+	in.pending = in.buf
+	if len(in.pending) == 0 {
+		m.exhausted(in)
 		return m.err == nil
 	}
-	m.heads = slices.Insert(m.heads, 0, l)
+	m.heads = slices.Insert(m.heads, 0, in)
 	m.sink()
 	return true
 }
@@ -242,8 +243,8 @@ func (m *Iterator) fill(l *lane) bool {
 // Scanned sums up what the Sources have stepped over.
 func (m *Iterator) Scanned() cell.Scanned {
 	var sum cell.Scanned
-	for i := range m.lanes {
-		sum.Add(m.lanes[i].src.Scanned())
+	for i := range m.inputs {
+		sum.Add(m.inputs[i].src.Scanned())
 	}
 	return sum
 }
@@ -251,17 +252,17 @@ func (m *Iterator) Scanned() cell.Scanned {
 // Err returns the error of the Source that ended the merge, nil if none did.
 func (m *Iterator) Err() error { return m.err }
 
-// Close closes the Sources. It keeps its buffers for the next use, but clears them, so
-// that they hold on to no block and no memtable.
+// Close closes the Sources. It keeps the buffers for the next use, but clears them: they
+// must not keep a block or a memtable alive.
 func (m *Iterator) Close() {
-	for i := range m.lanes {
-		l := &m.lanes[i]
-		l.src.Close()
-		clear(l.buf[:cap(l.buf)])
-		*l = lane{buf: l.buf[:0]}
+	for i := range m.inputs {
+		in := &m.inputs[i]
+		in.src.Close()
+		clear(in.buf[:cap(in.buf)])
+		*in = input{buf: in.buf[:0]}
 	}
-	clear(m.rows[:cap(m.rows)])
+	clear(m.byRow[:cap(m.byRow)])
 	clear(m.heads[:cap(m.heads)])
-	m.lanes, m.rows, m.heads = m.lanes[:0], m.rows[:0], m.heads[:0]
-	m.width, m.dry, m.run = 0, nil, nil
+	m.inputs, m.byRow, m.heads = m.inputs[:0], m.byRow[:0], m.heads[:0]
+	m.sharing, m.drained, m.run = 0, nil, nil
 }

@@ -11,8 +11,8 @@ type Policy struct {
 	Since uint64
 }
 
-// Policies lists the families of a partition. Cells of a family that is not
-// listed are garbage. A Policies is immutable; nil keeps every cell of every family.
+// Policies lists the families of a partition. Cells of a family that is not listed are
+// garbage. A Policies is immutable. A nil *Policies keeps every cell of every family.
 type Policies struct {
 	families map[string]Policy
 	// asOf is the last sequence number before the list was made. A family that

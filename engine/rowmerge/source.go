@@ -2,12 +2,8 @@ package rowmerge
 
 import "colonnade/cell"
 
-// UnknownRun is the Run of a Source that knows nothing about its entries. It must not be changed.
-var UnknownRun cell.Run
-
-// Source is a sorted stream of entries, row by row. Memtables, sorted files and levels offer it.
-//
-// A Source is for one goroutine.
+// Source is a sorted stream of entries, row by row. Memtables, sorted files and levels are Sources,
+// and so is Iterator. A Source is for one goroutine.
 type Source interface {
 	// SeekRow moves to the first row whose key is row or above. An empty row
 	// is the start.
@@ -25,10 +21,13 @@ type Source interface {
 	Run() *cell.Run
 	// NextRow moves to the next row and skips the entries that were not taken.
 	NextRow()
-	// Scanned counts the entries stepped over so far, returned or not.
+	// Scanned counts the entries passed so far, returned or not.
 	Scanned() cell.Scanned
 	// Err returns the error that ended the stream. It is sticky.
 	Err() error
 	// Close releases what the Source holds.
 	Close()
 }
+
+// UnknownRun is the Run of a Source that knows nothing about its entries. It must not be changed.
+var UnknownRun cell.Run

@@ -7,20 +7,23 @@ import (
 	"colonnade/cell"
 )
 
-// tracker follows the entries of a row from column to column and from family to
-// family, across chunks, and knows the policy of the current family.
+// tracker follows a row from column to column and from family to family, across chunks, and
+// knows the policy of the current family. Visibility and Filter embed it.
+//
+// Most steps compare no bytes. An entry from a sorted file has the index of its column in the
+// dictionary of its block (cell.Cell.Place). Within a dictionary, equal indexes mean equal
+// columns, and a family has a range of indexes.
 type tracker struct {
 	policies *Policies
 
-	column []byte  // of the last entry, nil at the start of a row; stale within a dictionary
-	copied []byte  // holds column from one chunk to the next
-	family *family // of column, nil at the start of a row
+	dictionary uint64 // of the current chunk, 0 for none (see cell.Run)
 
-	// dictionary is the one of the current chunk, 0 for none (see cell.Run). Within a
-	// dictionary, an entry's place tells columns apart without comparing their bytes.
-	dictionary uint64
-	numbered   uint64 // the dictionary of column, 0 for none
-	number     uint32 // the place of column in it
+	// The current column is that of the last entry.
+	column           []byte  // nil at the start of a row; within a dictionary not kept up to date
+	columnCopy       []byte  // holds column from one chunk to the next
+	columnDictionary uint64  // the dictionary of columnIndex, 0 for none
+	columnIndex      uint32  // the index of the current column
+	family           *family // of the current column, nil at the start of a row
 
 	// families holds those met so far, in row order. The next family of a row is
 	// nearly always families[next], so it need not be looked up.
@@ -35,14 +38,14 @@ type family struct {
 	listed  bool // there is a policy for it
 	limited bool // its versions can become garbage
 
-	// In this dictionary, all places from first to last are known to be columns of
-	// the family.
+	// In this dictionary, all indexes from first to last are known to be columns of the
+	// family.
 	dictionary  uint64
 	first, last uint32
 }
 
-// maxFamilies bounds the families that a tracker remembers. Past it, it starts
-// again.
+// maxFamilies bounds the families that a tracker remembers. One more, and it forgets them
+// all.
 const maxFamilies = 256
 
 func (t *tracker) init(policies *Policies) {
@@ -51,64 +54,64 @@ func (t *tracker) init(policies *Policies) {
 	}
 }
 
-func (t *tracker) beginRow() { t.column, t.numbered, t.family, t.next = nil, 0, nil, 0 }
+func (t *tracker) beginRow() { t.column, t.columnDictionary, t.family, t.next = nil, 0, nil, 0 }
 
-// endChunk copies the column of the chunk's last entry, which the next chunk is compared with.
+// endChunk copies the column of the chunk's last entry, to compare the next chunk with.
 func (t *tracker) endChunk(cells []cell.Cell) {
 	if len(cells) > 0 {
-		t.copied = append(t.copied[:0], cells[len(cells)-1].Column...)
-		t.column = t.copied
+		t.columnCopy = append(t.columnCopy[:0], cells[len(cells)-1].Column...)
+		t.column = t.columnCopy
 	}
 }
 
-// samePlace reports whether the place of an entry alone shows that its column is that of
-// the last one. False says nothing.
-func (t *tracker) samePlace(c *cell.Cell) bool {
-	return c.Place == t.number && t.numbered == t.dictionary && t.numbered != 0
+// sameIndex reports whether the dictionary index alone shows that an entry is of the
+// current column. False says nothing.
+func (t *tracker) sameIndex(c *cell.Cell) bool {
+	return c.Place == t.columnIndex && t.columnDictionary == t.dictionary && t.columnDictionary != 0
 }
 
-// stays moves to the column of the next entry and reports whether it is that of
-// the last one. Neighbouring columns mostly differ in length or in the last byte.
-func (t *tracker) stays(c *cell.Cell) bool {
-	if t.numbered == t.dictionary && t.numbered != 0 {
-		same := c.Place == t.number
-		t.number = c.Place
+// staysInColumn moves to the column of the next entry and reports whether it is the current
+// one already. Neighbouring columns mostly differ in length or in the last byte.
+func (t *tracker) staysInColumn(c *cell.Cell) bool {
+	if t.columnDictionary == t.dictionary && t.columnDictionary != 0 {
+		same := c.Place == t.columnIndex
+		t.columnIndex = c.Place
 		return same
 	}
 	n := len(c.Column)
 	same := t.family != nil && n == len(t.column) && n > 0 && c.Column[n-1] == t.column[n-1] && bytes.Equal(c.Column, t.column)
-	t.column, t.numbered, t.number = c.Column, t.dictionary, c.Place
+	t.column, t.columnDictionary, t.columnIndex = c.Column, t.dictionary, c.Place
 	return same
 }
 
-// leaves reports whether an entry is of another family than the last one. For a family
-// tombstone, which comes first in its family, the answer is always yes.
-func (t *tracker) leaves(c *cell.Cell) bool {
+// leavesFamily reports whether an entry is of another family than the current one. For a
+// family tombstone, which comes first in its family, the answer is always yes.
+func (t *tracker) leavesFamily(c *cell.Cell) bool {
 	switch f := t.family; {
 	case f == nil:
 		return true
-	case t.covers(f, c):
+	case t.hasIndex(f, c):
 		return false
-	case t.next < len(t.families) && t.covers(&t.families[t.next], c):
+	case t.next < len(t.families) && t.hasIndex(&t.families[t.next], c):
 		return true
 	default:
-		return !t.has(f, c)
+		return !t.hasColumn(f, c)
 	}
 }
 
-// keepsAll reports whether the policies keep all entries of a plain run that is a whole row.
-// False says nothing, and leaves the tracker at the start of the row.
-func (t *tracker) keepsAll(cells []cell.Cell, run *cell.Run, now int64) bool {
-	return t.policies.keepAll() || t.keepsEach(cells, run, now)
+// policiesKeep reports whether the policies keep all entries of a plain run that has all
+// columns of its row. False says nothing, and leaves the tracker at the start of the row.
+func (t *tracker) policiesKeep(cells []cell.Cell, run *cell.Run, now int64) bool {
+	return t.policies.keepAll() || t.familiesKeep(cells, run, now)
 }
 
-// keepsEach is keepsAll for families with policies of their own.
-func (t *tracker) keepsEach(cells []cell.Cell, run *cell.Run, now int64) bool {
+// familiesKeep is policiesKeep for families with policies of their own.
+func (t *tracker) familiesKeep(cells []cell.Cell, run *cell.Run, now int64) bool {
 	for i := range cells {
-		if !t.leaves(&cells[i]) {
+		if !t.leavesFamily(&cells[i]) {
 			continue
 		}
-		t.family = t.find(&cells[i])
+		t.family = t.findFamily(&cells[i])
 		if !t.family.keeps(run, now) {
 			t.beginRow()
 			return false
@@ -130,23 +133,23 @@ func (f *family) keeps(run *cell.Run, now int64) bool {
 	return true // a plain run has one version a column, so no limit is exceeded
 }
 
-// covers reports whether the place of an entry alone shows that it is of a family.
+// hasIndex reports whether the dictionary index alone shows that an entry is of a family.
 // False says nothing.
-func (t *tracker) covers(f *family, c *cell.Cell) bool {
+func (t *tracker) hasIndex(f *family, c *cell.Cell) bool {
 	return t.dictionary == f.dictionary && f.first <= c.Place && c.Place <= f.last
 }
 
-// has reports whether an entry, other than a family tombstone, is of a family.
-func (t *tracker) has(f *family, c *cell.Cell) bool {
+// hasColumn reports whether an entry, other than a family tombstone, is of a family.
+func (t *tracker) hasColumn(f *family, c *cell.Cell) bool {
 	if !bytes.HasPrefix(c.Column, f.prefix) {
 		return false
 	}
-	t.note(f, c)
+	t.noteIndex(f, c)
 	return true
 }
 
-// note remembers that the place of an entry belongs to a family.
-func (t *tracker) note(f *family, c *cell.Cell) {
+// noteIndex remembers that the dictionary index of an entry belongs to a family.
+func (t *tracker) noteIndex(f *family, c *cell.Cell) {
 	switch {
 	case t.dictionary == 0:
 	case f.dictionary != t.dictionary:
@@ -156,10 +159,10 @@ func (t *tracker) note(f *family, c *cell.Cell) {
 	}
 }
 
-// find returns the family of an entry.
-func (t *tracker) find(c *cell.Cell) *family {
+// findFamily returns the family of an entry.
+func (t *tracker) findFamily(c *cell.Cell) *family {
 	if t.next < len(t.families) {
-		if f := &t.families[t.next]; t.covers(f, c) || t.has(f, c) {
+		if f := &t.families[t.next]; t.hasIndex(f, c) || t.hasColumn(f, c) {
 			t.next++
 			return f
 		}
@@ -169,16 +172,16 @@ func (t *tracker) find(c *cell.Cell) *family {
 		return bytes.Compare(f.prefix[:len(f.prefix)-1], name)
 	})
 	if !found {
-		i = t.add(i, name)
+		i = t.addFamily(i, name)
 	}
 	t.next = i + 1
-	t.note(&t.families[i], c)
+	t.noteIndex(&t.families[i], c)
 	return &t.families[i]
 }
 
-// add inserts a family at i and returns its index. It reuses the memory of
-// forgotten families.
-func (t *tracker) add(i int, name []byte) int {
+// addFamily inserts a family at i and returns its index. It reuses the memory of forgotten
+// families.
+func (t *tracker) addFamily(i int, name []byte) int {
 	if len(t.families) == maxFamilies {
 		t.families, i = t.families[:0], 0
 	}
@@ -190,7 +193,7 @@ func (t *tracker) add(i int, name []byte) int {
 	t.families[i] = family{
 		prefix: prefix, policy: policy, listed: listed,
 		limited: policy.GC.TTLSecs > 0 || policy.GC.VersionLimit > 0,
-		first:   1, // first > last: no place is known
+		first:   1, // first > last: no index is known
 	}
 	return i
 }

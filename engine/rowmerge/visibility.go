@@ -7,8 +7,8 @@ import (
 )
 
 // Visibility reduces the entries of a row to the versions that a reader sees. A version is
-// visible if its snapshot has it, no tombstone hides it, no later entry has the same column
-// and time, and the GC policy keeps it (cell.GC).
+// visible if the snapshot has it, no tombstone covers it, no later entry of its column and
+// time shadows it, and the policy of its family keeps it.
 //
 // A row comes in chunks of any size, in order. A chunk's memory may be reused once Visible
 // has returned. The zero value is ready for Init, and one Visibility serves any number of rows.
@@ -18,19 +18,19 @@ type Visibility struct {
 	columns *cell.Columns // nil for all
 
 	tracker
-	// A floor is the smallest sequence number that no tombstone hides: in the row,
-	// in the family, in the column. Each starts from the one before, which is
-	// complete by then, because a tombstone sorts before all that it covers.
-	rowFloor, familyFloor, floor uint64
+	// A floor is the lowest sequence number that no tombstone covers: in the row, in the
+	// family, in the column. Each starts from the one before, which is final by then,
+	// because a tombstone sorts before all that it covers.
+	rowFloor, familyFloor, columnFloor uint64
 
-	// The column so far. Versions come newest first. Among entries of the same
-	// time the first, with the highest sequence number, decides.
+	// The column so far. Versions come newest first. Of the entries of one time the first
+	// decides: it has the highest sequence number.
 	decided int64 // the last time decided, or undecided
-	newer   int64 // newer versions that are alive
+	newer   int64 // newer versions that the reader sees, counted in a limited family
 }
 
 const (
-	// undecided is a time that no version has.
+	// undecided stands for no time: no version has it.
 	undecided int64 = -1
 	// hidden, as a floor, is above every sequence number.
 	hidden uint64 = math.MaxUint64
@@ -53,24 +53,24 @@ func (v *Visibility) BeginRow() {
 // sees. run describes the entries.
 func (v *Visibility) Visible(cells []cell.Cell, run *cell.Run) []cell.Cell {
 	v.dictionary = run.Dictionary
-	if run.Plain && run.Last && v.column == nil && v.rowFloor == 0 && v.seesAll(run) && v.keepsAll(cells, run, v.now) {
+	if run.Plain && run.Last && v.column == nil && v.rowFloor == 0 && v.seesAll(run) && v.policiesKeep(cells, run, v.now) {
 		return cells
 	}
 	n := 0
 	for i := range cells {
 		c := &cells[i]
 		if c.Kind != cell.Set {
-			v.bury(c)
+			v.applyTombstone(c)
 			continue
 		}
-		if !v.samePlace(c) {
-			v.enter(c)
+		if !v.sameIndex(c) {
+			v.enterColumn(c)
 		}
 		if c.Seq > v.seq || c.Time == v.decided {
 			continue
 		}
 		v.decided = c.Time
-		if c.Seq < v.floor {
+		if c.Seq < v.columnFloor {
 			continue
 		}
 		if v.family.limited {
@@ -94,10 +94,10 @@ func (v *Visibility) seesAll(run *cell.Run) bool {
 	return run.MaxSeq <= v.seq && (v.columns == nil || run.Wanted)
 }
 
-// bury applies a tombstone.
-func (v *Visibility) bury(c *cell.Cell) {
+// applyTombstone lets a tombstone cover what follows, if the snapshot has it.
+func (v *Visibility) applyTombstone(c *cell.Cell) {
 	if c.Kind != cell.DeleteRow {
-		v.enter(c)
+		v.enterColumn(c)
 	}
 	if c.Seq > v.seq {
 		return
@@ -108,30 +108,30 @@ func (v *Visibility) bury(c *cell.Cell) {
 	case cell.DeleteFamily:
 		v.familyFloor = max(v.familyFloor, c.Seq)
 	case cell.DeleteColumn:
-		v.floor = max(v.floor, c.Seq)
+		v.columnFloor = max(v.columnFloor, c.Seq)
 	case cell.DeleteVersion:
 		v.decided = c.Time
 	}
 }
 
-// enter moves to the column of the next entry, if it is a new one.
-func (v *Visibility) enter(c *cell.Cell) {
-	if v.stays(c) {
+// enterColumn moves to the column of the next entry, unless it is the current one.
+func (v *Visibility) enterColumn(c *cell.Cell) {
+	if v.staysInColumn(c) {
 		return
 	}
-	if v.leaves(c) {
+	if v.leavesFamily(c) {
 		v.enterFamily(c)
 	}
 	v.decided, v.newer = undecided, 0
-	v.floor = v.familyFloor
+	v.columnFloor = v.familyFloor
 	if v.columns != nil && !v.columns.Contains(c.Column) {
-		v.floor = hidden
+		v.columnFloor = hidden
 	}
 }
 
 // enterFamily moves to the family of a column.
 func (v *Visibility) enterFamily(c *cell.Cell) {
-	v.family = v.find(c)
+	v.family = v.findFamily(c)
 	v.familyFloor = v.rowFloor
 	switch {
 	case !v.family.listed:
