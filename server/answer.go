@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"colonnade/admission"
 	"colonnade/cell"
 	"colonnade/widecol"
 )
@@ -37,10 +38,10 @@ func (s *scratch) newAnswer(c *collector) *answer {
 // all appends all rows of a query. It reports whether there were any.
 func (a *answer) all(rows widecol.Rows) (found bool, err error) {
 	for n := 1; rows.Next(); n++ {
-		if err := a.c.step(n); err != nil {
+		if err := a.c.Step(n); err != nil {
 			return found, err
 		}
-		if n%turnSteps == 0 { // it may be long until there is another piece
+		if n%admission.StepEvery == 0 { // it may be long until there is another piece
 			if err := a.c.to.unsent(); err != nil {
 				return found, err
 			}

@@ -49,7 +49,7 @@ const firstRead = 16 << 10
 // readAll reads source to its end, into a buffer that has size bytes at first.
 func (x *exchange) readAll(source io.Reader, size int64) error {
 	size = min(size, x.maxBody+1)
-	if !x.charge(size) {
+	if !x.admitted.Charge(size) {
 		return overloaded()
 	}
 	x.body = grow(x.body, size)
@@ -67,7 +67,7 @@ func (x *exchange) readAll(source io.Reader, size int64) error {
 			continue
 		}
 		more := min(size, x.maxBody+1-size)
-		if !x.charge(more) {
+		if !x.admitted.Charge(more) {
 			return overloaded()
 		}
 		size += more
@@ -81,16 +81,6 @@ func grow(b []byte, size int64) []byte {
 		return b
 	}
 	return append(make([]byte, 0, size), b...)
-}
-
-// charge takes n bytes of the memory that all requests share. release gives
-// them back.
-func (x *exchange) charge(n int64) bool {
-	if !x.server.memory.take(n) {
-		return false
-	}
-	x.charged += n
-	return true
 }
 
 // checkContentType accepts JSON, nothing, and what curl says when it is not

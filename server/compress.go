@@ -39,7 +39,7 @@ var encoders = map[string]*sync.Pool{
 // is memory for it.
 func (x *exchange) chooseEncoder() {
 	name := acceptable(x.r.Header.Values("Accept-Encoding"))
-	if name == "" || !x.charge(encoderMemory) {
+	if name == "" || !x.admitted.Charge(encoderMemory) {
 		return
 	}
 	x.encoder = encoders[name].Get().(encoder)

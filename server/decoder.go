@@ -112,15 +112,17 @@ func (d *decoder) nothing() {
 	}
 }
 
-// decode reads the body of the request with read, in the exchange's first turn. A
-// body that may be left out counts as an empty object.
+// decode reads the body of the request, waits for a slot, and parses the body with read. An
+// optional body that is missing counts as an empty object.
 func (x *exchange) decode(optional bool, read func(*decoder)) error {
 	if err := x.readBody(); err != nil {
 		return err
 	}
-	if err := x.beginTurn(); err != nil {
+	slot, err := x.admitted.Begin(x.ctx(), x.class)
+	if err != nil {
 		return err
 	}
+	x.Slot = slot
 	if optional && len(x.body) == 0 {
 		x.body = append(x.body, "{}"...)
 	}

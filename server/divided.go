@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"colonnade/admission"
 	"colonnade/internal/cores"
 	"colonnade/widecol"
 )
@@ -76,13 +77,13 @@ func (x *exchange) divide(view widecol.View, q *widecol.Query) *division {
 		return nil
 	}
 	parts := v.Divide(q, collectedPart)
-	if len(parts) == 1 || !x.server.gates.divisions.take(1) {
+	if len(parts) == 1 || !x.server.divisions.Take(1) {
 		return nil
 	}
 	ctx, cancel := context.WithCancelCause(x.ctx())
-	workers := []turns{x.turns}
+	workers := []admission.Slot{{}} // the first is that of the handler
 	for len(workers) < min(cores.Count(), maxWorkers, len(parts)) {
-		more, ok := x.another(ctx)
+		more, ok := x.Another(ctx)
 		if !ok {
 			break
 		}
@@ -91,24 +92,24 @@ func (x *exchange) divide(view widecol.View, q *widecol.Query) *division {
 	n := len(workers)
 	if n == 1 {
 		cancel(nil)
-		x.server.gates.divisions.give(1)
+		x.server.divisions.Give(1)
 		return nil
 	}
-	workers[0].until, x.turns = ctx, turns{until: x.ctx()} // the handler needs none to send
+	workers[0] = x.Move(ctx) // the handler needs none to send
 	slices.Reverse(parts)
 	d := &division{
 		view: v, slots: make(chan struct{}, n+1), order: make(chan *part, n+1), // no worker waits while one part is sent
 		ctx: ctx, cancel: cancel, rest: parts, left: n,
 	}
-	for _, t := range workers {
-		d.begin(t)
+	for _, slot := range workers {
+		d.begin(slot)
 	}
 	return d
 }
 
 // join sends what the workers collect, and waits until they have ended.
 func (x *exchange) join(d *division) (stats widecol.Stats, err error) {
-	defer x.server.gates.divisions.give(1)
+	defer x.server.divisions.Give(1)
 	defer d.workers.Wait()
 	defer d.cancel(nil)
 	for {
@@ -167,12 +168,12 @@ type worker struct {
 	part    *part // at hand
 }
 
-// begin has a worker, whose turns are given, take parts until none is left or one has failed.
-func (d *division) begin(t turns) {
+// begin has a worker with a slot take parts until none is left or one has failed.
+func (d *division) begin(slot admission.Slot) {
 	w := &worker{division: d, scratch: newScratch()}
-	w.collector = collector{out: w.scratch.collected[:0], turns: t, to: w}
+	w.collector = collector{out: w.scratch.collected[:0], Slot: slot, to: w}
 	d.workers.Go(func() {
-		defer w.endTurn()
+		defer w.Release()
 		if err := w.work(); err != nil {
 			d.cancel(err)
 			return
@@ -207,14 +208,14 @@ func (w *worker) wait() bool {
 	select {
 	case w.slots <- struct{}{}:
 	default:
-		w.endTurn()
+		w.Release()
 		select {
 		case w.slots <- struct{}{}:
 		case <-w.ctx.Done():
 			return false
 		}
 	}
-	return w.nextTurn() == nil
+	return w.Reacquire() == nil
 }
 
 // take begins the next part, in a slot. It returns nil when none is left, and when others wait for
@@ -227,7 +228,7 @@ func (w *worker) take() *part {
 	if last < 0 {
 		return nil
 	}
-	if d.left > 1 && w.gate.crowded() {
+	if d.left > 1 && w.Contended() {
 		d.left--
 		<-d.slots
 		return nil
@@ -270,11 +271,11 @@ func (w *worker) collect() error {
 
 // pass queues what is collected for the handler.
 func (w *worker) pass() error {
-	w.endTurn()
+	w.Release()
 	if !w.enqueue(w.part.pieces, w.ctx.Done()) {
 		return context.Cause(w.ctx)
 	}
-	return w.nextTurn()
+	return w.Reacquire()
 }
 
 func (w *worker) unsent() error { return context.Cause(w.ctx) }

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
+	"colonnade/admission"
 	"colonnade/clock"
 	"colonnade/widecol"
 )
@@ -126,6 +128,7 @@ func TestPartsAhead(t *testing.T) {
 	haveCores(t, 4)
 	synctest.Test(t, func(t *testing.T) {
 		c, store, _ := streaming(t, fakeRows{rows: -1})
+		slots := c.admission.Limiter(admission.Scan).Free()
 		store.parts = 50
 		var chunks [50]atomic.Int64
 		store.onPart = func(part int, answer *fakeRows) { answer.made = &chunks[part] }
@@ -149,8 +152,8 @@ func TestPartsAhead(t *testing.T) {
 				t.Errorf("of part %d %d pieces were collected, want %d", part, n, most)
 			}
 		}
-		if free := c.gates.scan.free; free != scansPerCore*4 {
-			t.Errorf("while all wait %d turns are free, want %d", free, scansPerCore*4)
+		if free := c.admission.Limiter(admission.Scan).Free(); free != slots {
+			t.Errorf("while all wait %d slots are free, want %d", free, slots)
 		}
 		cancel()
 		close(hold)
@@ -169,6 +172,7 @@ func TestPartsBegun(t *testing.T) {
 	haveCores(t, 4)
 	synctest.Test(t, func(t *testing.T) {
 		c, store, _ := streaming(t, fakeRows{rows: 1})
+		slots := c.admission.Limiter(admission.Scan).Free()
 		store.parts = 50
 		begun := make(chan int, 50)
 		store.onPart = func(part int, answer *fakeRows) {
@@ -183,8 +187,8 @@ func TestPartsBegun(t *testing.T) {
 		if n := len(begun); n != 1+4 {
 			t.Errorf("%d parts were begun, want one for each core and that which is sent", n)
 		}
-		if free := c.gates.scan.free; free != scansPerCore*4 {
-			t.Errorf("while all wait %d turns are free, want %d", free, scansPerCore*4)
+		if free := c.admission.Limiter(admission.Scan).Free(); free != slots {
+			t.Errorf("while all wait %d slots are free, want %d", free, slots)
 		}
 		close(hold)
 		if <-done || len(begun) != 50 || bytes.Count(w.Body.Bytes(), []byte(`"row_key"`)) != 3049 {
@@ -252,17 +256,29 @@ func TestDividedClientGoes(t *testing.T) {
 	}
 }
 
-// TestWorkersMakeRoom: between two parts, a worker ends where others wait for turns, but for the last.
+// TestWorkersMakeRoom: between two parts, a worker ends if other requests wait for a slot, except
+// for the last worker.
 func TestWorkersMakeRoom(t *testing.T) {
 	store := newFakeStore()
 	d := &division{
 		view: &fakeView{store: store}, slots: make(chan struct{}, 3), order: make(chan *part, 3),
 		ctx: t.Context(), rest: make([]widecol.Query, 2), left: 2,
 	}
+	control := admission.New(1<<20, clock.System)
+	control.SetLimiter(admission.Scan, limiter(1, clock.System))
 	w := &worker{division: d}
-	w.turns = turns{until: t.Context(), gate: newGate(2, clock.System), working: true}
-	w.gate.free = 0
-	w.gate.take(1) // stands in the queue
+	w.Slot = mustBegin(t, control, admission.Scan)
+	ctx, cancel := context.WithCancel(t.Context())
+	var other sync.WaitGroup
+	other.Go(func() {
+		r := admission.Request{Control: control}
+		if _, err := r.Begin(ctx, admission.Scan); err == nil {
+			t.Error("another request got the slot")
+		}
+	})
+	defer other.Wait()
+	defer cancel()
+	eventually(t, "another request waits", func() bool { return control.Limiter(admission.Scan).Waiting() == 1 })
 	for _, want := range []struct {
 		took        bool
 		slots, left int
@@ -274,8 +290,8 @@ func TestWorkersMakeRoom(t *testing.T) {
 	}
 }
 
-// TestNoSecondTurn: where only one turn is free a scan is not divided.
-func TestNoSecondTurn(t *testing.T) {
+// TestNoSecondSlot: a scan is not divided if only one slot is free.
+func TestNoSecondSlot(t *testing.T) {
 	c, store := dividing(t, 1, 4)
 	store.onPart = func(int, *fakeRows) { t.Error("a part was begun") }
 	if n := bytes.Count(c.must(200, "POST", "/v1/table/t/scan", "{}"), []byte(`"row_key"`)); n != 100 {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"colonnade/admission"
 	"colonnade/server/http1"
 )
 
@@ -26,11 +27,10 @@ type exchange struct {
 
 	maxBody  int64 // bytes that the body may have
 	bodyRead bool  // no byte of the body is left unread
-	charged  int64 // what the exchange has taken of the server's memory
+	admitted admission.Request
 
-	kind     kind // of its route
-	keyed    bool // the same
-	scanning bool // it counts as an open scan
+	class admission.Class // of its route
+	keyed bool            // the same
 
 	// The answer; see reply.go.
 	collector
@@ -45,7 +45,8 @@ type exchange struct {
 // fails. It is the only place that does.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{server: s, w: w, r: r, start: s.opt.Now(), maxBody: s.opt.MaxBody, scratch: newScratch()}
-	x.collector = collector{out: x.collected[:0], turns: turns{until: r.Context()}, to: x}
+	x.collector = collector{out: x.collected[:0], to: x}
+	x.admitted.Control = s.admission
 	defer x.release()
 	if err := s.serve(x); err != nil {
 		x.fail(err)
@@ -76,10 +77,10 @@ func (s *Server) serve(x *exchange) (err error) {
 		return err
 	}
 	if !x.health {
-		if !s.enter() {
+		if !s.admission.Enter() {
 			return shuttingDown()
 		}
-		defer s.handlers.Done()
+		defer s.admission.Leave()
 	}
 	return handle(s, x)
 }
@@ -116,7 +117,7 @@ func (x *exchange) fail(err error) {
 	}
 	if f.retry {
 		// Clients that were refused together should not come back together.
-		h.Set("Retry-After", strconv.Itoa(x.server.retryAfter()))
+		h.Set("Retry-After", strconv.Itoa(x.server.retryAfter(f.after)))
 	}
 	if !x.bodyRead && x.r.ContentLength != 0 {
 		x.abandonBody()
@@ -124,12 +125,21 @@ func (x *exchange) fail(err error) {
 	x.failed(f)
 }
 
-// retryAfter returns in how many seconds somebody who was refused may come back.
-func (s *Server) retryAfter() int {
+// retryAfter returns in how many seconds a refused client may come back: after, rounded up, and
+// up to as much more, so that clients that were refused together do not come back together. An
+// after of 0 says that nobody knows. The result is 1 to 5.
+func (s *Server) retryAfter(after time.Duration) int {
 	s.jitterMu.Lock()
 	defer s.jitterMu.Unlock()
-	return 1 + s.jitter.IntN(5)
+	if after <= 0 {
+		return 1 + s.jitter.IntN(longestRetry)
+	}
+	n := min(int((after+time.Second-1)/time.Second), longestRetry)
+	return n + s.jitter.IntN(min(n, longestRetry-n)+1)
 }
+
+// longestRetry bounds Retry-After, in seconds.
+const longestRetry = 5
 
 // abandonBody lets the connection end with the answer instead of reading a body
 // that nobody wants. The client has a moment to finish what it is sending: closing
@@ -150,13 +160,10 @@ func (x *exchange) logFailure(f *failure) {
 
 // release gives back what the exchange has taken.
 func (x *exchange) release() {
-	x.endTurn()
+	x.Release()
 	x.abandon() // of an answer that is broken off
 	x.dropEncoder()
-	if x.scanning {
-		x.server.gates.scans.give(1)
-	}
-	x.server.memory.give(x.charged)
+	x.admitted.Close()
 	x.collected = x.out
 	x.scratch.reuse()
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"time"
 
+	"colonnade/admission"
 	"colonnade/server/strictjson"
 	"colonnade/widecol"
 )
@@ -14,12 +16,13 @@ import (
 // failure is an error that is answered to the client as it stands.
 type failure struct {
 	status  int
-	code    string // a stable name for programs
-	at      string // the part of the request that it is about
-	message string // a sentence that names the thing
-	retry   bool   // nothing has happened, and the same request may well succeed in a moment
-	allow   string // the methods of the route, for 405
-	cause   error  // for the log alone
+	code    string        // a stable name for programs
+	at      string        // the part of the request that it is about
+	message string        // a sentence that names the thing
+	retry   bool          // nothing has happened, and the same request may well succeed in a moment
+	after   time.Duration // when, as far as is known
+	allow   string        // the methods of the route, for 405
+	cause   error         // for the log alone
 }
 
 func (f *failure) Error() string { return f.message }
@@ -69,9 +72,12 @@ func failureOf(err error) *failure {
 	var f *failure
 	var input *strictjson.Error
 	var stored *widecol.Error
+	var refused *admission.Refusal
 	switch {
 	case errors.As(err, &f):
 		return f
+	case errors.As(err, &refused):
+		return &failure{status: http.StatusServiceUnavailable, code: "overloaded", message: refused.Reason, retry: true, after: refused.RetryAfter}
 	case errors.As(err, &input):
 		return &failure{status: http.StatusBadRequest, code: input.Code, at: input.At, message: input.Error()}
 	case errors.As(err, &stored):

@@ -26,10 +26,7 @@ func (s *Server) ready(x *exchange) error {
 	if err := x.decode(true, (*decoder).nothing); err != nil {
 		return err
 	}
-	s.mu.RLock()
-	draining := s.draining
-	s.mu.RUnlock()
-	if draining {
+	if s.admission.Draining() {
 		return shuttingDown()
 	}
 	if h, ok := s.store.(healthy); ok {

@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 
+	"colonnade/admission"
 	"colonnade/widecol"
 )
 
@@ -10,7 +11,7 @@ import (
 // refuse it, so that nobody relies on it: when a table is created or dropped a second
 // time, the answer says that it has been done. What only reads may be repeated anyway.
 func (x *exchange) takeKey() error {
-	if x.kind != writes {
+	if x.class != admission.Write {
 		return nil
 	}
 	keys := x.r.Header["Idempotency-Key"]

@@ -42,7 +42,7 @@ func contentEncoding(h http.Header) (string, error) {
 // inflate reads a compressed body. What counts against the limits is its
 // inflated size, which is met byte by byte, never believed.
 func (x *exchange) inflate(encoding string) error {
-	if !x.charge(inflaterMemory) {
+	if !x.admitted.Charge(inflaterMemory) {
 		return overloaded()
 	}
 	if encoding == "gzip" {

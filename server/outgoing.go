@@ -23,12 +23,12 @@ const (
 )
 
 // beside reports whether what has been collected may be sent by a goroutine, which it starts.
-// A handler without turns has nothing to do meanwhile.
+// A handler without a slot has nothing to do meanwhile.
 func (x *exchange) beside() bool {
 	switch {
 	case x.queue != nil:
 		return true
-	case x.gate == nil || cores.Count() == 1 || !x.server.gates.outgoing.take(1):
+	case !x.Limited() || cores.Count() == 1 || !x.server.senders.Take(1):
 		return false
 	}
 	x.outgoing = outgoing{queue: make(chan *[]byte, queued), ended: make(chan struct{})}
@@ -71,7 +71,7 @@ func (x *exchange) settle() error {
 	}
 	close(x.queue)
 	x.queue = nil
-	defer x.server.gates.outgoing.give(1)
+	defer x.server.senders.Give(1)
 	<-x.ended
 	return x.err
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"colonnade/admission"
 	"colonnade/internal/cores"
 )
 
@@ -48,10 +49,10 @@ func (c *client) scanTo(ctx context.Context, w http.ResponseWriter) (broken bool
 // settled fails the test unless all that answers share is free again.
 func (c *client) settled() {
 	c.t.Helper()
-	if free := c.gates.outgoing.free; free != int64(outgoingPerCore*cores.Count()) {
+	if free := c.senders.Free(); free != int64(outgoingPerCore*cores.Count()) {
 		c.t.Errorf("%d answers may be sent by a goroutine, want %d", free, outgoingPerCore*cores.Count())
 	}
-	if free := c.gates.divisions.left(); free != maxDivisions {
+	if free := c.divisions.Free(); free != maxDivisions {
 		c.t.Errorf("%d answers may be divided, want %d", free, maxDivisions)
 	}
 }
@@ -168,13 +169,13 @@ func TestAnswersAlike(t *testing.T) {
 	for _, large := range []int{0, 100_000} {
 		for _, encoding := range []string{"", "gzip", "zstd"} {
 			c, _, _ := streaming(t, fakeRows{rows: 3000, large: large, apart: 1500})
-			all := c.gates.outgoing.free
+			all := c.senders.Free()
 			var want []byte
 			for _, free := range []int64{0, all} {
-				c.gates.outgoing.free = free
+				c.senders = admission.NewBudget(free)
 				least := free
 				w := &hookedWriter{ResponseRecorder: httptest.NewRecorder(), hook: func(int) error {
-					least = min(least, c.gates.outgoing.left())
+					least = min(least, c.senders.Free())
 					return nil
 				}}
 				request := httptest.NewRequest("POST", "/v1/table/t/scan", strings.NewReader("{}"))

@@ -224,7 +224,7 @@ func TestColumnKeyLimits(t *testing.T) {
 	items := maxColumnKeysInAll / maxColumnKeys
 	body := `{"items":[` + item + strings.Repeat(","+item, items)
 	c.refused(400, tooManyColumns, fmt.Sprintf("items[%d].column.multi_key[0]", items), "POST", "/v1/table/t/rows", body+"]}")
-	c.memory.take(c.memory.left() - 1<<20)
+	c.admission.Memory().Take(c.admission.Memory().Free() - 1<<20)
 	c.refused(503, "overloaded", "", "POST", "/v1/table/t/rows", `{"items":[`+item+strings.Repeat(","+item, 9)+"]}")
 }
 

@@ -71,7 +71,7 @@ func (x *exchange) send(now time.Time, last bool) error {
 	if !x.sent {
 		x.sendHeader(now, last)
 	}
-	x.endTurn()
+	x.Release()
 	var err error
 	if more && x.beside() {
 		if err = x.unsent(); err == nil && !x.enqueue(x.queue, x.ended) {
@@ -84,7 +84,7 @@ func (x *exchange) send(now time.Time, last bool) error {
 	if err != nil || last {
 		return err
 	}
-	return x.nextTurn()
+	return x.Reacquire()
 }
 
 // write hands a piece to the connection, compressed if the answer is. The client has to take

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"colonnade/admission"
 	"colonnade/widecol"
 )
 
@@ -13,7 +14,7 @@ type route struct {
 	method string
 	path   []string
 	handle func(*Server, *exchange) error
-	kind   kind
+	class  admission.Class
 	bulk   bool // its bodies may be as large as any
 	keyed  bool // it takes an Idempotency-Key
 }
@@ -25,29 +26,29 @@ const (
 )
 
 var routes = []route{
-	endpoint(quick, "GET /healthz", (*Server).health),
-	endpoint(quick, "GET /readyz", (*Server).ready),
-	endpoint(reads, "GET /v1/table", (*Server).listTables),
-	endpoint(writes, "PUT /v1/table/{table}", (*Server).createTable),
-	endpoint(reads, "GET /v1/table/{table}", (*Server).describeTable),
-	endpoint(writes, "DELETE /v1/table/{table}", (*Server).dropTable),
-	endpoint(writes, "POST /v1/table/{table}/column-family", (*Server).createFamilies),
-	endpoint(writes, "PATCH /v1/table/{table}/column-family/{family}", (*Server).setGC),
-	endpoint(writes, "DELETE /v1/table/{table}/column-family/{family}", (*Server).dropFamily),
-	keyed(bulk(writes, "POST /v1/table/{table}/write", (*Server).write)),
-	bulk(reads, "POST /v1/table/{table}/rows", (*Server).rows),
-	endpoint(scans, "POST /v1/table/{table}/scan", (*Server).scan),
-	endpoint(scans, "POST /v1/table/{table}/count", (*Server).count),
-	keyed(endpoint(writes, "DELETE /v1/table/{table}/row", (*Server).deleteRow)),
+	endpoint(admission.Quick, "GET /healthz", (*Server).health),
+	endpoint(admission.Quick, "GET /readyz", (*Server).ready),
+	endpoint(admission.Read, "GET /v1/table", (*Server).listTables),
+	endpoint(admission.Write, "PUT /v1/table/{table}", (*Server).createTable),
+	endpoint(admission.Read, "GET /v1/table/{table}", (*Server).describeTable),
+	endpoint(admission.Write, "DELETE /v1/table/{table}", (*Server).dropTable),
+	endpoint(admission.Write, "POST /v1/table/{table}/column-family", (*Server).createFamilies),
+	endpoint(admission.Write, "PATCH /v1/table/{table}/column-family/{family}", (*Server).setGC),
+	endpoint(admission.Write, "DELETE /v1/table/{table}/column-family/{family}", (*Server).dropFamily),
+	keyed(bulk(admission.Write, "POST /v1/table/{table}/write", (*Server).write)),
+	bulk(admission.Read, "POST /v1/table/{table}/rows", (*Server).rows),
+	endpoint(admission.Scan, "POST /v1/table/{table}/scan", (*Server).scan),
+	endpoint(admission.Scan, "POST /v1/table/{table}/count", (*Server).count),
+	keyed(endpoint(admission.Write, "DELETE /v1/table/{table}/row", (*Server).deleteRow)),
 }
 
-func endpoint(kind kind, pattern string, handle func(*Server, *exchange) error) route {
+func endpoint(class admission.Class, pattern string, handle func(*Server, *exchange) error) route {
 	method, path, _ := strings.Cut(pattern, " ")
-	return route{kind: kind, method: method, path: strings.Split(path[1:], "/"), handle: handle}
+	return route{class: class, method: method, path: strings.Split(path[1:], "/"), handle: handle}
 }
 
-func bulk(kind kind, pattern string, handle func(*Server, *exchange) error) route {
-	r := endpoint(kind, pattern, handle)
+func bulk(class admission.Class, pattern string, handle func(*Server, *exchange) error) route {
+	r := endpoint(class, pattern, handle)
 	r.bulk = true
 	return r
 }
@@ -75,7 +76,7 @@ func (x *exchange) find() (func(*Server, *exchange) error, error) {
 			case !r.matches(path):
 			case r.method == x.r.Method || r.method == http.MethodGet && x.r.Method == http.MethodHead:
 				x.health = path[0] != "v1"
-				x.kind = r.kind
+				x.class = r.class
 				x.keyed = r.keyed
 				if !r.bulk {
 					x.maxBody = min(x.maxBody, maxSmallBody)

@@ -23,7 +23,7 @@ func (s *Server) rows(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	if !x.charge(int64(x.decoder.columns) * columnKeyMemory) {
+	if !x.admitted.Charge(int64(x.decoder.columns) * columnKeyMemory) {
 		return overloaded()
 	}
 	view, err := s.store.View(x.ctx(), x.table)
@@ -40,7 +40,7 @@ func (s *Server) rows(x *exchange) error {
 	a := x.newAnswer(&x.collector)
 	var missing []int
 	for i := range items {
-		if err := x.step(i + 1); err != nil {
+		if err := x.Step(i + 1); err != nil {
 			return err
 		}
 		found, err := x.readRow(a, view, &items[i], i)

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"colonnade/admission"
+	"colonnade/internal/cores"
 	"colonnade/server/http1"
 	"colonnade/widecol"
 )
@@ -18,36 +20,34 @@ import (
 // Server serves a Store over HTTP. It is safe for concurrent use. It does not
 // own the Store: close that after Shutdown.
 type Server struct {
-	store  widecol.Store
-	opt    Options // without zeros
-	limits timeouts
-	origin http.CrossOriginProtection
-	hosts  map[string]bool
-	memory budget
-	gates  gates
-	http   http1.Server
+	store     widecol.Store
+	opt       Options // without zeros
+	limits    timeouts
+	origin    http.CrossOriginProtection
+	hosts     map[string]bool
+	admission *admission.Control
+	senders   *admission.Budget // answers that are sent by a goroutine of their own
+	divisions *admission.Budget // answers that several goroutines collect
+	http      http1.Server
 
 	jitterMu sync.Mutex
 	jitter   *rand.Rand // of Retry-After; guarded by jitterMu
 
 	answered [6]atomic.Uint64 // by the first digit of the status; 0 is broken off
-
-	mu       sync.RWMutex
-	draining bool           // guarded by mu; no handler begins once it is set
-	handlers sync.WaitGroup // under way; Add only with mu held and draining not set
 }
 
 // New returns a Server for store.
 func New(store widecol.Store, opt Options) *Server {
 	opt = opt.withDefaults()
 	s := &Server{
-		store:  store,
-		opt:    opt,
-		limits: defaultTimeouts,
-		hosts:  make(map[string]bool),
-		memory: budget{free: opt.MaxInflight},
-		gates:  newGates(opt.Clock),
-		jitter: rand.New(rand.NewPCG(opt.Seed, 0)),
+		store:     store,
+		opt:       opt,
+		limits:    defaultTimeouts,
+		hosts:     make(map[string]bool),
+		admission: admission.New(opt.MaxInflight, opt.Clock),
+		senders:   admission.NewBudget(int64(outgoingPerCore * cores.Count())),
+		divisions: admission.NewBudget(maxDivisions),
+		jitter:    rand.New(rand.NewPCG(opt.Seed, 0)),
 	}
 	for _, host := range opt.Hosts {
 		s.hosts[hostname(host)] = true
@@ -82,11 +82,7 @@ func (s *Server) Serve(l net.Listener) error {
 func (s *Server) Shutdown(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, s.limits.drain)
 	defer stop()
-	s.mu.Lock()
-	s.draining = true
-	s.mu.Unlock()
-	done := make(chan struct{})
-	go func() { s.handlers.Wait(); close(done) }()
+	done := s.admission.Drain()
 
 	err := s.http.Shutdown(ctx)
 	if err == nil {
@@ -110,18 +106,6 @@ func (s *Server) wait(ctx context.Context, done <-chan struct{}) error {
 	case <-ctx.Done():
 		return fmt.Errorf("requests are still under way: %w", ctx.Err())
 	}
-}
-
-// enter reports whether a request may begin. If so, the caller calls
-// handlers.Done at its end.
-func (s *Server) enter() bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.draining {
-		return false
-	}
-	s.handlers.Add(1)
-	return true
 }
 
 // Stats says what a Server has answered.

@@ -63,10 +63,8 @@ func TestShutdownTimeout(t *testing.T) {
 		t.Errorf("got %v, want that the deadline has passed", err)
 	}
 	w.closed()
-	ended := make(chan struct{})
-	go func() { c.handlers.Wait(); close(ended) }()
 	select {
-	case <-ended:
+	case <-c.admission.Drain():
 	case <-time.After(patience):
 		t.Error("the handler was not told to end")
 	}

@@ -219,8 +219,8 @@ func TestCompression(t *testing.T) {
 		if !json.Valid(body) || e.want != "" && w.Body.Len() > len(body)/2 {
 			t.Errorf("%q: got %d bytes in %d", e.accept, len(body), w.Body.Len())
 		}
-		if c.memory.left() != c.opt.MaxInflight {
-			t.Errorf("%q: got %d bytes of memory free at the end, want all", e.accept, c.memory.left())
+		if c.admission.Memory().Free() != c.opt.MaxInflight {
+			t.Errorf("%q: got %d bytes of memory free at the end, want all", e.accept, c.admission.Memory().Free())
 		}
 	}
 }
@@ -228,7 +228,7 @@ func TestCompression(t *testing.T) {
 // TestNoMemoryToCompress: then the answer goes out as it is.
 func TestNoMemoryToCompress(t *testing.T) {
 	c, _, _ := streaming(t, fakeRows{rows: 100})
-	c.memory.take(c.memory.left() - 1000)
+	c.admission.Memory().Take(c.admission.Memory().Free() - 1000)
 	request := httptest.NewRequest("POST", "/v1/table/t/scan", strings.NewReader("{}"))
 	request.Header.Set("Accept-Encoding", "gzip")
 	w := httptest.NewRecorder()

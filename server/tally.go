@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"colonnade/admission"
 	"colonnade/internal/cores"
 	"colonnade/widecol"
 )
@@ -47,23 +48,23 @@ func (x *exchange) tally(view widecol.View, q *widecol.Query) (widecol.Stats, er
 	defer t.cancel()
 	var helpers sync.WaitGroup
 	for range min(cores.Count(), len(t.parts)) - 1 {
-		more, ok := x.another(ctx)
+		more, ok := x.Another(ctx)
 		if !ok {
 			break
 		}
 		helpers.Go(func() {
-			defer more.endTurn()
+			defer more.Release()
 			t.work(ctx, &more)
 		})
 	}
-	t.work(ctx, &x.turns)
+	t.work(ctx, &x.Slot)
 	helpers.Wait()
 	return t.stats, t.err
 }
 
 // work works on parts until none is left or one has failed. Here and not in serve a
 // panic is made an error, since it may be in another goroutine.
-func (t *tally) work(ctx context.Context, turns *turns) {
+func (t *tally) work(ctx context.Context, slot *admission.Slot) {
 	defer func() {
 		if p := recover(); p != nil {
 			t.fail(panicked(p))
@@ -74,7 +75,7 @@ func (t *tally) work(ctx context.Context, turns *turns) {
 		if i >= len(t.parts) {
 			return
 		}
-		if err := t.part(ctx, turns, &t.parts[i]); err != nil {
+		if err := t.part(ctx, slot, &t.parts[i]); err != nil {
 			t.fail(err)
 			return
 		}
@@ -82,14 +83,14 @@ func (t *tally) work(ctx context.Context, turns *turns) {
 }
 
 // part runs one part.
-func (t *tally) part(ctx context.Context, turns *turns, q *widecol.Query) error {
+func (t *tally) part(ctx context.Context, slot *admission.Slot, q *widecol.Query) error {
 	rows, err := t.view.Scan(ctx, q)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	for n := 1; rows.Next(); n++ {
-		if err := turns.step(n); err != nil {
+		if err := slot.Step(n); err != nil {
 			return err
 		}
 	}

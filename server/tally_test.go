@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"colonnade/admission"
 	"colonnade/clock"
 )
 
@@ -21,16 +22,14 @@ func haveCores(t *testing.T, n int) {
 func dividing(t *testing.T, turns, parts int) (*client, *fakeStore) {
 	haveCores(t, 4)
 	c, store, _ := streaming(t, fakeRows{rows: 100})
-	c.gates.scan = newGate(turns, clock.System)
+	c.admission.SetLimiter(admission.Scan, limiter(turns, clock.System))
 	store.parts = parts
 	t.Cleanup(func() {
 		if store.early.Load() {
 			t.Error("a view was closed before its answers")
 		}
 		eventually(t, "all is given back", func() bool {
-			c.gates.scan.mu.Lock()
-			defer c.gates.scan.mu.Unlock()
-			return c.gates.scan.free == turns && store.open.Load() == 0 && c.gates.scans.left() == maxScans && c.gates.divisions.left() == maxDivisions
+			return c.admission.Limiter(admission.Scan).Free() == turns && store.open.Load() == 0 && c.admission.Scans().Free() == admission.MaxScans && c.divisions.Free() == maxDivisions
 		})
 	})
 	return c, store

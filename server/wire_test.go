@@ -16,6 +16,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"colonnade/admission"
+	"colonnade/clock"
 	"colonnade/widecol/memstore"
 )
 
@@ -106,10 +108,9 @@ func eventually(t *testing.T, what string, done func() bool) {
 	}
 }
 
-func (b *budget) left() int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.free
+// limiter returns a limiter with few slots and the waits of writes.
+func limiter(slots int, c clock.Clock) *admission.Limiter {
+	return admission.NewLimiter(slots, 100*time.Millisecond, time.Second, c)
 }
 
 // serverWith returns a server with tables t and options for a test of the wire.
@@ -218,15 +219,15 @@ func TestInflating(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "all memory is given back", func() bool { return s.memory.left() == s.opt.MaxInflight })
-	s.memory.take(s.opt.MaxInflight - inflaterMemory + 1)
+	eventually(t, "all memory is given back", func() bool { return s.admission.Memory().Free() == s.opt.MaxInflight })
+	s.admission.Memory().Take(s.opt.MaxInflight - inflaterMemory + 1)
 	w := dial(t, address)
 	w.send(countHead + "Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}")
 	if r, body := w.answer(); r.StatusCode != 503 {
 		t.Errorf("without memory for the window: got %d %s", r.StatusCode, body)
 	}
-	s.memory.give(s.opt.MaxInflight - inflaterMemory + 1)
-	eventually(t, "all memory is given back", func() bool { return s.memory.left() == s.opt.MaxInflight })
+	s.admission.Memory().Give(s.opt.MaxInflight - inflaterMemory + 1)
+	eventually(t, "all memory is given back", func() bool { return s.admission.Memory().Free() == s.opt.MaxInflight })
 }
 
 // TestSlowClients: whoever dawdles is cut off (H11, H12).
@@ -435,7 +436,7 @@ func TestMemoryLimit(t *testing.T) {
 	address := listen(t, s.Server)
 	first := dial(t, address)
 	first.send(countHead + "Content-Length: 90000\r\n\r\n{}")
-	eventually(t, "the first body is charged", func() bool { return s.memory.left() < 20_000 })
+	eventually(t, "the first body is charged", func() bool { return s.admission.Memory().Free() < 20_000 })
 	second := dial(t, address)
 	second.send(countHead + "Content-Length: 20000\r\n\r\n")
 	r, body := second.answer()

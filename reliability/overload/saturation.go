@@ -33,9 +33,11 @@ func saturation(ctx context.Context, r *run) error {
 	defer n.end()
 	conns := wires(n.address(), 4*capacity)
 	defer hangUp(conns)
-	l := load{path: table + "/write", long: time.Second, pause: 50 * time.Millisecond}
+	// A queue is a standing one after a second. The requests are large, so that four times the
+	// capacity is a queue that does not drain in the time that a standing one may take.
+	l := load{path: table + "/write", long: 3 * time.Second, pause: 50 * time.Millisecond}
 	for i := range 64 {
-		l.bodies = append(l.bodies, batch(fmt.Sprintf("s%02d-", i), 50, 10, 30))
+		l.bodies = append(l.bodies, batch(fmt.Sprintf("s%02d-", i), 500, 10, 30))
 	}
 	l.run(ctx, conns) // connects, and warms up
 	var all []comparison
