@@ -33,14 +33,14 @@ func (db *DB) nextCompactionLocked() *compactionJob {
 		if p.reading.on || free < 1 {
 			continue
 		}
-		tidying := p.full == nil && db.untidyLocked(p)
-		c := db.chooseLocked(p, tidying)
+		early := p.full == nil && db.smallFiles.Covers(p.version)
+		c := db.chooseLocked(p, early)
 		if c.Kind == compaction.Nothing {
 			db.lookedLocked(p)
 			continue
 		}
-		if tidying && len(c.Inputs[0]) > 0 {
-			db.allowance -= db.tidyingCost(c.Files())
+		if early && len(c.Inputs[0]) > 0 {
+			db.smallFiles.Spend(c.Files())
 		}
 		return db.beginLocked(p, c, free)
 	}
@@ -68,12 +68,12 @@ func (db *DB) beginLocked(p *partition, c compaction.Choice, free int) *compacti
 }
 
 // chooseLocked asks for the next step of the full compaction of a partition, if
-// one is under way, and otherwise for what the partition needs most. tidying has level 0
-// compacted before it is full.
-func (db *DB) chooseLocked(p *partition, tidying bool) compaction.Choice {
+// one is under way, and otherwise for what the partition needs most. With early, level 0
+// is compacted before it is full.
+func (db *DB) chooseLocked(p *partition, early bool) compaction.Choice {
 	busy := func(f *manifest.File) bool { return p.busy[f.Number] }
 	opt := db.pickOptions()
-	opt.Early = tidying || p.wear.level0.worn.Load()
+	opt.Early = early || p.wear.level0.worn.Load()
 	if p.wear.upper.worn.Load() {
 		opt.ReadPaid = p.wear.bought
 	}

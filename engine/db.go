@@ -63,7 +63,7 @@ type DB struct {
 	closed      bool
 	frozen      map[*partition]bool // those with memtables that wait for their flush
 	frozenBytes int64               // what these held when they were frozen
-	allowance   int64               // bytes that small partitions may be tidied for
+	smallFiles  compaction.SmallFileBudget
 	log         log
 	space       space
 	precedence  precedence

@@ -194,7 +194,7 @@ func (db *DB) installFlushed(list []flushing, last uint64) error {
 		for i := range list {
 			if f := &list[i]; f.chosen {
 				f.installed = true
-				db.allowLocked(manifest.TotalSize(f.out.files))
+				db.smallFiles.Flushed(manifest.TotalSize(f.out.files))
 				db.unfreezeLocked(f.p, f.m)
 				db.adoptLocked(f.p)
 			}

@@ -7,6 +7,7 @@ import (
 	iofs "io/fs"
 	"path"
 
+	"colonnade/engine/compaction"
 	"colonnade/engine/manifest"
 	"colonnade/sstable/blockcache"
 )
@@ -23,6 +24,7 @@ func Open(dir string, opt Options) (*DB, error) {
 	opt = opt.withDefaults()
 	db := &DB{opt: opt, dir: path.Clean(dir), partitions: make(map[PartitionID]*partition), frozen: make(map[*partition]bool)}
 	db.handles = newHandles(opt.OpenFiles)
+	db.smallFiles = compaction.NewSmallFileBudget(opt.MemtableBytes)
 	db.background.init(&db.mu)
 	db.leaders = make(chan struct{})
 	db.inserters = make(chan *group)

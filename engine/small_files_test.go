@@ -45,9 +45,9 @@ func withNeighbours(t *testing.T, small, flushes, size int, row func(i int) stri
 
 func sameRow(int) string { return "row" }
 
-// TestSmallPartitionsAreTidied: beside a large partition a small one is one run soon,
-// while the large one goes by the rules.
-func TestSmallPartitionsAreTidied(t *testing.T) {
+// TestSmallFileCompaction: beside a large partition, a small one becomes one run before its level 0
+// is full. The large one does not.
+func TestSmallFileCompaction(t *testing.T) {
 	const flushes = 5
 	db, ids, _ := withNeighbours(t, 1, flushes, 100<<10, sameRow)
 	defer mustClose(t, db)
@@ -63,32 +63,25 @@ func TestSmallPartitionsAreTidied(t *testing.T) {
 	}
 }
 
-// TestTidyingIsBounded by a part of what was flushed, each compaction counting as
-// much as an edit and files cost: also one that only moves a file.
-func TestTidyingIsBounded(t *testing.T) {
-	const small, flushes = 20, 2
+// TestSmallFileCompactionIsBounded: small-file compactions merge a part of what was flushed. Each
+// counts as much as an edit and new files cost, even one that only moves a file.
+func TestSmallFileCompactionIsBounded(t *testing.T) {
+	const (
+		small, flushes = 20, 2
+		share, least   = 16, 512 // as in compaction.SmallFileBudget
+	)
 	for name, row := range map[string]func(int) string{"merged": sameRow, "moved": func(i int) string { return fmt.Sprint("row", i) }} {
 		db, ids, flushed := withNeighbours(t, small, flushes, 64<<10, row)
-		tidied := int64(0)
+		compacted := int64(0)
 		for _, id := range ids[1:] {
 			if len(db.partitions[id].state.Load().version.Levels[0]) < flushes {
-				tidied++
+				compacted++
 			}
 		}
-		each := db.opt.MemtableBytes / leastTidied
-		if most := flushed / tidiedPart / each; tidied < 1 || tidied > most {
-			t.Errorf("%s: %d of %d small partitions were tidied, want 1 to %d after %d bytes of flushes", name, tidied, small, most, flushed)
+		each := db.opt.MemtableBytes / least
+		if most := flushed / share / each; compacted < 1 || compacted > most {
+			t.Errorf("%s: %d of %d small partitions were compacted, want 1 to %d after %d bytes of flushes", name, compacted, small, most, flushed)
 		}
 		mustClose(t, db)
-	}
-}
-
-// TestAllowanceIsBounded: what was not needed does not add up to a large compaction.
-func TestAllowanceIsBounded(t *testing.T) {
-	db, _, flushed := withNeighbours(t, 0, 6, 100<<10, sameRow)
-	defer mustClose(t, db)
-	most := db.opt.MemtableBytes / mostTidied
-	if flushed/tidiedPart < most || db.allowance != most {
-		t.Errorf("after %d bytes of flushes the allowance is %d, want %d", flushed, db.allowance, most)
 	}
 }
