@@ -87,10 +87,10 @@ func (db *DB) obstacleLocked(b *Batch, a *admission) obstacle {
 		if damage := p.quarantined.Load(); damage != nil {
 			return refuse(damage)
 		}
-		if p.crowd >= stopFiles && db.helplessLocked(p) {
+		if p.level0Pressure >= stopFiles && db.compactionStuckLocked(p) {
 			return refuse(p.damage)
 		}
-		files = max(files, p.crowd)
+		files = max(files, p.level0Pressure)
 	}
 	switch {
 	case files >= stopFiles:
@@ -104,10 +104,10 @@ func (db *DB) obstacleLocked(b *Batch, a *admission) obstacle {
 	return nil
 }
 
-// helplessLocked reports whether damage keeps compactions from all that is left in a partition: none
+// compactionStuckLocked reports whether damage keeps compactions from all that is left in a partition: none
 // is under way, nor is it to be looked at for another.
-func (db *DB) helplessLocked(p *partition) bool {
-	return p.damage != nil && len(p.busy) == p.lost && !db.background.compactable[p]
+func (db *DB) compactionStuckLocked(p *partition) bool {
+	return p.damage != nil && len(p.busy) == p.damagedInputs && !db.background.compactable[p]
 }
 
 // paceLocked takes the time of a batch in each partition whose level 0 is too full, and returns how
@@ -117,7 +117,7 @@ func (db *DB) paceLocked(b *Batch) (wait time.Duration) {
 	for i := range b.parts {
 		p := db.partitions[b.parts[i].id]
 		if p.slowed() {
-			wait = max(wait, p.throttle.take(now, len(b.buf), p.crowd))
+			wait = max(wait, p.throttle.take(now, len(b.buf), p.level0Pressure))
 		}
 	}
 	return wait

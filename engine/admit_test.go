@@ -158,7 +158,7 @@ func TestContextEndsTheDelay(t *testing.T) {
 	defer mustClose(t, db)
 	id := mustCreate(t, db, "a")[0]
 	db.mu.Lock()
-	db.partitions[id].halted = true // no compaction
+	db.partitions[id].compactionStopped = true // no compaction
 	db.mu.Unlock()
 	flushed(t, db, id, slowFiles)
 	before, last := contents(t, db, id), db.LastSeq()
@@ -194,7 +194,7 @@ func TestAboveMuch(t *testing.T) {
 	large.Add(id, r, c)
 	db.mu.Lock()
 	p := db.partitions[id]
-	p.halted = true
+	p.compactionStopped = true
 	db.mu.Unlock()
 	const more = (compaction.LargeFactor - 1) * compaction.Level0Files
 	for files := 1; files <= stopFiles+more; files++ {

@@ -11,33 +11,32 @@ import (
 	"colonnade/engine/manifest"
 )
 
-// background is the goroutines that flush, compact and remove files. They sleep
-// on work until something may have changed. Guarded by DB.mu.
+// background is the state of the goroutines that flush, compact, prepare log segments, scrub, and
+// remove files. They sleep on work until something may have changed. Guarded by DB.mu.
 type background struct {
-	work     *sync.Cond    // something to do may have turned up, or something is over
-	progress chan struct{} // closed, and replaced, when a flush or compaction is over
+	work     *sync.Cond    // there may be work, or some is done
+	progress chan struct{} // closed and replaced after each flush and compaction
 	stopping bool
 	running  sync.WaitGroup
 
-	compactable map[*partition]bool // changed since they were last looked at
-	compacting  int                 // processors that compactions run on
-	writing     rest                // of flushes and compactions
-	filling     rest                // of the preparation of the log
+	compactable    map[*partition]bool // those to pick a compaction for
+	compactionCPUs int                 // CPUs that compactions run on
+	writeBackoff   backoff             // of flushes and compactions
+	logBackoff     backoff             // of log segments
 
 	wake chan struct{} // for the remover
 	stop chan struct{}
 }
 
-// rest is a pause after a failure that an attempt at once would only repeat. Each
-// one in a row is longer than the one before.
-type rest struct {
-	length time.Duration // of the last one, 0 after a success
-	on     bool
+// backoff delays the retry after a failure. The delay doubles with each failure in a row.
+type backoff struct {
+	delay   time.Duration // the last one, 0 after a success
+	waiting bool
 }
 
 const (
-	firstRest = 50 * time.Millisecond
-	lastRest  = 1 * time.Second // so that writes resume soon once there is room
+	firstBackoff   = 50 * time.Millisecond
+	longestBackoff = 1 * time.Second // so that writes resume soon after space is freed
 )
 
 func (db *DB) startBackground() {
@@ -66,14 +65,14 @@ func (bg *background) init(mu *sync.Mutex) {
 
 func (bg *background) signalLocked() { bg.work.Broadcast() }
 
-// progressLocked tells everybody who waits that something is done.
+// progressLocked wakes everything that waits for background work.
 func (bg *background) progressLocked() {
 	close(bg.progress)
 	bg.progress = make(chan struct{})
 	bg.work.Broadcast()
 }
 
-// stopBackground waits for the work under way and ends the goroutines.
+// stopBackground ends the goroutines after the work under way.
 func (db *DB) stopBackground() {
 	db.mu.Lock()
 	db.background.stopping = true
@@ -83,81 +82,81 @@ func (db *DB) stopBackground() {
 	db.background.running.Wait()
 }
 
-// flushedLocked takes note of how a flush ended.
-func (db *DB) flushedLocked(err error) {
+// flushEndedLocked records the outcome of a flush.
+func (db *DB) flushEndedLocked(err error) {
 	bg := &db.background
 	defer bg.progressLocked()
 	if err == nil || errors.Is(err, ErrNoPartition) {
-		bg.writing.length = 0
+		bg.writeBackoff.delay = 0
 		return
 	}
-	db.restLocked(&bg.writing, "flush", err)
+	db.backOffLocked(&bg.writeBackoff, "flush", err)
 }
 
-// compactedLocked takes note of how a compaction ended. When it could not read its
-// input, that is the partition's trouble alone; otherwise, lack of space is the
-// usual cause, and others would fare no better.
-func (db *DB) compactedLocked(c *compactionJob, err error) {
+// compactionEndedLocked records the outcome of a compaction. A failure to read the inputs delays
+// compactions of this partition. Any other failure delays all flushes and compactions: the usual
+// cause is a full disk.
+func (db *DB) compactionEndedLocked(c *compactionJob, err error) {
 	bg, p := &db.background, c.p
 	defer bg.progressLocked()
 	if err == nil || p.dropped {
-		bg.writing.length, p.reading.length = 0, 0
+		bg.writeBackoff.delay, p.readBackoff.delay = 0, 0
 		return
 	}
 	var damage *CorruptError
 	if errors.As(err, &damage) {
-		db.leaveLocked(c, damage)
+		db.abandonInputsLocked(c, damage)
 		return
 	}
-	r := &bg.writing
+	r := &bg.writeBackoff
 	if errors.As(err, new(readError)) {
-		r = &p.reading
+		r = &p.readBackoff
 	}
-	db.restLocked(r, "compaction", fmt.Errorf("partition %s: %w", p.name, err))
+	db.backOffLocked(r, "compaction", fmt.Errorf("partition %s: %w", p.name, err))
 }
 
-// leaveLocked gives up what a compaction has found damaged: trying again would find
-// it again. A damaged input is busy for good, and with it what would have to be
-// merged with it; the rest of the partition goes on. When the inputs are sound and
-// it is the compaction that went wrong, there is no other.
-func (db *DB) leaveLocked(c *compactionJob, damage *CorruptError) {
+// abandonInputsLocked handles damage that a compaction has found; a retry would find it again. A
+// damaged input stays busy for good, which blocks everything that must be merged with it. The rest
+// of the partition is still compacted. If the inputs are sound and the outputs were wrong, the
+// partition is not compacted any more.
+func (db *DB) abandonInputsLocked(c *compactionJob, damage *CorruptError) {
 	p := c.p
 	if p.damage == nil {
 		p.damage = damage
 	}
-	if p.full != nil { // it would wait for the file
-		p.full.Done = true
-		p.full = nil
+	if p.manual != nil { // it would wait for ever
+		p.manual.Done = true
+		p.manual = nil
 	}
 	inputs := c.choice.Files()
 	if i := slices.IndexFunc(inputs, func(f *manifest.File) bool { return tableOf(f).path == damage.File }); i >= 0 {
 		p.busy[inputs[i].Number] = true
-		p.lost++
+		p.damagedInputs++
 	} else {
-		p.halted = true
+		p.compactionStopped = true
 	}
-	db.opt.Log.Error("damage stops compaction", "partition", p.name, "of all", p.halted, "cause", damage)
+	db.opt.Log.Error("damage stops compaction", "partition", p.name, "of all", p.compactionStopped, "cause", damage)
 }
 
-// restLocked begins a rest.
-func (db *DB) restLocked(r *rest, work string, cause error) {
+// backOffLocked starts the delay after a failure.
+func (db *DB) backOffLocked(r *backoff, work string, cause error) {
 	if db.failed != nil || db.closed {
-		return // there will be no other attempt
+		return // there will be no retry
 	}
-	r.length = min(max(2*r.length, firstRest), lastRest)
-	r.on = true
-	db.opt.Log.Warn("background work failed, will try again", "work", work, "after", r.length, "cause", cause)
-	db.opt.Clock.AfterFunc(r.length, func() {
+	r.delay = min(max(2*r.delay, firstBackoff), longestBackoff)
+	r.waiting = true
+	db.opt.Log.Warn("background work failed, will try again", "work", work, "after", r.delay, "cause", cause)
+	db.opt.Clock.AfterFunc(r.delay, func() {
 		db.mu.Lock()
 		defer db.mu.Unlock()
-		r.on = false
+		r.waiting = false
 		db.background.signalLocked()
 	})
 }
 
-// idleLocked reports whether flushes and compactions have to rest.
-func (db *DB) idleLocked() bool {
-	return db.failed != nil || db.background.writing.on
+// backingOffLocked reports whether flushes and compactions must not start.
+func (db *DB) backingOffLocked() bool {
+	return db.failed != nil || db.background.writeBackoff.waiting
 }
 
 func (db *DB) flushLoop() {
@@ -175,21 +174,19 @@ func (db *DB) flushLoop() {
 		err := db.flush(list)
 		over()
 		db.mu.Lock()
-		db.flushedLocked(err)
+		db.flushEndedLocked(err)
 	}
 }
 
 const (
-	// flushFiles bounds the files of one flush: what comes first must not wait for
-	// all that comes later. At so many, the edit costs little beside the files.
+	// flushFiles bounds the files of one flush: the first memtables must not wait for all the others.
+	// With so many, the manifest edit costs little beside the files.
 	flushFiles = 128
-	// flushShare is what part of the budget for memtables one flush takes at most,
-	// if it is more than one.
+	// flushShare is the part of the memtable budget that one flush of several memtables writes at most.
 	flushShare = 8
 )
 
-// nextFlushLocked returns the first memtables of those that can be flushed, as many as
-// one flush should take.
+// nextFlushLocked returns the memtables of the next flush, none if there is nothing to flush.
 func (db *DB) nextFlushLocked() []flushing {
 	list := db.flushableLocked()
 	size := int64(0)
@@ -202,11 +199,10 @@ func (db *DB) nextFlushLocked() []flushing {
 	return list
 }
 
-// flushableLocked returns the oldest frozen memtables of those partitions whose
-// oldest is complete, the longest frozen first: a batch that is still on its way to
-// the disk must not get into a file before it is durable.
+// flushableLocked returns the oldest frozen memtable of each partition, the oldest first. It leaves
+// out memtables with batches that are not durable yet: these must not get into a file before.
 func (db *DB) flushableLocked() []flushing {
-	if db.idleLocked() {
+	if db.backingOffLocked() {
 		return nil
 	}
 	var list []flushing
@@ -234,13 +230,13 @@ func (db *DB) compactLoop() {
 		db.mu.Unlock()
 		err := db.compact(job)
 		db.mu.Lock()
-		db.doneLocked(job)
-		db.compactedLocked(job, err)
+		db.endCompactionLocked(job)
+		db.compactionEndedLocked(job, err)
 	}
 }
 
-// prepareLoop keeps one segment ready, so that a Commit need not wait for it, and
-// the log short.
+// prepareLoop keeps one spare log segment ready, so that commits do not wait for it, and keeps the
+// log short.
 func (db *DB) prepareLoop() {
 	defer db.background.running.Done()
 	db.mu.Lock()
@@ -254,23 +250,22 @@ func (db *DB) prepareLoop() {
 		db.mu.Unlock()
 		err := work()
 		db.mu.Lock()
-		if r := &db.background.filling; err != nil {
-			db.restLocked(r, "log", err)
+		if r := &db.background.logBackoff; err != nil {
+			db.backOffLocked(r, "log", err)
 		} else {
-			r.length = 0
+			r.delay = 0
 		}
 	}
 }
 
-// logWorkLocked returns what is to be done for the log, nil for nothing. When it has
-// half the size that it may have, the oldest segment has to go: what a partition
-// with few writes keeps there is quickly flushed, and the next open would have to
-// read all that follows.
+// logWorkLocked returns the next work for the log, nil for none. From half of LogBytes on, the
+// oldest segment has to go. The memtable of a partition with few writes that pins it is flushed
+// quickly, while the next open would have to read everything after it.
 func (db *DB) logWorkLocked() func() error {
 	size := db.logBytesLocked()
 	pinned := size > db.opt.LogBytes/2 && db.freezeOldestLocked()
 	switch {
-	case db.failed != nil || db.closed || db.background.filling.on:
+	case db.failed != nil || db.closed || db.background.logBackoff.waiting:
 		return nil
 	case size > db.opt.LogBytes/2 && !pinned && db.retirableLocked():
 		return db.trimLog

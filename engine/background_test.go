@@ -67,14 +67,14 @@ func TestUnreadableInputIsOnePartitionsTrouble(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- db.Compact(context.Background(), ids[0]) }()
 	p := db.partitions[ids[0]]
-	eventually(db, func() bool { return p.reading.on })
+	eventually(db, func() bool { return p.readBackoff.waiting })
 	flushed(t, db, ids[0], 1)
 	flushed(t, db, ids[1], 3)
 	if err := db.Compact(context.Background(), ids[1]); err != nil {
 		t.Errorf("compaction of another partition: %v", err)
 	}
 	broken.Store(false)
-	manual.Advance(lastRest)
+	manual.Advance(longestBackoff)
 	if err := <-done; err != nil {
 		t.Errorf("compaction after the fault: %v", err)
 	}
@@ -108,7 +108,7 @@ func TestLogThatCannotGrowLeavesFlushesAlone(t *testing.T) {
 	if !errors.Is(err, ErrDiskFull) {
 		t.Fatalf("got %v, want ErrDiskFull", err)
 	}
-	eventually(db, func() bool { return db.background.filling.on })
+	eventually(db, func() bool { return db.background.logBackoff.waiting })
 	if err := db.Flush(context.Background()); err != nil {
 		t.Errorf("Flush: %v", err)
 	}

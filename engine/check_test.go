@@ -65,7 +65,7 @@ func disordered(t *testing.T) (fs *vfs.Mem, db *DB, ids []PartitionID) {
 		return nil
 	}, func() {
 		db.adoptLocked(p)
-		p.halted = true // no compaction
+		p.compactionStopped = true // no compaction
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -314,7 +314,7 @@ func TestOverlapInALevelQuarantines(t *testing.T) {
 	p := db.partitions[id]
 	wrong := &manifest.Version{}
 	wrong.Levels[1] = p.version.Levels[0]
-	p.version, p.halted = wrong, true // no compaction
+	p.version, p.compactionStopped = wrong, true // no compaction
 	db.publishLocked(p)
 	db.mu.Unlock()
 	if _, damage := checked(t, db); len(damage) != 1 || damage[0].File != p.dir || !strings.Contains(damage[0].Reason, "level 1") {

@@ -7,159 +7,157 @@ import (
 	"colonnade/sstable"
 )
 
-// compaction is a choice of pick that a worker carries out. It has a reference on
-// each input, so that a drop of the partition does not take them away while they
-// are read.
+// compactionJob is a choice that a worker carries out. It holds a reference on each input, so that
+// dropping the partition does not remove files that are being read.
 type compactionJob struct {
-	p       *partition
-	version *manifest.Version // of the partition, from which it was chosen
-	choice  compaction.Choice
-	parts   int // into which it may be divided, each on a processor of its own
+	p              *partition
+	version        *manifest.Version // of the partition when it was chosen
+	choice         compaction.Choice
+	subcompactions int // at most, each on a CPU of its own
 }
 
-// nextCompactionLocked finds a compaction for which there is a processor, marks its files busy
-// and takes a reference on each, until doneLocked.
+// nextCompactionLocked finds a compaction for which a CPU is free, marks its files busy and takes a
+// reference on each, until endCompactionLocked. It returns nil if there is none.
 func (db *DB) nextCompactionLocked() *compactionJob {
-	if db.idleLocked() {
+	if db.backingOffLocked() {
 		return nil
 	}
 	unused := db.unusedLocked()
 	for p := range db.background.compactable {
-		if p.dropped || p.halted || p.quarantined.Load() != nil {
-			db.lookedLocked(p)
+		if p.dropped || p.compactionStopped || p.quarantined.Load() != nil {
+			db.nothingToCompactLocked(p)
 			continue
 		}
-		free := db.processorsFor(p, unused) - db.background.compacting
-		if p.reading.on || free < 1 {
+		free := db.processorsFor(p, unused) - db.background.compactionCPUs
+		if p.readBackoff.waiting || free < 1 {
 			continue
 		}
-		early := p.full == nil && db.smallFiles.Covers(p.version)
-		c := db.chooseLocked(p, early)
+		early := p.manual == nil && db.smallFiles.Covers(p.version)
+		c := db.pickLocked(p, early)
 		if c.Kind == compaction.Nothing {
-			db.lookedLocked(p)
+			db.nothingToCompactLocked(p)
 			continue
 		}
 		if early && len(c.Inputs[0]) > 0 {
 			db.smallFiles.Spend(c.Files())
 		}
-		return db.beginLocked(p, c, free)
+		return db.startCompactionLocked(p, c, free)
 	}
 	return nil
 }
 
-// lookedLocked takes note that a partition has nothing to compact until it changes.
-func (db *DB) lookedLocked(p *partition) {
+// nothingToCompactLocked records that a partition has nothing to compact until it changes.
+func (db *DB) nothingToCompactLocked(p *partition) {
 	delete(db.background.compactable, p)
-	if db.helplessLocked(p) {
-		db.background.progressLocked() // whoever waits for room has to know
+	if db.compactionStuckLocked(p) {
+		db.background.progressLocked() // stalled writers must fail
 	}
 }
 
-// beginLocked marks the files of a choice busy, and the processors that its compaction may take
-// of those that are free.
-func (db *DB) beginLocked(p *partition, c compaction.Choice, free int) *compactionJob {
+// startCompactionLocked marks the files of a choice busy and takes CPUs for it, at most those that
+// are free.
+func (db *DB) startCompactionLocked(p *partition, c compaction.Choice, free int) *compactionJob {
 	for _, f := range c.Files() {
 		p.busy[f.Number] = true
 		tableOf(f).refs.Add(1)
 	}
-	parts := compaction.Subcompactions(c.Files(), free, db.opt.FileBytes)
-	db.background.compacting += parts
-	return &compactionJob{p: p, version: p.version, choice: c, parts: parts}
+	n := compaction.Subcompactions(c.Files(), free, db.opt.FileBytes)
+	db.background.compactionCPUs += n
+	return &compactionJob{p: p, version: p.version, choice: c, subcompactions: n}
 }
 
-// chooseLocked asks for the next step of the full compaction of a partition, if
-// one is under way, and otherwise for what the partition needs most. With early, level 0
-// is compacted before it is full.
-func (db *DB) chooseLocked(p *partition, early bool) compaction.Choice {
+// pickLocked returns the next step of the manual compaction of a partition if one is under way,
+// otherwise what the partition needs most. With early, level 0 is compacted before it is full.
+func (db *DB) pickLocked(p *partition, early bool) compaction.Choice {
 	busy := func(f *manifest.File) bool { return p.busy[f.Number] }
-	opt := db.pickOptions()
-	opt.Early = early || p.wear.level0.worn.Load()
-	if p.wear.upper.worn.Load() {
-		opt.ReadPaid = p.wear.bought
+	opt := db.compactionOptions()
+	opt.Early = early || p.charges.level0.due.Load()
+	if p.charges.upper.due.Load() {
+		opt.ReadPaid = p.charges.upTo
 	}
 	opt.Stuck = p.damage != nil
-	p.descents = db.descentsLocked(p, busy, opt)
-	opt.RunMerges = p.descents
-	if p.full == nil {
+	p.runMerges = db.runMergesLocked(p, busy, opt)
+	opt.RunMerges = p.runMerges
+	if p.manual == nil {
 		return compaction.Pick(p.version, busy, opt)
 	}
-	c, done := p.full.Next(p.version, busy, opt)
+	c, done := p.manual.Next(p.version, busy, opt)
 	if done {
-		p.full.Done = true
-		p.full = nil
+		p.manual.Done = true
+		p.manual = nil
 		db.background.progressLocked()
 	}
 	return c
 }
 
-// descentsLocked returns the descents of a partition from now on. What reads have paid for upper
-// levels is forgotten as long as all of these go down, and when there is nothing to buy for it.
-func (db *DB) descentsLocked(p *partition, busy func(*manifest.File) bool, opt compaction.Options) compaction.RunMerges {
-	next := p.descents.Next(p.version, busy, opt)
+// runMergesLocked returns the next run merges of a partition. It resets what reads have paid for the
+// upper levels while these are being merged anyway, and when no file is left to merge.
+func (db *DB) runMergesLocked(p *partition, busy func(*manifest.File) bool, opt compaction.Options) compaction.RunMerges {
+	next := p.runMerges.Next(p.version, busy, opt)
 	none := compaction.RunMerge{}
-	bought := p.descents.Bottommost != none || next.Bottommost != none
-	if bought || opt.ReadPaid > 0 && !compaction.AnyReadPaid(p.version, opt) {
-		p.wear.upper.reset()
+	underWay := p.runMerges.Bottommost != none || next.Bottommost != none
+	if underWay || opt.ReadPaid > 0 && !compaction.AnyReadPaid(p.version, opt) {
+		p.charges.upper.reset()
 	}
 	return next
 }
 
-func (db *DB) pickOptions() compaction.Options {
+func (db *DB) compactionOptions() compaction.Options {
 	return compaction.Options{
 		Level0Files: compaction.Level0Files, SmallBytes: db.opt.MemtableBytes, FileSize: db.opt.FileBytes,
 		OldestSnapshot: db.visible.Load(),
 	}
 }
 
-// doneLocked frees the files of a compaction. The partition is looked at again.
-func (db *DB) doneLocked(c *compactionJob) {
-	db.background.compacting -= c.parts
+// endCompactionLocked frees the files and CPUs of a compaction, and has the partition picked again.
+func (db *DB) endCompactionLocked(c *compactionJob) {
+	db.background.compactionCPUs -= c.subcompactions
 	for _, f := range c.choice.Files() {
 		delete(c.p.busy, f.Number)
 		tableOf(f).unref(&db.trash)
 	}
 	if len(c.choice.Inputs[0]) > 0 {
-		c.p.wear.level0.reset()
+		c.p.charges.level0.reset()
 	}
 	db.background.compactable[c.p] = true
 }
 
-// compact carries a choice out: it reads the inputs once, in order, writes what
-// is worth keeping to new files of the output level, and replaces the ones by
-// the others in one edit. A crash leaves either the inputs or the outputs.
+// compact carries a choice out: it reads the inputs once, in order, writes the entries that the
+// compaction filter keeps to new files, and replaces inputs by outputs in one edit. A crash leaves
+// either the inputs or the outputs.
 func (db *DB) compact(c *compactionJob) error {
 	if c.choice.Kind == compaction.Move {
 		return db.replace(c, nil)
 	}
-	parts := db.divide(c)
-	err := db.merge(c, parts)
+	subs := db.newSubcompactions(c)
+	err := db.merge(c, subs)
 	if err == nil {
-		err = db.replace(c, parts.files())
+		err = db.replace(c, subs.files())
 	}
 	if err != nil {
-		parts.discard()
+		subs.discard()
 	}
 	return err
 }
 
-// readError is the failure to read the input of a flush or compaction, or its output.
+// readError is a failure to read the input of a flush or compaction, or to verify its output.
 type readError struct{ error }
 
 func (e readError) Unwrap() error { return e.error }
 
-// mergeRows writes the rows of a part of the inputs, and returns how many entries it has read.
-func (db *DB) mergeRows(c *compactionJob, part *subcompaction) (read int, err error) {
+// mergeRows runs one subcompaction, and returns how many entries it has read.
+func (db *DB) mergeRows(c *compactionJob, sub *subcompaction) (read int, err error) {
 	var m rowmerge.Iterator
-	sources, err := c.sources(part.rows.end)
+	sources, err := c.sources(sub.rows.end)
 	m.Init(sources)
 	defer m.Close()
 	if err != nil {
 		return 0, readError{err}
 	}
-	return db.writeRows(part.out, &m, part.rows, compaction.NewBottommost(c.version, c.choice.Output).Holds)
+	return db.writeRows(sub.out, &m, sub.rows, compaction.NewBottommost(c.version, c.choice.Output).Holds)
 }
 
-// sources opens the inputs, the newest first, for their rows up to end.
+// sources opens the inputs for rows before end, the newest first.
 func (c *compactionJob) sources(end []byte) (list []rowmerge.Source, err error) {
 	read := sstable.ReadOptions{End: end}
 	for level, files := range c.choice.Inputs {
@@ -178,8 +176,8 @@ func (c *compactionJob) sources(end []byte) (list []rowmerge.Source, err error) 
 	return list, nil
 }
 
-// replace takes the inputs of a compaction out of the partition and puts files
-// in at the output level; with none, it moves the inputs there.
+// replace replaces the inputs of a compaction by files in the output level. A Move has no files: its
+// input goes to the output level.
 func (db *DB) replace(c *compactionJob, files []*manifest.File) error {
 	p := c.p
 	return db.install(nil, func(next *manifest.Manifest) error {

@@ -86,23 +86,23 @@ type partition struct {
 	// state is what a read needs, replaced as a whole.
 	state atomic.Pointer[readState]
 
-	crowd    int      // of level 0, by which Commits are slowed down; set by publishLocked
-	throttle throttle // of Commits meanwhile
+	level0Pressure int      // of level 0, by which Commits are slowed down; set by publishLocked
+	throttle       throttle // of Commits meanwhile
 
-	busy    map[uint64]bool              // files that a compaction works on, or that are damaged
-	lost    int                          // of these, the damaged ones
-	damage  error                        // the first that a compaction has met
-	halted  bool                         // no compactions any more
-	reading rest                         // of compactions
-	seen    atomic.Pointer[CorruptError] // the last damage that a read came upon
+	busy              map[uint64]bool              // files that a compaction works on, or that are damaged
+	damagedInputs     int                          // of these, the damaged ones
+	damage            error                        // the first that a compaction has met
+	compactionStopped bool                         // no compactions any more
+	readBackoff       backoff                      // of compactions
+	readDamage        atomic.Pointer[CorruptError] // the last damage that a read came upon
 	// quarantined is why neither reads nor writes are served, nil if they are.
 	quarantined atomic.Pointer[CorruptError]
-	full        *compaction.Manual   // under way, nil for none
-	descents    compaction.RunMerges // under way
+	manual      *compaction.Manual   // under way, nil for none
+	runMerges   compaction.RunMerges // under way
 	dropped     bool
 	made        atomic.Bool // its directory is there
 	namesMu     sync.Mutex  // one sync of its directory at a time
-	wear        wear
+	charges     readCharges
 }
 
 // memory is a memtable, of one table or several, with its place in the order of
@@ -326,7 +326,7 @@ func (db *DB) dropPartitionLocked(p *partition) {
 	db.found.Store(nil)
 	delete(db.frozen, p)
 	p.dropped = true
-	db.crowdLocked(p, 0)
+	db.setLevel0PressureLocked(p, 0)
 	for f := range p.version.Files() {
 		tableOf(f).obsolete.Store(true)
 	}

@@ -99,7 +99,7 @@ func (p *partition) inTable(err error) error {
 	err = p.named(err)
 	var damage *CorruptError
 	if errors.As(err, &damage) {
-		p.seen.Store(damage)
+		p.readDamage.Store(damage)
 	}
 	return err
 }

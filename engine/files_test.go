@@ -272,7 +272,7 @@ func TestCompactionOnFullDisk(t *testing.T) {
 	full.Store(true)
 	done := make(chan error, 1)
 	go func() { done <- db.Compact(context.Background(), id) }()
-	eventually(db, func() bool { return db.background.writing.on })
+	eventually(db, func() bool { return db.background.writeBackoff.waiting })
 	db.removeTrash()
 	eventually(db, func() bool { return len(tables(t, mem)) == 3 }) // the inputs; the background may be at the rest
 	if err := tryPut(db, id); err != nil {
@@ -283,7 +283,7 @@ func TestCompactionOnFullDisk(t *testing.T) {
 	}
 	full.Store(false)
 	for {
-		manual.Advance(lastRest)
+		manual.Advance(longestBackoff)
 		select {
 		case err := <-done:
 			if err != nil {

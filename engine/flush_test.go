@@ -162,12 +162,12 @@ func TestFullDiskEndsAFlush(t *testing.T) {
 	full.Store(true)
 	done := make(chan error, 1)
 	go func() { done <- db.Flush(context.Background()) }()
-	eventually(db, func() bool { return db.background.writing.on })
+	eventually(db, func() bool { return db.background.writeBackoff.waiting })
 	if n := creates.Load(); n < 1 || n > writers {
 		t.Errorf("%d files were begun on a full disk, want %d at most", n, writers)
 	}
 	full.Store(false)
-	manual.Advance(firstRest)
+	manual.Advance(firstBackoff)
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestFlushHardlyTriesToCompress(t *testing.T) {
 	defer mustClose(t, db)
 	id := mustCreate(t, db, "a")[0]
 	db.mu.Lock()
-	db.partitions[id].halted = true // no compaction
+	db.partitions[id].compactionStopped = true // no compaction
 	db.mu.Unlock()
 	r := rand.New(rand.NewPCG(1, 1))
 	flush := func(prefix string) int64 {

@@ -61,7 +61,7 @@ func manyFiles(t *testing.T, handles int) (*counted, *DB, PartitionID) {
 	}
 	id := mustCreate(t, db, "a")[0]
 	db.mu.Lock()
-	db.partitions[id].halted = true // no compaction
+	db.partitions[id].compactionStopped = true // no compaction
 	db.mu.Unlock()
 	flushed(t, db, id, 20)
 	return fs, db, id

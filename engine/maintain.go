@@ -77,8 +77,8 @@ func (db *DB) Compact(ctx context.Context, id PartitionID) error {
 			return false, p.quarantined.Load()
 		case full.Done:
 			return true, nil
-		case p.full == nil: // after that of another caller, if there was one
-			p.full = full
+		case p.manual == nil: // after that of another caller, if there was one
+			p.manual = full
 			db.background.compactable[p] = true
 		}
 		return false, nil

@@ -71,7 +71,7 @@ func TestWrongFlushIsNotInstalled(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() { done <- db.Flush(context.Background()) }()
-	eventually(db, func() bool { return db.background.writing.on })
+	eventually(db, func() bool { return db.background.writeBackoff.waiting })
 	db.mu.Lock()
 	a, b := db.partitions[ids[0]], db.partitions[ids[1]]
 	if len(a.version.Levels[0]) != 0 || len(a.frozen) != 1 || len(b.version.Levels[0]) != 1 || len(b.frozen) != 0 {
@@ -80,7 +80,7 @@ func TestWrongFlushIsNotInstalled(t *testing.T) {
 	}
 	db.mu.Unlock()
 	wrong.Store(false)
-	manual.Advance(lastRest)
+	manual.Advance(longestBackoff)
 	if err := <-done; err != nil {
 		t.Errorf("Flush: %v", err)
 	}

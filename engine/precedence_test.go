@@ -223,7 +223,7 @@ func TestCompactionWaitsForFlush(t *testing.T) {
 				}
 				over := db.precedence.beginFlush()
 				db.mu.Lock()
-				p.halted = false
+				p.compactionStopped = false
 				db.background.compactable[p] = true
 				db.background.signalLocked()
 				db.mu.Unlock()

@@ -38,15 +38,15 @@ func (db *DB) processorsFor(p *partition, unused bool) int {
 }
 
 // slowed reports whether writers of p are slowed down, until it is compacted. It needs DB.mu.
-func (p *partition) slowed() bool { return p.crowd >= slowFiles }
+func (p *partition) slowed() bool { return p.level0Pressure >= slowFiles }
 
-// crowdLocked sets how crowded level 0 of a partition is.
-func (db *DB) crowdLocked(p *partition, crowd int) {
+// setLevel0PressureLocked sets how crowded level 0 of a partition is.
+func (db *DB) setLevel0PressureLocked(p *partition, pressure int) {
 	if p.slowed() {
 		db.slowed.Add(-1)
 	}
-	if p.crowd = crowd; p.dropped {
-		p.crowd = 0
+	if p.level0Pressure = pressure; p.dropped {
+		p.level0Pressure = 0
 	}
 	if p.slowed() {
 		db.slowed.Add(1)

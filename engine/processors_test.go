@@ -90,25 +90,25 @@ func TestProcessors(t *testing.T) {
 				db.lastTime, db.lastRead = -2*unusedAfter, -2*unusedAfter
 			}
 			for _, p := range parts {
-				p.halted = false
+				p.compactionStopped = false
 				db.background.compactable[p] = true
 			}
 			var got []int
 			var begun []*compactionJob
 			for c := db.nextCompactionLocked(); c != nil; c = db.nextCompactionLocked() {
-				got, begun = append(got, c.parts), append(begun, c)
+				got, begun = append(got, c.subcompactions), append(begun, c)
 			}
 			if !slices.Equal(got, test.want) {
 				t.Errorf("compactions of %d parts have begun, want %d", got, test.want)
 			}
 			for _, c := range begun {
-				db.doneLocked(c)
+				db.endCompactionLocked(c)
 			}
-			if n := db.background.compacting; n != 0 {
+			if n := db.background.compactionCPUs; n != 0 {
 				t.Errorf("%d processors are taken at the end", n)
 			}
 			for _, p := range parts {
-				p.halted = true
+				p.compactionStopped = true
 			}
 		})
 	}
@@ -140,7 +140,7 @@ func fillLevel0(t *testing.T, db *DB, files int, names ...string) (parts []*part
 	for _, id := range mustCreate(t, db, names...) {
 		db.mu.Lock()
 		parts = append(parts, db.partitions[id])
-		db.partitions[id].halted = true
+		db.partitions[id].compactionStopped = true
 		db.mu.Unlock()
 	}
 	for range files {

@@ -55,8 +55,8 @@ type Scan struct {
 	rows       uint64
 
 	db            *DB
-	level0, upper compaction.Probes // for which it pays
-	free          compaction.Probes // of the last level, for which it does not
+	level0, upper compaction.Probes // which are charged
+	bottommost    compaction.Probes // of the last level, which are not
 
 	own Snapshot // what it reads, if it was given none
 }
@@ -125,8 +125,8 @@ func (s *Scan) open() error {
 	for level := 1; level < manifest.NumLevels; level++ {
 		files := manifest.Within(levels[level], s.opt.Start, s.opt.End)
 		if len(files) > 0 {
-			s.visited(level).Asked++
-			s.visited(level).Opened++
+			s.probesOf(level).Asked++
+			s.probesOf(level).Opened++
 		}
 		switch len(files) {
 		case 0:
@@ -141,13 +141,13 @@ func (s *Scan) open() error {
 	return nil
 }
 
-// visited returns what is counted for a level.
-func (s *Scan) visited(level int) *compaction.Probes {
+// probesOf returns the probes of a level.
+func (s *Scan) probesOf(level int) *compaction.Probes {
 	switch level {
 	case 0:
 		return &s.level0
 	case manifest.LastLevel:
-		return &s.free
+		return &s.bottommost
 	}
 	return &s.upper
 }
@@ -183,7 +183,7 @@ func (s *Scan) openRow() error {
 	for level := 1; level < manifest.NumLevels; level++ {
 		files := levels[level]
 		if i := manifest.FirstReaching(files, row); i < len(files) && files[i].Reaches(row, end) {
-			s.visited(level).Asked++
+			s.probesOf(level).Asked++
 			if err := s.addCandidate(files[i], level, hash); err != nil {
 				return err
 			}
@@ -195,7 +195,7 @@ func (s *Scan) openRow() error {
 			continue
 		}
 		s.sources = append(s.sources, c.reader.NewIterator(s.reading()))
-		s.visited(c.level).Opened++
+		s.probesOf(c.level).Opened++
 	}
 	return nil
 }
@@ -328,7 +328,7 @@ func (s *Scan) Close() {
 	s.sources = s.sources[:0]
 	clear(s.raw)
 	if s.level0.Asked+s.upper.Asked > 0 {
-		s.db.pay(s.p, s.state, s.level0.Cost(s.rows), s.upper.Cost(s.rows))
+		s.db.chargeReads(s.p, s.state, s.level0.Cost(s.rows), s.upper.Cost(s.rows))
 	}
 	s.in, s.db, s.p, s.state, s.opt = nil, nil, nil, nil, ScanOptions{}
 	if s.own.db != nil {
@@ -336,6 +336,6 @@ func (s *Scan) Close() {
 		s.own = Snapshot{}
 	}
 	s.started, s.last, s.rows = false, false, 0
-	s.level0, s.upper, s.free = compaction.Probes{}, compaction.Probes{}, compaction.Probes{}
+	s.level0, s.upper, s.bottommost = compaction.Probes{}, compaction.Probes{}, compaction.Probes{}
 	scans.Put(s)
 }

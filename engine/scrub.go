@@ -359,7 +359,7 @@ func (p *partition) knownDamage() error {
 	if p.damage != nil {
 		return p.damage
 	}
-	if seen := p.seen.Load(); seen != nil {
+	if seen := p.readDamage.Load(); seen != nil {
 		return seen
 	}
 	return nil

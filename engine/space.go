@@ -114,7 +114,7 @@ func (db *DB) writeAgain(cause error) bool {
 	db.background.progressLocked()
 	progress := db.background.progress
 	db.mu.Unlock()
-	defer db.opt.Clock.AfterFunc(firstRest, func() { close(over) })()
+	defer db.opt.Clock.AfterFunc(firstBackoff, func() { close(over) })()
 	select {
 	case <-over:
 	case <-progress: // Close may have come

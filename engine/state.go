@@ -13,10 +13,10 @@ import (
 // newest first, and the files. It is immutable. Readers count themselves, so
 // that files stay until the last of them is done.
 type readState struct {
-	tables  []*memtable.Table
-	version *manifest.Version
-	prices  compaction.Thresholds // of compactions, to those who read it
-	trash   *trash
+	tables     []*memtable.Table
+	version    *manifest.Version
+	thresholds compaction.Thresholds // of read-triggered compactions
+	trash      *trash
 
 	replaced atomic.Bool // it is no longer that of its partition
 	released atomic.Bool // its files were given up
@@ -75,11 +75,11 @@ func (s *readState) release() {
 
 // publishLocked replaces the state that readers find.
 func (db *DB) publishLocked(p *partition) {
-	opt := db.pickOptions()
-	db.crowdLocked(p, compaction.Level0Pressure(p.version, opt))
-	s := &readState{version: p.version, prices: compaction.ReadThresholds(p.version, opt), trash: &db.trash}
-	if p.descents.Bottommost.Pending(p.version) {
-		s.prices.Upper = 0 // it is bought already
+	opt := db.compactionOptions()
+	db.setLevel0PressureLocked(p, compaction.Level0Pressure(p.version, opt))
+	s := &readState{version: p.version, thresholds: compaction.ReadThresholds(p.version, opt), trash: &db.trash}
+	if p.runMerges.Bottommost.Pending(p.version) {
+		s.thresholds.Upper = 0 // all upper levels are being merged already
 	}
 	for _, m := range slices.Backward(append(p.frozen[:len(p.frozen):len(p.frozen)], p.active)) {
 		for _, t := range slices.Backward(m.tables) {

@@ -59,7 +59,7 @@ func TestLoadsAreSlowedDown(t *testing.T) {
 	defer mustClose(t, db)
 	ids := mustCreate(t, db, "a", "b")
 	db.mu.Lock()
-	db.partitions[ids[0]].halted = true // no compaction
+	db.partitions[ids[0]].compactionStopped = true // no compaction
 	db.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

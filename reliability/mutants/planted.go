@@ -274,7 +274,7 @@ var planted = []mutant{
 	{number: 23, bug: "a stall never ends", part: "faults", edits: []edit{
 		{
 			file: "engine/background.go",
-			old: `		r.on = false
+			old: `		r.waiting = false
 		db.background.signalLocked()
 	})`,
 			new: `		db.background.signalLocked()

@@ -41,17 +41,17 @@ func readOnce(t *testing.T, snap *Snapshot, id PartitionID, row string) {
 	}
 }
 
-// TestReadsCompactLevel0: reads that meet the files of level 0 have them compacted,
-// once they have paid for it, and not before.
+// TestReadsCompactLevel0: reads that meet the files of level 0 have them compacted once they have paid
+// for it, and not before.
 func TestReadsCompactLevel0(t *testing.T) {
 	db, id := flushedTwice(t)
 	defer mustClose(t, db)
 	p := db.partitions[id]
 	snap := mustSnapshotOf(t, db, id)
-	for p.wear.level0.paid.Load() < compaction.MinThreshold-100 {
+	for p.charges.level0.paid.Load() < compaction.MinThreshold-100 {
 		readOnce(t, snap, id, "row")
 	}
-	if p.wear.level0.worn.Load() || len(p.state.Load().version.Levels[0]) != 2 {
+	if p.charges.level0.due.Load() || len(p.state.Load().version.Levels[0]) != 2 {
 		t.Error("level 0 was compacted before it was paid for")
 	}
 	db.mu.Lock()
@@ -59,7 +59,7 @@ func TestReadsCompactLevel0(t *testing.T) {
 	db.mu.Unlock()
 	state := p.state.Load()
 	// No read goes on beside the compaction: one that began before it was over could pay after that.
-	for i := 0; i < compaction.MinThreshold && !p.wear.level0.worn.Load(); i++ {
+	for i := 0; i < compaction.MinThreshold && !p.charges.level0.due.Load(); i++ {
 		readOnce(t, snap, id, "row")
 	}
 	<-progress
@@ -70,14 +70,14 @@ func TestReadsCompactLevel0(t *testing.T) {
 	snap = mustSnapshotOf(t, db, id)
 	defer snap.Close()
 	readOnce(t, snap, id, "row")
-	if n := p.wear.level0.paid.Load(); n != 0 || p.wear.level0.worn.Load() {
-		t.Errorf("after the compaction, without files in level 0, %d is paid and worn is %v", n, p.wear.level0.worn.Load())
+	if n := p.charges.level0.paid.Load(); n != 0 || p.charges.level0.due.Load() {
+		t.Errorf("after the compaction, without files in level 0, %d is paid and due is %v", n, p.charges.level0.due.Load())
 	}
 }
 
-// TestWhatReadsPay: a question for each file of level 0 that can hold what is wanted, and more
-// for those that have to be read. Files below pay nothing, nor do memtables.
-func TestWhatReadsPay(t *testing.T) {
+// TestReadCharges: a read pays one question for each file of level 0 that can hold its rows, and more
+// for those that it has to read. It pays nothing for files below and for memtables.
+func TestReadCharges(t *testing.T) {
 	ctx := context.Background()
 	db := mustOpen(t, vfs.NewMem())
 	defer mustClose(t, db)
@@ -115,7 +115,7 @@ func TestWhatReadsPay(t *testing.T) {
 		{"a row after all", ScanOptions{Start: []byte("zz"), End: []byte("zz\x00")}, 0},
 		{"all rows", ScanOptions{}, 2 + 2*compaction.SourceCost},
 	} {
-		before := p.wear.level0.paid.Load()
+		before := p.charges.level0.paid.Load()
 		scan, err := db.Scan(id, c.opt)
 		if err != nil {
 			t.Fatal(err)
@@ -126,15 +126,14 @@ func TestWhatReadsPay(t *testing.T) {
 			}
 		}
 		scan.Close()
-		if paid := p.wear.level0.paid.Load() - before; paid != c.pays {
+		if paid := p.charges.level0.paid.Load() - before; paid != c.pays {
 			t.Errorf("%s pays %d, want %d", c.what, paid, c.pays)
 		}
 	}
 }
 
-// TestOldStatesDoNotPay: what a snapshot of an earlier state reads would be spared
-// nothing by a compaction now.
-func TestOldStatesDoNotPay(t *testing.T) {
+// TestOldStatesAreNotCharged: a compaction now would not help reads of an older snapshot.
+func TestOldStatesAreNotCharged(t *testing.T) {
 	db, id := flushedTwice(t)
 	defer mustClose(t, db)
 	snap := mustSnapshotOf(t, db, id)
@@ -145,8 +144,8 @@ func TestOldStatesDoNotPay(t *testing.T) {
 	for range compaction.MinThreshold {
 		readOnce(t, snap, id, "row")
 	}
-	if db.partitions[id].wear.level0.worn.Load() {
-		t.Error("reads of files that are gone have worn level 0")
+	if db.partitions[id].charges.level0.due.Load() {
+		t.Error("reads of files that are gone are charged to level 0")
 	}
 }
 

@@ -50,7 +50,7 @@ func grown(t *testing.T, check func(v *manifest.Version)) (db *DB, id PartitionI
 
 // quiet waits until there is nothing left to compact.
 func quiet(db *DB) {
-	eventually(db, func() bool { return len(db.background.compactable) == 0 && db.background.compacting == 0 })
+	eventually(db, func() bool { return len(db.background.compactable) == 0 && db.background.compactionCPUs == 0 })
 }
 
 // overwrite writes a hundred of the first so many rows, or deletes some, and flushes them.
@@ -161,7 +161,7 @@ func TestReadsCompactUpperLevels(t *testing.T) {
 		}
 	}
 	read(rows[:100])
-	if n := p.wear.upper.paid.Load(); n < 100 {
+	if n := p.charges.upper.paid.Load(); n < 100 {
 		t.Errorf("reads of 100 rows have paid %d questions", n)
 	}
 	readUntilWhole := func() {
@@ -187,8 +187,8 @@ func TestReadsCompactUpperLevels(t *testing.T) {
 	readUntilWhole()
 	read(rows)
 	quiet(db)
-	if n := p.wear.upper.paid.Load(); n != 0 || p.wear.upper.worn.Load() || p.descents != (compaction.RunMerges{}) {
-		t.Errorf("in the end %d is paid, worn is %v, and the descents are %+v", n, p.wear.upper.worn.Load(), p.descents)
+	if n := p.charges.upper.paid.Load(); n != 0 || p.charges.upper.due.Load() || p.runMerges != (compaction.RunMerges{}) {
+		t.Errorf("in the end %d is paid, due is %v, and the run merges are %+v", n, p.charges.upper.due.Load(), p.runMerges)
 	}
 }
 
@@ -233,7 +233,7 @@ func TestDamageInALargePartition(t *testing.T) {
 	}
 	quiet(db)
 	v := p.state.Load().version
-	if n := len(v.Levels[0]); n >= compaction.Level0Limit(v, db.pickOptions()) {
+	if n := len(v.Levels[0]); n >= compaction.Level0Limit(v, db.compactionOptions()) {
 		t.Errorf("%d files are left in level 0, beside the damage", n)
 	}
 	if n := len(v.Levels[1]); n > 2 {

@@ -64,10 +64,10 @@ func newBacklog(t *testing.T, fs vfs.FS, files int) *backlog {
 		}
 	}
 	db.mu.Lock()
-	b.p.halted = false
+	b.p.compactionStopped = false
 	db.background.compactable[b.p] = true
 	b.c = db.nextCompactionLocked()
-	b.p.halted = true
+	b.p.compactionStopped = true
 	db.mu.Unlock()
 	if b.c == nil {
 		t.Fatal("there is nothing to compact")
@@ -79,36 +79,36 @@ func newBacklog(t *testing.T, fs vfs.FS, files int) *backlog {
 func (b *backlog) halt(on bool) {
 	b.db.mu.Lock()
 	defer b.db.mu.Unlock()
-	b.p.halted = on
+	b.p.compactionStopped = on
 }
 
 func (b *backlog) compact() error {
 	err := b.db.compact(b.c)
 	b.db.mu.Lock()
 	defer b.db.mu.Unlock()
-	b.db.doneLocked(b.c)
+	b.db.endCompactionLocked(b.c)
 	return err
 }
 
-// TestCompactionInParts: all that was there is there afterwards, in one level, in parts that
-// adjoin.
-func TestCompactionInParts(t *testing.T) {
+// TestSubcompactions: all that was there is there afterwards, in one level. The ranges of the
+// subcompactions adjoin.
+func TestSubcompactions(t *testing.T) {
 	fs := vfs.NewMem()
 	b := newBacklog(t, fs, slowFiles)
 	want := contents(t, b.db, b.p.id)
-	parts := b.db.divide(b.c)
-	if len(parts) < 2 || len(parts) > compaction.MaxSubcompactions {
-		t.Fatalf("got %d parts, want 2 to %d", len(parts), compaction.MaxSubcompactions)
+	subs := b.db.newSubcompactions(b.c)
+	if len(subs) < 2 || len(subs) > compaction.MaxSubcompactions {
+		t.Fatalf("got %d subcompactions, want 2 to %d", len(subs), compaction.MaxSubcompactions)
 	}
 	var end []byte
-	for i, part := range parts {
-		if !bytes.Equal(part.rows.start, end) || i > 0 && bytes.Compare(part.rows.start, parts[i-1].rows.start) <= 0 {
-			t.Errorf("part %d goes from %q to %q, the one before to %q", i, part.rows.start, part.rows.end, end)
+	for i, sub := range subs {
+		if !bytes.Equal(sub.rows.start, end) || i > 0 && bytes.Compare(sub.rows.start, subs[i-1].rows.start) <= 0 {
+			t.Errorf("subcompaction %d goes from %q to %q, the one before to %q", i, sub.rows.start, sub.rows.end, end)
 		}
-		end = part.rows.end
+		end = sub.rows.end
 	}
 	if end != nil {
-		t.Errorf("the last part goes to %q, want to the end", end)
+		t.Errorf("the last subcompaction goes to %q, want to the end", end)
 	}
 	if err := b.compact(); err != nil {
 		t.Fatalf("compact: %v", err)
@@ -116,7 +116,7 @@ func TestCompactionInParts(t *testing.T) {
 	if n := len(b.p.version.Levels[0]); n != 0 {
 		t.Errorf("%d files are left in level 0", n)
 	}
-	for _, bound := range parts[1:] { // each part begins a file
+	for _, bound := range subs[1:] { // each subcompaction begins a file
 		files := b.p.version.Levels[b.c.choice.Output]
 		if !slices.ContainsFunc(files, func(f *manifest.File) bool { return bytes.Compare(f.Smallest, bound.rows.start) >= 0 }) ||
 			slices.ContainsFunc(files, func(f *manifest.File) bool {
@@ -136,12 +136,12 @@ func TestCompactionInParts(t *testing.T) {
 	}
 }
 
-// TestCompactionInOnePart: as long as nobody is held up, others need the processors.
-func TestCompactionInOnePart(t *testing.T) {
+// TestOneSubcompaction: while no writer is slowed down, reads and writes need the other CPUs.
+func TestOneSubcompaction(t *testing.T) {
 	b := newBacklog(t, vfs.NewMem(), slowFiles-1)
 	defer mustClose(t, b.db)
-	if parts := b.db.divide(b.c); len(parts) != 1 || parts[0].rows.start != nil || parts[0].rows.end != nil {
-		t.Errorf("got %d parts, want one of all rows", len(parts))
+	if subs := b.db.newSubcompactions(b.c); len(subs) != 1 || subs[0].rows.start != nil || subs[0].rows.end != nil {
+		t.Errorf("got %d subcompactions, want one of all rows", len(subs))
 	}
 	if err := b.compact(); err != nil {
 		t.Errorf("compact: %v", err)
@@ -195,8 +195,8 @@ func (f *faults) stillOpen() []string {
 	return slices.Collect(maps.Keys(f.open))
 }
 
-// TestPartFails: one part ends all, for its own reason, and nothing of any stays.
-func TestPartFails(t *testing.T) {
+// TestSubcompactionFails: the error of one ends all and is returned. No file of any stays.
+func TestSubcompactionFails(t *testing.T) {
 	fs, disk := vfs.NewMem(), new(faults)
 	b := newBacklog(t, vfs.Inject(fs, disk.fault), slowFiles)
 	defer mustClose(t, b.db)
@@ -226,30 +226,30 @@ func TestPartFails(t *testing.T) {
 	}
 }
 
-// TestPartsAreAbandoned: once a part has failed, the others write no further row.
-func TestPartsAreAbandoned(t *testing.T) {
+// TestSubcompactionsAreAbandoned: once one has failed, the others write no more rows.
+func TestSubcompactionsAreAbandoned(t *testing.T) {
 	disk := new(faults)
 	b := newBacklog(t, vfs.Inject(vfs.NewMem(), disk.fault), slowFiles)
 	defer mustClose(t, b.db)
-	parts := b.db.divide(b.c)
+	subs := b.db.newSubcompactions(b.c)
 	disk.arm(func(op vfs.Op, created int) vfs.Fault {
 		if op.Kind == vfs.OpCreate && created == 1 {
 			return vfs.Fault{Err: syscall.EIO}
 		}
 		return vfs.Fault{}
 	})
-	if err := b.db.merge(b.c, parts); !errors.Is(err, syscall.EIO) {
+	if err := b.db.merge(b.c, subs); !errors.Is(err, syscall.EIO) {
 		t.Errorf("merge returned %v, want EIO", err)
 	}
-	for i, part := range parts {
-		if err := part.out.pointless(); err != errAbandoned {
-			t.Errorf("part %d: got %v, want %v", i, err, errAbandoned)
+	for i, sub := range subs {
+		if err := sub.out.pointless(); err != errAbandoned {
+			t.Errorf("subcompaction %d: got %v, want %v", i, err, errAbandoned)
 		}
 	}
-	parts.discard()
+	subs.discard()
 }
 
-// TestDamageWinsOverOtherFailures: the disk is full for one part while another, which only has
+// TestDamageWinsOverOtherFailures: the disk is full for one subcompaction while another, which only has
 // to read its file again, is about to find it wrong. To try again would leave another such
 // file each time. The evidence stays, and nothing else.
 func TestDamageWinsOverOtherFailures(t *testing.T) {
@@ -260,7 +260,7 @@ func TestDamageWinsOverOtherFailures(t *testing.T) {
 	b := newBacklog(t, lies, slowFiles)
 	defer mustClose(t, b.db)
 	inputs := tables(t, fs)
-	parts := b.db.divide(b.c)
+	subs := b.db.newSubcompactions(b.c)
 	written, failed := make(chan struct{}), make(chan struct{})
 	disk.arm(func(op vfs.Op, created int) vfs.Fault {
 		switch {
@@ -275,16 +275,16 @@ func TestDamageWinsOverOtherFailures(t *testing.T) {
 		return vfs.Fault{}
 	})
 	go func() {
-		for !parts[0].out.abandoned.Load() {
+		for !subs[0].out.abandoned.Load() {
 			runtime.Gosched()
 		}
 		close(failed)
 	}()
-	err := b.db.merge(b.c, parts)
+	err := b.db.merge(b.c, subs)
 	if damage := new(CorruptError); !errors.As(err, &damage) || damage.File != wrong.Load() {
 		t.Errorf("merge returned %v, want a *CorruptError for %s", err, wrong.Load())
 	}
-	parts.discard()
+	subs.discard()
 	b.db.removeTrash()
 	want := append(slices.Clone(inputs), path.Base(wrong.Load().(string)))
 	if got := tables(t, fs); !slices.Equal(got, want) {
@@ -295,14 +295,14 @@ func TestDamageWinsOverOtherFailures(t *testing.T) {
 	}
 }
 
-// TestPartsAreCounted: what the bounds leave out would be lost.
-func TestPartsAreCounted(t *testing.T) {
+// TestSubcompactionsAreCounted: entries between two ranges would be lost.
+func TestSubcompactionsAreCounted(t *testing.T) {
 	b := newBacklog(t, vfs.NewMem(), slowFiles)
 	defer mustClose(t, b.db)
-	parts := b.db.divide(b.c)
-	parts[1].rows.start = append(slices.Clone(parts[1].rows.start), '~')
-	if damage := new(CorruptError); !errors.As(b.db.merge(b.c, parts), &damage) || b.p.quarantined.Load() == nil {
+	subs := b.db.newSubcompactions(b.c)
+	subs[1].rows.start = append(slices.Clone(subs[1].rows.start), '~')
+	if damage := new(CorruptError); !errors.As(b.db.merge(b.c, subs), &damage) || b.p.quarantined.Load() == nil {
 		t.Error("entries are missing, and nobody says so")
 	}
-	parts.discard()
+	subs.discard()
 }
