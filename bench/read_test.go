@@ -22,7 +22,7 @@ type reader struct {
 func (r *reader) row(key []byte) (answer, error) {
 	r.start = append(r.start[:0], key...)
 	r.end = append(append(r.end[:0], key...), 0)
-	return r.scan(engine.ScanOptions{Start: r.start, End: r.end, Fill: true}, 1)
+	return r.scan(engine.ScanOptions{Start: r.start, End: r.end, FillCache: true}, 1)
 }
 
 // scan reads up to a number of rows.
@@ -172,7 +172,7 @@ func BenchmarkScanRows(b *testing.B) {
 	warm := reader{s: s}
 	for range 2 { // the first reads have level 0 compacted
 		for from := 0; from < data.Len(); from += 10 {
-			if _, err := warm.scan(engine.ScanOptions{Start: data.Key(from), Fill: true}, rows); err != nil {
+			if _, err := warm.scan(engine.ScanOptions{Start: data.Key(from), FillCache: true}, rows); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -186,7 +186,7 @@ func BenchmarkScanRows(b *testing.B) {
 				return func() error {
 					from := min(starts[next%len(starts)], max(data.Len()-rows, 0))
 					next++
-					a, err := r.scan(engine.ScanOptions{Start: data.Key(from), Fill: true}, rows)
+					a, err := r.scan(engine.ScanOptions{Start: data.Key(from), FillCache: true}, rows)
 					got[g].add(a)
 					if err == nil && a.rows != min(rows, data.Len()) {
 						err = fmt.Errorf("%d rows from row %d on", a.rows, from)
@@ -214,7 +214,7 @@ func BenchmarkFullScan(b *testing.B) {
 	s.compact()
 	b.Run("compacted", func(b *testing.B) { benchFullScan(b, s, data, all) })
 	b.Run("compacted/columns=one", func(b *testing.B) { benchFullScan(b, s, data, one) })
-	all.Fill, one.Fill = true, true
+	all.FillCache, one.FillCache = true, true
 	b.Run("first", func(b *testing.B) { benchFirstScan(b, s, data, all) })
 	b.Run("cached", func(b *testing.B) { benchFullScan(b, s, data, all) })
 	b.Run("cached/columns=one", func(b *testing.B) { benchFullScan(b, s, data, one) })
@@ -270,7 +270,7 @@ func BenchmarkNarrowRows(b *testing.B) {
 	s.loadColumns(shuffled(data, 1), language)
 	s.compact()
 	b.Run("compacted", func(b *testing.B) { benchFullScan(b, s, data, engine.ScanOptions{Columns: language}) })
-	b.Run("cached", func(b *testing.B) { benchFullScan(b, s, data, engine.ScanOptions{Columns: language, Fill: true}) })
+	b.Run("cached", func(b *testing.B) { benchFullScan(b, s, data, engine.ScanOptions{Columns: language, FillCache: true}) })
 }
 
 // absentKey returns a key that the table does not have, beside that of row i.

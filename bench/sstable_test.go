@@ -98,7 +98,7 @@ func BenchmarkScanFile(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("columns=%s/cached", columns.name), func(b *testing.B) {
 			r, _ := built(b, data, sstable.WriterOptions{Compression: sstable.S2}, blockcache.New(1<<40))
-			o.Fill = true
+			o.FillCache = true
 			benchFileScan(b, r, o)
 		})
 	}

@@ -1,9 +1,6 @@
-// Package cell defines the unit the engine stores: one version of one cell of
-// one row, its place in the order of a partition, and the sets of columns that
-// a read can ask for.
-//
-// The package is a leaf. It knows neither files nor tables; the memtable, the
-// sorted files and the engine all speak in its terms.
+// Package cell defines what the engine stores: a version of one cell of one row,
+// its place in the order of a partition, and the sets of columns a read can ask
+// for. The memtable, the sorted files and the engine all use its types.
 package cell
 
 import (
@@ -63,41 +60,43 @@ const (
 
 // Cell is one entry of a row: a version of a cell, or a tombstone.
 //
-// The row key is kept beside the cells of a row, not in each of them. Column
-// and Value are borrowed: whoever hands out a Cell says how long they live.
+// The row key is not part of it; callers keep it beside the cells. Column and
+// Value are borrowed: the function that returns a Cell says how long they live.
 type Cell struct {
 	Column []byte // see AppendColumn
 	Value  []byte
 	Time   int64  // microseconds since the Unix epoch
-	Seq    uint64 // the sequence number of the batch that wrote it
+	Seq    uint64 // of the batch that wrote it
 	Kind   Kind
 	Type   Type
-	// Place is that of Column, from 1 on, in the dictionary of the block that the
-	// entry was read from, 0 for none. Of entries of one dictionary those with the
-	// same place have the same column, and places ascend as columns do.
-	Place uint32
+	// ColumnID is the index of Column, counted from 1, in the dictionary that
+	// Run.DictionaryID names; 0 if there is none. Within one dictionary, equal
+	// ids mean equal columns, and ids ascend as columns do.
+	ColumnID uint32
 }
 
-// Run says of entries of a row that were read together what need not be found out
-// from each of them.
+// Run describes entries of one row that were returned together, so that the
+// caller need not look at each of them.
 type Run struct {
-	// Dictionary is the number of the dictionary in which the entries have their
-	// places, 0 for none. No other dictionary has it.
-	Dictionary uint64
-	// Last says that the row has no more entries.
-	Last bool
-	// Wanted says that the columns of all entries are among those that the read is
-	// for. False says nothing.
-	Wanted bool
-	// Plain says that all entries are values, each of another column, and that their
-	// sequence numbers and times are in these bounds. False says nothing.
-	Plain          bool
+	// DictionaryID names the dictionary of the entries' column ids, 0 for none.
+	// No two dictionaries of a process share an id.
+	DictionaryID uint64
+	// EndOfRow: the row has no more entries.
+	EndOfRow bool
+	// AllSelected: the columns that were asked for contain the column of every
+	// entry. False means unknown.
+	AllSelected bool
+	// SingleVersion: every entry is a Set, no two have the same column, and the
+	// fields below bound their sequence numbers and times. False means unknown,
+	// and the bounds mean nothing.
+	SingleVersion  bool
 	MinSeq, MaxSeq uint64
 	MinTime        int64
 }
 
-// Compare orders the entries of one row: by column ascending, then time
-// descending, then sequence descending. It returns 0 only for the same place.
+// Compare orders the entries of one row: column ascending, then time
+// descending, then sequence number descending. It returns 0 only if all three
+// are equal.
 func (c *Cell) Compare(d *Cell) int {
 	if r := bytes.Compare(c.Column, d.Column); r != 0 {
 		return r
@@ -108,20 +107,20 @@ func (c *Cell) Compare(d *Cell) int {
 	return cmp.Compare(d.Seq, c.Seq)
 }
 
-// RawSize is what the entry counts for in statistics: the bytes of its row
-// key, column key, time and value.
+// RawSize is the size of the entry in statistics: row key, column, value, and 8
+// bytes for the time.
 func (c *Cell) RawSize(row []byte) int {
 	return len(row) + len(c.Column) + 8 + len(c.Value)
 }
 
-// Check reports why an entry cannot be stored: an unknown kind or type, or a
-// column or time that does not go with its kind.
+// Check returns an error if the entry cannot be stored: an unknown kind or type,
+// or a column or time that its kind does not allow.
 func (c *Cell) Check() error {
 	if c.Kind >= KindCount || c.Type >= TypeCount {
 		return fmt.Errorf("unknown kind %d or type %d", c.Kind, c.Type)
 	}
 	full := bytes.IndexByte(c.Column, 0) > 0
-	var column, timed bool // is the column of the right shape, and the time?
+	var column, timed bool // is the column of the right shape, and is the time in range?
 	switch c.Kind {
 	case Set, DeleteVersion:
 		column, timed = full, c.Time >= 0 && c.Time <= MaxTime
@@ -145,7 +144,7 @@ func (c *Cell) Check() error {
 	return nil
 }
 
-// Scanned counts the entries a read stepped over, returned or not.
+// Scanned counts the entries that a read stepped over, returned or not.
 type Scanned struct {
 	Cells uint64 // cell versions and tombstones
 	Bytes uint64 // their RawSize
@@ -167,7 +166,7 @@ func (t Type) String() string {
 
 var typeNames = [TypeCount]string{"none", "string", "i64", "boolean", "byte", "i32", "f32", "f64", "bytes"}
 
-// TypeOf returns the type with the given name, None when there is no such type.
+// TypeOf returns the type with this name, None if there is none.
 func TypeOf(name string) Type {
 	for t := String; t < TypeCount; t++ {
 		if typeNames[t] == name {
@@ -177,8 +176,9 @@ func TypeOf(name string) Type {
 	return None
 }
 
-// Fits reports whether value can be an encoded value of type t, going by its
-// length; that a String is UTF-8 is for whoever takes it in to check.
+// Fits reports whether value has a length that type t allows, and of a Bool
+// whether it is 0 or 1. It does not check that a String is UTF-8; the front end
+// does.
 func (t Type) Fits(value []byte) bool {
 	switch t {
 	case String, Bytes:

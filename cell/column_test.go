@@ -24,8 +24,8 @@ func FuzzColumnOrder(f *testing.F) {
 		if want == 0 {
 			want = bytes.Compare(q1, q2)
 		}
-		// The order of names whose bytes are all above the separator is exact;
-		// the data model has no others.
+		// The order is exact for names whose bytes are all above the separator. The data
+		// model allows no others.
 		if got := bytes.Compare(c1, c2); got != want {
 			t.Errorf("order of %q and %q is %d, want %d", c1, c2, got, want)
 		}
@@ -89,8 +89,7 @@ func FuzzSuccessor(f *testing.F) {
 	})
 }
 
-// someColumns are the columns that the tests of sets ask about, tombstones
-// included.
+// someColumns are the columns that tests of sets ask about, tombstones included.
 var someColumns = []string{
 	"", "a", "a\x00", "a\x00\x00", "a\x00x", "a\x00x\x00", "a\x00xy", "a\x00y", "a\x00\xff", "a-", "a-\x00x",
 	"aa", "aa\x00", "aa\x00x", "b", "b\x00", "b\x00x", "b\x00\xf4\x8f\xbf\xbf", "c\x00x", "\xff\xff",
@@ -162,8 +161,8 @@ func TestEmptyColumnsAreNone(t *testing.T) {
 	}
 }
 
-// TestColumnsAgainstTheirRanges compares random sets with the plain meaning of
-// the ranges that they were made of.
+// TestColumnsAgainstTheirRanges compares random sets with a linear search of the
+// ranges they were made of.
 func TestColumnsAgainstTheirRanges(t *testing.T) {
 	const seed = 1
 	rnd := rand.New(rand.NewPCG(seed, seed))
@@ -202,7 +201,7 @@ func checkColumns(t *testing.T, ranges []Range) {
 		family, _ := SplitColumn(c)
 		overlaps[string(family)] = overlaps[string(family)] || want
 	}
-	// Overlaps may say yes where no column of someColumns shows it, never no.
+	// Overlaps may say yes where no column of someColumns shows it, but never no.
 	for family, want := range overlaps {
 		if want && !s.Overlaps([]byte(family)) {
 			t.Errorf("Overlaps(%q) = false, want true", family)

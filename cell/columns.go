@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Columns is a set of columns, made of ranges. A nil *Columns is all columns.
-// It is immutable and safe for concurrent use.
+// Columns is a set of columns, given as ranges. A nil *Columns contains all
+// columns. It is immutable and safe for concurrent use.
 type Columns struct {
 	ranges []Range // ascending, disjoint, none empty
 }
@@ -30,12 +30,12 @@ func NewColumns(ranges ...Range) *Columns {
 	return &Columns{ranges: merged}
 }
 
-// reaches reports whether a range that ends at end touches one that starts at start.
+// reaches reports whether a range with this end touches or overlaps one with this start.
 func reaches(end, start []byte) bool {
 	return end == nil || bytes.Compare(start, end) <= 0
 }
 
-// Contains reports whether the set holds the column.
+// Contains reports whether the column is in the set.
 func (s *Columns) Contains(column []byte) bool {
 	if s == nil {
 		return true
@@ -52,14 +52,14 @@ func (s *Columns) Contains(column []byte) bool {
 	return false
 }
 
-// Wants reports whether a read of the set has to see an entry with this
-// column: one that the set contains, and the tombstones of families and rows,
-// which may cover cells that the set contains.
+// Wants reports whether a read of the set needs entries with this column: those
+// in the set, and tombstones of families and rows, which may cover cells in it.
 func (s *Columns) Wants(column []byte) bool {
 	return s.Contains(column) || bytes.IndexByte(column, 0) < 0
 }
 
-// Overlaps reports whether the set holds a column of the family.
+// Overlaps reports whether the set contains columns of the family. It may say
+// yes wrongly, never no.
 func (s *Columns) Overlaps(family []byte) bool {
 	if s == nil {
 		return true
@@ -74,8 +74,8 @@ func (s *Columns) Overlaps(family []byte) bool {
 	return false
 }
 
-// Ranges returns the ranges of the set: ascending, disjoint, not touching.
-// The caller must not change them. A nil set has none: test for nil first.
+// Ranges returns the ranges of the set: ascending, disjoint, not touching. The
+// caller must not change them. A nil set returns none, though it contains all.
 func (s *Columns) Ranges() []Range {
 	if s == nil {
 		return nil

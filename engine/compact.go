@@ -159,7 +159,7 @@ func (db *DB) mergeRows(c *compactionJob, sub *subcompaction) (read int, err err
 
 // sources opens the inputs for rows before end, the newest first.
 func (c *compactionJob) sources(end []byte) (list []rowmerge.Source, err error) {
-	read := sstable.ReadOptions{End: end}
+	read := sstable.ReadOptions{ReadaheadEnd: end}
 	for level, files := range c.choice.Inputs {
 		if level > 0 && len(files) > 0 {
 			list = append(list, newLevelSource(files, read))

@@ -38,7 +38,7 @@ func sizeWithin(files []*manifest.File, start, end []byte) (size int64) {
 		n := f.Size
 		if i == 0 || i == len(files)-1 {
 			if r, err := tableOf(f).open(); err == nil {
-				n = min(n, r.SizeWithin(start, end))
+				n = min(n, r.EstimateSize(start, end))
 			}
 		}
 		size += n
@@ -60,7 +60,7 @@ func divideRun(files []*manifest.File, part int64, start, end []byte) (bounds []
 			continue
 		}
 		if r, err := tableOf(f).open(); err == nil {
-			bounds = r.AppendBounds(bounds, n, start, end)
+			bounds = r.AppendSplits(bounds, n, start, end)
 		}
 	}
 	return bounds

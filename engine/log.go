@@ -287,7 +287,7 @@ func (db *DB) nextSegment() error {
 // useLocked makes s the segment under writing.
 func (db *DB) useLocked(s *segment) {
 	db.log.current = s
-	s.w.Again = db.writeAgain
+	s.w.Retry = db.writeAgain
 }
 
 // logStartLocked returns the segment at which the log can begin once m is the

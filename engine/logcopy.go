@@ -172,7 +172,7 @@ func (c *copier) writeSegment(s *segment, h *copyLoad) error {
 	if err != nil {
 		return err
 	}
-	w := wal.NewWholeWriter(f, wal.Header{Store: c.db.store, Number: s.number, Size: s.size, Copy: true})
+	w := wal.NewSingleSyncWriter(f, wal.Header{Store: c.db.store, Number: s.number, Size: s.size, Copy: true})
 	rest := h.payloads
 	for _, b := range h.batches {
 		w.Append(b.seq, rest[:b.size])

@@ -73,7 +73,7 @@ func (o *output) pointless() error {
 func (o *output) ends(row []byte) bool {
 	size := int64(0)
 	if o.w != nil {
-		size = o.w.Size()
+		size = o.w.EstimatedSize()
 	}
 	return o.split.StartsFile(row, size)
 }

@@ -173,7 +173,7 @@ func (r *recovery) replaySegment(s *segment, ended bool) (c segmentContent, err 
 	end := in.End()
 	db.opt.Log.Info("log segment read", "file", name, "end", end.Kind.String(), "offset", end.Offset)
 	c.headed, c.finished = end.Kind != wal.Unwritten, end.Kind == wal.Finished
-	s.torn = in.Remains()
+	s.torn = in.PartialRecord()
 	return c, nil
 }
 

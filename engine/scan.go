@@ -25,9 +25,9 @@ type ScanOptions struct {
 	Now int64
 	// KeysOnly leaves the values out.
 	KeysOnly bool
-	// Fill keeps blocks that come from the disk in the cache: for reads of a
+	// FillCache keeps blocks that come from the disk in the cache: for reads of a
 	// few rows. Large scans would only push out what others need.
-	Fill bool
+	FillCache bool
 }
 
 // Scan reads a partition row by row, as a snapshot sees it.
@@ -248,7 +248,7 @@ func (s *Scan) openFile(f *manifest.File) error {
 
 // reading says how files are read.
 func (s *Scan) reading() sstable.ReadOptions {
-	return sstable.ReadOptions{Columns: s.opt.Columns, KeysOnly: s.opt.KeysOnly, Fill: s.opt.Fill, End: s.opt.End}
+	return sstable.ReadOptions{Columns: s.opt.Columns, KeysOnly: s.opt.KeysOnly, FillCache: s.opt.FillCache, ReadaheadEnd: s.opt.End}
 }
 
 // SingleRow reports whether the bounds hold one row at most: that of Start.
@@ -295,7 +295,7 @@ func (s *Scan) Cells() []cell.Cell {
 			break
 		}
 		run := s.in.Run()
-		s.last = run.Last
+		s.last = run.EndOfRow
 		if cells := s.visibility.Visible(s.raw, run); len(cells) > 0 {
 			return cells
 		}

@@ -80,7 +80,7 @@ func TestRowReadAllocatesNothing(t *testing.T) {
 	}
 	start, end := []byte("row500"), []byte("row500\x00")
 	read := func() {
-		scan, err := db.Scan(id, ScanOptions{Start: start, End: end, Fill: true})
+		scan, err := db.Scan(id, ScanOptions{Start: start, End: end, FillCache: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -169,7 +169,7 @@ func (it *Iterator) Cells(dst []cell.Cell) []cell.Cell {
 	a := &it.table.arena
 	rowLen := uint64(len(key(it.row)))
 	from, end, size := len(dst), len(dst)+runCells, 0
-	it.run = cell.Run{Plain: true}
+	it.run = cell.Run{SingleVersion: true}
 	for it.next != 0 && len(dst) < end && size < runBytes {
 		p := a.at(it.next)
 		n := (*entryNode)(p)
@@ -192,11 +192,11 @@ func (it *Iterator) Cells(dst []cell.Cell) []cell.Cell {
 		if len(dst) == from {
 			it.run.MinSeq, it.run.MaxSeq, it.run.MinTime = n.seq, n.seq, n.time
 		}
-		it.run.Plain = it.run.Plain && v.kind == cell.Set && n.seq == it.run.MinSeq && n.time == it.run.MinTime
+		it.run.SingleVersion = it.run.SingleVersion && v.kind == cell.Set && n.seq == it.run.MinSeq && n.time == it.run.MinTime
 		dst = append(dst, cell.Cell{Column: column, Value: value, Time: n.time, Seq: n.seq, Kind: v.kind, Type: v.typ})
 	}
-	it.run.Last = it.next == 0
-	it.run.Wanted = it.filter.all || it.run.Plain // what else the filter lets through are tombstones
+	it.run.EndOfRow = it.next == 0
+	it.run.AllSelected = it.filter.all || it.run.SingleVersion // what else the filter lets through are tombstones
 	return dst
 }
 

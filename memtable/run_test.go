@@ -29,7 +29,7 @@ func TestRun(t *testing.T) {
 		it.SeekRow(nil)
 		cells := it.Cells(nil)
 		checkRun(t, c.name, it.Run(), cells, nil)
-		if run := it.Run(); run.Plain != c.plain || !run.Last || !run.Wanted {
+		if run := it.Run(); run.SingleVersion != c.plain || !run.EndOfRow || !run.AllSelected {
 			t.Errorf("%s: got %+v, want plain %t, the last, wanted", c.name, *run, c.plain)
 		}
 		it.Close()
@@ -57,8 +57,8 @@ func TestRandomRuns(t *testing.T) {
 			}
 			run := it.Run()
 			checkRun(t, fmt.Sprint("table ", n), run, cells, o.Columns)
-			ended = run.Last
-			plain, last, wanted = plain+one(run.Plain), last+one(run.Last), wanted+one(run.Wanted)
+			ended = run.EndOfRow
+			plain, last, wanted = plain+one(run.SingleVersion), last+one(run.EndOfRow), wanted+one(run.AllSelected)
 		}
 		it.Close()
 	}
@@ -72,10 +72,10 @@ func checkRun(t *testing.T, name string, run *cell.Run, cells []cell.Cell, colum
 	t.Helper()
 	for i := range cells {
 		c := &cells[i]
-		if run.Wanted && columns != nil && !columns.Wants(c.Column) {
+		if run.AllSelected && columns != nil && !columns.Wants(c.Column) {
 			t.Errorf("%s: column %q is not wanted", name, c.Column)
 		}
-		if run.Plain && (c.Kind != cell.Set || c.Seq < run.MinSeq || c.Seq > run.MaxSeq || c.Time < run.MinTime ||
+		if run.SingleVersion && (c.Kind != cell.Set || c.Seq < run.MinSeq || c.Seq > run.MaxSeq || c.Time < run.MinTime ||
 			i > 0 && string(cells[i-1].Column) == string(c.Column)) {
 			t.Errorf("%s: cell %d, %v, of a run said to be plain: %+v", name, i, c, *run)
 		}

@@ -82,7 +82,7 @@ func (a *ahead) begin(it *Iterator, i int, s *stretch) {
 	}
 	s.first, s.blocks, s.err, s.read = a.end, s.blocks[:0], nil, false
 	a.next[i], a.end = s, end
-	go s.fill(it.r, it.index, end, a.values, it.o.Fill)
+	go s.fill(it.r, it.index, end, a.values, it.o.FillCache)
 }
 
 // open returns the block of an entry, nil if it is not in a stretch. When the

@@ -64,7 +64,7 @@ func TestScanAhead(t *testing.T) {
 	file, list := longFile(t)
 	page := cell.NewColumns(cell.FamilyRange([]byte("page")))
 	for name, o := range map[string]ReadOptions{
-		"all": {}, "fill": {Fill: true}, "keys": {KeysOnly: true}, "columns": {Columns: page}, "columns, fill": {Columns: page, Fill: true},
+		"all": {}, "fill": {FillCache: true}, "keys": {KeysOnly: true}, "columns": {Columns: page}, "columns, fill": {Columns: page, FillCache: true},
 	} {
 		var want []entry
 		for _, e := range list {
@@ -77,7 +77,7 @@ func TestScanAhead(t *testing.T) {
 		}
 		cache := new(testCache)
 		r := open(t, file, testID, cache)
-		for _, cached := range []bool{false, o.Fill} {
+		for _, cached := range []bool{false, o.FillCache} {
 			it := r.NewIterator(o)
 			it.SeekRow(nil)
 			got, ahead := walk(it, len(list))
@@ -99,7 +99,7 @@ func TestTurnAwayWhileAhead(t *testing.T) {
 	rowOf := func(i int) []byte { return list[i].row }
 	for _, c := range []struct{ fill, picky bool }{{}, {fill: true}, {fill: true, picky: true}} {
 		r := open(t, file, testID, &testCache{picky: c.picky})
-		it := r.NewIterator(ReadOptions{Fill: c.fill})
+		it := r.NewIterator(ReadOptions{FillCache: c.fill})
 		for _, from := range []int{0, len(list) / 2, 1000, len(list) / 2, len(list) - 50, 0} {
 			at := from
 			for bytes.Equal(rowOf(max(at-1, 0)), rowOf(from)) && at > 0 {
@@ -212,15 +212,15 @@ func TestNotAheadOfTheEnd(t *testing.T) {
 	for _, o := range []ReadOptions{{}, {KeysOnly: true}, {Columns: cell.NewColumns(cell.FamilyRange([]byte("page")))}} {
 		for _, i := range []int{1, 40, 200, 1000, len(list) / 3, len(list)/3 + 1, len(list) / 2, len(list)/2 + 40, len(list) - 1} {
 			read.Store(0)
-			o.End = list[i].row
+			o.ReadaheadEnd = list[i].row
 			it := r.NewIterator(o)
 			rows := 0
 			ahead := false
-			for it.SeekRow(nil); it.Row() != nil && bytes.Compare(it.Row(), o.End) < 0; it.NextRow() {
+			for it.SeekRow(nil); it.Row() != nil && bytes.Compare(it.Row(), o.ReadaheadEnd) < 0; it.NextRow() {
 				rows++
 				ahead = ahead || it.ahead.at != nil
 			}
-			end := x.handle(min(x.seek(o.End)+1, x.cells-1)).end()
+			end := x.handle(min(x.seek(o.ReadaheadEnd)+1, x.cells-1)).end()
 			if n := read.Load(); it.Err() != nil || rows > 0 && uint64(n) > end || ahead != (i > len(list)/4) {
 				t.Errorf("%+v: after %d rows %d bytes were read, want up to %d; ahead %t, %v", o, rows, n, end, ahead, it.Err())
 			}

@@ -127,7 +127,7 @@ func BenchmarkScan(b *testing.B) {
 	for c := None; c <= Zstd; c++ {
 		b.Run(c.String(), func(b *testing.B) { benchScan(b, benchCells(), c, nil, ReadOptions{}) })
 	}
-	b.Run("cached", func(b *testing.B) { benchScan(b, benchCells(), S2, new(testCache), ReadOptions{Fill: true}) })
+	b.Run("cached", func(b *testing.B) { benchScan(b, benchCells(), S2, new(testCache), ReadOptions{FillCache: true}) })
 }
 
 func BenchmarkScanColumn(b *testing.B) {
@@ -136,7 +136,7 @@ func BenchmarkScanColumn(b *testing.B) {
 		b.Run(c.String(), func(b *testing.B) { benchScan(b, benchCells(), c, nil, ReadOptions{Columns: columns}) })
 	}
 	b.Run("cached", func(b *testing.B) {
-		benchScan(b, benchCells(), S2, new(testCache), ReadOptions{Columns: columns, Fill: true})
+		benchScan(b, benchCells(), S2, new(testCache), ReadOptions{Columns: columns, FillCache: true})
 	})
 }
 
@@ -169,7 +169,7 @@ func benchRead(b *testing.B, c Compression, cache Cache, fill bool) {
 		if ok, err := mayContain(r, row); !ok || err != nil {
 			b.Fatal(ok, err)
 		}
-		it := r.NewIterator(ReadOptions{Fill: fill})
+		it := r.NewIterator(ReadOptions{FillCache: fill})
 		it.SeekRow(row)
 		if !bytes.Equal(it.Row(), row) {
 			b.Fatal("row not found")

@@ -6,9 +6,9 @@ package sstable
 type Cache interface {
 	// Get returns the block put under the key, or nil.
 	Get(Key) Block
-	// Wants reports whether a block, which Get has not found, is worth being read into memory
+	// Admits reports whether a block, which Get has not found, is worth being read into memory
 	// of its own, to be put there.
-	Wants(Key) bool
+	Admits(Key) bool
 	// Put keeps the block, or does not.
 	Put(Key, Block)
 	// Reserve takes bytes from what the cache may hold, for something that a Reader

@@ -261,13 +261,13 @@ func (b *cellBlock) valueEnd(i, start int) int {
 func (b *cellBlock) cellAt(i, id int, kind byte, value []byte) cell.Cell {
 	stamp := b.stamp(i)
 	c := cell.Cell{
-		Column: b.column(id),
-		Value:  value,
-		Time:   int64(b.timeBase + b.times.at(b.raw, stamp)),
-		Seq:    b.seqBase + b.seqs.at(b.raw, stamp),
-		Kind:   cell.Kind(kind >> kindShift & kindMask),
-		Type:   cell.Type(kind & typeMask),
-		Place:  uint32(id) + 1,
+		Column:   b.column(id),
+		Value:    value,
+		Time:     int64(b.timeBase + b.times.at(b.raw, stamp)),
+		Seq:      b.seqBase + b.seqs.at(b.raw, stamp),
+		Kind:     cell.Kind(kind >> kindShift & kindMask),
+		Type:     cell.Type(kind & typeMask),
+		ColumnID: uint32(id) + 1,
 	}
 	if c.Kind >= cell.DeleteColumn {
 		c.Time = cell.TombstoneTime

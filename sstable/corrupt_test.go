@@ -91,7 +91,7 @@ func readEach(file []byte, id ID, cache Cache, list []entry, once func(read func
 		}
 	}
 	read("scan", ReadOptions{}, nil, list)
-	read("scan and fill", ReadOptions{Fill: true}, nil, list)
+	read("scan and fill", ReadOptions{FillCache: true}, nil, list)
 	read("keys", ReadOptions{KeysOnly: true}, nil, slices.Clone(list))
 	columns := cell.NewColumns(cell.FamilyRange([]byte("f")))
 	read("columns", ReadOptions{Columns: columns}, nil, slices.DeleteFunc(slices.Clone(list), func(e entry) bool {
@@ -514,7 +514,7 @@ func scanWithFilter(r *Reader, list []entry) ([]entry, error) {
 			return nil, err
 		}
 	}
-	it := r.NewIterator(ReadOptions{Fill: true})
+	it := r.NewIterator(ReadOptions{FillCache: true})
 	defer it.Close()
 	got := collect(it, nil, 1<<30)
 	return got, it.Err()

@@ -232,9 +232,9 @@ func headOf() cell.Cell {
 	return cell.Cell{Time: cell.TombstoneTime, Seq: headSeq, Kind: cell.DeleteRow}
 }
 
-// SizeWithin returns about how many bytes of the file are of rows from start up to end, a nil end
+// EstimateSize returns about how many bytes of the file are of rows from start up to end, a nil end
 // being that of the file. It reads the index, and returns 0 if that cannot be read.
-func (t *Reader) SizeWithin(start, end []byte) int64 {
+func (t *Reader) EstimateSize(start, end []byte) int64 {
 	x, err := t.openIndex()
 	if err != nil || x.cells == 0 {
 		return 0
@@ -252,12 +252,12 @@ func (x *index) within(start, end []byte) (first, last int) {
 	return first, last
 }
 
-// AppendBounds appends rows, in order, that divide the file into so many parts of
+// AppendSplits appends rows, in order, that divide the file into so many parts of
 // about as many cell blocks each, fewer where rows have many blocks. It leaves out most that
 // are not between start and end, a nil end being that of the file. It reads the
 // index, and appends nothing if that cannot be read: whoever reads the rows will hear
 // why. The rows are the caller's.
-func (t *Reader) AppendBounds(dst [][]byte, parts int, start, end []byte) [][]byte {
+func (t *Reader) AppendSplits(dst [][]byte, parts int, start, end []byte) [][]byte {
 	x, err := t.openIndex()
 	if err != nil {
 		return dst

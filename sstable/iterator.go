@@ -19,19 +19,19 @@ type ReadOptions struct {
 	// KeysOnly leaves out the values that would have to be read from elsewhere;
 	// they are nil, but their length counts in Scanned.
 	KeysOnly bool
-	// Fill puts the blocks that are read into the cache, if it wants them. Without it they go
+	// FillCache puts the blocks that are read into the cache, if it wants them. Without it they go
 	// through one private buffer; blocks that are cached are used either way.
-	Fill bool
-	// End is a row from which on nothing is wanted, nil for none. Rows from there on are returned
+	FillCache bool
+	// ReadaheadEnd is a row from which on nothing is wanted, nil for none. Rows from there on are returned
 	// all the same, but not read before they are asked for. The iterator keeps it.
-	End []byte
+	ReadaheadEnd []byte
 }
 
 // wholeBlocks reports whether the values of cell blocks are sure to be wanted: a
 // scan of some columns may come to none of them, but what goes into the cache is
 // for others too.
 func (o *ReadOptions) wholeBlocks() bool {
-	return !o.KeysOnly && (o.Columns == nil || o.Fill)
+	return !o.KeysOnly && (o.Columns == nil || o.FillCache)
 }
 
 // An Iterator walks over the rows of a file, and over the cells of each. It is
@@ -92,7 +92,7 @@ const (
 // Dictionaries are numbered by iterator and, in that, by block loaded. An iterator
 // keeps its number, and goes on counting, when it is used again.
 var (
-	iterators = sync.Pool{New: func() any { return &Iterator{last: cell.Run{Dictionary: numbered.Add(1) << loadBits}} }}
+	iterators = sync.Pool{New: func() any { return &Iterator{last: cell.Run{DictionaryID: numbered.Add(1) << loadBits}} }}
 	numbered  atomic.Uint64
 )
 
@@ -118,7 +118,7 @@ func (it *Iterator) Close() {
 	poison.Bytes(it.offsets)
 	poison.Bytes(it.names)
 	*it = Iterator{
-		last: cell.Run{Dictionary: it.last.Dictionary}, key: it.key[:0], offsets: it.offsets[:0], names: it.names[:0], columns: it.columns[:0], class: it.class[:0], own: it.own, window: it.window,
+		last: cell.Run{DictionaryID: it.last.DictionaryID}, key: it.key[:0], offsets: it.offsets[:0], names: it.names[:0], columns: it.columns[:0], class: it.class[:0], own: it.own, window: it.window,
 		small: smallValues{buffers: it.small.buffers}, large: largeValues{buffers: it.large.buffers},
 	}
 	iterators.Put(it)
@@ -324,7 +324,7 @@ func (it *Iterator) open(entry int) (*cellBlock, error) {
 	if err := it.readAround(entry, sequential); err != nil {
 		return nil, err
 	}
-	return it.r.readCellBlock(h, it.o.wholeBlocks(), it.o.Fill, &it.window, &it.own)
+	return it.r.readCellBlock(h, it.o.wholeBlocks(), it.o.FillCache, &it.window, &it.own)
 }
 
 // comes is for a block of a walk that is in the cache: the processor is asked for all of it that
@@ -353,10 +353,10 @@ const (
 )
 
 // wanted returns the entry from which on no block is wanted: the next one after the block that the first
-// row from ReadOptions.End on begins in, or would.
+// row from ReadOptions.ReadaheadEnd on begins in, or would.
 func (it *Iterator) wanted() int {
 	if it.until == 0 {
-		_, last := it.index.within(nil, it.o.End)
+		_, last := it.index.within(nil, it.o.ReadaheadEnd)
 		it.until = last + 1
 	}
 	return it.until

@@ -180,7 +180,7 @@ func TestConcurrentReads(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range 8 {
 		wait.Go(func() {
-			it := r.NewIterator(ReadOptions{Fill: i%2 == 0})
+			it := r.NewIterator(ReadOptions{FillCache: i%2 == 0})
 			defer it.Close()
 			diff(t, fmt.Sprintf("reader %d", i), collect(it, nil, 1<<30), list)
 			for _, e := range list {
@@ -217,9 +217,9 @@ func TestAllocations(t *testing.T) {
 				it.Close()
 			}
 			for name, f := range map[string]func(){
-				"row":     func() { read(ReadOptions{Fill: true}, 1) },
-				"scan":    func() { read(ReadOptions{Fill: true}, 1000) },
-				"columns": func() { read(ReadOptions{Fill: true, Columns: columns}, 1000) },
+				"row":     func() { read(ReadOptions{FillCache: true}, 1) },
+				"scan":    func() { read(ReadOptions{FillCache: true}, 1000) },
+				"columns": func() { read(ReadOptions{FillCache: true, Columns: columns}, 1000) },
 				"filter":  func() { mayContain(r, []byte("absent")) },
 			} {
 				if n := testing.AllocsPerRun(20, f); n > 1 { // the pool may lose an iterator
@@ -293,7 +293,7 @@ func TestDictionary(t *testing.T) {
 			var block uint64
 			for it.SeekRow(nil); it.Row() != nil; it.NextRow() {
 				for cells := it.Cells(nil); len(cells) > 0; cells = it.Cells(nil) {
-					d := it.Run().Dictionary
+					d := it.Run().DictionaryID
 					if d != block {
 						if order[d] != nil {
 							t.Fatalf("seed %d: a dictionary with the number of an earlier one", seed)
@@ -302,11 +302,11 @@ func TestDictionary(t *testing.T) {
 						loads++
 					}
 					for _, c := range cells {
-						if before, ok := columns[numbered{d, c.Place}]; ok && before != string(c.Column) {
-							t.Fatalf("seed %d: place %d is of %q and of %q", seed, c.Place, before, c.Column)
+						if before, ok := columns[numbered{d, c.ColumnID}]; ok && before != string(c.Column) {
+							t.Fatalf("seed %d: place %d is of %q and of %q", seed, c.ColumnID, before, c.Column)
 						}
-						columns[numbered{d, c.Place}] = string(c.Column)
-						order[d][string(c.Column)] = c.Place
+						columns[numbered{d, c.ColumnID}] = string(c.Column)
+						order[d][string(c.Column)] = c.ColumnID
 					}
 				}
 			}
@@ -346,13 +346,13 @@ func TestRun(t *testing.T) {
 					}
 					checkRun(t, it.Run(), cells, read.Columns)
 					runs++
-					if ended = it.Run().Last; ended {
+					if ended = it.Run().EndOfRow; ended {
 						last++
 					}
-					if it.Run().Plain {
+					if it.Run().SingleVersion {
 						plain++
 					}
-					if it.Run().Wanted && read.Columns != nil {
+					if it.Run().AllSelected && read.Columns != nil {
 						wanted++
 					}
 				}
@@ -473,7 +473,7 @@ func TestRowsOfOneCell(t *testing.T) {
 				met[fmt.Sprint("values of one length ", it.block.valueLength >= 0)]++
 				met[fmt.Sprint("behind the first small block ", it.small.block > 0)]++
 				c, run := cells[len(before)], it.Run()
-				want := cell.Run{Dictionary: run.Dictionary, Plain: true, Wanted: true, Last: true, MinSeq: c.Seq, MaxSeq: c.Seq, MinTime: c.Time}
+				want := cell.Run{DictionaryID: run.DictionaryID, SingleVersion: true, AllSelected: true, EndOfRow: true, MinSeq: c.Seq, MaxSeq: c.Seq, MinTime: c.Time}
 				if *run != want || cap(c.Value) != len(c.Value) {
 					t.Fatalf("seed %d: row %q has a value of %d bytes with room for %d in run %+v, want %+v", seed, it.Row(), len(c.Value), cap(c.Value), *run, want)
 				}
@@ -503,7 +503,7 @@ func TestWalkFindsNextBlock(t *testing.T) {
 	cache := new(testCache)
 	file, _ := build(t, benchEntries(300), WriterOptions{ID: testID, BlockSize: 1000})
 	r := open(t, file, testID, cache)
-	it := r.NewIterator(ReadOptions{Fill: true})
+	it := r.NewIterator(ReadOptions{FillCache: true})
 	collect(it, nil, 300)
 	it.Close()
 
@@ -538,7 +538,7 @@ func TestTwiceIsNotPlain(t *testing.T) {
 		})
 		it := open(t, broken, testID, nil).NewIterator(ReadOptions{})
 		it.SeekRow(nil)
-		if cells := it.Cells(nil); len(cells) != 2 || it.Run().Plain == twice {
+		if cells := it.Cells(nil); len(cells) != 2 || it.Run().SingleVersion == twice {
 			t.Errorf("twice %v: cells %v of a run %+v", twice, cells, it.Run())
 		}
 		it.Close()
@@ -549,11 +549,11 @@ func TestTwiceIsNotPlain(t *testing.T) {
 func checkRun(t *testing.T, run *cell.Run, cells []cell.Cell, columns *cell.Columns) {
 	t.Helper()
 	for i := range cells {
-		if run.Wanted && !columns.Contains(cells[i].Column) {
+		if run.AllSelected && !columns.Contains(cells[i].Column) {
 			t.Fatalf("entry %d of %d, %+v, is in a run that is wanted", i, len(cells), cells[i])
 		}
 	}
-	if !run.Plain {
+	if !run.SingleVersion {
 		return
 	}
 	for i := range cells {

@@ -186,7 +186,7 @@ func cached[B Block](t *Reader, offset uint64) (b B, ok bool) {
 
 // wanted reports whether there is a cache that wants the block at offset.
 func (t *Reader) wanted(offset uint64) bool {
-	return t.cache != nil && t.cache.Wants(Key{t.id.Number, offset})
+	return t.cache != nil && t.cache.Admits(Key{t.id.Number, offset})
 }
 
 // keep puts a block into the cache.

@@ -27,10 +27,10 @@ func (it *Iterator) Cells(dst []cell.Cell) []cell.Cell {
 	n := len(dst)
 	for it.valid {
 		if it.next < it.end {
-			it.last.Plain, it.last.Wanted = false, it.all
+			it.last.SingleVersion, it.last.AllSelected = false, it.all
 			dst = it.run(dst)
 			if len(dst) > n {
-				it.last.Last = it.valid && it.next == it.end && (it.row+1 < it.block.rows || !it.continues())
+				it.last.EndOfRow = it.valid && it.next == it.end && (it.row+1 < it.block.rows || !it.continues())
 				break
 			}
 		} else if it.row+1 < it.block.rows || !it.nextBlock() {
@@ -79,7 +79,7 @@ func (it *Iterator) runAll(dst []cell.Cell) []cell.Cell {
 	}
 	begin, columnBytes := start, 0
 	last, time, seq := -1, int64(0), uint64(0) // the stamp of the cell before
-	known := cell.Run{Dictionary: it.last.Dictionary, Wanted: true, MinSeq: math.MaxUint64, MinTime: math.MaxInt64}
+	known := cell.Run{DictionaryID: it.last.DictionaryID, AllSelected: true, MinSeq: math.MaxUint64, MinTime: math.MaxInt64}
 	same, before := false, -1
 	kinds := byte(0)
 	for k := range out {
@@ -108,7 +108,7 @@ func (it *Iterator) runAll(dst []cell.Cell) []cell.Cell {
 		c.Time, c.Seq = time, seq
 		c.Kind = cell.Kind(kind >> kindShift)
 		c.Type = cell.Type(kind & typeMask)
-		c.Place = uint32(id) + 1
+		c.ColumnID = uint32(id) + 1
 		kinds |= kind
 		same = same || id == before
 		before = id
@@ -122,7 +122,7 @@ func (it *Iterator) runAll(dst []cell.Cell) []cell.Cell {
 		it.fail(it.r.corrupt(it.index.handle(it.entry).offset, errSmall))
 		return dst
 	}
-	known.Plain = kinds>>kindShift == 0 && !same
+	known.SingleVersion = kinds>>kindShift == 0 && !same
 	it.last = known
 	it.next += n
 	it.count(n, columnBytes+start-begin)
@@ -152,14 +152,14 @@ func (it *Iterator) runPlain(out []cell.Cell, values []byte, base, start int) {
 		}
 		c := &out[k]
 		c.Column, c.Value, c.Time, c.Seq = column, value, time, seq
-		c.Kind, c.Type, c.Place = cell.Set, cell.Type(kinds[id]), uint32(id)+1
+		c.Kind, c.Type, c.ColumnID = cell.Set, cell.Type(kinds[id]), uint32(id)+1
 		columnBytes += len(column)
 		same = same || id == before
 		before, start = id, end
 		i++
 	}
 	r := &it.last
-	r.Wanted, r.Plain = true, !same
+	r.AllSelected, r.SingleVersion = true, !same
 	r.MinSeq, r.MaxSeq, r.MinTime = seq, seq, time
 	it.next = i
 	it.count(len(out), columnBytes+start-begin)
@@ -191,11 +191,11 @@ func (it *Iterator) runOne(dst []cell.Cell) []cell.Cell {
 	time, seq := int64(b.timeBase+b.times.at(raw, stamp)), b.seqBase+b.seqs.at(raw, stamp)
 	c := &dst[n]
 	c.Column, c.Value, c.Time, c.Seq = column, value, time, seq
-	c.Kind, c.Type, c.Place = cell.Set, cell.Type(b.kinds[id]), uint32(id)+1
+	c.Kind, c.Type, c.ColumnID = cell.Set, cell.Type(b.kinds[id]), uint32(id)+1
 	r := &it.last
-	r.Wanted, r.Plain = true, true
+	r.AllSelected, r.SingleVersion = true, true
 	r.MinSeq, r.MaxSeq, r.MinTime = seq, seq, time
-	r.Last = it.row+1 < b.rows || !it.continues()
+	r.EndOfRow = it.row+1 < b.rows || !it.continues()
 	it.next = i + 1
 	it.count(1, len(column)+length)
 	return dst
@@ -364,7 +364,7 @@ func (it *Iterator) meet(b *cellBlock) {
 	}
 	it.met = b.columns
 	it.offsets, it.names = append(it.offsets[:0], offsets...), append(it.names[:0], names...)
-	it.last.Dictionary++
+	it.last.DictionaryID++
 	it.all = it.wantsAll(b)
 	if !it.all {
 		it.class = slices.Grow(it.class[:0], b.columns)[:b.columns]

@@ -195,7 +195,7 @@ func TestDamagedValuesReadWithTheirBlock(t *testing.T) {
 	}{"flipped": {flipped, "checksum mismatch in a block of 3200 bytes"}, "longer": {longer, errSmall.Error()}} {
 		for _, fill := range []bool{false, true} {
 			cache := new(testCache)
-			it := open(t, test.file, testID, cache).NewIterator(ReadOptions{Fill: fill})
+			it := open(t, test.file, testID, cache).NewIterator(ReadOptions{FillCache: fill})
 			it.SeekRow([]byte("row"))
 			var damage *CorruptError
 			if !errors.As(it.Err(), &damage) || damage.Offset != int64(blocks[0].offset) || !strings.Contains(damage.Reason, test.want) {
@@ -400,8 +400,8 @@ func TestDamageAmongUnwantedCells(t *testing.T) {
 		it := open(t, broken, testID, nil).NewIterator(o)
 		it.SeekRow(nil)
 		cells := it.Cells(nil)
-		if len(cells) != 1 || (it.Err() == nil) != (name == "none") || it.Run().Last != (name == "none") {
-			t.Errorf("%s: %d cells, error %v, last %v", name, len(cells), it.Err(), it.Run().Last)
+		if len(cells) != 1 || (it.Err() == nil) != (name == "none") || it.Run().EndOfRow != (name == "none") {
+			t.Errorf("%s: %d cells, error %v, last %v", name, len(cells), it.Err(), it.Run().EndOfRow)
 		}
 		it.Close()
 

@@ -220,7 +220,7 @@ type testCache struct {
 	asked  int
 }
 
-func (c *testCache) Wants(Key) bool {
+func (c *testCache) Admits(Key) bool {
 	c.Lock()
 	defer c.Unlock()
 	c.asked++
@@ -266,7 +266,7 @@ func TestRoundTrip(t *testing.T) {
 				t.Fatalf("%s: Verify: %v", what, err)
 			}
 			for _, fill := range []bool{false, true} {
-				it := r.NewIterator(ReadOptions{Fill: fill})
+				it := r.NewIterator(ReadOptions{FillCache: fill})
 				got := collect(it, nil, 1<<30)
 				if it.Err() != nil {
 					t.Fatalf("%s: %v", what, it.Err())
@@ -302,7 +302,7 @@ func TestValueSizes(t *testing.T) {
 		if err := r.Verify(info.Checksum); err != nil {
 			t.Errorf("%v: %v", c, err)
 		}
-		it := r.NewIterator(ReadOptions{Fill: true})
+		it := r.NewIterator(ReadOptions{FillCache: true})
 		diff(t, c.String(), collect(it, nil, 1<<30), list)
 		it.Close()
 	}
@@ -366,7 +366,7 @@ func TestSeekRow(t *testing.T) {
 		o := options(g)
 		file, _ := build(t, list, o)
 		r := open(t, file, o.ID, &testCache{picky: seed%2 == 1})
-		it := r.NewIterator(ReadOptions{Fill: true})
+		it := r.NewIterator(ReadOptions{FillCache: true})
 		var last []byte
 		for _, e := range list {
 			if bytes.Equal(e.row, last) {

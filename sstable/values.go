@@ -36,7 +36,7 @@ func (s *smallValues) load(it *Iterator, offset int) bool {
 	raw, ok := cached[valueBlock](it.r, h.offset)
 	if !ok {
 		var err error
-		if raw, err = it.r.readValueBlock(h, smallLimit(from, to), it.o.Fill, s.window(it, h, k), &s.buffers.raw); err != nil {
+		if raw, err = it.r.readValueBlock(h, smallLimit(from, to), it.o.FillCache, s.window(it, h, k), &s.buffers.raw); err != nil {
 			it.fail(err)
 			return false
 		}
@@ -91,7 +91,7 @@ func (s *largeValues) load(it *Iterator, v reference) bool {
 	raw, ok := cached[valueBlock](it.r, h.offset)
 	if !ok {
 		var err error
-		if raw, err = it.r.readValueBlock(h, MaxValue, it.o.Fill, &s.buffers.window, &s.buffers.raw); err != nil {
+		if raw, err = it.r.readValueBlock(h, MaxValue, it.o.FillCache, &s.buffers.window, &s.buffers.raw); err != nil {
 			it.fail(err)
 			return false
 		}

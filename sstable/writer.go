@@ -376,9 +376,9 @@ func (t *Writer) addIndex(h handle, small uint32) {
 	t.index.addCell(&c)
 }
 
-// Size is how long the file would be, about, if it were finished now. The
+// EstimatedSize is how long the file would be, about, if it were finished now. The
 // blocks that are being filled count as if they compressed like those before.
-func (t *Writer) Size() int64 {
+func (t *Writer) EstimatedSize() int64 {
 	pending := uint64(t.block.roughSize() + len(t.large))
 	if t.out.raw > 0 {
 		pending = uint64(float64(pending) * min(float64(t.out.offset)/float64(t.out.raw), 1))

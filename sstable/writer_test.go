@@ -246,7 +246,7 @@ func TestWriterSize(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			size := w.Size()
+			size := w.EstimatedSize()
 			info, err := w.Finish()
 			if err != nil {
 				t.Fatal(err)

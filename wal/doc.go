@@ -12,7 +12,7 @@
 // with whatever an older segment left in it, and then overwritten from front
 // to back: a file whose blocks exist is synced at little more than half the
 // cost of one that grows. One that counts as a whole or not at all is written
-// once instead (see NewWholeWriter). A write may turn some of what follows it into
+// once instead (see NewSingleSyncWriter). A write may turn some of what follows it into
 // zeros (see vfs.FS.Reuse): behind the last record anything may lie.
 //
 //	0        77

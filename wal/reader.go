@@ -90,9 +90,9 @@ func (r *Reader) Header() Header { return r.header }
 // End returns where and how the log ends. It has a meaning after io.EOF.
 func (r *Reader) End() End { return r.end }
 
-// Remains reports whether behind the end there lies what may be a record of this
+// PartialRecord reports whether behind the end there lies what may be a record of this
 // segment that is not whole: what a crash has torn. It has a meaning after io.EOF.
-func (r *Reader) Remains() bool { return r.remains }
+func (r *Reader) PartialRecord() bool { return r.remains }
 
 // Next returns the next batch. The payload is valid until the next call.
 func (r *Reader) Next() (seq uint64, payload []byte, err error) {

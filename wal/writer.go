@@ -30,9 +30,9 @@ var errFinished = errors.New("log segment is finished")
 // last successful Sync is then unknown, and every later call returns the same
 // error without touching the file. Finish still closes it.
 type Writer struct {
-	// Again, if not nil, is asked when a write has failed, and may take its time. If
+	// Retry, if not nil, is asked when a write has failed, and may take its time. If
 	// it says so, what the write did not take is written again.
-	Again func(cause error) bool
+	Retry func(cause error) bool
 
 	f      File
 	whole  bool // nobody reads the segment before it is finished
@@ -60,11 +60,11 @@ func NewWriter(f File, h Header) *Writer {
 	return w
 }
 
-// NewWholeWriter returns a Writer of a segment that counts once Finish has returned
+// NewSingleSyncWriter returns a Writer of a segment that counts once Finish has returned
 // without an error, and not before: the caller gives it a name that is read after
 // that. So its file is empty, is written once, and is synced once, by Finish, which
 // fills it up to the segment's size.
-func NewWholeWriter(f File, h Header) *Writer {
+func NewSingleSyncWriter(f File, h Header) *Writer {
 	w := NewWriter(f, h)
 	w.whole = true
 	return w
@@ -238,13 +238,13 @@ func (w *Writer) flush() {
 }
 
 // write writes b behind what was written before. A write that fails is repeated
-// if Again says so: unlike a sync it tells what it has not done.
+// if Retry says so: unlike a sync it tells what it has not done.
 func (w *Writer) write(b []byte) {
 	if w.err != nil || len(b) == 0 {
 		return
 	}
 	n, err := w.writeOnce(b)
-	for err != nil && w.Again != nil && w.Again(err) {
+	for err != nil && w.Retry != nil && w.Retry(err) {
 		b = b[n:]
 		n, err = w.writeOnce(b)
 	}

@@ -229,7 +229,7 @@ func TestWriteAgain(t *testing.T) {
 	sound := want(f, w)
 	w, f = testWriter(1 << 16)
 	asked := 0
-	w.Again = func(cause error) bool {
+	w.Retry = func(cause error) bool {
 		asked++
 		f.short = asked < 3 // twice some of it, then nothing of it
 		f.onOp = func(op string) error {
@@ -247,7 +247,7 @@ func TestWriteAgain(t *testing.T) {
 	}
 
 	w, f = testWriter(1 << 16)
-	w.Again = func(error) bool { return true }
+	w.Retry = func(error) bool { return true }
 	f.onOp = func(op string) error {
 		if op == "sync" {
 			return syscall.ENOSPC
@@ -266,7 +266,7 @@ func TestImpossibleWriteFails(t *testing.T) {
 	for _, claim := range []int{-1, 1 << 20} {
 		broken := &boastful{claim: claim}
 		w := NewWriter(broken, Header{Store: testStore, Number: 7, Size: 4096})
-		w.Again = func(error) bool { return broken.writes < 3 }
+		w.Retry = func(error) bool { return broken.writes < 3 }
 		w.Append(1, []byte("a"))
 		err := w.Sync()
 		if want := fmt.Sprintf("write of %d bytes wrote %d", w.Size(), claim); err == nil || !strings.Contains(err.Error(), want) {
@@ -368,7 +368,7 @@ func TestFill(t *testing.T) {
 func TestWholeSegments(t *testing.T) {
 	const size = 1 << 12
 	f := newFile(size)
-	w := NewWholeWriter(f, Header{Store: testStore, Number: 7, Size: size})
+	w := NewSingleSyncWriter(f, Header{Store: testStore, Number: 7, Size: size})
 	for seq := range uint64(9) {
 		w.Append(seq+1, bytes.Repeat([]byte("x"), 100))
 	}
@@ -399,7 +399,7 @@ func TestWholeSegments(t *testing.T) {
 }
 
 func TestWholeSegmentsThatFail(t *testing.T) {
-	w := NewWholeWriter(newFile(100), Header{Store: testStore, Number: 7, Size: 100})
+	w := NewSingleSyncWriter(newFile(100), Header{Store: testStore, Number: 7, Size: 100})
 	if err := w.Finish(); err == nil {
 		t.Error("a segment too small for any batch was finished")
 	}
@@ -410,7 +410,7 @@ func TestWholeSegmentsThatFail(t *testing.T) {
 		}
 		return nil
 	}
-	w = NewWholeWriter(f, Header{Store: testStore, Number: 7, Size: 1 << 12})
+	w = NewSingleSyncWriter(f, Header{Store: testStore, Number: 7, Size: 1 << 12})
 	w.Append(1, []byte("x"))
 	if err := w.Finish(); !errors.Is(err, syscall.EIO) || len(f.synced) > 0 {
 		t.Errorf("got %v after %d syncs, want the error of the write, and none", err, len(f.synced))

@@ -105,13 +105,13 @@ type colonnadeReader struct {
 
 func (r *colonnadeReader) Row(space int, row []byte) (Answer, error) {
 	r.end = append(append(r.end[:0], row...), 0)
-	return r.read(space, engine.ScanOptions{Start: row, End: r.end, Fill: true}, 1, nil)
+	return r.read(space, engine.ScanOptions{Start: row, End: r.end, FillCache: true}, 1, nil)
 }
 
 // Scan keeps what it reads in the cache, as the iterators of the peers do, unless it
 // is asked for once only: then it does what the engine does when it is told nothing.
 func (r *colonnadeReader) Scan(q Query) (Answer, error) {
-	o := engine.ScanOptions{Start: q.Start, Fill: !q.Once}
+	o := engine.ScanOptions{Start: q.Start, FillCache: !q.Once}
 	if q.Family != "" {
 		o.Columns = cell.NewColumns(cell.FamilyRange([]byte(q.Family)))
 	}

@@ -119,8 +119,8 @@ func (f *Filter) Dropped() uint64 {
 // Keep filters the next entries of a row in place and returns those to be written. run
 // describes the entries.
 func (f *Filter) Keep(cells []cell.Cell, run *cell.Run) []cell.Cell {
-	f.dictionary = run.Dictionary
-	if run.Plain && run.Last && f.column == nil && f.rowCover == 0 && f.keepsWholeRow(cells, run) {
+	f.dictionary = run.DictionaryID
+	if run.SingleVersion && run.EndOfRow && f.column == nil && f.rowCover == 0 && f.keepsWholeRow(cells, run) {
 		return cells
 	}
 	n := 0

@@ -39,7 +39,7 @@ func TestFilter(t *testing.T) {
 				for i, texts := range [][]string{texts[:split], texts[split:]} {
 					chunk := parseEntries(texts...)
 					run := runOf(chunk)
-					run.Last = i == 1
+					run.EndOfRow = i == 1
 					got = append(got, entryTexts(k.Keep(chunk, &run))...)
 				}
 				if !slices.Equal(got, want.texts) {

@@ -197,7 +197,7 @@ func (s *testSource) Cells(dst []cell.Cell) []cell.Cell {
 }
 
 func (s *testSource) Scanned() cell.Scanned { return cell.Scanned{Cells: uint64(s.calls), Bytes: 1} }
-func (s *testSource) Run() *cell.Run        { return &cell.Run{Dictionary: s.dictionary} }
+func (s *testSource) Run() *cell.Run        { return &cell.Run{DictionaryID: s.dictionary} }
 func (s *testSource) Err() error            { return s.err }
 func (s *testSource) Close()                { s.closed++ }
 
@@ -673,7 +673,7 @@ func TestMergeRun(t *testing.T) {
 	var got []string
 	for m.SeekRow(nil); m.Row() != nil; m.NextRow() {
 		for cells := m.Cells(nil); len(cells) > 0; cells = m.Cells(nil) {
-			got = append(got, fmt.Sprintf("%s %d of %d", m.Row(), len(cells), m.Run().Dictionary))
+			got = append(got, fmt.Sprintf("%s %d of %d", m.Row(), len(cells), m.Run().DictionaryID))
 		}
 	}
 	// f:c is alone in its chunk, when all of the other Source are through.

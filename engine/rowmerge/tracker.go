@@ -67,20 +67,20 @@ func (t *tracker) endChunk(cells []cell.Cell) {
 // sameIndex reports whether the dictionary index alone shows that an entry is of the
 // current column. False says nothing.
 func (t *tracker) sameIndex(c *cell.Cell) bool {
-	return c.Place == t.columnIndex && t.columnDictionary == t.dictionary && t.columnDictionary != 0
+	return c.ColumnID == t.columnIndex && t.columnDictionary == t.dictionary && t.columnDictionary != 0
 }
 
 // staysInColumn moves to the column of the next entry and reports whether it is the current
 // one already. Neighbouring columns mostly differ in length or in the last byte.
 func (t *tracker) staysInColumn(c *cell.Cell) bool {
 	if t.columnDictionary == t.dictionary && t.columnDictionary != 0 {
-		same := c.Place == t.columnIndex
-		t.columnIndex = c.Place
+		same := c.ColumnID == t.columnIndex
+		t.columnIndex = c.ColumnID
 		return same
 	}
 	n := len(c.Column)
 	same := t.family != nil && n == len(t.column) && n > 0 && c.Column[n-1] == t.column[n-1] && bytes.Equal(c.Column, t.column)
-	t.column, t.columnDictionary, t.columnIndex = c.Column, t.dictionary, c.Place
+	t.column, t.columnDictionary, t.columnIndex = c.Column, t.dictionary, c.ColumnID
 	return same
 }
 
@@ -136,7 +136,7 @@ func (f *family) keeps(run *cell.Run, now int64) bool {
 // hasIndex reports whether the dictionary index alone shows that an entry is of a family.
 // False says nothing.
 func (t *tracker) hasIndex(f *family, c *cell.Cell) bool {
-	return t.dictionary == f.dictionary && f.first <= c.Place && c.Place <= f.last
+	return t.dictionary == f.dictionary && f.first <= c.ColumnID && c.ColumnID <= f.last
 }
 
 // hasColumn reports whether an entry, other than a family tombstone, is of a family.
@@ -153,9 +153,9 @@ func (t *tracker) noteIndex(f *family, c *cell.Cell) {
 	switch {
 	case t.dictionary == 0:
 	case f.dictionary != t.dictionary:
-		f.dictionary, f.first, f.last = t.dictionary, c.Place, c.Place
+		f.dictionary, f.first, f.last = t.dictionary, c.ColumnID, c.ColumnID
 	default:
-		f.first, f.last = min(f.first, c.Place), max(f.last, c.Place)
+		f.first, f.last = min(f.first, c.ColumnID), max(f.last, c.ColumnID)
 	}
 }
 

@@ -52,8 +52,8 @@ func (v *Visibility) BeginRow() {
 // Visible filters the next entries of a row in place and returns those that the reader
 // sees. run describes the entries.
 func (v *Visibility) Visible(cells []cell.Cell, run *cell.Run) []cell.Cell {
-	v.dictionary = run.Dictionary
-	if run.Plain && run.Last && v.column == nil && v.rowFloor == 0 && v.seesAll(run) && v.policiesKeep(cells, run, v.now) {
+	v.dictionary = run.DictionaryID
+	if run.SingleVersion && run.EndOfRow && v.column == nil && v.rowFloor == 0 && v.seesAll(run) && v.policiesKeep(cells, run, v.now) {
 		return cells
 	}
 	n := 0
@@ -91,7 +91,7 @@ func (v *Visibility) Visible(cells []cell.Cell, run *cell.Run) []cell.Cell {
 // seesAll reports whether the snapshot and the column filter let all entries of a plain
 // run through. It does not ask the policies. False says nothing.
 func (v *Visibility) seesAll(run *cell.Run) bool {
-	return run.MaxSeq <= v.seq && (v.columns == nil || run.Wanted)
+	return run.MaxSeq <= v.seq && (v.columns == nil || run.AllSelected)
 }
 
 // applyTombstone lets a tombstone cover what follows, if the snapshot has it.

@@ -92,16 +92,16 @@ func inChunks(rng *rand.Rand, cells []cell.Cell, f func([]cell.Cell, *cell.Run) 
 				c.Column = bytes.Clone(c.Column)
 			}
 			c.Value = bytes.Clone(c.Value)
-			c.Place = placeIn(rng, dictionary, c.Column)
+			c.ColumnID = placeIn(rng, dictionary, c.Column)
 			chunk = append(chunk, c)
 		}
 		cells = cells[len(chunk):]
 		lent := slices.Clone(chunk)
 		run := runOf(chunk)
-		run.Plain = run.Plain && rng.IntN(4) > 0
-		run.Dictionary, run.Last = dictionary, len(cells) == 0 && rng.IntN(4) > 0
+		run.SingleVersion = run.SingleVersion && rng.IntN(4) > 0
+		run.DictionaryID, run.EndOfRow = dictionary, len(cells) == 0 && rng.IntN(4) > 0
 		for _, c := range f(chunk, &run) {
-			c.Column, c.Value, c.Place = bytes.Clone(c.Column), bytes.Clone(c.Value), 0
+			c.Column, c.Value, c.ColumnID = bytes.Clone(c.Column), bytes.Clone(c.Value), 0
 			all = append(all, c)
 		}
 		for _, c := range lent {
@@ -114,11 +114,11 @@ func inChunks(rng *rand.Rand, cells []cell.Cell, f func([]cell.Cell, *cell.Run) 
 
 // runOf says of entries what can be known of them, straight from the definition.
 func runOf(cells []cell.Cell) cell.Run {
-	run := cell.Run{Plain: true, MinSeq: math.MaxUint64, MinTime: math.MaxInt64}
+	run := cell.Run{SingleVersion: true, MinSeq: math.MaxUint64, MinTime: math.MaxInt64}
 	for i := range cells {
 		c := &cells[i]
 		if c.Kind != cell.Set || i > 0 && bytes.Equal(c.Column, cells[i-1].Column) {
-			run.Plain = false
+			run.SingleVersion = false
 		}
 		run.MinSeq, run.MaxSeq = min(run.MinSeq, c.Seq), max(run.MaxSeq, c.Seq)
 		run.MinTime = min(run.MinTime, c.Time)
@@ -158,7 +158,7 @@ func resolve(r *Visibility, rng *rand.Rand, cells []cell.Cell) []string {
 	r.BeginRow()
 	texts := []string{}
 	chunks := inChunks(rng, cells, func(chunk []cell.Cell, run *cell.Run) []cell.Cell {
-		run.Wanted = rng.IntN(4) > 0 && !slices.ContainsFunc(chunk, func(c cell.Cell) bool { return !r.columns.Contains(c.Column) })
+		run.AllSelected = rng.IntN(4) > 0 && !slices.ContainsFunc(chunk, func(c cell.Cell) bool { return !r.columns.Contains(c.Column) })
 		return r.Visible(chunk, run)
 	})
 	for _, c := range chunks {
@@ -178,7 +178,7 @@ func TestVisibility(t *testing.T) {
 			var got []string
 			for i, part := range [][]string{texts[:split], texts[split:]} {
 				run := runOf(parseEntries(part...))
-				run.Last = i == 1
+				run.EndOfRow = i == 1
 				for _, c := range r.Visible(parseEntries(part...), &run) {
 					got = append(got, string(c.Value))
 				}
@@ -412,7 +412,7 @@ func TestVisibilityAllocs(t *testing.T) {
 		var r Visibility
 		buf := make([]cell.Cell, 0, len(load.cells))
 		run := runOf(load.cells)
-		run.Last = true
+		run.EndOfRow = true
 		got := testing.AllocsPerRun(10, func() {
 			r.Init(9, 0, load.policies, nil)
 			r.BeginRow()
@@ -434,7 +434,7 @@ func BenchmarkVisibility(b *testing.B) {
 			r.Init(9, 0, load.policies, nil)
 			buf := make([]cell.Cell, 0, len(load.cells))
 			run := runOf(load.cells)
-			run.Last = true
+			run.EndOfRow = true
 			b.ReportAllocs()
 			n := 0
 			for b.Loop() {

@@ -94,9 +94,9 @@ func (c *Cache) Get(key sstable.Key) sstable.Block {
 	return b
 }
 
-// Wants reports whether to put the block under the key, which is not there: any as long as
+// Admits reports whether to put the block under the key, which is not there: any as long as
 // there is room, and then those that were asked for not long ago.
-func (c *Cache) Wants(key sstable.Key) bool {
+func (c *Cache) Admits(key sstable.Key) bool {
 	return c.door.admits(key, c.full)
 }
 

@@ -125,7 +125,7 @@ func TestConcurrent(t *testing.T) {
 					t.Errorf("Get(%v) = %v", k, b)
 					return
 				}
-				if c.Wants(k) {
+				if c.Admits(k) {
 					c.Put(k, block(k.Offset+1000))
 				}
 				if i%1000 == 0 {
@@ -179,11 +179,11 @@ func TestReader(t *testing.T) {
 	if cache.Count() != 0 || cache.Bytes() == 0 { // but the index
 		t.Errorf("a scan without Fill leaves %d blocks, %d bytes with the index", cache.Count(), cache.Bytes())
 	}
-	if _, n := scan(sstable.ReadOptions{Fill: true}); n == 0 || cache.Count() < 10 || cache.Bytes() > 4<<20 {
+	if _, n := scan(sstable.ReadOptions{FillCache: true}); n == 0 || cache.Count() < 10 || cache.Bytes() > 4<<20 {
 		t.Errorf("a scan with Fill: %d reads, %d blocks of %d bytes", n, cache.Count(), cache.Bytes())
 	}
 	for _, fill := range []bool{false, true} {
-		if _, n := scan(sstable.ReadOptions{Fill: fill}); n != 0 {
+		if _, n := scan(sstable.ReadOptions{FillCache: fill}); n != 0 {
 			t.Errorf("a cached scan, fill %v: %d reads", fill, n)
 		}
 	}

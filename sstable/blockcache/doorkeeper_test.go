@@ -51,7 +51,7 @@ func TestDoorkeeper(t *testing.T) {
 // the cache answers as many with its doorkeeper as without, for a part of the puts.
 func TestWantsPays(t *testing.T) {
 	const room, size = 2000 * (8000 + overhead), 8000
-	hits, puts := zipf(room, size, (*Cache).Get, (*Cache).Wants)
+	hits, puts := zipf(room, size, (*Cache).Get, (*Cache).Admits)
 	all, allPuts := zipf(room, size, (*Cache).Get, always)
 	t.Logf("%d hits and %d puts, without a doorkeeper %d and %d", hits, puts, all, allPuts)
 	if hits < all*98/100 || puts > allPuts*2/3 {
@@ -73,7 +73,7 @@ func TestNotesOfFull(t *testing.T) {
 		least      int // percent; no notes at all make 92 and 78
 	}{
 		{"small, not asked about", 2000 * (8000 + overhead), 8000, always, 96},
-		{"large", 89 * (100_000 + overhead) / 10, 100_000, (*Cache).Wants, 90},
+		{"large", 89 * (100_000 + overhead) / 10, 100_000, (*Cache).Admits, 90},
 	} {
 		hits, _ := zipf(test.room, test.size, (*Cache).Get, test.wants)
 		noted, _ := zipf(test.room, test.size, noting, test.wants)

@@ -202,7 +202,7 @@ func (s *Store) recall(e *entry) (*remembered, error) {
 	defer snap.Close()
 	scan, err := snap.Scan(e.partition, engine.ScanOptions{
 		Start: e.row, End: append(e.row[:len(e.row):len(e.row)], 0),
-		Policies: s.keys.policies, Now: s.opt.Engine.Clock.Now(), Fill: true,
+		Policies: s.keys.policies, Now: s.opt.Engine.Clock.Now(), FillCache: true,
 	})
 	if err != nil {
 		return nil, err

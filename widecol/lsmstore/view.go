@@ -85,7 +85,7 @@ func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error)
 	r.limits.init(q)
 	r.stats.Partitions = int64(len(ids))
 	opt := engine.ScanOptions{Start: q.Start, End: q.End, Columns: columns, Now: v.now, KeysOnly: q.KeysOnly}
-	opt.Fill = opt.SingleRow() || q.RowLimit != widecol.NoLimit && q.RowLimit <= fillRows
+	opt.FillCache = opt.SingleRow() || q.RowLimit != widecol.NoLimit && q.RowLimit <= fillRows
 	for _, id := range ids {
 		opt.Policies = v.policies[id]
 		scan, err := v.snap.Scan(id, opt)
