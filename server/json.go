@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"math"
@@ -153,8 +154,9 @@ func appendValue(dst []byte, t cell.Type, v []byte) []byte {
 	}
 }
 
-// appendFloat appends the shortest number that is read as f again. JSON has no
-// word for infinities and NaN, and no request can store one.
+// appendFloat appends the shortest number that is read as f again. It has a point or an exponent,
+// so that no reader takes it for an integer, which has no -0. JSON has no word for infinities and
+// NaN, and no request can store one.
 func appendFloat(dst []byte, f float64, bitSize int) []byte {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
 		return append(dst, "null"...)
@@ -163,5 +165,10 @@ func appendFloat(dst []byte, f float64, bitSize int) []byte {
 	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
 		format = 'e'
 	}
-	return strconv.AppendFloat(dst, f, format, -1, bitSize)
+	start := len(dst)
+	dst = strconv.AppendFloat(dst, f, format, -1, bitSize)
+	if format == 'f' && bytes.IndexByte(dst[start:], '.') < 0 {
+		dst = append(dst, ".0"...)
+	}
+	return dst
 }

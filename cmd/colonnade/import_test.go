@@ -77,6 +77,10 @@ func TestImportFailures(t *testing.T) {
 		{"no family", strings.Replace(good, "f:", "g:", 1), nil, []string{"standard input:1: ", `column family "g"`, "--create-families"}},
 		{"wrong type", good + "\n" + strings.Replace(good, `"x"`, `7`, 1), nil, []string{"standard input:2: ", "cells[0]"}},
 		{"no JSON", good + "\n" + strings.Replace(good, `"x"`, `x`, 1), nil, []string{"standard input:2: the line is not JSON: invalid character 'x'"}},
+		{"an array", "[\n" + good + "\n]\n", nil, []string{"standard input:1: the line begins a JSON array", "one object a line", "jq -c '.[]'"}},
+		{"an array on one line", "[" + good + "]", nil, []string{"standard input:1: the line begins a JSON array", "jq -c '.[]'"}},
+		{"pretty-printed", "{\n  \"row_key\": \"a\"\n}", nil, []string{"standard input:1: the object does not end on its line", "one object a line", "jq -c . FILE"}},
+		{"UTF-16", "\xff\xfe{\x00", nil, []string{"standard input: the text is UTF-16", "iconv"}},
 		{"no such key", "\n\n" + strings.Replace(good, `type`, `typo`, 1), nil, []string{"standard input:3: ", "typo"}},
 		{"cut gzip", "\x1f\x8b\x08\x00", nil, []string{"standard input"}},
 	}

@@ -137,6 +137,27 @@ func TestServeKeepsDataOverARestart(t *testing.T) {
 	}
 }
 
+// TestPathsAreAbsolute: the paths of partitions in listings mean the same to everybody, also when
+// --data is relative.
+func TestPathsAreAbsolute(t *testing.T) {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "data")
+	relative, err := filepath.Rel(here, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := startServe(t, relative)
+	s.call("PUT", "/v1/table/t", "")
+	for _, path := range []string{"/v1/table", "/v1/table/t"} {
+		if got := s.call("GET", path, ""); !strings.Contains(got, `"path":"`+dir+"/partitions/") {
+			t.Errorf("%s does not name paths below %s: %s", path, dir, got)
+		}
+	}
+}
+
 // TestExposedDirectory: others can read what is in it, and the log says so.
 func TestExposedDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path"
+	"path/filepath"
 	"syscall"
 
 	"colonnade/clock"
@@ -18,8 +18,12 @@ import (
 // openStore opens the directory that the flags name.
 func openStore(f serveFlags, log *slog.Logger) (widecol.Store, error) {
 	warnExposed(f.data, log)
+	dir, err := filepath.Abs(f.data) // listings tell the paths of partitions to others
+	if err != nil {
+		return nil, err
+	}
 	store, err := lsmstore.Open(lsmstore.Options{
-		Dir: path.Clean(f.data),
+		Dir: filepath.ToSlash(dir),
 		Engine: engine.Options{
 			FS:            vfs.OS,
 			Clock:         clock.System,

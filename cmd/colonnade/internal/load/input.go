@@ -28,9 +28,18 @@ type Input struct {
 var (
 	gzipMagic = []byte{0x1f, 0x8b}
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+
+	// Excel and PowerShell begin files with a byte order mark.
+	markUTF8    = []byte{0xef, 0xbb, 0xbf}
+	markUTF16LE = []byte{0xff, 0xfe}
+	markUTF16BE = []byte{0xfe, 0xff}
 )
 
-// NewInput starts to read r.
+// ErrUTF16 is returned for a text that begins with the byte order mark of UTF-16.
+var ErrUTF16 = errors.New("the text is UTF-16, and import reads UTF-8: convert it, as with iconv -f UTF-16 -t UTF-8")
+
+// NewInput starts to read r. It skips a byte order mark of UTF-8 at the beginning of the text,
+// and refuses one of UTF-16 with ErrUTF16.
 func NewInput(r io.Reader) (*Input, error) {
 	raw := &counter{r: r}
 	b := bufio.NewReaderSize(raw, 256<<10)
@@ -53,13 +62,31 @@ func NewInput(r io.Reader) (*Input, error) {
 		}
 		in.lines, in.closer = bufio.NewReaderSize(z, 256<<10), z.Close
 	}
+	if err := in.skipMark(); err != nil {
+		in.Close()
+		return nil, err
+	}
 	return in, nil
+}
+
+// skipMark skips the byte order mark of UTF-8. An error of the stream is left for next, which
+// tells where it is.
+func (in *Input) skipMark() error {
+	mark, _ := in.lines.Peek(len(markUTF8))
+	switch {
+	case bytes.HasPrefix(mark, markUTF8):
+		_, err := in.lines.Discard(len(markUTF8))
+		return err
+	case bytes.HasPrefix(mark, markUTF16LE), bytes.HasPrefix(mark, markUTF16BE):
+		return ErrUTF16
+	}
+	return nil
 }
 
 var errLongLine = fmt.Errorf("the line is longer than %d MiB", maxLine>>20)
 
-// next returns the next line without the newline at its end, valid until the
-// following call. It returns io.EOF after the last one, and errLongLine for a
+// next returns the next line without white space at its end, valid until the
+// following call. A line of blanks is an empty one. It returns io.EOF after the last one, and errLongLine for a
 // line that it has skipped.
 func (in *Input) next() ([]byte, error) {
 	line, err := in.lines.ReadSlice('\n')
@@ -69,7 +96,7 @@ func (in *Input) next() ([]byte, error) {
 	if err == io.EOF && len(line) > 0 {
 		err = nil // the last line needs no newline
 	}
-	return bytes.TrimRight(line, "\r\n"), err
+	return bytes.TrimRight(line, " \t\r\n"), err
 }
 
 // rest reads on to the end of a line that began with start.

@@ -282,6 +282,41 @@ func TestBadLineStops(t *testing.T) {
 	}
 }
 
+// TestTextsOfOtherPrograms: a byte order mark at the beginning, line ends of Windows, blanks at
+// the end of lines and lines of blanks change nothing, compressed or not.
+func TestTextsOfOtherPrograms(t *testing.T) {
+	lines := rowLines(3)
+	text := "\ufeff" + lines[0] + "\r\n \t\r\n\n" + lines[1] + "  \r\n   \n" + lines[2] + " "
+	for _, compressed := range []bool{false, true} {
+		input := text
+		if compressed {
+			var b bytes.Buffer
+			z := gzip.NewWriter(&b)
+			z.Write([]byte(text))
+			z.Close()
+			input = b.String()
+		}
+		f := newFake(t)
+		got := loadLines(t, f, input, nil)
+		if got.err != nil || got.Rows != 3 || len(f.taken) != 3 {
+			t.Errorf("compressed %t: %v, %d rows, %d taken", compressed, got.err, got.Rows, len(f.taken))
+		}
+	}
+	if got := loadLines(t, newFake(t), lines[0]+"\n\ufeff"+lines[1], nil); got.err == nil || !strings.Contains(got.err.Error(), "in:2: the line is not JSON") {
+		t.Errorf("a mark elsewhere: %v", got.err)
+	}
+	for _, mark := range []string{"\xff\xfe{\x00", "\xfe\xff\x00{"} {
+		if _, err := NewInput(strings.NewReader(mark)); !errors.Is(err, ErrUTF16) {
+			t.Errorf("UTF-16: got %v", err)
+		}
+	}
+	for _, short := range []string{"", "\xef", "\xef\xbb", "\ufeff"} {
+		if _, err := NewInput(strings.NewReader(short)); err != nil {
+			t.Errorf("%q: %v", short, err)
+		}
+	}
+}
+
 func TestSkipBad(t *testing.T) {
 	lines := rowLines(200)
 	want := slices.Clone(lines)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"unicode/utf8"
 
@@ -36,6 +37,12 @@ type outliner struct {
 	key    []byte          // scratch for a column key
 }
 
+// Import reads one object a line. These errors say how to make such lines of other JSON.
+var (
+	errArray  = errors.New("the line begins a JSON array, and import takes one object a line: jq -c '.[]' FILE makes such lines of an array")
+	errSpread = errors.New("the object does not end on its line, and import takes one object a line: jq -c . FILE puts each on a line of its own (jq -c '.[]' FILE, if they are in an array)")
+)
+
 var (
 	errNotObject = errors.New("the line is not a JSON object")
 	errTooDeep   = fmt.Errorf("the JSON nests deeper than %d brackets", fastjson.MaxDepth)
@@ -52,6 +59,9 @@ func (o *outliner) scan(line []byte, stamp int64) error {
 			return cause
 		}
 		return errTooDeep
+	}
+	if o.parsed.Type() == fastjson.TypeArray {
+		return errArray
 	}
 	if o.parsed.GetObject() == nil {
 		return errNotObject
@@ -118,9 +128,27 @@ func malformed(line []byte) error {
 	if !utf8.Valid(line) {
 		return errors.New("the line is not UTF-8")
 	}
+	switch text := bytes.TrimLeft(line, " \t"); {
+	case bytes.HasPrefix(text, []byte("[")) && unfinished(text):
+		return errArray
+	case bytes.HasPrefix(text, []byte("{")) && unfinished(text) && !bytes.HasSuffix(text, []byte("}")) && endsToken(text):
+		return errSpread
+	}
 	var text json.RawMessage
 	if err := json.Unmarshal(line, &text); err != nil {
 		return fmt.Errorf("the line is not JSON: %w", err)
 	}
 	return nil
+}
+
+// unfinished reports whether a text is the beginning of JSON that goes on.
+func unfinished(text []byte) bool {
+	err := json.NewDecoder(bytes.NewReader(text)).Decode(new(json.RawMessage))
+	return errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// endsToken reports whether a text ends where a pretty printer ends a line: a line that was cut
+// off in the middle ends elsewhere, as a rule.
+func endsToken(text []byte) bool {
+	return bytes.ContainsRune([]byte("{[,"), rune(text[len(text)-1]))
 }

@@ -73,7 +73,13 @@ func TestOutline(t *testing.T) {
 func TestOutlineOfBadLines(t *testing.T) {
 	for line, want := range map[string]string{
 		``:                           "unexpected end",
-		`[1]`:                        "not a JSON object",
+		`[1]`:                        "jq -c '.[]'",
+		`[`:                          "jq -c '.[]'",
+		` [{"row_key":"a"},`:         "jq -c '.[]'",
+		`{`:                          "jq -c . FILE",
+		`{"row_key":"a","cells":[`:   "jq -c . FILE",
+		`{"row_key":"a",`:            "jq -c . FILE",
+		`[nux`:                       "invalid character",
 		`{"a":1},{"b":2}`:            "after top-level value",
 		`{"a":1} {"b":2}`:            "after top-level value",
 		`{"a":[1}`:                   "invalid character '}'",
