@@ -280,36 +280,10 @@ func (db *DB) removeLoop() {
 	for {
 		select {
 		case <-db.background.wake:
-			db.removeTrash()
+			db.removeObsolete()
 		case <-db.background.stop:
-			db.removeTrash()
+			db.removeObsolete()
 			return
-		}
-	}
-}
-
-// removeTrash removes the files that nobody needs any more; when it returns, those are gone that
-// were obsolete when it was called, whoever has taken them. What cannot be
-// removed now is found and removed by the next open.
-func (db *DB) removeTrash() {
-	db.trash.removing.Lock()
-	defer db.trash.removing.Unlock()
-	tables, files := db.trash.take()
-	for _, t := range tables {
-		if err := t.close(); err != nil {
-			db.opt.Log.Warn("obsolete file not closed", "file", t.path, "cause", err)
-		}
-		db.cache.Release(t.id.Number)
-		files = append(files, t.path)
-	}
-	for _, name := range files {
-		if err := db.opt.FS.Remove(name); err != nil {
-			db.opt.Log.Warn("obsolete file not removed", "file", name, "cause", err)
-		}
-	}
-	for _, t := range tables {
-		if t.p.state.Load() == nil { // dropped
-			db.opt.FS.Remove(t.p.dir) // fails until the last file is gone
 		}
 	}
 }

@@ -151,7 +151,7 @@ func TestDropDuringCompaction(t *testing.T) {
 	if err := h.db.DropPartitions(h.id); err != nil {
 		t.Fatal(err)
 	}
-	h.db.removeTrash()
+	h.db.removeObsolete()
 	if now, _ := h.fs.List(dir); len(now) != len(before) {
 		t.Errorf("a compaction reads %v, of which %v are left", before, now)
 	}

@@ -28,7 +28,7 @@ type CheckResult struct {
 // error means that the check could not be made, or not to its end.
 func Check(fs vfs.FS, dir string, report func(*CorruptError)) (CheckResult, error) {
 	opt := Options{FS: fs}.withDefaults()
-	c := &checker{db: &DB{opt: opt, dir: path.Clean(dir), handles: newHandles(opt.OpenFiles), partitions: make(map[PartitionID]*partition)}}
+	c := &checker{db: &DB{opt: opt, dir: path.Clean(dir), tableCache: newTableCache(opt.OpenFiles), partitions: make(map[PartitionID]*partition)}}
 	c.report = func(e *CorruptError) {
 		c.result.DamageCount++
 		report(e)
@@ -67,7 +67,7 @@ func (c *checker) run() error {
 		p := &partition{id: r.ID, name: r.Name, dir: db.path(manifest.PartitionsDir, manifest.PartitionDir(uint64(r.ID))), version: r.Version, flushed: r.Flushed}
 		db.partitions[r.ID] = p
 		for f := range r.Version.Files() {
-			f.Owner = db.newTable(p, f)
+			f.Owner = db.newTableRef(p, f)
 		}
 		err := c.partition(p, r.Version)
 		for f := range r.Version.Files() {

@@ -53,7 +53,7 @@ func (db *DB) shut() error {
 	db.mu.Lock()
 	failed := db.failed
 	db.mu.Unlock()
-	db.removeTrash()
+	db.removeObsolete()
 	if e := db.closeFiles(); e != nil && err == nil && failed == nil {
 		err = fmt.Errorf("close log: %w", e)
 	}

@@ -114,7 +114,7 @@ func (db *DB) endCompactionLocked(c *compactionJob) {
 	db.background.compactionCPUs -= c.subcompactions
 	for _, f := range c.choice.Files() {
 		delete(c.p.busy, f.Number)
-		tableOf(f).unref(&db.trash)
+		tableOf(f).unref(&db.obsolete)
 	}
 	if len(c.choice.Inputs[0]) > 0 {
 		c.p.charges.level0.reset()

@@ -21,14 +21,14 @@ import (
 
 // DB is an open store. It is safe for concurrent use.
 type DB struct {
-	opt   Options
-	dir   string
-	store [16]byte // identity, part of every checksum
-	lock  io.Closer
-	cache *blockcache.Cache
-	trash trash // files that nobody needs any more
+	opt        Options
+	dir        string
+	store      [16]byte // identity, part of every checksum
+	lock       io.Closer
+	blockCache *blockcache.Cache
+	obsolete   obsoleteFiles // files that nobody needs any more
 
-	handles *handles // of sorted files
+	tableCache *tableCache // of sorted files
 
 	reads    readMark
 	slowed   atomic.Int32  // partitions whose writers are slowed down
@@ -287,7 +287,7 @@ func (db *DB) addPartitionLocked(r *manifest.Partition) *partition {
 	}
 	p.policies.Store(rowmerge.NoPolicies)
 	for f := range p.version.Files() {
-		f.Owner = db.newTable(p, f)
+		f.Owner = db.newTableRef(p, f)
 	}
 	db.partitions[r.ID] = p
 	db.found.Store(nil)

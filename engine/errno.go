@@ -5,14 +5,13 @@ import (
 	"syscall"
 )
 
-// What a failed operation of the file system means depends on its error and on what
-// it was to do. The errors:
+// The meaning of a failed file operation depends on its error and on the operation. The errors:
 //
 //	no room     ENOSPC EDQUOT EFBIG                  passes when there is room: ErrDiskFull
 //	no means    EMFILE ENFILE ENOMEM EINTR EAGAIN    passes by itself: ErrOverloaded
-//	a failure   EIO EROFS EACCES and all others      nobody knows: taken at its worst
+//	a failure   EIO EROFS EACCES and all others      not known: the worst is assumed
 //
-// And what becomes of the operation:
+// The consequences:
 //
 //	                              no room, no means          a failure
 //	write of the log              tried again, the rest of   read-only
@@ -28,16 +27,16 @@ import (
 //	compaction
 //	reads                         the request fails          the request fails
 //
-// A sync is never tried again: the operating system may call clean what it could
-// not write. A write may: what it did not take it has said.
+// A sync is never tried again: the operating system may call pages clean that it could not write. A
+// write is: it says how much it has written.
 
 var (
 	noRoom  = []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}
 	noMeans = []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EINTR, syscall.EAGAIN}
 )
 
-// shortage tells a lack that passes, of room (ErrDiskFull) or of means
-// (ErrOverloaded), from a failure (nil).
+// shortage returns ErrDiskFull for a lack of room, ErrOverloaded for a lack of means, and nil for a
+// failure.
 func shortage(err error) error {
 	switch {
 	case errors.Is(err, ErrDiskFull), isAny(err, noRoom):
@@ -48,8 +47,8 @@ func shortage(err error) error {
 	return nil
 }
 
-// noHandle reports whether there was no handle to begin the operation with.
-func noHandle(err error) bool {
+// outOfDescriptors reports whether the operation was not tried because there was no file descriptor.
+func outOfDescriptors(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 

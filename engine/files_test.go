@@ -53,7 +53,7 @@ func TestFileStaysForItsReader(t *testing.T) {
 	if err := db.Compact(context.Background(), id); err != nil {
 		t.Fatal(err)
 	}
-	db.removeTrash()
+	db.removeObsolete()
 	if n := len(tables(t, fs)); n != 5 {
 		t.Errorf("%d files, want the four that are read and the one that took their place", n)
 	}
@@ -66,7 +66,7 @@ func TestFileStaysForItsReader(t *testing.T) {
 	}
 	scan.Close()
 	snap.Close()
-	db.removeTrash()
+	db.removeObsolete()
 	if got := tables(t, fs); len(got) != 1 {
 		t.Errorf("%v are left, want one file", got)
 	}
@@ -93,7 +93,7 @@ func TestDropDuringScan(t *testing.T) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
 	snap.Close()
-	db.removeTrash()
+	db.removeObsolete()
 	if names, err := fs.List("store/partitions/" + manifest.PartitionDir(1)); err == nil {
 		t.Errorf("%v are left", names)
 	}
@@ -154,7 +154,7 @@ func TestDamagedBlockIsNotCached(t *testing.T) {
 			t.Errorf("offset %d: got %v, want a *CorruptError", offset, err)
 		}
 		flip(t, fs, name, offset)
-		for db.handles.closeIdle() { // the next read opens the file by its name
+		for db.tableCache.closeIdle() { // the next read opens the file by its name
 		}
 		if got, err := readRow(db, id, "row0"); err != nil || len(got) != 1 {
 			t.Errorf("offset %d: after that %q, %v", offset, got, err)
@@ -235,7 +235,7 @@ func TestSyncOfNewFileFails(t *testing.T) {
 	if failure.Hits() != 1 {
 		t.Fatal("no sync failed")
 	}
-	db.removeTrash()
+	db.removeObsolete()
 	if got := tables(t, mem); len(got) != 1 || got[0] != manifest.TableFile(2) {
 		t.Errorf("files %v, want the second attempt's", got)
 	}
@@ -273,7 +273,7 @@ func TestCompactionOnFullDisk(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- db.Compact(context.Background(), id) }()
 	eventually(db, func() bool { return db.background.writeBackoff.waiting })
-	db.removeTrash()
+	db.removeObsolete()
 	eventually(db, func() bool { return len(tables(t, mem)) == 3 }) // the inputs; the background may be at the rest
 	if err := tryPut(db, id); err != nil {
 		t.Errorf("a write: %v", err)

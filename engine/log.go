@@ -156,7 +156,7 @@ func (db *DB) recycleLocked(s *segment) bool {
 // releaseRecycledLocked lets go of the files that are kept for reuse.
 func (db *DB) releaseRecycledLocked() {
 	for _, s := range db.log.recycled {
-		db.trash.addFile(db.segmentPath(s.number))
+		db.obsolete.addFile(db.segmentPath(s.number))
 	}
 	db.log.recycled = nil
 }
@@ -229,7 +229,7 @@ func (db *DB) writeFill(name string, size int64) error {
 }
 
 // prepareFailedLocked decides what the failure to make a segment means. No
-// record was at stake, so that a lack of space, memory or handles passes.
+// record was at stake, so that a lack of space, memory or file descriptors passes.
 func (db *DB) prepareFailedLocked(err error) error {
 	err = fmt.Errorf("make log segment: %w", err)
 	if short := shortage(err); short != nil {
@@ -348,7 +348,7 @@ func (db *DB) retireSegmentsLocked() {
 		}
 		l.segments = l.segments[1:]
 		if !db.recycleLocked(s) {
-			db.trash.addFile(db.segmentPath(s.number))
+			db.obsolete.addFile(db.segmentPath(s.number))
 		}
 	}
 	db.releaseTornLocked()

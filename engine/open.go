@@ -23,14 +23,14 @@ import (
 func Open(dir string, opt Options) (*DB, error) {
 	opt = opt.withDefaults()
 	db := &DB{opt: opt, dir: path.Clean(dir), partitions: make(map[PartitionID]*partition), frozen: make(map[*partition]bool)}
-	db.handles = newHandles(opt.OpenFiles)
+	db.tableCache = newTableCache(opt.OpenFiles)
 	db.smallFiles = compaction.NewSmallFileBudget(opt.MemtableBytes)
 	db.background.init(&db.mu)
 	db.leaders = make(chan struct{})
 	db.inserters = make(chan *group)
 	db.whole = make(chan struct{}, 1)
 	db.log.low = db.background.signalLocked
-	db.trash.wake = func() {
+	db.obsolete.wake = func() {
 		select {
 		case db.background.wake <- struct{}{}:
 		default: // it will look anyway
@@ -44,9 +44,9 @@ func Open(dir string, opt Options) (*DB, error) {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	db.lock = lock
-	db.cache = blockcache.New(opt.CacheBytes)
+	db.blockCache = blockcache.New(opt.CacheBytes)
 	if err := db.load(); err != nil {
-		db.removeTrash() // or opens that are refused again and again would fill the disk
+		db.removeObsolete() // or opens that are refused again and again would fill the disk
 		db.closeFiles()
 		lock.Close()
 		return nil, fmt.Errorf("open store %s: %w", db.dir, err)

@@ -115,7 +115,7 @@ func (o *output) end() error {
 		MinSeq: info.MinSeq, MaxSeq: info.MaxSeq,
 		Entries: info.Cells, Tombstones: info.Tombstones, RawBytes: info.RawBytes,
 	}
-	f.Owner = o.db.newTable(o.p, f)
+	f.Owner = o.db.newTableRef(o.p, f)
 	o.files = append(o.files, f)
 	o.cells += info.Cells
 	o.w = nil
@@ -198,11 +198,11 @@ func (o *output) discard() {
 		return
 	}
 	if o.w != nil {
-		o.db.trash.addFile(o.p.tablePath(o.number))
+		o.db.obsolete.addFile(o.p.tablePath(o.number))
 	}
 	for _, f := range o.files {
 		tableOf(f).obsolete.Store(true)
-		o.db.trash.add(tableOf(f))
+		o.db.obsolete.addTable(tableOf(f))
 	}
 }
 
@@ -253,7 +253,7 @@ func (db *DB) syncDir(dir string, mu *sync.Mutex) error {
 		return failed
 	}
 	err := db.opt.FS.SyncDir(dir)
-	if err == nil || noHandle(err) {
+	if err == nil || outOfDescriptors(err) {
 		return err // with no handle for the directory, no sync was tried
 	}
 	err = fmt.Errorf("sync directory %s: %w", dir, err)

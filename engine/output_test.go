@@ -89,7 +89,7 @@ func TestWrongFlushIsNotInstalled(t *testing.T) {
 			t.Errorf("partition %d has %q", id, got)
 		}
 	}
-	db.removeTrash()
+	db.removeObsolete()
 	if names, _ := mem.List(a.dir); len(names) != 1 {
 		t.Errorf("files of partition a: %v, want one", names)
 	}
@@ -179,7 +179,7 @@ func TestWriteFailsAmidARow(t *testing.T) {
 		t.Errorf("got %v, want an I/O error that names the file", err)
 	}
 	out.discard()
-	db.removeTrash()
+	db.removeObsolete()
 	if names, err := mem.List(p.dir); err != nil || len(names) > 0 {
 		t.Errorf("the directory has %v, %v, want nothing", names, err)
 	}

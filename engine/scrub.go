@@ -101,7 +101,7 @@ func (db *DB) scrubPass() {
 			continue
 		}
 		err := db.scrubFile(f)
-		tableOf(f).unref(&db.trash)
+		tableOf(f).unref(&db.obsolete)
 		if errors.Is(err, ErrClosed) {
 			return
 		}

@@ -333,7 +333,7 @@ func TestScrubLeavesOutWhatHasGone(t *testing.T) {
 		if got := s.db.hold(list[i]); got != want {
 			t.Errorf("file %d is held: %v, want %v", list[i].Number, got, want)
 		} else if got {
-			tableOf(list[i]).unref(&s.db.trash)
+			tableOf(list[i]).unref(&s.db.obsolete)
 		}
 	}
 }
@@ -404,7 +404,7 @@ func TestScrubOfWhatIsObsolete(t *testing.T) {
 	if err := s.db.scrubFile(f); !errors.Is(err, syscall.EIO) {
 		t.Errorf("got %v, want EIO", err)
 	}
-	tableOf(f).unref(&s.db.trash)
+	tableOf(f).unref(&s.db.obsolete)
 	if got := s.pass(); got.Unreadable != nil || s.db.Damage() != nil {
 		t.Errorf("got %+v and damage %v, want none", got, s.db.Damage())
 	}

@@ -16,7 +16,7 @@ type readState struct {
 	tables     []*memtable.Table
 	version    *manifest.Version
 	thresholds compaction.Thresholds // of read-triggered compactions
-	trash      *trash
+	obsolete   *obsoleteFiles
 
 	replaced atomic.Bool // it is no longer that of its partition
 	released atomic.Bool // its files were given up
@@ -69,7 +69,7 @@ func (s *readState) release() {
 		return
 	}
 	for f := range s.version.Files() {
-		tableOf(f).unref(s.trash)
+		tableOf(f).unref(s.obsolete)
 	}
 }
 
@@ -77,7 +77,7 @@ func (s *readState) release() {
 func (db *DB) publishLocked(p *partition) {
 	opt := db.compactionOptions()
 	db.setLevel0PressureLocked(p, compaction.Level0Pressure(p.version, opt))
-	s := &readState{version: p.version, thresholds: compaction.ReadThresholds(p.version, opt), trash: &db.trash}
+	s := &readState{version: p.version, thresholds: compaction.ReadThresholds(p.version, opt), obsolete: &db.obsolete}
 	if p.runMerges.Bottommost.Pending(p.version) {
 		s.thresholds.Upper = 0 // all upper levels are being merged already
 	}

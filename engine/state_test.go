@@ -19,11 +19,11 @@ func (s *readState) holders() (n int) {
 
 // newTestState returns a state with one file, on which it has the only reference.
 func newTestState() *readState {
-	t := new(table)
+	t := new(tableRef)
 	t.refs.Store(1)
 	v := new(manifest.Version)
 	v.Levels[1] = []*manifest.File{{Owner: t}}
-	return &readState{version: v, trash: new(trash)}
+	return &readState{version: v, obsolete: new(obsoleteFiles)}
 }
 
 // TestStateOutlivesReaders: a state that is replaced over and over keeps its files while

@@ -56,7 +56,7 @@ func (db *DB) Snapshots() SnapshotStats {
 
 // CacheStats returns what the block cache holds.
 func (db *DB) CacheStats() (blocks int, bytes int64) {
-	return db.cache.Count(), db.cache.Bytes()
+	return db.blockCache.Count(), db.blockCache.Bytes()
 }
 
 // Health returns why the DB takes no writes: a *ReadOnlyError, until it was opened

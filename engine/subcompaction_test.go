@@ -210,7 +210,7 @@ func TestSubcompactionFails(t *testing.T) {
 	if err := b.db.compact(b.c); !errors.Is(err, syscall.EIO) {
 		t.Errorf("compact returned %v, want EIO", err)
 	}
-	b.db.removeTrash()
+	b.db.removeObsolete()
 	if got := tables(t, fs); !slices.Equal(got, inputs) {
 		t.Errorf("files: got %q, want the inputs %q", got, inputs)
 	}
@@ -285,7 +285,7 @@ func TestDamageWinsOverOtherFailures(t *testing.T) {
 		t.Errorf("merge returned %v, want a *CorruptError for %s", err, wrong.Load())
 	}
 	subs.discard()
-	b.db.removeTrash()
+	b.db.removeObsolete()
 	want := append(slices.Clone(inputs), path.Base(wrong.Load().(string)))
 	if got := tables(t, fs); !slices.Equal(got, want) {
 		t.Errorf("files: got %q, want %q", got, want)

@@ -46,7 +46,7 @@ func (db *DB) releaseTornLocked() {
 		keep = 0
 	}
 	for len(l.torn) > keep {
-		db.trash.addFile(l.torn[0])
+		db.obsolete.addFile(l.torn[0])
 		l.torn = l.torn[1:]
 	}
 }

@@ -13,8 +13,7 @@ import (
 	"colonnade/vfs"
 )
 
-// counted counts the sorted files that are open for reading, and refuses more than
-// some number.
+// counted counts the sorted files that are open for reading, and can refuse to open more.
 type counted struct {
 	vfs.FS
 	refuse    atomic.Int64 // from so many on, 0 for never
@@ -50,11 +49,11 @@ func (f *countedFile) Close() error {
 	return f.File.Close()
 }
 
-// manyFiles is a store with 20 files in level 0 of one partition, and few handles.
-func manyFiles(t *testing.T, handles int) (*counted, *DB, PartitionID) {
+// manyFiles is a store with 20 files in level 0 of one partition that keeps few of them open.
+func manyFiles(t *testing.T, limit int) (*counted, *DB, PartitionID) {
 	fs := &counted{FS: vfs.NewMem()}
 	opt := testOptions(fs)
-	opt.OpenFiles, opt.CacheBytes = handles, 1
+	opt.OpenFiles, opt.CacheBytes = limit, 1
 	db, err := Open("store", opt)
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +66,7 @@ func manyFiles(t *testing.T, handles int) (*counted, *DB, PartitionID) {
 	return fs, db, id
 }
 
-// TestOpenFilesAreBounded: what is read at once is more than what may be open.
+// TestOpenFilesAreBounded: more files are read at once than may be open.
 func TestOpenFilesAreBounded(t *testing.T) {
 	for _, limit := range []int{1, 3} {
 		fs, db, id := manyFiles(t, limit)
@@ -103,27 +102,27 @@ func TestOpenFilesStayOpen(t *testing.T) {
 	for range 3 {
 		contents(t, db, id)
 	}
-	if n := fs.opened.Load(); n != 20 || fs.now.Load() != 20 || db.handles.count() != 20 {
-		t.Errorf("20 files were opened %d times, %d are open, %d counted", n, fs.now.Load(), db.handles.count())
+	if n := fs.opened.Load(); n != 20 || fs.now.Load() != 20 || db.tableCache.count() != 20 {
+		t.Errorf("20 files were opened %d times, %d are open, %d counted", n, fs.now.Load(), db.tableCache.count())
 	}
 }
 
-// TestOutOfHandles: when the process has fewer handles than the store may use, the
-// store does with what there is; with none at all it says so, and goes on later.
-func TestOutOfHandles(t *testing.T) {
+// TestOutOfDescriptors: when the process has fewer file descriptors than the store may use, the store
+// manages with those. With none, reads fail until there are some again.
+func TestOutOfDescriptors(t *testing.T) {
 	fs, db, id := manyFiles(t, 20)
 	defer mustClose(t, db)
-	for db.handles.closeIdle() {
+	for db.tableCache.closeIdle() {
 	}
 	fs.refuse.Store(2)
 	if got := contents(t, db, id); len(got) != 40 {
-		t.Errorf("with two handles got %d cells, want 40", len(got))
+		t.Errorf("with two descriptors got %d cells, want 40", len(got))
 	}
-	for db.handles.closeIdle() {
+	for db.tableCache.closeIdle() {
 	}
 	fs.now.Add(2) // others have them
 	if _, err := read(db, id, nil); !errors.Is(err, ErrOverloaded) || !errors.Is(err, syscall.EMFILE) {
-		t.Errorf("with no handle got %v, want ErrOverloaded and the cause", err)
+		t.Errorf("with no descriptor got %v, want ErrOverloaded and the cause", err)
 	}
 	fs.now.Add(-2)
 	if got := contents(t, db, id); len(got) != 40 {
