@@ -119,7 +119,7 @@ func (f *Filter) Dropped() uint64 {
 // Keep filters the next entries of a row in place and returns those to be written. run
 // describes the entries.
 func (f *Filter) Keep(cells []cell.Cell, run *cell.Run) []cell.Cell {
-	f.dictionary = run.DictionaryID
+	f.dictionaryID = run.DictionaryID
 	if run.SingleVersion && run.EndOfRow && f.column == nil && f.rowCover == 0 && f.keepsWholeRow(cells, run) {
 		return cells
 	}
@@ -131,7 +131,7 @@ func (f *Filter) Keep(cells []cell.Cell, run *cell.Run) []cell.Cell {
 				continue
 			}
 		} else {
-			if !f.sameIndex(c) {
+			if !f.sameColumnID(c) {
 				f.enterColumn(c)
 			}
 			if !f.keepVersion(c) {
@@ -147,8 +147,8 @@ func (f *Filter) Keep(cells []cell.Cell, run *cell.Run) []cell.Cell {
 	return cells[:n]
 }
 
-// keepsWholeRow reports whether all entries of a plain run stay that has all columns of its
-// row. If so, it has applied rule 6. False says nothing, and has changed nothing.
+// keepsWholeRow reports whether all entries of a single-version run stay that has all columns of its
+// row. If so, it has applied rule 6. False means unknown, and has changed nothing.
 func (f *Filter) keepsWholeRow(cells []cell.Cell, run *cell.Run) bool {
 	zeroes := f.bottommost && f.policies.declared()
 	kept := *run // the run after rule 6: with Since > 0 a family would not own sequence number 0

@@ -11,174 +11,35 @@ import (
 	"colonnade/cell"
 )
 
-// keepRow is what a Filter leaves of one row.
-func keepRow(k *Filter, rng *rand.Rand, cells []cell.Cell) []cell.Cell {
-	k.BeginRow([]byte("row"))
-	return inChunks(rng, cells, k.Keep)
+// keepRow returns what a Filter keeps of one row.
+func keepRow(f *Filter, rng *rand.Rand, cells []cell.Cell) []cell.Cell {
+	f.BeginRow([]byte("row"))
+	return inChunks(rng, cells, f.Keep)
 }
 
 func newFilter(oldest uint64, now int64, p *Policies, bottom bool) *Filter {
-	k := new(Filter)
-	k.Init(oldest, now, p, func([]byte) bool { return bottom })
-	return k
+	f := new(Filter)
+	f.Init(oldest, now, p, func([]byte) bool { return bottom })
+	return f
 }
 
-// TestFilter has, per case, the entries of a row and what stays of them above the
-// bottom and at it. The oldest snapshot is at 10, now is 100 s.
-func TestFilter(t *testing.T) {
-	check := func(name string, p *Policies, above, bottom []string, texts ...string) {
-		t.Helper()
-		for _, want := range []struct {
-			bottom bool
-			texts  []string
-		}{{false, above}, {true, bottom}} {
-			for split := range len(texts) + 1 {
-				k := newFilter(10, 100*second, p, want.bottom)
-				k.BeginRow([]byte("row"))
-				var got []string
-				for i, texts := range [][]string{texts[:split], texts[split:]} {
-					chunk := parseEntries(texts...)
-					run := runOf(chunk)
-					run.EndOfRow = i == 1
-					got = append(got, entryTexts(k.Keep(chunk, &run))...)
-				}
-				if !slices.Equal(got, want.texts) {
-					t.Errorf("%s, bottom %t, in two chunks from entry %d:\n got %q\nwant %q", name, want.bottom, split, got, want.texts)
-				}
-				if in, out := len(texts), len(got)+int(k.Dropped()); in != out {
-					t.Errorf("%s, bottom %t: %d entries went in, %d are accounted for", name, want.bottom, in, out)
-				}
-			}
-		}
-	}
-	entries := func(texts ...string) []string { return append([]string{}, texts...) }
-	one := func(policy Policy) *Policies { return NewPolicies(20, map[string]Policy{"f": policy}) }
-	limit := one(Policy{GC: cell.GC{VersionLimit: 1}})
-	ttl := one(Policy{GC: cell.GC{TTLSecs: 10}})
-
-	check("all of different times stay, settled ones at 0", nil,
-		entries("f:a @5 #12 x", "f:a @4 #10 y", "f:b @5 #3 z"),
-		entries("f:a @5 #12 x", "f:a @4 #0 y", "f:b @5 #0 z"),
-		"f:a @5 #12 x", "f:a @4 #10 y", "f:b @5 #3 z")
-	check("the highest settled one of a time stays, and all above", nil,
-		entries("f:a @5 #12 w", "f:a @5 #11 x", "f:a @5 #10 y"),
-		entries("f:a @5 #12 w", "f:a @5 #11 x", "f:a @5 #0 y"),
-		"f:a @5 #12 w", "f:a @5 #11 x", "f:a @5 #10 y", "f:a @5 #9 z")
-	check("damage: two at the same place", nil,
-		entries("f:a @5 #0 x"),
-		entries("f:a @5 #0 x"),
-		"f:a @5 #0 x", "f:a @5 #0 y")
-
-	check("a row tombstone covers what else is one version of each column", nil,
-		entries("!row #5", "f:b @5 #7 y"),
-		entries("f:b @5 #0 y"),
-		"!row #5", "f:a @5 #4 x", "f:b @5 #7 y")
-	check("a settled tombstone does its work, and at the bottom goes", nil,
-		entries("!row #5", "f:a @5 #11 w", "f:a @4 #5 x"),
-		entries("f:a @5 #11 w", "f:a @4 #0 x"),
-		"!row #5", "f:a @5 #11 w", "f:a @4 #5 x", "f:a @3 #4 y", "g:a @5 #4 z")
-	check("family", nil,
-		entries("!f #5", "f:a @5 #6 x", "f-:a @5 #4 z"),
-		entries("f:a @5 #0 x", "f-:a @5 #0 z"),
-		"!f #5", "f:a @5 #6 x", "f:a @4 #4 y", "f-:a @5 #4 z")
-	check("column", nil,
-		entries("!f:a #5", "f:a @5 #6 x", "f:b @5 #4 z"),
-		entries("f:a @5 #0 x", "f:b @5 #0 z"),
-		"!f:a #5", "f:a @5 #6 x", "f:a @4 #4 y", "f:b @5 #4 z")
-	check("version", nil,
-		entries("f:a @6 #4 w", "!f:a @5 #5", "f:a @4 #4 x"),
-		entries("f:a @6 #0 w", "f:a @4 #0 x"),
-		"f:a @6 #4 w", "!f:a @5 #5", "f:a @5 #4 y", "f:a @4 #4 x")
-	check("a tombstone that some do not see stays, and what it covers", nil,
-		entries("!row #11", "f:a @5 #9 x"),
-		entries("!row #11", "f:a @5 #0 x"),
-		"!row #11", "f:a @5 #9 x", "f:a @5 #8 y")
-	check("the same of a version", nil,
-		entries("!f:a @5 #11", "f:a @5 #9 x"),
-		entries("!f:a @5 #11", "f:a @5 #0 x"),
-		"!f:a @5 #11", "f:a @5 #9 x", "!f:a @5 #8", "f:a @5 #7 y")
-	check("a tombstone below a settled one of a larger scope", nil,
-		entries("!row #9", "!f #12", "!f:a #11"),
-		entries("!f #12", "!f:a #11"),
-		"!row #9", "!row #8", "!f #12", "!f #9", "!f:a #11", "!f:a #9", "!f:a @5 #9", "f:a @5 #8 x")
-	check("but not below one that is not settled", nil,
-		entries("!row #12", "!row #11", "!row #9", "!f #10"),
-		entries("!row #12", "!row #11"),
-		"!row #12", "!row #11", "!row #9", "!f #10")
-	check("written again over a tombstone of its version", nil,
-		entries("f:a @5 #8 x"),
-		entries("f:a @5 #0 x"),
-		"f:a @5 #8 x", "!f:a @5 #7", "f:a @5 #6 y")
-
-	check("limit: a tombstone for those past it, nothing at the bottom", limit,
-		entries("f:a @5 #9 x", "!f:a @4 #8", "f:b @3 #9 z"),
-		entries("f:a @5 #0 x", "f:b @3 #0 z"),
-		"f:a @5 #9 x", "f:a @4 #8 y", "f:a @4 #7 overwritten", "f:b @3 #9 z")
-	check("limit: only settled ones fill it", limit,
-		entries("f:a @5 #11 x", "f:a @4 #9 y", "!f:a @3 #11", "!f:a @2 #3"),
-		entries("f:a @5 #11 x", "f:a @4 #0 y"),
-		"f:a @5 #11 x", "f:a @4 #9 y", "f:a @3 #11 z", "f:a @2 #3 z")
-	check("limit: no tombstone beside one that covers the same, none for 0", limit,
-		entries("!f:a #5", "f:a @5 #9 x", "f:b @5 #9 x"),
-		entries("f:a @5 #0 x", "f:b @5 #0 x"),
-		"!f:a #5", "f:a @5 #9 x", "f:a @4 #5 y", "f:b @5 #9 x", "f:b @3 #0 z")
-	check("ttl, at its edge, without an age, in the future", ttl,
-		entries("f:a @101000000 #9 u", "f:a @90000001 #9 v", "!f:a @90000000 #9", "!f:a @3 #11", "f:a @0 #9 z"),
-		entries("f:a @101000000 #0 u", "f:a @90000001 #0 v", "f:a @0 #0 z"),
-		"f:a @101000000 #9 u", "f:a @90000001 #9 v", "f:a @90000000 #9 w", "f:a @3 #11 x", "f:a @0 #9 z")
-
-	check("a family that is not listed", one(Policy{}),
-		entries("e:a @5 #21 x", "f:a @5 #9 x", "!g #22", "!g:a #21"),
-		entries("e:a @5 #21 x", "f:a @5 #0 x", "!g #22", "!g:a #21"),
-		"!e #20", "!e:a #20", "e:a @5 #21 x", "e:a @4 #20 y", "e:b @4 #0 y", "f:a @5 #9 x", "!g #22", "!g:a #21")
-	check("a family that is newer than the list is not set to 0", NewPolicies(3, nil),
-		entries("f:a @5 #9 x", "f:b @5 #12 y"),
-		entries("f:a @5 #9 x", "f:b @5 #12 y"),
-		"f:a @5 #9 x", "f:a @5 #8 y", "f:a @4 #3 z", "f:b @5 #12 y")
-	check("before the families are known nothing is set to 0", NoPolicies,
-		entries("!f:a #3", "f:a @5 #12 x", "f:a @4 #10 y"),
-		entries("f:a @5 #12 x", "f:a @4 #10 y"),
-		"!f:a #3", "f:a @5 #12 x", "f:a @4 #10 y", "f:a @4 #9 z", "f:a @3 #2 z")
-	check("an earlier family", one(Policy{Since: 5}),
-		entries("!row #3", "f:a @5 #11 x", "f:a @4 #6 y"),
-		entries("f:a @5 #11 x", "f:a @4 #6 y"),
-		"!row #3", "!f #5", "!f:a #4", "f:a @5 #11 x", "f:a @4 #6 y", "f:a @3 #5 z", "f:b @3 #0 z")
-}
-
-func TestFilterReasons(t *testing.T) {
-	p := NewPolicies(20, map[string]Policy{"f": {GC: cell.GC{VersionLimit: 1}}})
-	k := newFilter(10, 0, p, true)
-	k.BeginRow([]byte("row"))
-	k.Keep(parseEntries("!row #3", "!row #2", "e:a @5 #9 x", "f:a @9 #9 x", "f:a @8 #9 x", "f:a @7 #9 x", "f:a @6 #9 x",
-		"!f:b @9 #9", "f:b @9 #8 x", "f:b @9 #7 x", "f:c @1 #1 x", "f:d @1 #1 x", "f:e @1 #1 x", "f:f @1 #1 x"), &UnknownRun)
-	want := [reasonCount]uint64{shadowed: 2, deleted: 5, garbage: 3, orphaned: 1, obsolete: 2}
-	if k.dropped != want {
-		t.Errorf("got %v, want %v", k.dropped, want)
-	}
-	k.Init(10, 0, p, nil)
-	if k.Dropped() != 0 {
-		t.Error("init does not reset the counts")
-	}
-	k.BeginRow([]byte("row"))
-	if got := k.Keep(parseEntries("!row #3", "f:a @9 #9 x"), &UnknownRun); len(got) != 2 || got[1].Seq != 9 {
-		t.Errorf("nil for bottom is not never: %q", entryTexts(got))
-	}
-}
-
-// TestFilterAsksForBottom checks that bottom gets every row, once.
-func TestFilterAsksForBottom(t *testing.T) {
+// TestFilterAsks checks that isBottommost is asked once for every row, and that nil is never.
+func TestFilterAsks(t *testing.T) {
 	var asked []string
-	var k Filter
-	k.Init(10, 0, nil, func(row []byte) bool {
+	var f Filter
+	keepRows := func() (kept []string) {
+		for _, row := range []string{"a", "b", "c"} {
+			f.BeginRow([]byte(row))
+			kept = append(kept, entryTexts(f.Keep(parseEntries("f:a @5 #9 x"), &UnknownRun))...)
+			kept = append(kept, entryTexts(f.Keep(parseEntries("f:b @5 #9 x"), &UnknownRun))...)
+		}
+		return kept
+	}
+	f.Init(10, 0, nil, func(row []byte) bool {
 		asked = append(asked, string(row))
 		return string(row) == "b"
 	})
-	var got []string
-	for _, row := range []string{"a", "b", "c"} {
-		k.BeginRow([]byte(row))
-		got = append(got, entryTexts(k.Keep(parseEntries("f:a @5 #9 x"), &UnknownRun))...)
-		got = append(got, entryTexts(k.Keep(parseEntries("f:b @5 #9 x"), &UnknownRun))...)
-	}
+	got := keepRows()
 	if want := []string{"a", "b", "c"}; !slices.Equal(asked, want) {
 		t.Errorf("asked for %q, want %q", asked, want)
 	}
@@ -186,9 +47,14 @@ func TestFilterAsksForBottom(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	f.Init(10, 0, nil, nil)
+	want = []string{"f:a @5 #9 x", "f:b @5 #9 x", "f:a @5 #9 x", "f:b @5 #9 x", "f:a @5 #9 x", "f:b @5 #9 x"}
+	if got := keepRows(); !slices.Equal(got, want) {
+		t.Errorf("with nil: got %q, want %q", got, want)
+	}
 }
 
-// keptBy says what stays of the entries of a row, entry by entry, from the rules.
+// keptBy returns what a Filter must keep of a row: it applies the rules to one entry after the other.
 func keptBy(cells []cell.Cell, oldest uint64, now int64, p *Policies, bottom bool) []string {
 	texts := []string{}
 	newer := make(map[string]int64)
@@ -221,7 +87,7 @@ func keptBy(cells []cell.Cell, oldest uint64, now int64, p *Policies, bottom boo
 	return texts
 }
 
-// superseded reports whether a settled entry replaces or covers entry i.
+// superseded reports whether a settled entry shadows or covers entry i.
 func superseded(cells []cell.Cell, i int, oldest uint64) bool {
 	c := &cells[i]
 	for j := range cells {
@@ -247,8 +113,8 @@ func coverOf(cells []cell.Cell, c *cell.Cell, oldest uint64) uint64 {
 	return cover
 }
 
-// history is a row as it lies in a store: entries above a compaction's inputs,
-// its inputs, and what is older and below.
+// history is a row in a store: entries newer than a compaction's inputs, the inputs, and older
+// entries outside them.
 type history struct {
 	upper, inputs, rest []cell.Cell
 	oldest              uint64
@@ -271,9 +137,9 @@ func randomHistory(rng *rand.Rand) history {
 			h.rest = append(h.rest, c)
 		}
 	}
-	if rng.IntN(3) == 0 { // the rest was compacted before, when oldest and now were lower
-		k := newFilter(rng.Uint64N(h.oldest+1), historyNow-second, h.policies, true)
-		h.rest = keepRow(k, rng, h.rest)
+	if rng.IntN(3) == 0 { // an earlier compaction wrote the rest, when oldest and now were lower
+		f := newFilter(rng.Uint64N(h.oldest+1), historyNow-second, h.policies, true)
+		h.rest = keepRow(f, rng, h.rest)
 	}
 	if rng.IntN(3) == 0 {
 		h.rest = nil
@@ -304,9 +170,8 @@ func (h *history) limited() bool {
 	return false
 }
 
-// close takes out of a history what makes the cases that cell.GC leaves open:
-// tombstones that the compaction does not know of or cannot count on, and
-// versions without an age.
+// close removes from a history what leads to the cases that cell.GC leaves open: tombstones
+// outside the inputs or not settled, and versions without an age.
 func (h *history) close() {
 	open := func(c cell.Cell) bool {
 		return c.Kind != cell.Set && c.Seq > h.oldest || c.Kind == cell.Set && c.Time == 0
@@ -316,29 +181,28 @@ func (h *history) close() {
 	h.upper = slices.DeleteFunc(h.upper, func(c cell.Cell) bool { return c.Kind != cell.Set || open(c) })
 }
 
-// read returns what a reader sees of a row that lies in several places.
+// read returns what a reader sees of the row, with these inputs.
 func (h *history) read(rng *rand.Rand, inputs []cell.Cell, seq uint64, now int64, p *Policies) []string {
 	all := slices.Concat(h.upper, inputs, h.rest)
 	sortEntries(all)
-	var r Visibility
-	r.Init(seq, now, p, nil)
-	return resolve(&r, rng, all)
+	var v Visibility
+	v.Init(seq, now, p, nil)
+	return seen(&v, rng, all)
 }
 
-// TestFilterRandom compares with the rules taken entry by entry, and checks what
-// has to hold of every result.
+// TestFilterRandom compares a Filter with keptBy, and checks what must hold for every output.
 func TestFilterRandom(t *testing.T) {
-	var k Filter // one for all: nothing may be left of the row before
+	var f Filter // one for all seeds: no row may depend on the one before
 	for seed := range uint64(8000) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		h := randomHistory(rng)
-		k.Init(h.oldest, historyNow, h.policies, func([]byte) bool { return h.bottom })
-		kept := keepRow(&k, rng, h.inputs)
+		f.Init(h.oldest, historyNow, h.policies, func([]byte) bool { return h.bottom })
+		kept := keepRow(&f, rng, h.inputs)
 		want := keptBy(h.inputs, h.oldest, historyNow, h.policies, h.bottom)
 		if got := entryTexts(kept); !slices.Equal(got, want) {
 			t.Fatalf("seed %d: %s\n got    %q\n want   %q", seed, &h, got, want)
 		}
-		if in, out := len(h.inputs), len(kept)+int(k.Dropped()); in != out {
+		if in, out := len(h.inputs), len(kept)+int(f.Dropped()); in != out {
 			t.Fatalf("seed %d: %s\n%d entries went in, %d are accounted for", seed, &h, in, out)
 		}
 		for i := 1; i < len(kept); i++ {
@@ -351,15 +215,15 @@ func TestFilterRandom(t *testing.T) {
 				t.Fatalf("seed %d: %s\n%s: %v", seed, &h, entryText(&kept[i]), err)
 			}
 		}
-		if again := entryTexts(keepRow(&k, rng, kept)); !slices.Equal(again, want) {
+		if again := entryTexts(keepRow(&f, rng, kept)); !slices.Equal(again, want) {
 			t.Fatalf("seed %d: %s\n once   %q\n twice  %q", seed, &h, want, again)
 		}
 	}
 }
 
-// TestFilterReaders checks that no reader can tell a row before a compaction from
-// the row after it: with any snapshot from the oldest on, at any time from now
-// on, by the policies at hand or a list that has the missing families again.
+// TestFilterReaders checks that no reader can tell the inputs of a compaction from its output:
+// with any snapshot from oldest on, at any time from now on, with the same policies or with a
+// later list that has the missing families again.
 func TestFilterReaders(t *testing.T) {
 	for seed := range uint64(3000) {
 		rng := rand.New(rand.NewPCG(seed, 5))
@@ -382,9 +246,8 @@ func TestFilterReaders(t *testing.T) {
 	}
 }
 
-// recreated returns a later list, in which the families that p does not have
-// were created again. If p does not know the families, each may have been at any
-// time.
+// recreated returns a later list, in which the families that p does not have were created
+// again. If p does not know the families, they may have been created at any time.
 func recreated(rng *rand.Rand, p *Policies) *Policies {
 	if p == nil {
 		return nil
@@ -403,10 +266,10 @@ func recreated(rng *rand.Rand, p *Policies) *Policies {
 	return NewPolicies(historySeqs, list)
 }
 
-// TestFilterOpenCases leaves in what the test before takes out. A reader may then
-// miss a version that was past the limits when it was compacted, and nothing
-// else. What it must never see, even with all limits lifted and at an earlier
-// time, is a version that it did not see before: one overwritten or deleted.
+// TestFilterOpenCases is TestFilterReaders without history.close. A reader may then miss a
+// version that was past the limits when it was compacted, and nothing else. It must never see
+// a version that it did not see before, one overwritten or deleted, even with all limits lifted
+// and at an earlier time.
 func TestFilterOpenCases(t *testing.T) {
 	missed := 0
 	for seed := range uint64(3000) {
@@ -444,8 +307,7 @@ func TestFilterOpenCases(t *testing.T) {
 	}
 }
 
-// pastLimits reports whether a version among the inputs had gone for those who
-// see only what is settled.
+// pastLimits reports whether a version among the inputs was garbage for a reader at oldest.
 func (h *history) pastLimits(text string) bool {
 	i := slices.IndexFunc(h.inputs, func(c cell.Cell) bool { return c.Kind == cell.Set && seenText(&c) == text })
 	if i < 0 {
@@ -466,8 +328,8 @@ func (h *history) pastLimits(text string) bool {
 	return listed && policy.GC.Gone(c.Time, historyNow, newer)
 }
 
-// TestRowsOfGarbage checks that entries that no store writes, in no order, do
-// no harm beyond a wrong answer.
+// TestRowsOfGarbage checks that entries which no store writes, in no order, do no harm beyond
+// a wrong answer.
 func TestRowsOfGarbage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	columns := []string{"", "\x00", "\x00x", "f", "f\x00", "g\x00\x00", strings.Repeat("f", 300) + "\x00"}
@@ -481,26 +343,26 @@ func TestRowsOfGarbage(t *testing.T) {
 			cells = append(cells, c)
 		}
 		p := randomPolicies(rng, 4)
-		var r Visibility
-		r.Init(rng.Uint64N(4), 0, p, nil)
-		resolve(&r, rng, cells)
-		k := newFilter(rng.Uint64N(4), 0, p, rng.IntN(2) == 0)
-		kept := keepRow(k, rng, cells)
-		if len(kept)+int(k.Dropped()) != len(cells) {
-			t.Fatalf("%d entries, %d kept, %d dropped", len(cells), len(kept), k.Dropped())
+		var v Visibility
+		v.Init(rng.Uint64N(4), 0, p, nil)
+		seen(&v, rng, cells)
+		f := newFilter(rng.Uint64N(4), 0, p, rng.IntN(2) == 0)
+		kept := keepRow(f, rng, cells)
+		if len(kept)+int(f.Dropped()) != len(cells) {
+			t.Fatalf("%d entries, %d kept, %d dropped", len(cells), len(kept), f.Dropped())
 		}
 	}
 }
 
 func TestFilterAllocs(t *testing.T) {
 	for _, load := range readLoads() {
-		var k Filter
+		var f Filter
 		row, buf := []byte("row"), make([]cell.Cell, 0, len(load.cells))
 		bottom := func([]byte) bool { return true }
 		got := testing.AllocsPerRun(10, func() {
-			k.Init(9, 0, load.policies, bottom)
-			k.BeginRow(row)
-			k.Keep(append(buf, load.cells...), &UnknownRun)
+			f.Init(9, 0, load.policies, bottom)
+			f.BeginRow(row)
+			f.Keep(append(buf, load.cells...), &UnknownRun)
 		})
 		if got != 0 {
 			t.Errorf("%s: %v allocations, want 0", load.name, got)
@@ -511,14 +373,14 @@ func TestFilterAllocs(t *testing.T) {
 func BenchmarkFilter(b *testing.B) {
 	for _, load := range readLoads() {
 		b.Run(load.name, func(b *testing.B) {
-			var k Filter
-			k.Init(9, 0, load.policies, func([]byte) bool { return true })
+			var f Filter
+			f.Init(9, 0, load.policies, func([]byte) bool { return true })
 			row, buf := []byte("row"), make([]cell.Cell, 0, len(load.cells))
 			b.ReportAllocs()
 			n := 0
 			for b.Loop() {
-				k.BeginRow(row)
-				k.Keep(append(buf, load.cells...), &UnknownRun)
+				f.BeginRow(row)
+				f.Keep(append(buf, load.cells...), &UnknownRun)
 				n += len(load.cells)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/cell")

@@ -8,100 +8,10 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sort"
-	"strconv"
-	"strings"
 	"testing"
 
 	"colonnade/cell"
 )
-
-// The tests write entries as text:
-//
-//	f:a @5 #3 x    the value x in column f:a, time 5, sequence number 3
-//	!f:a @5 #3     a tombstone of that version
-//	!f:a #3        of the column
-//	!f #3          of the family
-//	!row #3        of the row
-
-// parseEntry reads one entry.
-func parseEntry(text string) cell.Cell {
-	fields := strings.Fields(text)
-	name, dead := strings.CutPrefix(fields[0], "!")
-	family, qualifier, full := strings.Cut(name, ":")
-	c := cell.Cell{Type: cell.String, Time: cell.TombstoneTime}
-	for _, field := range fields[1:] {
-		switch n := field[1:]; field[0] {
-		case '@':
-			c.Time = must(strconv.ParseInt(n, 10, 64))
-		case '#':
-			c.Seq = must(strconv.ParseUint(n, 10, 64))
-		default:
-			c.Value = []byte(field)
-		}
-	}
-	switch {
-	case full:
-		c.Column = cell.AppendColumn(nil, []byte(family), []byte(qualifier))
-	case family != "row":
-		c.Column = []byte(family)
-	}
-	if dead {
-		c.Type = cell.None
-		switch {
-		case len(c.Column) == 0:
-			c.Kind = cell.DeleteRow
-		case !full:
-			c.Kind = cell.DeleteFamily
-		case c.Time == cell.TombstoneTime:
-			c.Kind = cell.DeleteColumn
-		default:
-			c.Kind = cell.DeleteVersion
-		}
-	}
-	if err := c.Check(); err != nil {
-		panic(fmt.Sprintf("%q: %v", text, err))
-	}
-	return c
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-// entryText is the inverse of parseEntry.
-func entryText(c *cell.Cell) string {
-	family, qualifier := cell.SplitColumn(c.Column)
-	switch c.Kind {
-	case cell.Set:
-		return fmt.Sprintf("%s:%s @%d #%d %s", family, qualifier, c.Time, c.Seq, c.Value)
-	case cell.DeleteVersion:
-		return fmt.Sprintf("!%s:%s @%d #%d", family, qualifier, c.Time, c.Seq)
-	case cell.DeleteColumn:
-		return fmt.Sprintf("!%s:%s #%d", family, qualifier, c.Seq)
-	case cell.DeleteFamily:
-		return fmt.Sprintf("!%s #%d", family, c.Seq)
-	}
-	return fmt.Sprintf("!row #%d", c.Seq)
-}
-
-func parseEntries(texts ...string) []cell.Cell {
-	var cells []cell.Cell
-	for _, text := range texts {
-		cells = append(cells, parseEntry(text))
-	}
-	return cells
-}
-
-func entryTexts(cells []cell.Cell) []string {
-	texts := []string{}
-	for i := range cells {
-		texts = append(texts, entryText(&cells[i]))
-	}
-	return texts
-}
 
 // testRow is a row with its entries in order.
 type testRow struct {
@@ -109,8 +19,8 @@ type testRow struct {
 	cells []cell.Cell
 }
 
-// testSource is a Source over rows in memory. What it hands out it overwrites as
-// soon as the contract allows, so that a test sees whoever looks at it later.
+// testSource is a Source over rows in memory. It overwrites what it returned as soon as the
+// contract allows, so that a later look at it fails the test.
 type testSource struct {
 	rows  []testRow
 	chunk func() int // entries per Cells call, at least 1
@@ -120,7 +30,7 @@ type testSource struct {
 
 	calls  int // of SeekRow, Cells and NextRow
 	at     int
-	taken  int // entries of the row at hand
+	taken  int // entries of the current row
 	key    []byte
 	given  []cell.Cell // by the last Cells
 	dst    []cell.Cell // of the last Cells
@@ -134,7 +44,7 @@ func newTestSource(rows ...testRow) *testSource {
 	return &testSource{rows: rows, chunk: func() int { return 512 }, at: len(rows)}
 }
 
-// moved spoils what was handed out and counts the call.
+// moved overwrites what was returned and counts the call.
 func (s *testSource) moved(row bool) bool {
 	for _, c := range s.given {
 		spoil(c.Column)
@@ -201,8 +111,8 @@ func (s *testSource) Run() *cell.Run        { return &cell.Run{DictionaryID: s.d
 func (s *testSource) Err() error            { return s.err }
 func (s *testSource) Close()                { s.closed++ }
 
-// drain reads a Source from row on, as text: a row, then its entries. It checks
-// what holds for every Source.
+// drain reads a Source from row on, as text: a row, then its entries. It checks the contract of
+// Source.
 func drain(t *testing.T, src Source, row string) []string {
 	t.Helper()
 	var texts []string
@@ -279,8 +189,8 @@ func TestMergeNested(t *testing.T) {
 	}
 }
 
-// TestMergePass checks that a row of one Source goes through untouched: its
-// Cells gets the caller's slice, and the other sources are left alone.
+// TestMergePass checks that a row of one Source passes through unchanged: its Cells gets the
+// caller's slice, and the other Sources are not called.
 func TestMergePass(t *testing.T) {
 	one := newTestSource(rowOf("a", "f:a @5 #1 x", "f:b @5 #1 x"), rowOf("b", "f:a @5 #1 x"))
 	other := newTestSource(rowOf("c", "f:a @5 #1 x"))
@@ -303,9 +213,9 @@ func TestMergePass(t *testing.T) {
 	}
 }
 
-// TestMergeLastLane checks that a Source passes through again when the others
-// have no more entries of the row.
-func TestMergeLastLane(t *testing.T) {
+// TestMergeLastInput checks that a Source passes through again when the others have no more
+// entries of the row.
+func TestMergeLastInput(t *testing.T) {
 	long := rowOf("a")
 	for i := range 10 {
 		long.cells = append(long.cells, parseEntry(fmt.Sprintf("f:b%d @5 #1 x", i)))
@@ -325,7 +235,8 @@ func TestMergeLastLane(t *testing.T) {
 	}
 }
 
-// TestMergeLimit checks that a merged run is bounded, whatever its sources return.
+// TestMergeLimit checks that Cells returns at most maxRun merged entries, whatever its Sources
+// return.
 func TestMergeLimit(t *testing.T) {
 	var sources []*testSource
 	for seq := range 2 {
@@ -345,8 +256,8 @@ func TestMergeLimit(t *testing.T) {
 	}
 }
 
-// TestMergeSeekRow checks seeks in both directions, and that a seek forward
-// leaves alone the sources that are already there.
+// TestMergeSeekRow checks seeks in both directions, and that a seek forward does not move
+// Sources that are there already.
 func TestMergeSeekRow(t *testing.T) {
 	low := newTestSource(rowOf("a", "f:a @5 #1 x"), rowOf("c", "f:a @5 #1 x"), rowOf("m", "f:a @5 #1 x"))
 	high := newTestSource(rowOf("m", "f:a @5 #2 y"), rowOf("p", "f:a @5 #2 y"))
@@ -378,7 +289,7 @@ func TestMergeSeekRow(t *testing.T) {
 	check("b", "c")
 }
 
-// TestMergeParticipants checks that NextRow moves only the sources of the row.
+// TestMergeParticipants checks that NextRow moves only the Sources that have the row.
 func TestMergeParticipants(t *testing.T) {
 	ab := newTestSource(rowOf("a", "f:a @5 #3 x"), rowOf("b", "f:a @5 #3 x"))
 	b := newTestSource(rowOf("b", "f:a @5 #2 x"))
@@ -401,8 +312,8 @@ func TestMergeParticipants(t *testing.T) {
 	}
 }
 
-// randomSources returns sources and what their merge is. Entries of the same
-// place, with different values, turn up too.
+// randomSources returns Sources and their merge. Entries of the same column, time and sequence
+// number, with different values, occur too.
 func randomSources(rng *rand.Rand) (sources []*testSource, merged []testRow) {
 	byRow := make(map[string][]cell.Cell)
 	for age := range rng.IntN(6) {
@@ -458,10 +369,10 @@ func TestMergeRandom(t *testing.T) {
 	}
 }
 
-// seekAround moves a merge in all ways and checks where it is then.
+// seekAround moves a merge in all ways and checks its row after each.
 func seekAround(t *testing.T, seed uint64, rng *rand.Rand, m *Iterator, merged []testRow) {
 	t.Helper()
-	from := "" // the row at hand is the first from here on
+	from := "" // the current row is the first from here on
 	m.SeekRow(nil)
 	for range 20 {
 		switch rng.IntN(3) {
@@ -489,9 +400,8 @@ func seekAround(t *testing.T, seed uint64, rng *rand.Rand, m *Iterator, merged [
 	}
 }
 
-// TestMergeErr lets each Source fail at each of its calls: the merge must
-// return a beginning of the right answer and then the error, never less than
-// everything without one.
+// TestMergeErr lets each Source fail at each of its calls. The merge must return a beginning of
+// the right answer and then the error, never less than everything without one.
 func TestMergeErr(t *testing.T) {
 	failures := 0
 	for seed := range uint64(100) {
@@ -519,8 +429,8 @@ func TestMergeErr(t *testing.T) {
 	}
 }
 
-// TestMergeErrInRow reads one row, as a point read does, and no further: it must
-// not miss that the end of the row is an error.
+// TestMergeErrInRow reads one row and no further, as a point read does. It must not miss that the
+// end of the row is an error.
 func TestMergeErrInRow(t *testing.T) {
 	for n := range 3 { // sources that have the row besides the broken one
 		broken := newTestSource(rowOf("a", "f:a @5 #1 x", "f:b @5 #1 x"))
@@ -564,7 +474,7 @@ func sourceList(sources []*testSource) []Source {
 	return list
 }
 
-// arraySource is a Source without the checks of testSource, for measuring.
+// arraySource is a Source without the checks of testSource, for benchmarks.
 type arraySource struct {
 	keys  [][]byte
 	cells []cell.Cell // of every row
@@ -592,8 +502,8 @@ func (s *arraySource) Run() *cell.Run        { return &UnknownRun }
 func (s *arraySource) Err() error            { return nil }
 func (s *arraySource) Close()                {}
 
-// arraySources returns n sources of rows with 10 columns each. In all, there
-// are 1000 rows; each is in as many sources as shared says.
+// arraySources returns n Sources over 1000 rows of 10 columns. Each row is in as many Sources as
+// shared says.
 func arraySources(n, shared int) []Source {
 	list := make([]Source, n)
 	for i := range list {
@@ -612,7 +522,7 @@ func arraySources(n, shared int) []Source {
 	return list
 }
 
-// mergeAll runs a merge to its end and returns the entries it had.
+// mergeAll runs a merge to its end and counts its entries.
 func mergeAll(m *Iterator, sources []Source, buf []cell.Cell) int {
 	n := 0
 	m.Init(sources)
@@ -660,8 +570,8 @@ func BenchmarkMerge(b *testing.B) {
 	}
 }
 
-// TestMergeRun: what one Source alone has comes with its run, and of what
-// was merged nothing is known.
+// TestMergeRun checks that entries of one Source come with its Run, and merged ones with
+// UnknownRun.
 func TestMergeRun(t *testing.T) {
 	one := newTestSource(rowOf("a", "f:a @5 #9 x", "f:b @5 #9 x"), rowOf("b", "f:a @5 #9 x"))
 	two := newTestSource(rowOf("a", "f:b @4 #9 x", "f:c @4 #9 x"), rowOf("c", "f:a @5 #9 x"))
@@ -676,7 +586,7 @@ func TestMergeRun(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s %d of %d", m.Row(), len(cells), m.Run().DictionaryID))
 		}
 	}
-	// f:c is alone in its chunk, when all of the other Source are through.
+	// f:c comes alone, when the other Source has no more entries.
 	if want := []string{"a 2 of 0", "a 1 of 0", "a 1 of 2", "b 1 of 1", "c 1 of 2"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

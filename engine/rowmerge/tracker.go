@@ -10,20 +10,19 @@ import (
 // tracker follows a row from column to column and from family to family, across chunks, and
 // knows the policy of the current family. Visibility and Filter embed it.
 //
-// Most steps compare no bytes. An entry from a sorted file has the index of its column in the
-// dictionary of its block (cell.Cell.Place). Within a dictionary, equal indexes mean equal
-// columns, and a family has a range of indexes.
+// Most steps compare no bytes. An entry from a sorted file has a cell.Cell.ColumnID. Within a
+// dictionary, equal ids mean equal columns, and a family has a range of ids.
 type tracker struct {
 	policies *Policies
 
-	dictionary uint64 // of the current chunk, 0 for none (see cell.Run)
+	dictionaryID uint64 // of the current chunk, 0 for none (see cell.Run)
 
 	// The current column is that of the last entry.
-	column           []byte  // nil at the start of a row; within a dictionary not kept up to date
-	columnCopy       []byte  // holds column from one chunk to the next
-	columnDictionary uint64  // the dictionary of columnIndex, 0 for none
-	columnIndex      uint32  // the index of the current column
-	family           *family // of the current column, nil at the start of a row
+	column             []byte  // nil at the start of a row; within a dictionary not kept up to date
+	columnCopy         []byte  // holds column from one chunk to the next
+	columnDictionaryID uint64  // of columnID, 0 for none
+	columnID           uint32  // of the current column
+	family             *family // of the current column, nil at the start of a row
 
 	// families holds those met so far, in row order. The next family of a row is
 	// nearly always families[next], so it need not be looked up.
@@ -38,10 +37,9 @@ type family struct {
 	listed  bool // there is a policy for it
 	limited bool // its versions can become garbage
 
-	// In this dictionary, all indexes from first to last are known to be columns of the
-	// family.
-	dictionary  uint64
-	first, last uint32
+	// In this dictionary, all column ids from first to last are known to be of the family.
+	dictionaryID uint64
+	first, last  uint32
 }
 
 // maxFamilies bounds the families that a tracker remembers. One more, and it forgets them
@@ -54,7 +52,7 @@ func (t *tracker) init(policies *Policies) {
 	}
 }
 
-func (t *tracker) beginRow() { t.column, t.columnDictionary, t.family, t.next = nil, 0, nil, 0 }
+func (t *tracker) beginRow() { t.column, t.columnDictionaryID, t.family, t.next = nil, 0, nil, 0 }
 
 // endChunk copies the column of the chunk's last entry, to compare the next chunk with.
 func (t *tracker) endChunk(cells []cell.Cell) {
@@ -64,23 +62,23 @@ func (t *tracker) endChunk(cells []cell.Cell) {
 	}
 }
 
-// sameIndex reports whether the dictionary index alone shows that an entry is of the
-// current column. False says nothing.
-func (t *tracker) sameIndex(c *cell.Cell) bool {
-	return c.ColumnID == t.columnIndex && t.columnDictionary == t.dictionary && t.columnDictionary != 0
+// sameColumnID reports whether the column id alone shows that an entry is of the current
+// column. False means unknown.
+func (t *tracker) sameColumnID(c *cell.Cell) bool {
+	return c.ColumnID == t.columnID && t.columnDictionaryID == t.dictionaryID && t.columnDictionaryID != 0
 }
 
 // staysInColumn moves to the column of the next entry and reports whether it is the current
 // one already. Neighbouring columns mostly differ in length or in the last byte.
 func (t *tracker) staysInColumn(c *cell.Cell) bool {
-	if t.columnDictionary == t.dictionary && t.columnDictionary != 0 {
-		same := c.ColumnID == t.columnIndex
-		t.columnIndex = c.ColumnID
+	if t.columnDictionaryID == t.dictionaryID && t.columnDictionaryID != 0 {
+		same := c.ColumnID == t.columnID
+		t.columnID = c.ColumnID
 		return same
 	}
 	n := len(c.Column)
 	same := t.family != nil && n == len(t.column) && n > 0 && c.Column[n-1] == t.column[n-1] && bytes.Equal(c.Column, t.column)
-	t.column, t.columnDictionary, t.columnIndex = c.Column, t.dictionary, c.ColumnID
+	t.column, t.columnDictionaryID, t.columnID = c.Column, t.dictionaryID, c.ColumnID
 	return same
 }
 
@@ -90,17 +88,17 @@ func (t *tracker) leavesFamily(c *cell.Cell) bool {
 	switch f := t.family; {
 	case f == nil:
 		return true
-	case t.hasIndex(f, c):
+	case t.hasColumnID(f, c):
 		return false
-	case t.next < len(t.families) && t.hasIndex(&t.families[t.next], c):
+	case t.next < len(t.families) && t.hasColumnID(&t.families[t.next], c):
 		return true
 	default:
 		return !t.hasColumn(f, c)
 	}
 }
 
-// policiesKeep reports whether the policies keep all entries of a plain run that has all
-// columns of its row. False says nothing, and leaves the tracker at the start of the row.
+// policiesKeep reports whether the policies keep all entries of a single-version run that has all
+// columns of its row. False means unknown, and leaves the tracker at the start of the row.
 func (t *tracker) policiesKeep(cells []cell.Cell, run *cell.Run, now int64) bool {
 	return t.policies.keepAll() || t.familiesKeep(cells, run, now)
 }
@@ -120,8 +118,8 @@ func (t *tracker) familiesKeep(cells []cell.Cell, run *cell.Run, now int64) bool
 	return true
 }
 
-// keeps reports whether all versions of a plain run are alive, if they are of the
-// family. False says nothing.
+// keeps reports whether all versions of a single-version run are alive, if they are of the
+// family. False means unknown.
 func (f *family) keeps(run *cell.Run, now int64) bool {
 	gc := &f.policy.GC
 	switch {
@@ -130,13 +128,13 @@ func (f *family) keeps(run *cell.Run, now int64) bool {
 	case gc.TTLSecs > 0: // a version with time 0 has no age, and says nothing of the others
 		return run.MinTime > 0 && !gc.Expired(run.MinTime, now)
 	}
-	return true // a plain run has one version a column, so no limit is exceeded
+	return true // a single-version run has one version a column, so no limit is exceeded
 }
 
-// hasIndex reports whether the dictionary index alone shows that an entry is of a family.
-// False says nothing.
-func (t *tracker) hasIndex(f *family, c *cell.Cell) bool {
-	return t.dictionary == f.dictionary && f.first <= c.ColumnID && c.ColumnID <= f.last
+// hasColumnID reports whether the column id alone shows that an entry is of a family. False
+// means unknown.
+func (t *tracker) hasColumnID(f *family, c *cell.Cell) bool {
+	return t.dictionaryID == f.dictionaryID && f.first <= c.ColumnID && c.ColumnID <= f.last
 }
 
 // hasColumn reports whether an entry, other than a family tombstone, is of a family.
@@ -144,16 +142,16 @@ func (t *tracker) hasColumn(f *family, c *cell.Cell) bool {
 	if !bytes.HasPrefix(c.Column, f.prefix) {
 		return false
 	}
-	t.noteIndex(f, c)
+	t.noteColumnID(f, c)
 	return true
 }
 
-// noteIndex remembers that the dictionary index of an entry belongs to a family.
-func (t *tracker) noteIndex(f *family, c *cell.Cell) {
+// noteColumnID remembers that the column id of an entry is of a family.
+func (t *tracker) noteColumnID(f *family, c *cell.Cell) {
 	switch {
-	case t.dictionary == 0:
-	case f.dictionary != t.dictionary:
-		f.dictionary, f.first, f.last = t.dictionary, c.ColumnID, c.ColumnID
+	case t.dictionaryID == 0:
+	case f.dictionaryID != t.dictionaryID:
+		f.dictionaryID, f.first, f.last = t.dictionaryID, c.ColumnID, c.ColumnID
 	default:
 		f.first, f.last = min(f.first, c.ColumnID), max(f.last, c.ColumnID)
 	}
@@ -162,7 +160,7 @@ func (t *tracker) noteIndex(f *family, c *cell.Cell) {
 // findFamily returns the family of an entry.
 func (t *tracker) findFamily(c *cell.Cell) *family {
 	if t.next < len(t.families) {
-		if f := &t.families[t.next]; t.hasIndex(f, c) || t.hasColumn(f, c) {
+		if f := &t.families[t.next]; t.hasColumnID(f, c) || t.hasColumn(f, c) {
 			t.next++
 			return f
 		}
@@ -175,7 +173,7 @@ func (t *tracker) findFamily(c *cell.Cell) *family {
 		i = t.addFamily(i, name)
 	}
 	t.next = i + 1
-	t.noteIndex(&t.families[i], c)
+	t.noteColumnID(&t.families[i], c)
 	return &t.families[i]
 }
 
@@ -193,7 +191,7 @@ func (t *tracker) addFamily(i int, name []byte) int {
 	t.families[i] = family{
 		prefix: prefix, policy: policy, listed: listed,
 		limited: policy.GC.TTLSecs > 0 || policy.GC.VersionLimit > 0,
-		first:   1, // first > last: no index is known
+		first:   1, // first > last: no column id is known
 	}
 	return i
 }

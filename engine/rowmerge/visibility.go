@@ -52,7 +52,7 @@ func (v *Visibility) BeginRow() {
 // Visible filters the next entries of a row in place and returns those that the reader
 // sees. run describes the entries.
 func (v *Visibility) Visible(cells []cell.Cell, run *cell.Run) []cell.Cell {
-	v.dictionary = run.DictionaryID
+	v.dictionaryID = run.DictionaryID
 	if run.SingleVersion && run.EndOfRow && v.column == nil && v.rowFloor == 0 && v.seesAll(run) && v.policiesKeep(cells, run, v.now) {
 		return cells
 	}
@@ -63,7 +63,7 @@ func (v *Visibility) Visible(cells []cell.Cell, run *cell.Run) []cell.Cell {
 			v.applyTombstone(c)
 			continue
 		}
-		if !v.sameIndex(c) {
+		if !v.sameColumnID(c) {
 			v.enterColumn(c)
 		}
 		if c.Seq > v.seq || c.Time == v.decided {
@@ -88,8 +88,8 @@ func (v *Visibility) Visible(cells []cell.Cell, run *cell.Run) []cell.Cell {
 	return cells[:n]
 }
 
-// seesAll reports whether the snapshot and the column filter let all entries of a plain
-// run through. It does not ask the policies. False says nothing.
+// seesAll reports whether the snapshot and the column filter let all entries of a
+// single-version run through. It does not ask the policies. False means unknown.
 func (v *Visibility) seesAll(run *cell.Run) bool {
 	return run.MaxSeq <= v.seq && (v.columns == nil || run.AllSelected)
 }

@@ -6,17 +6,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
 	"colonnade/cell"
 )
 
-const second = 1_000_000 // in the unit of times
-
-// seenBy says what a reader sees of the entries of a row, straight from the
-// definition: an entry counts when no other one speaks against it.
+// seenBy returns what a reader must see of a row, straight from the definition: a version is
+// visible if no other entry hides it.
 func seenBy(cells []cell.Cell, seq uint64, now int64, p *Policies, columns *cell.Columns) []string {
 	var live []*cell.Cell
 	for i := range cells {
@@ -54,7 +51,7 @@ func seenBy(cells []cell.Cell, seq uint64, now int64, p *Policies, columns *cell
 	return texts
 }
 
-// covers reports whether the scope of a tombstone holds the place of c.
+// covers reports whether c is in the scope of a tombstone, whatever the sequence numbers.
 func covers(tombstone, c *cell.Cell) bool {
 	family, _ := cell.SplitColumn(c.Column)
 	switch tombstone.Kind {
@@ -70,16 +67,9 @@ func covers(tombstone, c *cell.Cell) bool {
 	return false
 }
 
-// seenText is a version without its sequence number, which a compaction may
-// change and a reader is not shown.
-func seenText(c *cell.Cell) string {
-	return fmt.Sprintf("%q @%d %s", c.Column, c.Time, c.Value)
-}
-
-// inChunks sends a row through f in chunks of random size and gathers what comes
-// back. Like a Source it overwrites a chunk before the next, lets some neighbours
-// share the memory of their column, has some chunks from dictionaries, and tells what
-// it knows of a chunk, or not.
+// inChunks sends a row through f in chunks of random size and returns what comes back. Like a
+// Source it overwrites a chunk before the next, lets some neighbours share the memory of their
+// column, takes some chunks from dictionaries, and describes a chunk in its Run, or not.
 func inChunks(rng *rand.Rand, cells []cell.Cell, f func([]cell.Cell, *cell.Run) []cell.Cell) []cell.Cell {
 	var all []cell.Cell
 	for len(cells) > 0 {
@@ -112,7 +102,8 @@ func inChunks(rng *rand.Rand, cells []cell.Cell, f func([]cell.Cell, *cell.Run) 
 	return all
 }
 
-// runOf says of entries what can be known of them, straight from the definition.
+// runOf returns the Run of entries, straight from the definition, but for DictionaryID, EndOfRow
+// and AllSelected.
 func runOf(cells []cell.Cell) cell.Run {
 	run := cell.Run{SingleVersion: true, MinSeq: math.MaxUint64, MinTime: math.MaxInt64}
 	for i := range cells {
@@ -126,8 +117,8 @@ func runOf(cells []cell.Cell) cell.Run {
 	return run
 }
 
-// placeIn is the place of a column of orderedColumns in a dictionary of that number;
-// anything in none, and for other columns.
+// placeIn returns the index of a column of orderedColumns in the dictionary of that number. It
+// returns any index for 0, no dictionary, and for other columns.
 func placeIn(rng *rand.Rand, dictionary uint64, column []byte) uint32 {
 	i, found := slices.BinarySearch(orderedColumns(), string(column))
 	if !found || dictionary == 0 {
@@ -136,8 +127,7 @@ func placeIn(rng *rand.Rand, dictionary uint64, column []byte) uint32 {
 	return 1 + uint32(i)*uint32(dictionary)
 }
 
-// orderedColumns are all the columns of randomRow and of TestVisibilityFamilies, in
-// order.
+// orderedColumns are all the columns of randomRow and of TestVisibilityFamilies, in order.
 var orderedColumns = sync.OnceValue(func() []string {
 	list := []string{""} // of a row tombstone
 	for _, family := range randomFamilies {
@@ -153,13 +143,13 @@ var orderedColumns = sync.OnceValue(func() []string {
 	return list
 })
 
-// resolve is what a Visibility leaves of a row, as text.
-func resolve(r *Visibility, rng *rand.Rand, cells []cell.Cell) []string {
-	r.BeginRow()
+// seen returns what a Visibility leaves of a row, as text.
+func seen(v *Visibility, rng *rand.Rand, cells []cell.Cell) []string {
+	v.BeginRow()
 	texts := []string{}
 	chunks := inChunks(rng, cells, func(chunk []cell.Cell, run *cell.Run) []cell.Cell {
-		run.AllSelected = rng.IntN(4) > 0 && !slices.ContainsFunc(chunk, func(c cell.Cell) bool { return !r.columns.Contains(c.Column) })
-		return r.Visible(chunk, run)
+		run.AllSelected = rng.IntN(4) > 0 && !slices.ContainsFunc(chunk, func(c cell.Cell) bool { return !v.columns.Contains(c.Column) })
+		return v.Visible(chunk, run)
 	})
 	for _, c := range chunks {
 		texts = append(texts, seenText(&c))
@@ -167,83 +157,16 @@ func resolve(r *Visibility, rng *rand.Rand, cells []cell.Cell) []string {
 	return texts
 }
 
-func TestVisibility(t *testing.T) {
-	const now = 100 * second
-	check := func(name string, seq uint64, p *Policies, want string, texts ...string) {
-		t.Helper()
-		for split := range len(texts) + 1 {
-			var r Visibility
-			r.Init(seq, now, p, nil)
-			r.BeginRow()
-			var got []string
-			for i, part := range [][]string{texts[:split], texts[split:]} {
-				run := runOf(parseEntries(part...))
-				run.EndOfRow = i == 1
-				for _, c := range r.Visible(parseEntries(part...), &run) {
-					got = append(got, string(c.Value))
-				}
-			}
-			if got := strings.Join(got, " "); got != want {
-				t.Errorf("%s, in two chunks from entry %d: got %q, want %q", name, split, got, want)
-			}
-		}
-	}
-	one := func(policy Policy) *Policies { return NewPolicies(100, map[string]Policy{"f": policy}) }
-	limit := func(n int64) *Policies { return one(Policy{GC: cell.GC{VersionLimit: n}}) }
-
-	check("all", 9, nil, "x y z", "f:a @5 #9 x", "f:a @4 #3 y", "f:b @5 #9 z")
-	check("snapshot", 5, nil, "y", "f:a @5 #6 x", "f:a @5 #5 y", "f:a @5 #4 z")
-	check("the highest of a time", 9, nil, "x z", "f:a @5 #6 x", "f:a @5 #5 y", "f:b @5 #5 z")
-	check("later tombstones are not there", 5, nil, "x", "!row #6", "!f #6", "!f:a #6", "!f:a @5 #6", "f:a @5 #1 x")
-
-	check("row", 9, nil, "w z", "!row #7", "!row #5", "e:a @5 #8 w", "f:a @5 #6 x", "f:a @4 #1 y", "f:b @5 #7 z")
-	check("row, and values behind it", 9, nil, "w", "!row #7", "e:a @5 #8 w", "f:a @5 #6 x")
-	check("family", 9, nil, "w y z", "e:a @5 #1 w", "!f #7", "!f #5", "f:a @5 #6 x", "f:b @5 #9 y", "f-:a @5 #1 z")
-	check("column", 9, nil, "y z", "!f:a #7", "!f:a #5", "f:a @5 #6 x", "f:a @4 #8 y", "f:b @5 #1 z")
-	check("version", 9, nil, "w y z", "f:a @6 #2 w", "!f:a @5 #7", "f:a @5 #6 x", "f:a @4 #2 y", "f:b @5 #1 z")
-	check("a version is written again", 9, nil, "x", "f:a @5 #8 x", "!f:a @5 #7", "f:a @5 #6 y")
-	check("an old time after a delete", 9, nil, "y", "!f:a #7", "f:a @6 #6 x", "f:a @1 #8 y")
-	check("a tombstone does not hide its own batch", 9, nil, "x", "!row #7", "!f #7", "!f:a #7", "f:a @5 #7 x", "f:a @4 #6 y")
-	check("scopes within scopes", 9, nil, "v z", "!row #2", "!f #4", "!f:a #6", "f:a @5 #6 v", "f:a @4 #5 w",
-		"f:b @5 #3 x", "g:a @5 #1 y", "g:b @5 #3 z")
-	check("at 0", 9, nil, "y", "!f:a #1", "f:a @5 #0 x", "f:b @5 #0 y", "f:b @5 #0 twice")
-
-	check("a family that is not listed", 9, one(Policy{}), "y", "e:a @5 #9 x", "f:a @5 #1 y", "f-:a @5 #9 z")
-	check("since", 9, one(Policy{Since: 5}), "x", "f:a @5 #6 x", "f:a @4 #5 y", "f:b @5 #0 z")
-	check("since does not end a row tombstone", 9, one(Policy{Since: 5}), "x", "!row #7", "f:a @5 #7 x", "f:a @4 #6 y")
-
-	check("limit", 9, limit(2), "v w y", "f:a @5 #1 v", "f:a @4 #1 w", "f:a @3 #1 x", "f:b @2 #1 y")
-	check("limit counts what is visible", 9, limit(2), "w y", "f:a @6 #10 v", "f:a @5 #1 w", "!f:a @4 #2", "f:a @4 #1 x", "f:a @3 #1 y", "f:a @2 #1 z")
-	check("limit counts a time once", 9, limit(2), "w y", "f:a @5 #2 w", "f:a @5 #1 x", "f:a @3 #1 y", "f:a @2 #1 z")
-	check("ttl", 9, one(Policy{GC: cell.GC{TTLSecs: 10}}), "w x z",
-		"f:a @101000000 #1 w", "f:a @90000001 #1 x", "f:a @90000000 #1 y", "f:a @0 #1 z")
-	check("ttl beside a version without an age", 9, one(Policy{GC: cell.GC{TTLSecs: 10}}), "x", "f:a @0 #1 x", "f:b @1 #1 y")
-	check("both limits", 9, one(Policy{GC: cell.GC{TTLSecs: 10, VersionLimit: 1, Intersection: true}}), "w x",
-		"f:a @95000000 #1 w", "f:a @94000000 #1 x", "f:a @2 #1 y", "f:a @1 #1 z")
-	check("what went by age does not fill the limit", 9, one(Policy{GC: cell.GC{TTLSecs: 10, VersionLimit: 1}}), "z",
-		"f:a @2 #1 x", "f:a @1 #1 y", "f:a @0 #1 z")
-}
-
-func TestVisibilityColumns(t *testing.T) {
-	var r Visibility
-	r.Init(9, 0, nil, cell.NewColumns(cell.ColumnRange([]byte("f"), []byte("b"))))
-	r.BeginRow()
-	got := entryTexts(r.Visible(parseEntries("!f #2", "!f:a #1", "f:a @5 #9 x", "!f:b #5", "f:b @5 #9 y", "f:b @4 #3 z", "f:c @5 #9 x"), &UnknownRun))
-	if want := []string{"f:b @5 #9 y"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-// randomPlaces are few, so that entries meet, and include families whose names
-// begin alike and qualifiers that look like structure.
+// Rows take from few families, qualifiers and times, so that entries meet. Some families begin
+// alike, and some qualifiers look like structure.
 var (
 	randomFamilies   = []string{"a", "a#", "b", "bb"}
 	randomQualifiers = []string{"", "q", "q\x00", "q\x00r"}
 	randomTimes      = []int64{0, 1, 89 * second, 90*second - 1, 90 * second, 90*second + 1, 99 * second, 100 * second, 105 * second, cell.MaxTime}
 )
 
-// randomRow returns entries of a row in order, no two at the same place, with
-// sequence numbers from 1 to maxSeq.
+// randomRow returns the entries of a row in order, no two of the same column, time and sequence
+// number, with sequence numbers from 1 to maxSeq.
 func randomRow(rng *rand.Rand, entries int, maxSeq uint64) []cell.Cell {
 	var cells []cell.Cell
 	families := randomFamilies[:1+rng.IntN(len(randomFamilies))]
@@ -283,7 +206,7 @@ func sortEntries(cells []cell.Cell) {
 	slices.SortStableFunc(cells, func(a, b cell.Cell) int { return a.Compare(&b) })
 }
 
-// randomPolicies returns policies as they may be for rows of randomRow.
+// randomPolicies returns policies for rows of randomRow.
 func randomPolicies(rng *rand.Rand, maxSeq uint64) *Policies {
 	switch rng.IntN(10) {
 	case 0:
@@ -317,7 +240,7 @@ func randomGC(rng *rand.Rand) cell.GC {
 }
 
 func TestVisibilityRandom(t *testing.T) {
-	var r Visibility // one for all: nothing may be left of the row before
+	var v Visibility // one for all seeds: no row may depend on the one before
 	for seed := range uint64(10000) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		const maxSeq = 12
@@ -327,7 +250,7 @@ func TestVisibilityRandom(t *testing.T) {
 			columns = cell.NewColumns(cell.FamilyRange([]byte("a#")), cell.ColumnRange([]byte("a"), []byte("q")))
 		}
 		seq := rng.Uint64N(maxSeq + 2)
-		r.Init(seq, 100*second, policies, columns)
+		v.Init(seq, 100*second, policies, columns)
 		for range 2 {
 			cells := randomRow(rng, rng.IntN(40), maxSeq)
 			for i := range cells {
@@ -337,15 +260,15 @@ func TestVisibilityRandom(t *testing.T) {
 			}
 			sortEntries(cells)
 			want := seenBy(cells, seq, 100*second, policies, columns)
-			if got := resolve(&r, rng, cells); !slices.Equal(got, want) {
+			if got := seen(&v, rng, cells); !slices.Equal(got, want) {
 				t.Fatalf("seed %d, snapshot %d, policies %+v, row %q:\n got %q\nwant %q", seed, seq, policies, entryTexts(cells), got, want)
 			}
 		}
 	}
 }
 
-// TestVisibilityFamilies has more families than a place remembers, in rows that do
-// not all have the same.
+// TestVisibilityFamilies has more families than a tracker remembers, in rows that do not all
+// have the same.
 func TestVisibilityFamilies(t *testing.T) {
 	list := make(map[string]Policy)
 	for i := range 2 * maxFamilies {
@@ -354,8 +277,8 @@ func TestVisibilityFamilies(t *testing.T) {
 		}
 	}
 	p := NewPolicies(100, list)
-	var r Visibility
-	r.Init(9, 0, p, nil)
+	var v Visibility
+	v.Init(9, 0, p, nil)
 	rng := rand.New(rand.NewPCG(1, 1))
 	for row := range 30 {
 		var cells []cell.Cell
@@ -364,16 +287,16 @@ func TestVisibilityFamilies(t *testing.T) {
 				cells = append(cells, parseEntry(fmt.Sprintf("f%03d:a @5 #3 x", i)))
 			}
 		}
-		if got, want := resolve(&r, rng, cells), seenBy(cells, 9, 0, p, nil); !slices.Equal(got, want) {
+		if got, want := seen(&v, rng, cells), seenBy(cells, 9, 0, p, nil); !slices.Equal(got, want) {
 			t.Fatalf("row %d:\n got %q\nwant %q", row, got, want)
 		}
-		if len(r.families) > maxFamilies {
-			t.Fatalf("row %d: %d families are remembered, at most %d may be", row, len(r.families), maxFamilies)
+		if len(v.families) > maxFamilies {
+			t.Fatalf("row %d: %d families are remembered, at most %d may be", row, len(v.families), maxFamilies)
 		}
 	}
 }
 
-// readRows is a load for measuring: rows as a Source hands them out.
+// readRows is a load to measure: the entries of a row, as a Source returns them.
 type readRows struct {
 	name     string
 	policies *Policies
@@ -409,17 +332,17 @@ func readLoads() []readRows {
 
 func TestVisibilityAllocs(t *testing.T) {
 	for _, load := range readLoads() {
-		var r Visibility
+		var v Visibility
 		buf := make([]cell.Cell, 0, len(load.cells))
 		run := runOf(load.cells)
 		run.EndOfRow = true
 		got := testing.AllocsPerRun(10, func() {
-			r.Init(9, 0, load.policies, nil)
-			r.BeginRow()
-			r.Visible(append(buf, load.cells...), &run)
-			r.Init(9, 0, nil, nil) // another partition
-			r.BeginRow()
-			r.Visible(append(buf, load.cells...), &run)
+			v.Init(9, 0, load.policies, nil)
+			v.BeginRow()
+			v.Visible(append(buf, load.cells...), &run)
+			v.Init(9, 0, nil, nil) // another partition
+			v.BeginRow()
+			v.Visible(append(buf, load.cells...), &run)
 		})
 		if got != 0 {
 			t.Errorf("%s: %v allocations, want 0", load.name, got)
@@ -430,16 +353,16 @@ func TestVisibilityAllocs(t *testing.T) {
 func BenchmarkVisibility(b *testing.B) {
 	for _, load := range readLoads() {
 		b.Run(load.name, func(b *testing.B) {
-			var r Visibility
-			r.Init(9, 0, load.policies, nil)
+			var v Visibility
+			v.Init(9, 0, load.policies, nil)
 			buf := make([]cell.Cell, 0, len(load.cells))
 			run := runOf(load.cells)
 			run.EndOfRow = true
 			b.ReportAllocs()
 			n := 0
 			for b.Loop() {
-				r.BeginRow()
-				r.Visible(append(buf, load.cells...), &run)
+				v.BeginRow()
+				v.Visible(append(buf, load.cells...), &run)
 				n += len(load.cells)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/cell")

@@ -1,0 +1,340 @@
+package rowmerge
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"colonnade/cell"
+)
+
+// TestScripts runs the scripts in testdata. With -rewrite it writes what it gets as the
+// expected output. The commands:
+//
+//	define [newer | older]
+//
+// sets the rows that a compaction reads, its inputs, and removes all others. With an argument
+// it sets rows outside the inputs: in files or memtables newer than they, or in older files.
+// The input is entries (see notation_test.go), in the order in which a Source has them. A line
+// "row k" begins the row k. Without one, the row has no name.
+//
+//	policies all | unknown
+//	policies as-of=SEQ
+//
+// sets the policies: none at all, as at the start of a script; NoPolicies; or those of the
+// families that the input lists, as they were at a sequence number:
+//
+//	f since=SEQ ttl=SECONDS version-limit=N intersection
+//
+//	read [seq=SEQ] [now=TIME] [columns=(f, f:a)]
+//
+// prints what a reader sees of all rows. It sees the whole history unless seq says otherwise.
+//
+//	compact oldest=SEQ [now=TIME] [bottommost | bottommost=(k, l)] [install]
+//
+// prints what Filter keeps of the inputs, and why it dropped the others. All rows are
+// bottommost, or those listed, or none. With install, the output takes the place of the inputs.
+func TestScripts(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		var s script
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			switch d.Cmd {
+			case "define":
+				return s.define(t, d)
+			case "policies":
+				return s.definePolicies(t, d)
+			case "read":
+				return s.read(t, d)
+			case "compact":
+				return s.compact(t, d)
+			}
+			d.Fatalf(t, "unknown command %q", d.Cmd)
+			return ""
+		})
+	})
+}
+
+// script is the state of a script.
+type script struct {
+	newer, inputs, older []testRow
+	policies             *Policies
+}
+
+func (s *script) define(t *testing.T, d *datadriven.TestData) string {
+	rows := parseRows(t, d)
+	switch {
+	case d.HasArg("newer"):
+		s.newer = rows
+	case d.HasArg("older"):
+		s.older = rows
+	default:
+		s.newer, s.inputs, s.older = nil, rows, nil
+	}
+	return ""
+}
+
+// parseRows reads the input of define.
+func parseRows(t *testing.T, d *datadriven.TestData) (rows []testRow) {
+	for line := range strings.Lines(d.Input) {
+		if key, ok := strings.CutPrefix(line, "row "); ok {
+			rows = append(rows, testRow{key: strings.TrimSpace(key)})
+			continue
+		}
+		if len(rows) == 0 {
+			rows = append(rows, testRow{})
+		}
+		row := &rows[len(rows)-1]
+		row.cells = append(row.cells, parseEntry(line))
+	}
+	if !slices.IsSortedFunc(rows, func(a, b testRow) int { return strings.Compare(a.key, b.key) }) {
+		d.Fatalf(t, "rows are not in order")
+	}
+	for _, row := range rows {
+		if !slices.IsSortedFunc(row.cells, func(a, b cell.Cell) int { return a.Compare(&b) }) {
+			d.Fatalf(t, "entries are not in order: %q", entryTexts(row.cells))
+		}
+	}
+	return rows
+}
+
+func (s *script) definePolicies(t *testing.T, d *datadriven.TestData) string {
+	switch {
+	case d.HasArg("all"):
+		s.policies = nil
+	case d.HasArg("unknown"):
+		s.policies = NoPolicies
+	default:
+		var asOf uint64
+		d.ScanArgs(t, "as-of", &asOf)
+		families := make(map[string]Policy)
+		for line := range strings.Lines(d.Input) {
+			name, policy := parsePolicy(t, line)
+			families[name] = policy
+		}
+		s.policies = NewPolicies(asOf, families)
+	}
+	return ""
+}
+
+func parsePolicy(t *testing.T, line string) (name string, p Policy) {
+	name, args, err := datadriven.ParseLine(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, arg := range args {
+		switch arg.Key {
+		case "since":
+			p.Since = must(strconv.ParseUint(arg.SingleVal(t), 10, 64))
+		case "ttl":
+			p.GC.TTLSecs = must(strconv.ParseInt(arg.SingleVal(t), 10, 64))
+		case "version-limit":
+			p.GC.VersionLimit = must(strconv.ParseInt(arg.SingleVal(t), 10, 64))
+		case "intersection":
+			p.GC.Intersection = true
+		default:
+			t.Fatalf("%q: unknown policy", line)
+		}
+	}
+	return name, p
+}
+
+func (s *script) read(t *testing.T, d *datadriven.TestData) string {
+	seq, now := uint64(math.MaxUint64), timeArg(t, d, "now")
+	d.MaybeScanArgs(t, "seq", &seq)
+	columns := columnsArg(d)
+	var v Visibility
+	v.Init(seq, now, s.policies, columns)
+	var b strings.Builder
+	rows := mergeRows(s.newer, s.inputs, s.older)
+	for _, row := range rows {
+		writeRow(&b, row.key, inEachSplit(t, row.cells, dictionaryOf(rows), func(feed func(keep) []cell.Cell) []string {
+			v.BeginRow()
+			texts := []string{}
+			for _, c := range feed(v.Visible) {
+				texts = append(texts, seenText(&c))
+			}
+			return texts
+		}))
+	}
+	return b.String()
+}
+
+func (s *script) compact(t *testing.T, d *datadriven.TestData) string {
+	var oldest uint64
+	d.ScanArgs(t, "oldest", &oldest)
+	rows, some := d.Arg("bottommost")
+	isBottommost := func(row []byte) bool {
+		return some && (len(rows.Vals) == 0 || slices.Contains(rows.Vals, string(row)))
+	}
+	var f, again Filter
+	now := timeArg(t, d, "now")
+	var b strings.Builder
+	var output []testRow
+	var dropped [reasonCount]uint64
+	for _, row := range s.inputs {
+		var kept []cell.Cell
+		writeRow(&b, row.key, inEachSplit(t, row.cells, dictionaryOf(s.inputs), func(feed func(keep) []cell.Cell) []string {
+			f.Init(oldest, now, s.policies, isBottommost)
+			f.BeginRow([]byte(row.key))
+			kept = feed(f.Keep)
+			if len(kept)+int(f.Dropped()) != len(row.cells) {
+				t.Errorf("%d entries, %d kept, %d dropped", len(row.cells), len(kept), f.Dropped())
+			}
+			return append(entryTexts(kept), fmt.Sprint(f.dropped))
+		})[:len(kept)])
+		for i := range dropped {
+			dropped[i] += f.dropped[i]
+		}
+		output = append(output, testRow{row.key, kept})
+
+		again.Init(oldest, now, s.policies, isBottommost)
+		again.BeginRow([]byte(row.key))
+		if twice := entryTexts(again.Keep(slices.Clone(kept), &UnknownRun)); !slices.Equal(twice, entryTexts(kept)) {
+			t.Errorf("once %q\ntwice %q", entryTexts(kept), twice)
+		}
+	}
+	if d.HasArg("install") {
+		s.inputs = output
+	}
+	return b.String() + "dropped: " + droppedText(dropped) + "\n"
+}
+
+var reasonNames = [reasonCount]string{
+	shadowed: "shadowed", deleted: "deleted", garbage: "garbage", orphaned: "orphaned", obsolete: "obsolete",
+}
+
+func droppedText(dropped [reasonCount]uint64) string {
+	var list []string
+	for r, n := range dropped {
+		if n > 0 {
+			list = append(list, fmt.Sprintf("%d %s", n, reasonNames[r]))
+		}
+	}
+	if list == nil {
+		return "nothing"
+	}
+	return strings.Join(list, ", ")
+}
+
+// writeRow writes a row and its lines.
+func writeRow(b *strings.Builder, key string, lines []string) {
+	if key != "" {
+		fmt.Fprintf(b, "row %s\n", key)
+	}
+	for _, line := range lines {
+		fmt.Fprintln(b, line)
+	}
+	if len(lines) == 0 {
+		fmt.Fprintln(b, "(nothing)")
+	}
+}
+
+// mergeRows merges lists of rows, newest first.
+func mergeRows(lists ...[]testRow) (merged []testRow) {
+	for _, row := range slices.Concat(lists...) {
+		i, found := slices.BinarySearchFunc(merged, row.key, func(r testRow, key string) int { return strings.Compare(r.key, key) })
+		if !found {
+			merged = slices.Insert(merged, i, testRow{key: row.key})
+		}
+		merged[i].cells = append(slices.Clone(merged[i].cells), row.cells...)
+		sortEntries(merged[i].cells)
+	}
+	return merged
+}
+
+// keep is Visibility.Visible or Filter.Keep.
+type keep func([]cell.Cell, *cell.Run) []cell.Cell
+
+// inEachSplit calls f with each way to feed a row in two chunks, without and with a dictionary,
+// and returns its answer, which must always be the same.
+func inEachSplit(t *testing.T, row []cell.Cell, dictionary []string, f func(feed func(keep) []cell.Cell) []string) (answer []string) {
+	t.Helper()
+	for _, dictionary := range [][]string{nil, dictionary} {
+		for split := range len(row) + 1 {
+			got := f(func(k keep) []cell.Cell {
+				return feedChunks(k, dictionary, row[:split], row[split:])
+			})
+			if answer == nil {
+				answer = got
+			}
+			if !slices.Equal(got, answer) {
+				t.Errorf("in two chunks from entry %d, with dictionary %q: got %q, otherwise %q", split, dictionary, got, answer)
+			}
+		}
+	}
+	return answer
+}
+
+// dictionaryOf returns the columns of rows, in order.
+func dictionaryOf(rows []testRow) (columns []string) {
+	for _, row := range rows {
+		for _, c := range row.cells {
+			columns = append(columns, string(c.Column))
+		}
+	}
+	slices.Sort(columns)
+	return slices.Compact(columns)
+}
+
+// feedChunks sends the chunks of a row through k and returns what comes back. The columns come
+// from the dictionary, if there is one. The memory of each chunk is overwritten before the next.
+func feedChunks(k keep, dictionary []string, chunks ...[]cell.Cell) (all []cell.Cell) {
+	const number = 7
+	for i, chunk := range chunks {
+		var lent []cell.Cell
+		for _, c := range chunk {
+			c.Column, c.Value = bytes.Clone(c.Column), bytes.Clone(c.Value)
+			if dictionary != nil {
+				c.ColumnID = 1 + uint32(slices.Index(dictionary, string(c.Column)))
+			}
+			lent = append(lent, c)
+		}
+		run := runOf(lent)
+		run.EndOfRow = i == len(chunks)-1
+		if dictionary != nil {
+			run.DictionaryID = number
+		}
+		for _, c := range k(slices.Clone(lent), &run) {
+			c.Column, c.Value, c.ColumnID = bytes.Clone(c.Column), bytes.Clone(c.Value), 0
+			all = append(all, c)
+		}
+		for _, c := range lent {
+			spoil(c.Column)
+			spoil(c.Value)
+		}
+	}
+	return all
+}
+
+// timeArg returns a time, 0 if there is none.
+func timeArg(t *testing.T, d *datadriven.TestData, key string) int64 {
+	arg, ok := d.Arg(key)
+	if !ok {
+		return 0
+	}
+	return parseTime(arg.SingleVal(t))
+}
+
+// columnsArg returns the columns of a read, nil for all.
+func columnsArg(d *datadriven.TestData) *cell.Columns {
+	arg, ok := d.Arg("columns")
+	if !ok {
+		return nil
+	}
+	var ranges []cell.Range
+	for _, name := range arg.Vals {
+		family, qualifier, one := strings.Cut(name, ":")
+		if one {
+			ranges = append(ranges, cell.ColumnRange([]byte(family), []byte(qualifier)))
+		} else {
+			ranges = append(ranges, cell.FamilyRange([]byte(family)))
+		}
+	}
+	return cell.NewColumns(ranges...)
+}
