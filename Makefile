@@ -22,7 +22,7 @@ HOURS ?= 1
 SEED ?= $(shell date +%s)
 # What `make race` is about: packages with goroutines or locks of their own. The
 # formats below them are shared between goroutines only by these, but for the blocks
-# that sstable opens ahead. In all of them memory that is given back is overwritten (internal/poison).
+# of sstable's readahead. In all of them memory that is given back is overwritten (internal/poison).
 RACE := ./cmd/... ./engine/... ./memtable/... ./server ./server/http1 ./sstable/blockcache ./vfs/... ./widecol/lsmstore/...
 # Long tests of theirs that `make test` alone runs: of code that one goroutine runs, or, as Divide,
 # of a store that no two goroutines use.
@@ -46,7 +46,7 @@ test: ## Run all tests
 
 race: ## Run the tests of concurrent packages under the race detector (needs a C compiler)
 	$(GO) test -race -short -skip '$(SEQUENTIAL)' $(RACE)
-	$(GO) test -race -short -run 'Ahead|Released' ./sstable ./internal/poison
+	$(GO) test -race -short -run 'Readahead|Released' ./sstable ./internal/poison
 
 vet: ## Look for suspicious code, and code that gofmt would change
 	$(GO) vet ./...

@@ -101,13 +101,13 @@ type cellBlock struct {
 	rowOffsets, rowStarts, rowValues packed
 	columnOffsets                    packed
 	times, seqs                      packed
-	columnIDs, stampIDs              packed
+	columnIDs, versionIDs            packed
 	valueEnds                        packed
 	largeCells                       packed
 	timeBase, seqBase                uint64
 	valueLength                      int // of every small value, or -1
-	kindPerCell, stampPerCell        bool
-	plain                            bool // kinds are of columns, and all of small values
+	kindPerCell, versionPerCell      bool
+	allSmallSets                     bool // kinds are of columns, and all of small values
 
 	kinds, prefix, rowBytes, columnBytes []byte
 
@@ -127,7 +127,7 @@ func (b *cellBlock) Memory() int {
 }
 
 // whole reports whether the block has all its small values.
-func (b *cellBlock) whole() bool {
+func (b *cellBlock) hasValues() bool {
 	return len(b.values) == b.valueBytes
 }
 
@@ -209,21 +209,21 @@ func (b *cellBlock) kind(i, id int) byte {
 }
 
 // stamp returns the number of cell i's stamp.
-func (b *cellBlock) stamp(i int) int {
-	if b.stampPerCell {
+func (b *cellBlock) versionID(i int) int {
+	if b.versionPerCell {
 		return i
 	}
-	return b.stampIDs.int(b.raw, i)
+	return b.versionIDs.int(b.raw, i)
 }
 
 // oneStamp reports whether cells from first up to end, of which there is one at least, have the
 // same stamp.
-func (b *cellBlock) oneStamp(first, end int) bool {
-	if b.stampPerCell {
+func (b *cellBlock) sameVersion(first, end int) bool {
+	if b.versionPerCell {
 		return end-first == 1
 	}
-	ids := b.stampIDs.span(b.raw, first, end)
-	n := len(ids) - int(b.stampIDs.width)
+	ids := b.versionIDs.span(b.raw, first, end)
+	n := len(ids) - int(b.versionIDs.width)
 	return len(ids) == 0 || bytes.Equal(ids[:n], ids[len(ids)-n:])
 }
 
@@ -259,12 +259,12 @@ func (b *cellBlock) valueEnd(i, start int) int {
 
 // cellAt puts cell i together from what the caller has looked up already.
 func (b *cellBlock) cellAt(i, id int, kind byte, value []byte) cell.Cell {
-	stamp := b.stamp(i)
+	version := b.versionID(i)
 	c := cell.Cell{
 		Column:   b.column(id),
 		Value:    value,
-		Time:     int64(b.timeBase + b.times.at(b.raw, stamp)),
-		Seq:      b.seqBase + b.seqs.at(b.raw, stamp),
+		Time:     int64(b.timeBase + b.times.at(b.raw, version)),
+		Seq:      b.seqBase + b.seqs.at(b.raw, version),
 		Kind:     cell.Kind(kind >> kindShift & kindMask),
 		Type:     cell.Type(kind & typeMask),
 		ColumnID: uint32(id) + 1,

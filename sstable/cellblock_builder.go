@@ -16,14 +16,14 @@ type cellBuilder struct {
 	rowValues []int  // first value of each row, in values
 	prefix    int    // bytes that all row keys have in common
 
-	columnIDs []uint32 // in order of appearance, until finish or fold places them
-	stampIDs  []uint32
-	kinds     []byte
-	valueEnds []uint32 // from the first value of the row
-	values    []byte   // the small values
+	columnIDs  []uint32 // in order of appearance, until finish or fold places them
+	versionIDs []uint32
+	kinds      []byte
+	valueEnds  []uint32 // from the first value of the row
+	values     []byte   // the small values
 
-	columns columnTable
-	stamps  stampTable
+	columns  columnDict
+	versions versionDict
 
 	kindPerCell bool   // a column has cells of different kinds
 	valueLength int    // of all small values, or -1
@@ -34,11 +34,11 @@ type cellBuilder struct {
 	largeBlocks []handle
 	smallBlocks []smallBlock
 
-	place []uint32 // scratch: where each column is among the sorted ones
+	columnRank []uint32 // scratch: where each column is among the sorted ones
 
 	// Scratch of fold.
-	rowSteps, columnSteps keySteps
-	numbered, numbers     []byte // the different values, and which one each cell has
+	rowKeyCoder, columnCoder prefixCoder
+	dictValues, dictIndexes  []byte // the different values, and which one each cell has
 }
 
 // A smallBlock is an entry of a cell block's list of small blocks.
@@ -50,11 +50,11 @@ type smallBlock struct {
 func (b *cellBuilder) reset() {
 	b.rowKeys, b.rowEnds = b.rowKeys[:0], b.rowEnds[:0]
 	b.rowStarts, b.rowValues = b.rowStarts[:0], b.rowValues[:0]
-	b.columnIDs, b.stampIDs, b.kinds = b.columnIDs[:0], b.stampIDs[:0], b.kinds[:0]
+	b.columnIDs, b.versionIDs, b.kinds = b.columnIDs[:0], b.versionIDs[:0], b.kinds[:0]
 	b.valueEnds, b.values = b.valueEnds[:0], b.values[:0]
 	b.prefix, b.maxValueEnd = 0, 0
 	b.columns.reset()
-	b.stamps.reset()
+	b.versions.reset()
 	b.kindPerCell, b.valueLength = false, -1
 	b.largeCells, b.references = b.largeCells[:0], b.references[:0]
 	b.largeBlocks, b.smallBlocks = b.largeBlocks[:0], b.smallBlocks[:0]
@@ -89,13 +89,13 @@ func (b *cellBuilder) addRow(row []byte) {
 // addExpected adds a cell to the last row if it is one like those of rows before: its column is
 // expected and after that of the last cell, it has a small value of the type that the column's first
 // cell has, and time and sequence number are in bounds. So there is nothing else to be checked.
-func (b *cellBuilder) addExpected(c *cell.Cell) bool {
-	id, ok := b.columns.expect(c.Column)
-	if !ok || c.Kind != cell.Set || c.Type >= cell.TypeCount || b.columns.kinds[id] != byte(c.Type) || len(c.Value) >= largeFrom ||
+func (b *cellBuilder) addPredicted(c *cell.Cell) bool {
+	id, ok := b.columns.predict(c.Column)
+	if !ok || c.Kind != cell.Set || c.Type >= cell.TypeCount || b.columns.kinds[id] != byte(c.Type) || len(c.Value) >= minLargeValue ||
 		uint64(c.Time) > uint64(cell.MaxTime) || c.Seq == headSeq {
 		return false
 	}
-	b.columns.take(id)
+	b.columns.setLast(id)
 	b.add(id, byte(c.Type), c)
 	b.addValue(c.Value)
 	return true
@@ -127,12 +127,12 @@ func (b *cellBuilder) addColumn(c *cell.Cell, kind byte) (newFamily bool) {
 		b.kindPerCell = true
 	}
 	b.add(id, kind, c)
-	return fresh && b.columns.newFamily()
+	return fresh && b.columns.beganFamily()
 }
 
 func (b *cellBuilder) add(id uint32, kind byte, c *cell.Cell) {
 	b.columnIDs = append(b.columnIDs, id)
-	b.stampIDs = append(b.stampIDs, b.stamps.id(c.Time, c.Seq))
+	b.versionIDs = append(b.versionIDs, b.versions.id(c.Time, c.Seq))
 	b.kinds = append(b.kinds, kind)
 }
 
@@ -154,15 +154,15 @@ func (b *cellBuilder) header() cellHeader {
 	rows := len(b.rowEnds)
 	h := cellHeader{
 		cells: uint64(b.cells()), rows: uint64(rows),
-		columns: uint64(len(b.columns.ends)), stamps: uint64(len(b.stamps.list)),
+		columns: uint64(len(b.columns.ends)), versions: uint64(len(b.versions.list)),
 		prefix: uint64(b.prefix), rowBytes: uint64(len(b.rowKeys) - rows*b.prefix),
 		columnBytes: uint64(len(b.columns.names)), valueBytes: uint64(len(b.values)),
 		smallBlocks: uint64(len(b.smallBlocks)), largeBlocks: uint64(len(b.largeBlocks)),
 		largeCells:    uint64(len(b.largeCells)),
 		valueEndWidth: byte(widthOf(uint64(b.maxValueEnd))),
 	}
-	h.timeBase, h.timeWidth = b.stamps.times()
-	h.seqBase, h.seqWidth = b.stamps.seqs()
+	h.timeBase, h.timeWidth = b.versions.times()
+	h.seqBase, h.seqWidth = b.versions.seqs()
 	if b.kindPerCell {
 		h.flags |= flagKindPerCell
 	}
@@ -181,35 +181,35 @@ func (b *cellBuilder) size() int {
 
 // roughSize is a cheap guess of size, and rather too large when rows share a
 // prefix.
-func (b *cellBuilder) roughSize() int {
+func (b *cellBuilder) estimatedSize() int {
 	return cellHeaderSize + len(b.rowKeys) + len(b.columns.names) + len(b.values) +
-		4*b.cells() + 6*len(b.rowEnds) + 3*len(b.columns.ends) + 8*len(b.stamps.list)
+		4*b.cells() + 6*len(b.rowEnds) + 3*len(b.columns.ends) + 8*len(b.versions.list)
 }
 
 // largeKeys is the most that a large value takes in its block: a place, a reference, and a block of
 // its own.
-const largeKeys = 4 + referenceSize + handleSize
+const largeEntryBytes = 4 + referenceSize + handleSize
 
 // mostKeys is the most that the block could have beside its values if it had so many cells more,
 // the bytes of their columns left out: every number at its full width, and a stamp and a column
 // for each of the cells.
-func (b *cellBuilder) mostKeys(more int) int {
+func (b *cellBuilder) maxKeyBytes(more int) int {
 	const (
-		row    = 4 + 4 + 4     // its end, first cell, first value
-		column = 4 + 1         // its end, kind
-		entry  = 4 + 4 + 4 + 1 // column, stamp, end of the value, kind
-		stamp  = 8 + 8
+		row     = 4 + 4 + 4     // its end, first cell, first value
+		column  = 4 + 1         // its end, kind
+		entry   = 4 + 4 + 4 + 1 // column, stamp, end of the value, kind
+		version = 8 + 8
 	)
 	return cellHeaderSize + len(b.rowKeys) + row*(len(b.rowEnds)+1) + // one end more than rows, and than columns
 		len(b.columns.names) + column*(len(b.columns.ends)+1+more) +
-		entry*(b.cells()+more) + stamp*(len(b.stamps.list)+more) +
-		largeKeys*len(b.largeCells)
+		entry*(b.cells()+more) + version*(len(b.versions.list)+more) +
+		largeEntryBytes*len(b.largeCells)
 }
 
 // cutValues divides the small values into parts of about this size. It cuts
 // between rows, or between cells where a row is longer than a part. It returns
 // the ends of the parts, in cuts.
-func (b *cellBuilder) cutValues(size int, cuts []int) []int {
+func (b *cellBuilder) splitValues(size int, cuts []int) []int {
 	from := 0
 	for r, start := range b.rowValues {
 		end := len(b.values)
@@ -241,18 +241,18 @@ func (b *cellBuilder) cutValues(size int, cuts []int) []int {
 }
 
 // finish appends the block to dst, not folded. The builder must have a cell.
-func (b *cellBuilder) finish(dst []byte) []byte {
+func (b *cellBuilder) appendPlain(dst []byte) []byte {
 	h := b.header()
 	dst = slices.Grow(dst, int(h.size())+8) // appendPacked writes 8 bytes for every element
-	b.placeColumns()
+	b.rankColumns()
 	dst = h.append(dst)
 	dst = b.appendRows(dst, &h)
 	dst = b.appendColumns(dst, &h)
 	dst = b.appendKinds(dst)
-	dst = b.appendStamps(dst, &h)
+	dst = b.appendVersions(dst, &h)
 	dst = b.appendColumnIDs(dst, &h)
-	if h.stamps != h.cells {
-		dst = appendAll(dst, widthOf(h.stamps-1), b.stampIDs)
+	if h.versions != h.cells {
+		dst = appendAll(dst, widthOf(h.versions-1), b.versionIDs)
 	}
 	dst = appendAll(dst, int(h.valueEndWidth), b.valueEnds)
 	dst = b.appendLists(dst, &h)
@@ -270,12 +270,12 @@ func (b *cellBuilder) finish(dst []byte) []byte {
 }
 
 // placeColumns finds the places of the columns in the dictionary.
-func (b *cellBuilder) placeColumns() {
+func (b *cellBuilder) rankColumns() {
 	b.columns.sort()
 	n := len(b.columns.sorted)
-	b.place = slices.Grow(b.place[:0], n)[:n]
-	for place, id := range b.columns.sorted {
-		b.place[id] = uint32(place)
+	b.columnRank = slices.Grow(b.columnRank[:0], n)[:n]
+	for rank, id := range b.columns.sorted {
+		b.columnRank[id] = uint32(rank)
 	}
 }
 
@@ -316,11 +316,11 @@ func (b *cellBuilder) appendKinds(dst []byte) []byte {
 }
 
 // appendStamps appends times and sequence numbers.
-func (b *cellBuilder) appendStamps(dst []byte, h *cellHeader) []byte {
-	for _, s := range b.stamps.list {
-		dst = appendPacked(dst, int(h.timeWidth), s.timeAbove(h.timeBase))
+func (b *cellBuilder) appendVersions(dst []byte, h *cellHeader) []byte {
+	for _, s := range b.versions.list {
+		dst = appendPacked(dst, int(h.timeWidth), s.timeDelta(h.timeBase))
 	}
-	for _, s := range b.stamps.list {
+	for _, s := range b.versions.list {
 		dst = appendPacked(dst, int(h.seqWidth), s.seq-h.seqBase)
 	}
 	return dst
@@ -328,7 +328,7 @@ func (b *cellBuilder) appendStamps(dst []byte, h *cellHeader) []byte {
 
 func (b *cellBuilder) appendColumnIDs(dst []byte, h *cellHeader) []byte {
 	for _, id := range b.columnIDs {
-		dst = appendPacked(dst, widthOf(h.columns-1), uint64(b.place[id]))
+		dst = appendPacked(dst, widthOf(h.columns-1), uint64(b.columnRank[id]))
 	}
 	return dst
 }

@@ -12,7 +12,7 @@ var (
 	errRowArray    = errors.New("cell block: row offsets or starts out of order")
 	errColumnArray = errors.New("cell block: column offsets out of order")
 	errColumnID    = errors.New("cell block: column id outside the dictionary")
-	errStampID     = errors.New("cell block: stamp id out of range")
+	errVersionID   = errors.New("cell block: version id out of range")
 	errKind        = errors.New("cell block: unknown kind or type")
 	errValueEnds   = errors.New("cell block: value ends out of order")
 	errSmall       = errors.New("cell block: small blocks do not divide its values")
@@ -45,7 +45,7 @@ func (b *cellBlock) slice(h *cellHeader, raw []byte) {
 		cells: int(h.cells), rows: int(h.rows), columns: int(h.columns), valueBytes: int(h.valueBytes),
 		smallBlocks: int(h.smallBlocks), largeBlocks: int(h.largeBlocks), largeCount: int(h.largeCells),
 		timeBase: h.timeBase, seqBase: h.seqBase, valueLength: -1,
-		kindPerCell: h.flags&flagKindPerCell != 0, stampPerCell: h.stamps == h.cells,
+		kindPerCell: h.flags&flagKindPerCell != 0, versionPerCell: h.versions == h.cells,
 	}
 	s := slicer{raw, cellHeaderSize}
 	b.rowOffsets = s.packed(b.rows+1, widthOf(h.rowBytes))
@@ -57,12 +57,12 @@ func (b *cellBlock) slice(h *cellHeader, raw []byte) {
 	}
 	b.columnOffsets = s.packed(b.columns+1, widthOf(h.columnBytes))
 	b.kinds = s.bytes(int(h.kinds()))
-	b.plain = !b.kindPerCell && smallValuesOnly(b.kinds)
-	b.times = s.packed(int(h.stamps), int(h.timeWidth))
-	b.seqs = s.packed(int(h.stamps), int(h.seqWidth))
+	b.allSmallSets = !b.kindPerCell && onlySmallSets(b.kinds)
+	b.times = s.packed(int(h.versions), int(h.timeWidth))
+	b.seqs = s.packed(int(h.versions), int(h.seqWidth))
 	b.columnIDs = s.packed(b.cells, widthOf(h.columns-1))
-	if !b.stampPerCell {
-		b.stampIDs = s.packed(b.cells, widthOf(h.stamps-1))
+	if !b.versionPerCell {
+		b.versionIDs = s.packed(b.cells, widthOf(h.versions-1))
 	}
 	if b.valueLength < 0 {
 		b.valueEnds = s.packed(b.cells, int(h.valueEndWidth))
@@ -107,8 +107,8 @@ func (b *cellBlock) validate(h *cellHeader) error {
 		return errColumnArray
 	case !b.below(&b.columnIDs, b.cells, h.columns):
 		return errColumnID
-	case !b.stampPerCell && !b.below(&b.stampIDs, b.cells, h.stamps):
-		return errStampID
+	case !b.versionPerCell && !b.below(&b.versionIDs, b.cells, h.versions):
+		return errVersionID
 	case !kindsKnown(b.kinds, b.largeCount > 0):
 		return errKind
 	case b.valueLength < 0 && !b.valueEndsAscend(h.valueBytes):
@@ -253,7 +253,7 @@ func kindsKnown(kinds []byte, large bool) bool {
 }
 
 // smallValuesOnly reports whether all kind bytes are of small values.
-func smallValuesOnly(kinds []byte) bool {
+func onlySmallSets(kinds []byte) bool {
 	all := byte(0)
 	for _, k := range kinds {
 		all |= k

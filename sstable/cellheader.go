@@ -5,7 +5,7 @@ import "encoding/binary"
 // A cellHeader is the decoded header of a cell block. Its lengths are uint64 so
 // that sums and products of them cannot overflow.
 type cellHeader struct {
-	cells, rows, columns, stamps              uint64
+	cells, rows, columns, versions            uint64
 	prefix, rowBytes, columnBytes             uint64
 	valueBytes                                uint64
 	smallBlocks, largeBlocks, largeCells      uint64
@@ -14,7 +14,7 @@ type cellHeader struct {
 }
 
 func (h *cellHeader) append(dst []byte) []byte {
-	for _, v := range [...]uint64{h.cells, h.rows, h.columns, h.stamps, h.prefix, h.rowBytes,
+	for _, v := range [...]uint64{h.cells, h.rows, h.columns, h.versions, h.prefix, h.rowBytes,
 		h.columnBytes, h.valueBytes, h.smallBlocks, h.largeBlocks, h.largeCells} {
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(v))
 	}
@@ -26,7 +26,7 @@ func (h *cellHeader) append(dst []byte) []byte {
 func (h *cellHeader) parse(p []byte) {
 	u32 := func(at int) uint64 { return uint64(binary.LittleEndian.Uint32(p[at:])) }
 	*h = cellHeader{
-		cells: u32(0), rows: u32(4), columns: u32(8), stamps: u32(12),
+		cells: u32(0), rows: u32(4), columns: u32(8), versions: u32(12),
 		prefix: u32(16), rowBytes: u32(20), columnBytes: u32(24), valueBytes: u32(28),
 		smallBlocks: u32(32), largeBlocks: u32(36), largeCells: u32(40),
 		timeBase: binary.LittleEndian.Uint64(p[44:]), seqBase: binary.LittleEndian.Uint64(p[52:]),
@@ -39,7 +39,7 @@ func (h *cellHeader) parse(p []byte) {
 // and rows in their keys, and each difference takes a byte. This bounds the work
 // of opening a block.
 func (h *cellHeader) fits(n uint64) bool {
-	for _, v := range [...]uint64{h.rows, h.columns, h.stamps} {
+	for _, v := range [...]uint64{h.rows, h.columns, h.versions} {
 		if v == 0 || v > h.cells {
 			return false
 		}
@@ -63,9 +63,9 @@ func (h *cellHeader) fits(n uint64) bool {
 func (h *cellHeader) size() uint64 {
 	n := cellHeaderSize + (h.rows+1)*uint64(widthOf(h.rowBytes)+widthOf(h.cells))
 	n += (h.columns + 1) * uint64(widthOf(h.columnBytes))
-	n += h.kinds() + h.stampBytes() + h.cells*uint64(widthOf(h.columns-1))
-	if h.stamps != h.cells {
-		n += h.cells * uint64(widthOf(h.stamps-1))
+	n += h.kinds() + h.versionBytes() + h.cells*uint64(widthOf(h.columns-1))
+	if h.versions != h.cells {
+		n += h.cells * uint64(widthOf(h.versions-1))
 	}
 	if h.flags&flagValueLength == 0 {
 		n += (h.rows+1)*uint64(widthOf(h.valueBytes)) + h.cells*uint64(h.valueEndWidth)
@@ -86,7 +86,7 @@ func (h *cellHeader) kinds() uint64 {
 }
 
 // stampBytes is how long times and sequence numbers are.
-func (h *cellHeader) stampBytes() uint64 { return h.stamps * uint64(h.timeWidth+h.seqWidth) }
+func (h *cellHeader) versionBytes() uint64 { return h.versions * uint64(h.timeWidth+h.seqWidth) }
 
 // lists is how long the lists of large cells and of value blocks are.
 func (h *cellHeader) lists() uint64 {

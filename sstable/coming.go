@@ -30,7 +30,7 @@ const askedAtSeek = 4 << 10
 // cannot be before it is there.
 func (c *coming) find(it *Iterator, entry int) {
 	*c = coming{entry: entry, values: it.o.Columns == nil && !it.o.KeysOnly}
-	if b, ok := cached[*cellBlock](it.r, it.index.handle(entry).offset); ok {
+	if b, ok := cacheGet[*cellBlock](it.r, it.index.handle(entry).offset); ok {
 		c.block = b
 		prefetch.Lines(unsafe.Pointer(b), int(unsafe.Sizeof(*b)))
 	}

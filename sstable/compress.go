@@ -72,7 +72,7 @@ func compress(c Compression, dst, raw []byte) ([]byte, Compression) {
 
 // quietFrame is the length from which a Zstandard frame has to tell it; part of the
 // format.
-const quietFrame = 256
+const minSizedFrame = 256
 
 var errRawLength = errors.New("decompressed length differs from the trailer's")
 
@@ -98,7 +98,7 @@ func checkLength(c Compression, stored []byte, rawLength uint32) error {
 		}
 		if h.HasFCS {
 			claimed = h.FrameContentSize
-		} else if rawLength >= quietFrame {
+		} else if rawLength >= minSizedFrame {
 			return errRawLength
 		}
 	}

@@ -18,12 +18,12 @@ func TestDecompress(t *testing.T) {
 				t.Errorf("%v: %d bytes decompressed to %d", c, len(raw), n)
 			}
 		}
-		got := sized(nil, len(raw))
+		got := resize(nil, len(raw))
 		if err := decompress(c, got, stored); err != nil || !bytes.Equal(got, raw) {
 			t.Errorf("%v: %v", c, err)
 		}
 	}
-	if err := decompress(Zstd+1, sized(nil, 1), []byte{1}); err == nil {
+	if err := decompress(Zstd+1, resize(nil, 1), []byte{1}); err == nil {
 		t.Error("unknown compression accepted")
 	}
 }

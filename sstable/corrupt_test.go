@@ -33,7 +33,7 @@ func smallFile(t testing.TB, id ID, c Compression) (file []byte, info Info, list
 		e.Value = bytes.Repeat([]byte{byte(i)}, i*2)
 		list = append(list, e)
 	}
-	large := bytes.Repeat([]byte("large"), largeFrom/5+10)
+	large := bytes.Repeat([]byte("large"), minLargeValue/5+10)
 	list = append(list,
 		entry{[]byte("row03"), cell.Cell{Column: []byte("f\x00large"), Value: large, Time: 5, Seq: 5, Type: cell.String}},
 		entry{[]byte("row04"), cell.Cell{Column: []byte("f\x00large"), Value: bytes.ToUpper(large), Time: 5, Seq: 5, Type: cell.String}})
@@ -197,7 +197,7 @@ func blocksOf(t testing.TB, file []byte, id ID) (list []handle) {
 		t.Fatal(err)
 	}
 	for e := range x.cells {
-		raw, err := r.readFresh(x.handle(e), maxCellBlock, new(window))
+		raw, err := r.readOwned(x.handle(e), maxCellBlock, new(readBuffer))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -310,7 +310,7 @@ func TestColumnsWithoutNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := r.readFresh(x.handle(1), maxCellBlock, new(window))
+	raw, err := r.readOwned(x.handle(1), maxCellBlock, new(readBuffer))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -332,7 +332,7 @@ func TestColumnsWithoutNames(t *testing.T) {
 // twoColumns makes up a block of size bytes: a row whose key is many times the same
 // letter, with a tombstone in each of two columns without a name.
 func twoColumns(t *testing.T, size int, letter byte) []byte {
-	h := cellHeader{cells: 2, rows: 1, columns: 2, stamps: 1, flags: flagValueLength}
+	h := cellHeader{cells: 2, rows: 1, columns: 2, versions: 1, flags: flagValueLength}
 	h.prefix = uint64(size) - h.size()
 	p := append(h.append(nil), 0, 2) // where its rows start
 	kind := byte(cell.DeleteRow) << kindShift

@@ -10,7 +10,7 @@ import (
 )
 
 // A columnTable gives the columns of a block numbers in order of appearance.
-type columnTable struct {
+type columnDict struct {
 	names []byte // back to back
 	ends  []int
 	kinds []byte // the kind of each column's first cell
@@ -21,33 +21,33 @@ type columnTable struct {
 
 	// Rows tend to have the same columns in the same order, so the column that came after the
 	// last one in a row before is tried first.
-	after    []uint32 // which column came after each one when it was last met in a row: a later one; itself for none yet
-	last     uint32   // the column of the cell before
-	expected uint32   // the one to be tried first
-	rowStart uint32   // the first column of the last row
-	inRow    bool     // the last row has cells
-	wasFresh bool     // last was new
-	toFresh  uint32   // what came last after a column that was new
+	successor []uint32 // which column came after each one when it was last met in a row: a later one; itself for none yet
+	last      uint32   // the column of the cell before
+	predicted uint32   // the one to be tried first
+	rowStart  uint32   // the first column of the last row
+	inRow     bool     // the last row has cells
+	lastIsNew bool     // last was new
+	afterNew  uint32   // what came last after a column that was new
 }
 
 // mostFamilies is how many families a columnTable keeps from one block to the next: hardly a partition
 // has half as many, and tombstones of a family count as one more. To make their lists anew in each
 // block takes longer than all the rest.
-const mostFamilies = 512
+const maxKeptFamilies = 512
 
-func (t *columnTable) reset() {
+func (t *columnDict) reset() {
 	families := t.families
-	if len(families) > mostFamilies {
+	if len(families) > maxKeptFamilies {
 		families = nil
 	}
 	for i := range families {
 		families[i].reset()
 	}
-	*t = columnTable{names: t.names[:0], ends: t.ends[:0], kinds: t.kinds[:0], sorted: t.sorted[:0], after: t.after[:0],
+	*t = columnDict{names: t.names[:0], ends: t.ends[:0], kinds: t.kinds[:0], sorted: t.sorted[:0], successor: t.successor[:0],
 		families: families}
 }
 
-func (t *columnTable) name(id uint32) []byte {
+func (t *columnDict) name(id uint32) []byte {
 	from := 0
 	if id > 0 {
 		from = t.ends[id-1]
@@ -56,12 +56,12 @@ func (t *columnTable) name(id uint32) []byte {
 }
 
 // beginRow is called before the first cell of each row.
-func (t *columnTable) beginRow() { t.expected, t.inRow = t.rowStart, false }
+func (t *columnDict) beginRow() { t.predicted, t.inRow = t.rowStart, false }
 
 // expect returns the number of the column that is expected next, and whether it is this one
 // and, in its row, comes after the one before.
-func (t *columnTable) expect(column []byte) (id uint32, ok bool) {
-	id = t.expected
+func (t *columnDict) predict(column []byte) (id uint32, ok bool) {
+	id = t.predicted
 	if int(id) >= len(t.ends) {
 		return 0, false
 	}
@@ -69,43 +69,43 @@ func (t *columnTable) expect(column []byte) (id uint32, ok bool) {
 }
 
 // take makes a column the last one.
-func (t *columnTable) take(id uint32) {
-	t.last, t.expected, t.inRow, t.wasFresh = id, t.after[id], true, false
+func (t *columnDict) setLast(id uint32) {
+	t.last, t.predicted, t.inRow, t.lastIsNew = id, t.successor[id], true, false
 }
 
 // id returns the number of a column, and whether it is new. It must not come before the last
 // one of its row.
-func (t *columnTable) id(column []byte) (id uint32, fresh bool) {
+func (t *columnDict) id(column []byte) (id uint32, fresh bool) {
 	if t.inRow && bytes.Equal(t.name(t.last), column) {
 		return t.last, false // another version
 	}
 	f := t.familyOf(column)
-	begin := beginning(column[len(f.name):])
-	at, found := t.find(f, begin, column)
+	prefix := qualifierPrefix(column[len(f.name):])
+	at, found := t.find(f, prefix, column)
 	if found {
 		id = f.ids[at]
 	} else {
 		id = t.add(column)
-		f.insert(at, begin, id)
+		f.insert(at, prefix, id)
 	}
 	if t.inRow {
-		t.after[t.last] = id
-		if t.wasFresh && found {
-			t.toFresh = id
+		t.successor[t.last] = id
+		if t.lastIsNew && found {
+			t.afterNew = id
 		}
 	} else {
 		t.rowStart = id
 	}
-	t.take(id)
-	t.wasFresh = !found
+	t.setLast(id)
+	t.lastIsNew = !found
 	return id, !found
 }
 
 // newFamily reports whether the column that was new last is the first one of its family.
-func (t *columnTable) newFamily() bool { return len(t.families[t.family].ids) == 1 }
+func (t *columnDict) beganFamily() bool { return len(t.families[t.family].ids) == 1 }
 
 // familyOf returns the family of a column, which is mostly that of the one before.
-func (t *columnTable) familyOf(column []byte) *columnFamily {
+func (t *columnDict) familyOf(column []byte) *columnFamily {
 	if t.family < len(t.families) && t.families[t.family].has(column) {
 		return &t.families[t.family]
 	}
@@ -131,15 +131,15 @@ func (t *columnTable) familyOf(column []byte) *columnFamily {
 
 // find returns the place of a column among those of f, which has to be its family, and whether it is
 // there. begin is the beginning of its qualifier.
-func (t *columnTable) find(f *columnFamily, begin uint64, column []byte) (at int, found bool) {
+func (t *columnDict) find(f *columnFamily, prefix uint64, column []byte) (at int, found bool) {
 	lo, hi := 0, len(f.ids)
-	if hi > 0 && f.begins[hi-1] < begin {
+	if hi > 0 && f.prefixes[hi-1] < prefix {
 		return hi, false // as is all of a first row
 	}
 	for lo < hi {
 		mid := int(uint(lo+hi) / 2)
-		before := f.begins[mid] < begin
-		if f.begins[mid] == begin {
+		before := f.prefixes[mid] < prefix
+		if f.prefixes[mid] == prefix {
 			c := bytes.Compare(t.name(f.ids[mid]), column)
 			if c == 0 {
 				return mid, true
@@ -157,20 +157,20 @@ func (t *columnTable) find(f *columnFamily, begin uint64, column []byte) (at int
 
 // add gives a new column the next number. As nobody knows what comes after it, that is taken to be
 // what came after another new one, if it can.
-func (t *columnTable) add(column []byte) (id uint32) {
+func (t *columnDict) add(column []byte) (id uint32) {
 	id = uint32(len(t.ends))
 	t.names = append(t.names, column...)
 	t.ends = append(t.ends, len(t.names))
 	after := id
-	if bytes.Compare(column, t.name(t.toFresh)) < 0 {
-		after = t.toFresh
+	if bytes.Compare(column, t.name(t.afterNew)) < 0 {
+		after = t.afterNew
 	}
-	t.after = append(t.after, after)
+	t.successor = append(t.successor, after)
 	return id
 }
 
 // sort fills sorted.
-func (t *columnTable) sort() {
+func (t *columnDict) sort() {
 	t.sorted = t.sorted[:0]
 	for i := range t.families {
 		t.sorted = append(t.sorted, t.families[i].ids...)
@@ -181,12 +181,12 @@ func (t *columnTable) sort() {
 // bytes of the qualifier already, so a search compares numbers that lie side by side, and hardly ever
 // columns. A tombstone of a row or family, whose column has no qualifier, has a family of its own.
 type columnFamily struct {
-	name   []byte   // what they begin with: all before the qualifier, with the zero
-	begins []uint64 // the beginning of each qualifier
-	ids    []uint32
+	name     []byte   // what they begin with: all before the qualifier, with the zero
+	prefixes []uint64 // the beginning of each qualifier
+	ids      []uint32
 }
 
-func (f *columnFamily) reset() { f.begins, f.ids = f.begins[:0], f.ids[:0] }
+func (f *columnFamily) reset() { f.prefixes, f.ids = f.prefixes[:0], f.ids[:0] }
 
 // has reports whether a column is of the family. False says nothing of a tombstone's.
 func (f *columnFamily) has(column []byte) bool {
@@ -195,16 +195,16 @@ func (f *columnFamily) has(column []byte) bool {
 }
 
 // insert adds a column at a place, as slices.Insert does, which takes longer for so few.
-func (f *columnFamily) insert(at int, begin uint64, id uint32) {
-	f.begins, f.ids = append(f.begins, 0), append(f.ids, 0)
-	copy(f.begins[at+1:], f.begins[at:])
+func (f *columnFamily) insert(at int, prefix uint64, id uint32) {
+	f.prefixes, f.ids = append(f.prefixes, 0), append(f.ids, 0)
+	copy(f.prefixes[at+1:], f.prefixes[at:])
 	copy(f.ids[at+1:], f.ids[at:])
-	f.begins[at], f.ids[at] = begin, id
+	f.prefixes[at], f.ids[at] = prefix, id
 }
 
 // beginning returns the first eight bytes of a qualifier as a number that orders as they do.
 // Those that begin alike may differ behind that, or in their length.
-func beginning(qualifier []byte) uint64 {
+func qualifierPrefix(qualifier []byte) uint64 {
 	if len(qualifier) >= 8 {
 		return binary.BigEndian.Uint64(qualifier)
 	}
@@ -214,14 +214,14 @@ func beginning(qualifier []byte) uint64 {
 }
 
 // A stamp is a time and sequence number that occur together.
-type stamp struct {
+type cellVersion struct {
 	time int64
 	seq  uint64
 }
 
 // timeAbove is what the block stores for the time: nothing for a tombstone that
 // has none of its own.
-func (s stamp) timeAbove(base uint64) uint64 {
+func (s cellVersion) timeDelta(base uint64) uint64 {
 	if s.time == cell.TombstoneTime {
 		return 0
 	}
@@ -229,28 +229,28 @@ func (s stamp) timeAbove(base uint64) uint64 {
 }
 
 // A stampTable gives the stamps of a block numbers in order of appearance.
-type stampTable struct {
-	list             []stamp
-	byStamp          map[stamp]uint32 // of more than fewStamps
-	last             uint32           // the stamp asked for last
+type versionDict struct {
+	list             []cellVersion
+	byVersion        map[cellVersion]uint32 // of more than fewStamps
+	last             uint32                 // the stamp asked for last
 	minTime, maxTime int64
 	minSeq, maxSeq   uint64
 }
 
 // fewStamps are found sooner one by one than in a map. Most blocks have no more: a row that was
 // written at once has one.
-const fewStamps = 16
+const maxLinearVersions = 16
 
-func (t *stampTable) reset() {
-	if len(t.byStamp) > 0 {
-		clear(t.byStamp)
+func (t *versionDict) reset() {
+	if len(t.byVersion) > 0 {
+		clear(t.byVersion)
 	}
-	*t = stampTable{list: t.list[:0], byStamp: t.byStamp,
+	*t = versionDict{list: t.list[:0], byVersion: t.byVersion,
 		minTime: math.MaxInt64, maxTime: -1, minSeq: math.MaxUint64}
 }
 
-func (t *stampTable) id(time int64, seq uint64) uint32 {
-	s := stamp{time, seq}
+func (t *versionDict) id(time int64, seq uint64) uint32 {
+	s := cellVersion{time, seq}
 	if len(t.list) > 0 && t.list[t.last] == s {
 		return t.last
 	}
@@ -262,9 +262,9 @@ func (t *stampTable) id(time int64, seq uint64) uint32 {
 	return id
 }
 
-func (t *stampTable) find(s stamp) (id uint32, ok bool) {
-	if len(t.list) > fewStamps {
-		id, ok = t.byStamp[s]
+func (t *versionDict) find(s cellVersion) (id uint32, ok bool) {
+	if len(t.list) > maxLinearVersions {
+		id, ok = t.byVersion[s]
 		return id, ok
 	}
 	for i := range t.list {
@@ -275,18 +275,18 @@ func (t *stampTable) find(s stamp) (id uint32, ok bool) {
 	return 0, false
 }
 
-func (t *stampTable) add(s stamp) (id uint32) {
+func (t *versionDict) add(s cellVersion) (id uint32) {
 	id = uint32(len(t.list))
 	t.list = append(t.list, s)
 	switch {
-	case id > fewStamps:
-		t.byStamp[s] = id
-	case id == fewStamps:
-		if t.byStamp == nil {
-			t.byStamp = make(map[stamp]uint32)
+	case id > maxLinearVersions:
+		t.byVersion[s] = id
+	case id == maxLinearVersions:
+		if t.byVersion == nil {
+			t.byVersion = make(map[cellVersion]uint32)
 		}
 		for i, s := range t.list {
-			t.byStamp[s] = uint32(i)
+			t.byVersion[s] = uint32(i)
 		}
 	}
 	t.minSeq, t.maxSeq = min(t.minSeq, s.seq), max(t.maxSeq, s.seq)
@@ -297,7 +297,7 @@ func (t *stampTable) add(s stamp) (id uint32) {
 }
 
 // times returns the base of the stored times and their width.
-func (t *stampTable) times() (base uint64, width byte) {
+func (t *versionDict) times() (base uint64, width byte) {
 	if t.maxTime < 0 {
 		return 0, 0 // no stamp has a time of its own
 	}
@@ -305,6 +305,6 @@ func (t *stampTable) times() (base uint64, width byte) {
 }
 
 // seqs returns the base of the stored sequence numbers and their width.
-func (t *stampTable) seqs() (base uint64, width byte) {
+func (t *versionDict) seqs() (base uint64, width byte) {
 	return t.minSeq, byte(widthOf(t.maxSeq - t.minSeq))
 }

@@ -31,13 +31,13 @@ func randomColumn(r *rand.Rand, families int) []byte {
 // A table of columns is that of its block alone, whatever blocks came before, and has them in order.
 func TestColumnTable(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 0))
-	var table columnTable
+	var table columnDict
 	for block := range 300 {
 		table.reset()
 		ids, seen := make(map[string]uint32), make(map[string]bool)
 		families := 1 + r.IntN(5)
 		if block%10 == 0 {
-			families = 3 * mostFamilies
+			families = 3 * maxKeptFamilies
 		}
 		for range 1 + r.IntN(20) {
 			var row [][]byte
@@ -47,11 +47,11 @@ func TestColumnTable(t *testing.T) {
 			slices.SortFunc(row, bytes.Compare)
 			table.beginRow()
 			for _, column := range row {
-				if id, ok := table.expect(column); ok && r.IntN(2) == 0 {
+				if id, ok := table.predict(column); ok && r.IntN(2) == 0 {
 					if want, known := ids[string(column)]; !known || id != want {
 						t.Fatalf("block %d: %q is expected as %d, want %d, %t", block, column, id, want, known)
 					}
-					table.take(id)
+					table.setLast(id)
 					continue
 				}
 				want, known := ids[string(column)]
@@ -65,8 +65,8 @@ func TestColumnTable(t *testing.T) {
 				}
 				family, qualifier := cell.SplitColumn(column)
 				name := fmt.Sprint(string(family), qualifier == nil)
-				if fresh && table.newFamily() == seen[name] {
-					t.Fatalf("block %d: the family of %q is new: %t", block, column, table.newFamily())
+				if fresh && table.beganFamily() == seen[name] {
+					t.Fatalf("block %d: the family of %q is new: %t", block, column, table.beganFamily())
 				}
 				seen[name] = true
 			}
@@ -79,15 +79,15 @@ func TestColumnTable(t *testing.T) {
 }
 
 // A stamp has one number in its block, few of them or many.
-func TestStampTable(t *testing.T) {
+func TestVersionDict(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 0))
-	var table stampTable
+	var table versionDict
 	for block := range 300 {
 		table.reset()
-		ids := make(map[stamp]uint32)
-		most := 1 + r.IntN(3*fewStamps)
+		ids := make(map[cellVersion]uint32)
+		most := 1 + r.IntN(3*maxLinearVersions)
 		for range 200 {
-			s := stamp{int64(r.IntN(most) - 1), uint64(r.IntN(2))}
+			s := cellVersion{int64(r.IntN(most) - 1), uint64(r.IntN(2))}
 			want, known := ids[s]
 			if !known {
 				want = uint32(len(ids))
@@ -98,7 +98,7 @@ func TestStampTable(t *testing.T) {
 			}
 		}
 		if len(table.list) != len(ids) {
-			t.Fatalf("block %d: %d stamps, want %d", block, len(table.list), len(ids))
+			t.Fatalf("block %d: %d versions, want %d", block, len(table.list), len(ids))
 		}
 	}
 }

@@ -47,14 +47,14 @@ func FuzzBlockIter(f *testing.F) {
 	file, _, _ := smallFile(f, testID, None)
 	r := open(f, file, testID, nil)
 	for _, h := range blocksOf(f, file, testID) {
-		raw, err := r.readFresh(h, maxIndex, new(window))
+		raw, err := r.readOwned(h, maxIndex, new(readBuffer))
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(raw)
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		raw = append(sized(nil, len(raw))[:0], raw...)
+		raw = append(resize(nil, len(raw))[:0], raw...)
 		var b cellBlock
 		if b.parse(raw) != nil {
 			return

@@ -49,40 +49,42 @@ var (
 // processor is asked all at once.
 type index struct {
 	cellBlock
-	shared []byte   // what all rows but the first, which is cut short, have after the prefix
-	starts []uint64 // what comes after that, of row 1 and every startEvery-th after it
-	keys   []uint32 // where the keys of the same rows begin in rowBytes
+	sharedPrefix   []byte   // what all rows but the first, which is cut short, have after the prefix
+	samplePrefixes []uint64 // what comes after that, of row 1 and every startEvery-th after it
+	sampleOffsets  []uint32 // where the keys of the same rows begin in rowBytes
 }
 
 const (
-	startEvery = 32
+	sampleEvery = 32
 	// mostKeyBytes is the most bytes of keys that are asked for: rows can be long.
-	mostKeyBytes = 2 << 10
+	maxPrefetchedKeys = 2 << 10
 )
 
 // Memory is what the index counts for in a cache.
-func (x *index) Memory() int { return x.cellBlock.Memory() + 8*cap(x.starts) + 4*cap(x.keys) }
+func (x *index) Memory() int {
+	return x.cellBlock.Memory() + 8*cap(x.samplePrefixes) + 4*cap(x.sampleOffsets)
+}
 
 // startOf returns the first eight bytes of a key, with zeros for those that it does not have,
 // as a number: of keys in order these are in order, too, but may be the same.
-func startOf(key []byte) uint64 {
-	var start [8]byte
-	copy(start[:], key)
-	return binary.BigEndian.Uint64(start[:])
+func keyPrefix(key []byte) uint64 {
+	var prefix [8]byte
+	copy(prefix[:], key)
+	return binary.BigEndian.Uint64(prefix[:])
 }
 
 // takeStarts notes the starts. Rows need not be in order: nobody has looked at that yet.
-func (x *index) takeStarts() {
+func (x *index) buildSamples() {
 	if x.rows < 2 {
 		return
 	}
 	first, last := x.rowSuffix(1), x.rowSuffix(x.rows-1)
-	x.shared = first[:commonPrefix(first, last)]
-	n := (x.rows + startEvery - 2) / startEvery
-	x.starts, x.keys = make([]uint64, 0, n), make([]uint32, 0, n)
-	for r := 1; r < x.rows; r += startEvery {
-		x.keys = append(x.keys, uint32(x.rowOffsets.int(x.raw, r)))
-		x.starts = append(x.starts, startOf(bytes.TrimPrefix(x.rowSuffix(r), x.shared)))
+	x.sharedPrefix = first[:commonPrefix(first, last)]
+	n := (x.rows + sampleEvery - 2) / sampleEvery
+	x.samplePrefixes, x.sampleOffsets = make([]uint64, 0, n), make([]uint32, 0, n)
+	for r := 1; r < x.rows; r += sampleEvery {
+		x.sampleOffsets = append(x.sampleOffsets, uint32(x.rowOffsets.int(x.raw, r)))
+		x.samplePrefixes = append(x.samplePrefixes, keyPrefix(bytes.TrimPrefix(x.rowSuffix(r), x.sharedPrefix)))
 	}
 }
 
@@ -94,7 +96,7 @@ func (x *index) parse(raw []byte, limit uint64) error {
 	if x.valueLength != indexEntrySize || x.smallBlocks > 0 {
 		return errIndexValue
 	}
-	x.takeStarts()
+	x.buildSamples()
 	var end uint64
 	for e := range x.cells {
 		h, from := x.handle(e), x.from(e)
@@ -121,7 +123,7 @@ func (x *index) from(e int) uint64 {
 // reach returns how far a read of so many bytes, from what entry e needs, goes: up to
 // the first entry that does not follow in the file, or of which the block would be
 // beyond. It is e where already the first is too long.
-func (x *index) reach(e int, bytes uint64) (end int) {
+func (x *index) readEnd(e int, bytes uint64) (end int) {
 	if e >= x.cells {
 		return e
 	}
@@ -143,7 +145,7 @@ func (x *index) rowOf(e int) int {
 
 // isHead reports whether entry e bounds a block that begins with a new row.
 func (x *index) isHead(e int) bool {
-	return x.seqBase+x.seqs.at(x.raw, x.stamp(e)) == headSeq
+	return x.seqBase+x.seqs.at(x.raw, x.versionID(e)) == headSeq
 }
 
 // seek returns the entry of the block in which a row at or after the key
@@ -160,12 +162,12 @@ func (x *index) seek(key []byte) int {
 // search is findRow, by starts first.
 func (x *index) search(key []byte) int {
 	suffix, ok := bytes.CutPrefix(key, x.prefix)
-	rest, same := bytes.CutPrefix(suffix, x.shared)
-	if !ok || !same || len(x.starts) == 0 {
+	rest, same := bytes.CutPrefix(suffix, x.sharedPrefix)
+	if !ok || !same || len(x.samplePrefixes) == 0 {
 		return x.findRow(key)
 	}
-	low, high := x.between(startOf(rest))
-	low, high = x.narrow(suffix, low, high, 2*startEvery)
+	low, high := x.sampleRange(keyPrefix(rest))
+	low, high = x.narrow(suffix, low, high, 2*sampleEvery)
 	x.ask(low, high)
 	low, _ = x.narrow(suffix, low, high, 0)
 	return low
@@ -175,11 +177,11 @@ func (x *index) search(key []byte) int {
 // the one that is found.
 func (x *index) ask(low, high int) {
 	prefetch.Bytes(x.rowOffsets.span(x.raw, low, high))
-	from, to := int(x.keys[max(low-2, 0)/startEvery]), len(x.rowBytes)
-	if next := (high - 1) / startEvery; next < len(x.keys) {
-		to = int(x.keys[next])
+	from, to := int(x.sampleOffsets[max(low-2, 0)/sampleEvery]), len(x.rowBytes)
+	if next := (high - 1) / sampleEvery; next < len(x.sampleOffsets) {
+		to = int(x.sampleOffsets[next])
 	}
-	prefetch.Bytes(x.rowBytes[from:min(to, from+mostKeyBytes)])
+	prefetch.Bytes(x.rowBytes[from:min(to, from+maxPrefetchedKeys)])
 	prefetch.Bytes(x.rowStarts.span(x.raw, low, high))
 	if x.rows == x.cells {
 		prefetch.Bytes(x.values[max(low-1, 0)*indexEntrySize : high*indexEntrySize])
@@ -188,15 +190,15 @@ func (x *index) ask(low, high int) {
 
 // between returns the rows, as low up to high, at one of which or at high the search for a key
 // with this start ends.
-func (x *index) between(start uint64) (low, high int) {
-	i, same := slices.BinarySearch(x.starts, start)
+func (x *index) sampleRange(prefix uint64) (low, high int) {
+	i, same := slices.BinarySearch(x.samplePrefixes, prefix)
 	if i > 0 {
-		low = (i-1)*startEvery + 2 // after a row that is lower
+		low = (i-1)*sampleEvery + 2 // after a row that is lower
 	}
 	if same {
-		i += sort.Search(len(x.starts)-i, func(k int) bool { return x.starts[i+k] > start })
+		i += sort.Search(len(x.samplePrefixes)-i, func(k int) bool { return x.samplePrefixes[i+k] > prefix })
 	}
-	return low, min(i*startEvery+1, x.rows)
+	return low, min(i*sampleEvery+1, x.rows)
 }
 
 // continues returns the entries from e on whose blocks begin within the row
@@ -228,7 +230,7 @@ func appendBound(dst, last, first []byte) []byte {
 }
 
 // headOf is the cell of the bound of a block that begins with a new row.
-func headOf() cell.Cell {
+func headCell() cell.Cell {
 	return cell.Cell{Time: cell.TombstoneTime, Seq: headSeq, Kind: cell.DeleteRow}
 }
 
@@ -239,12 +241,12 @@ func (t *Reader) EstimateSize(start, end []byte) int64 {
 	if err != nil || x.cells == 0 {
 		return 0
 	}
-	first, last := x.within(start, end)
+	first, last := x.entriesWithin(start, end)
 	return int64(x.handle(last).end() - x.from(first))
 }
 
 // within returns the entries of the first and the last block that can have rows from start up to end.
-func (x *index) within(start, end []byte) (first, last int) {
+func (x *index) entriesWithin(start, end []byte) (first, last int) {
 	first, last = x.seek(start), x.cells-1
 	if end != nil {
 		last = max(x.seek(end), first)
@@ -262,7 +264,7 @@ func (t *Reader) AppendSplits(dst [][]byte, parts int, start, end []byte) [][]by
 	if err != nil {
 		return dst
 	}
-	from, to := x.within(start, end)
+	from, to := x.entriesWithin(start, end)
 	last := 0
 	for i := 1; i < parts; i++ {
 		e := i * x.cells / parts

@@ -31,7 +31,7 @@ func TestIndexSearch(t *testing.T) {
 			return fmt.Appendf(nil, "com.example.www/path/%08x/page", i*7)
 		},
 	} {
-		for _, rows := range []int{1, 2, 3, startEvery, startEvery + 1, startEvery + 2, 2*startEvery + 1, 2*startEvery + 2, 3000} {
+		for _, rows := range []int{1, 2, 3, sampleEvery, sampleEvery + 1, sampleEvery + 2, 2*sampleEvery + 1, 2*sampleEvery + 2, 3000} {
 			var list []entry
 			for i := range rows {
 				list = append(list, entry{key(i), set("f\x00q", 1, 1)})
@@ -53,8 +53,8 @@ func TestIndexSearch(t *testing.T) {
 // checkSearch looks for the rows of an index, for keys beside them, and for more.
 func checkSearch(t *testing.T, name string, x *index, keys [][]byte) {
 	t.Helper()
-	if n := x.Memory() - x.cellBlock.Memory(); n < 8*len(x.starts) {
-		t.Errorf("%s: %d starts count for %d bytes", name, len(x.starts), n)
+	if n := x.Memory() - x.cellBlock.Memory(); n < 8*len(x.samplePrefixes) {
+		t.Errorf("%s: %d starts count for %d bytes", name, len(x.samplePrefixes), n)
 	}
 	keys = append(keys, nil, []byte("pre"), []byte("prefix"), []byte("prefiy"), []byte("a"), []byte("z"), bytes.Repeat([]byte{0xff}, 20))
 	for r := range x.rows {
@@ -80,8 +80,8 @@ func TestIndexStarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range list {
-		rest, ok := bytes.CutPrefix(e.row, append(bytes.Clone(x.prefix), x.shared...))
-		if low, high := x.between(startOf(rest)); !ok || high-low > 2*startEvery {
+		rest, ok := bytes.CutPrefix(e.row, append(bytes.Clone(x.prefix), x.sharedPrefix...))
+		if low, high := x.sampleRange(keyPrefix(rest)); !ok || high-low > 2*sampleEvery {
 			t.Fatalf("%q: %d rows are left of %d; it begins with what all share: %v", e.row, high-low, x.rows, ok)
 		}
 	}

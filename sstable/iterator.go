@@ -54,53 +54,55 @@ type Iterator struct {
 
 	keyEntry int // the entry whose block's prefix key begins with, -1 for none
 
-	last cell.Run // the entries returned last; its dictionary is that of the block at hand
+	lastRun cell.Run // the entries returned last; its dictionary is that of the block at hand
 
 	first, next, end int // the row's cells in the block: its first, the next to take, the end
 	suffixEnd        int // where the suffix of its key ends among those of the block
 
 	// offsets and names are the dictionary of the block at hand, as cellBlock.dictionary
 	// has it. Most blocks of a table have the same, and what is known of it stays.
-	offsets, names []byte
-	met            int      // how many: columns without names have no bytes either. 0 before the first block
-	all            bool     // every column is known to be wanted
-	columns        [][]byte // cut out of names, if all is set
+	dictOffsets, dictNames []byte
+	dictColumns            int      // how many: columns without names have no bytes either. 0 before the first block
+	selectsAllColumns      bool     // every column is known to be wanted
+	columns                [][]byte // cut out of names, if all is set
 	// What is known of the columns, unless all is set: 0 nothing, else the length of
 	// the column over classShift, and classWanted or classUnwanted.
-	class []uint32
+	columnClass []uint32
 
 	small   smallValues
 	large   largeValues
 	scanned cell.Scanned
 
-	own    ownBlock // the block at hand when it is neither in the cache nor in a stretch
-	window window   // what was read with it
-	length uint64   // of the window, in a scan
-	until  int      // what wanted returns, 0 before it is needed
-	ahead  ahead
-	coming coming
+	blockBuf      blockBuffer // the block at hand when it is neither in the cache nor in a stretch
+	readBuf       readBuffer  // what was read with it
+	readaheadSize uint64      // of the window, in a scan
+	endEntry      int         // what wanted returns, 0 before it is needed
+	readahead     readahead
+	coming        coming
 }
 
 var errBound = errors.New("cell block: does not begin with the row that the index says")
 
 const (
-	classWanted   = 1
-	classUnwanted = 2
+	classSelected = 1
+	classSkipped  = 2
 	classShift    = 2
 )
 
 // Dictionaries are numbered by iterator and, in that, by block loaded. An iterator
 // keeps its number, and goes on counting, when it is used again.
 var (
-	iterators = sync.Pool{New: func() any { return &Iterator{last: cell.Run{DictionaryID: numbered.Add(1) << loadBits}} }}
-	numbered  atomic.Uint64
+	iteratorPool = sync.Pool{New: func() any {
+		return &Iterator{lastRun: cell.Run{DictionaryID: dictionaryCount.Add(1) << dictionaryBits}}
+	}}
+	dictionaryCount atomic.Uint64
 )
 
-const loadBits = 40
+const dictionaryBits = 40
 
 // NewIterator returns an iterator, at no row. It must be closed.
 func (t *Reader) NewIterator(o ReadOptions) *Iterator {
-	it := iterators.Get().(*Iterator)
+	it := iteratorPool.Get().(*Iterator)
 	it.r, it.o, it.keyEntry = t, o, -1
 	return it
 }
@@ -109,19 +111,19 @@ func (t *Reader) NewIterator(o ReadOptions) *Iterator {
 // must not be used any more. It waits for a read that is under way, in a scan that
 // has blocks opened ahead.
 func (it *Iterator) Close() {
-	it.ahead.stop()
-	it.own.trim()
-	it.window.trim()
+	it.readahead.stop()
+	it.blockBuf.trim()
+	it.readBuf.trim()
 	it.small.buffers.trim()
 	it.large.buffers.trim()
 	poison.Bytes(it.key)
-	poison.Bytes(it.offsets)
-	poison.Bytes(it.names)
+	poison.Bytes(it.dictOffsets)
+	poison.Bytes(it.dictNames)
 	*it = Iterator{
-		last: cell.Run{DictionaryID: it.last.DictionaryID}, key: it.key[:0], offsets: it.offsets[:0], names: it.names[:0], columns: it.columns[:0], class: it.class[:0], own: it.own, window: it.window,
+		lastRun: cell.Run{DictionaryID: it.lastRun.DictionaryID}, key: it.key[:0], dictOffsets: it.dictOffsets[:0], dictNames: it.dictNames[:0], columns: it.columns[:0], columnClass: it.columnClass[:0], blockBuf: it.blockBuf, readBuf: it.readBuf,
 		small: smallValues{buffers: it.small.buffers}, large: largeValues{buffers: it.large.buffers},
 	}
-	iterators.Put(it)
+	iteratorPool.Put(it)
 }
 
 // Err returns the error that ended the iteration, if one did.
@@ -129,7 +131,7 @@ func (it *Iterator) Err() error { return it.err }
 
 // Run describes the entries that Cells returned last, if there were any. It is valid
 // as long as they are.
-func (it *Iterator) Run() *cell.Run { return &it.last }
+func (it *Iterator) Run() *cell.Run { return &it.lastRun }
 
 // Scanned returns what the iterator has stepped over since its creation.
 func (it *Iterator) Scanned() cell.Scanned { return it.scanned }
@@ -183,7 +185,7 @@ func (it *Iterator) NextRow() {
 		it.toRow(it.block.rows)
 		return
 	}
-	if it.load(end-1) && it.hasRow() {
+	if it.load(end-1) && it.checkRow() {
 		it.toRow(1)
 	}
 }
@@ -227,7 +229,7 @@ func (it *Iterator) stepRow() {
 
 // hasRow makes sure that the block at hand begins with the row of key, as its
 // bound in the index says.
-func (it *Iterator) hasRow() bool {
+func (it *Iterator) checkRow() bool {
 	if it.block.isRow(0, it.key) {
 		return true
 	}
@@ -248,13 +250,13 @@ func (it *Iterator) nextBlock() bool {
 		return false
 	}
 	if it.o.Columns != nil {
-		wanted, ok := nextWanted(it.o.Columns, it.index.column(it.index.columnID(e)))
+		selected, ok := nextSelected(it.o.Columns, it.index.column(it.index.columnID(e)))
 		if !ok {
 			return false
 		}
-		e = it.index.seekColumn(e, end, wanted)
+		e = it.index.seekColumn(e, end, selected)
 	}
-	if !it.load(e) || !it.hasRow() {
+	if !it.load(e) || !it.checkRow() {
 		return false
 	}
 	it.setRow(0) // the key stays as it is: hasRow has compared it
@@ -264,7 +266,7 @@ func (it *Iterator) nextBlock() bool {
 // nextWanted returns the first column at or after this one that a set wants to
 // see. The tombstones of a family come before its columns, so a range within a
 // family wants them too, and those of the row in any case.
-func nextWanted(set *cell.Columns, column []byte) (first []byte, ok bool) {
+func nextSelected(set *cell.Columns, column []byte) (first []byte, ok bool) {
 	if len(column) == 0 {
 		return column, true
 	}
@@ -296,15 +298,15 @@ func (it *Iterator) load(entry int) bool {
 	it.entry, it.block = entry, b
 	it.small.reset(b)
 	it.large.reset()
-	it.meet(b)
+	it.setDictionary(b)
 	return true
 }
 
 // open returns the block of an index entry: from the stretch that was opened ahead,
 // from the cache, or from the file.
 func (it *Iterator) open(entry int) (*cellBlock, error) {
-	if it.ahead.on() {
-		if b, err := it.ahead.open(it, entry); b != nil || err != nil {
+	if it.readahead.active() {
+		if b, err := it.readahead.block(it, entry); b != nil || err != nil {
 			return b, err
 		}
 	}
@@ -321,10 +323,10 @@ func (it *Iterator) open(entry int) (*cellBlock, error) {
 		return b, nil
 	}
 	h := it.index.handle(entry)
-	if err := it.readAround(entry, sequential); err != nil {
+	if err := it.fillReadBuffer(entry, sequential); err != nil {
 		return nil, err
 	}
-	return it.r.readCellBlock(h, it.o.wholeBlocks(), it.o.FillCache, &it.window, &it.own)
+	return it.r.readCellBlock(h, it.o.wholeBlocks(), it.o.FillCache, &it.readBuf, &it.blockBuf)
 }
 
 // comes is for a block of a walk that is in the cache: the processor is asked for all of it that
@@ -339,53 +341,53 @@ func (it *Iterator) comes() {
 // A scan reads the file in stretches that grow from the first number of bytes to
 // the second, so that a short one does not read much more than it needs.
 const (
-	firstWindow = 32 << 10
-	mostWindow  = 64 << 10
+	minReadahead = 32 << 10
+	maxReadahead = 64 << 10
 )
 
 const (
 	// mostTogether is the most bytes of small blocks that are read with their cell
 	// block for a single row, which may need only one of several.
-	mostTogether = 16 << 10
+	maxValuesWithKeys = 16 << 10
 	// mostGap is the most bytes of small blocks that are read, though no values are
 	// wanted, to get to the next cell block with the same call.
-	mostGap = 4 << 10
+	maxReadGap = 4 << 10
 )
 
 // wanted returns the entry from which on no block is wanted: the next one after the block that the first
 // row from ReadOptions.ReadaheadEnd on begins in, or would.
-func (it *Iterator) wanted() int {
-	if it.until == 0 {
-		_, last := it.index.within(nil, it.o.ReadaheadEnd)
-		it.until = last + 1
+func (it *Iterator) readaheadEnd() int {
+	if it.endEntry == 0 {
+		_, last := it.index.entriesWithin(nil, it.o.ReadaheadEnd)
+		it.endEntry = last + 1
 	}
-	return it.until
+	return it.endEntry
 }
 
 // readAround reads the block of an entry and what will be needed with it, if that
 // is next to it in the file: its small blocks and, in a scan, further entries that are
 // wanted. What follows the longest window is opened ahead.
-func (it *Iterator) readAround(entry int, sequential bool) error {
+func (it *Iterator) fillReadBuffer(entry int, sequential bool) error {
 	if !sequential {
-		it.length = 0
+		it.readaheadSize = 0
 	}
 	h := it.index.handle(entry)
 	from := it.index.from(entry)
 	switch {
-	case it.window.holds(h), it.o.KeysOnly && h.offset-from > mostGap:
+	case it.readBuf.holds(h), it.o.KeysOnly && h.offset-from > maxReadGap:
 		return nil
 	case sequential:
-		it.length = min(max(2*it.length, firstWindow), mostWindow)
-		end := min(it.index.reach(entry, it.length), it.wanted())
+		it.readaheadSize = min(max(2*it.readaheadSize, minReadahead), maxReadahead)
+		end := min(it.index.readEnd(entry, it.readaheadSize), it.readaheadEnd())
 		if end <= entry {
 			return nil
 		}
-		if it.length == mostWindow {
-			it.ahead.start(it, end)
+		if it.readaheadSize == maxReadahead {
+			it.readahead.start(it, end)
 		}
-		return it.window.read(it.r, from, it.index.handle(end-1).end())
-	case it.o.wholeBlocks() && h.offset-from <= mostTogether:
-		return it.window.read(it.r, from, h.end())
+		return it.readBuf.fill(it.r, from, it.index.handle(end-1).end())
+	case it.o.wholeBlocks() && h.offset-from <= maxValuesWithKeys:
+		return it.readBuf.fill(it.r, from, h.end())
 	}
 	return nil
 }

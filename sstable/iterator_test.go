@@ -154,7 +154,7 @@ func TestSkippedRowsCount(t *testing.T) {
 		var want cell.Scanned
 		x, _ := r.openIndex()
 		for e := range x.cells {
-			raw, _ := r.readFresh(x.handle(e), maxCellBlock, new(window))
+			raw, _ := r.readOwned(x.handle(e), maxCellBlock, new(readBuffer))
 			var b cellBlock
 			if err := b.parse(raw); err != nil {
 				t.Fatal(err)
@@ -275,11 +275,11 @@ func TestIteratorBehindLastRow(t *testing.T) {
 // same column, and places in the order of columns; and no two iterators have the same
 // dictionary, not if one was used before.
 func TestDictionary(t *testing.T) {
-	type numbered struct {
+	type columnKey struct {
 		dictionary uint64
 		place      uint32
 	}
-	columns := make(map[numbered]string)
+	columns := make(map[columnKey]string)
 	order := make(map[uint64]map[string]uint32)
 	loads := 0
 	for seed := range uint64(20) {
@@ -302,10 +302,10 @@ func TestDictionary(t *testing.T) {
 						loads++
 					}
 					for _, c := range cells {
-						if before, ok := columns[numbered{d, c.ColumnID}]; ok && before != string(c.Column) {
+						if before, ok := columns[columnKey{d, c.ColumnID}]; ok && before != string(c.Column) {
 							t.Fatalf("seed %d: place %d is of %q and of %q", seed, c.ColumnID, before, c.Column)
 						}
-						columns[numbered{d, c.ColumnID}] = string(c.Column)
+						columns[columnKey{d, c.ColumnID}] = string(c.Column)
 						order[d][string(c.Column)] = c.ColumnID
 					}
 				}
@@ -373,7 +373,7 @@ func TestRun(t *testing.T) {
 
 // Rows of values come back whole, whether one batch has written them or several, and over
 // as many small blocks as their values take.
-func TestRowsOfOneStamp(t *testing.T) {
+func TestRowsOfOneVersion(t *testing.T) {
 	types := []cell.Type{cell.String, cell.Bytes}
 	one, several, parted := 0, 0, 0
 	for seed := range uint64(30) {
@@ -393,17 +393,17 @@ func TestRowsOfOneStamp(t *testing.T) {
 			it := open(t, file, testID, nil).NewIterator(read)
 			var got []entry
 			for it.SeekRow(nil); it.Row() != nil; it.NextRow() {
-				runs, row, stamps := 0, bytes.Clone(it.Row()), make(map[uint64]bool)
+				runs, row, versions := 0, bytes.Clone(it.Row()), make(map[uint64]bool)
 				for cells := it.Cells(nil); len(cells) > 0; cells = it.Cells(nil) {
 					checkRun(t, it.Run(), cells, nil)
 					for _, c := range cells {
-						stamps[c.Seq] = true
+						versions[c.Seq] = true
 						c.Column, c.Value = bytes.Clone(c.Column), bytes.Clone(c.Value)
 						got = append(got, entry{row, c})
 					}
 					runs++
 				}
-				if len(stamps) == 1 {
+				if len(versions) == 1 {
 					one++
 				} else {
 					several++
@@ -417,7 +417,7 @@ func TestRowsOfOneStamp(t *testing.T) {
 		}
 	}
 	if one < 100 || several < 100 || parted < 100 {
-		t.Fatalf("%d rows of one stamp, %d of several, %d in parts", one, several, parted)
+		t.Fatalf("%d rows of one version, %d of several, %d in parts", one, several, parted)
 	}
 }
 
@@ -469,7 +469,7 @@ func TestRowsOfOneCell(t *testing.T) {
 				if len(cells) != len(before)+1 || cells[0].Time != before[0].Time {
 					t.Fatalf("seed %d: row %q has %d cells", seed, it.Row(), len(cells)-len(before))
 				}
-				met[fmt.Sprint("stamps of their own ", it.block.stampPerCell)]++
+				met[fmt.Sprint("stamps of their own ", it.block.versionPerCell)]++
 				met[fmt.Sprint("values of one length ", it.block.valueLength >= 0)]++
 				met[fmt.Sprint("behind the first small block ", it.small.block > 0)]++
 				c, run := cells[len(before)], it.Run()
@@ -529,7 +529,7 @@ func TestTwiceIsNotPlain(t *testing.T) {
 	for _, twice := range []bool{false, true} {
 		broken := tamper(t, file, 0, func(raw []byte) {
 			var b cellBlock
-			if err := b.parse(append(sized(nil, len(raw))[:0], raw...)); err != nil {
+			if err := b.parse(append(resize(nil, len(raw))[:0], raw...)); err != nil {
 				t.Fatal(err)
 			}
 			if ids := b.columnIDs.span(raw, 0, 2); twice {

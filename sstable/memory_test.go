@@ -49,10 +49,10 @@ func TestClaimedLength(t *testing.T) {
 // large, or else it would be given memory for it.
 func TestQuietFrame(t *testing.T) {
 	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 0, 1, 0, 0} // no content size, and an empty last block
-	if err := checkLength(Zstd, frame, quietFrame-1); err != nil {
+	if err := checkLength(Zstd, frame, minSizedFrame-1); err != nil {
 		t.Errorf("a small one: %v", err)
 	}
-	if err := checkLength(Zstd, frame, quietFrame); err != errRawLength {
+	if err := checkLength(Zstd, frame, minSizedFrame); err != errRawLength {
 		t.Errorf("a large one: got %v, want %v", err, errRawLength)
 	}
 }

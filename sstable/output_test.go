@@ -42,17 +42,17 @@ func TestShortLived(t *testing.T) {
 			if !ok {
 				t.Fatalf("block %d is damaged", i)
 			}
-			if part := i * 3 / len(blocks); trailer.compression == S2 && !trailer.folded { // of the values
+			if part := i * 3 / len(blocks); trailer.compression == S2 && !trailer.encoded { // of the values
 				n[part]++
 			}
 		}
 		compressed[short] = n
 	}
 	all, few := compressed[false], compressed[true]
-	if all[0] == 0 || all[2] == 0 || few[0] > all[0]/retryAfter+1 || few[2] > all[2]/retryAfter+1 {
+	if all[0] == 0 || all[2] == 0 || few[0] > all[0]/skippedBlocks+1 || few[2] > all[2]/skippedBlocks+1 {
 		t.Errorf("of blocks that save little %d and %d are compressed, in a file that is short-lived %d and %d", all[0], all[2], few[0], few[2])
 	}
-	if few[1] < all[1]-retryAfter-2 {
+	if few[1] < all[1]-skippedBlocks-2 {
 		t.Errorf("of blocks that save much %d are compressed, in a file that is short-lived %d", all[1], few[1])
 	}
 }

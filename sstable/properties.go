@@ -35,7 +35,7 @@ type Info struct {
 }
 
 // noCells is the Info of a file before its first cell.
-func noCells() Info {
+func emptyInfo() Info {
 	return Info{MinSeq: math.MaxUint64, MinTime: math.MaxInt64}
 }
 

@@ -36,9 +36,9 @@ type Reader struct {
 	// Index and filter once they were read, unless the cache has no room to spare
 	// for them: then they come and go like other blocks. opening is held by whoever
 	// reads one.
-	index   atomic.Pointer[index]
-	filter  atomic.Pointer[Filter]
-	opening sync.Mutex
+	index  atomic.Pointer[index]
+	filter atomic.Pointer[Filter]
+	loadMu sync.Mutex
 }
 
 // Open opens the file with this id and size, both as the engine has recorded
@@ -49,13 +49,13 @@ func Open(r io.ReaderAt, size int64, id ID, cache Cache) (*Reader, error) {
 	t := &Reader{r: r, id: id, sum: newChecksums(id), cache: cache}
 	end := uint64(max(size, 0))
 	var b buffers
-	if err := b.window.read(t, end-min(end, maxFooterSize), end); err != nil {
+	if err := b.read.fill(t, end-min(end, maxFooterSize), end); err != nil {
 		return nil, err
 	}
-	if err := t.footer.parse(b.window.b, id, size); err != nil {
+	if err := t.footer.parse(b.read.b, id, size); err != nil {
 		return nil, err
 	}
-	raw, err := t.readBlock(t.footer.properties, maxProperties, &b.window, &b.raw)
+	raw, err := t.readBlock(t.footer.properties, maxProperties, &b.read, &b.raw)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (t *Reader) Filter() (*Filter, error) {
 	if f := t.filter.Load(); f != nil {
 		return f, nil
 	}
-	return resident(t, &t.filter, t.footer.filter.offset, t.readFilter)
+	return loadOnce(t, &t.filter, t.footer.filter.offset, t.readFilter)
 }
 
 func (t *Reader) corrupt(offset uint64, reason error) error {
@@ -84,16 +84,16 @@ func (t *Reader) corrupt(offset uint64, reason error) error {
 // readStored returns the stored bytes of the block at h, after checking its
 // checksum and the length that it claims. It reads the block into the window,
 // unless it is there. The bytes are valid until the window is used again.
-func (t *Reader) readStored(h handle, limit uint32, w *window) (stored []byte, c trailer, err error) {
+func (t *Reader) readStored(h handle, limit uint32, buf *readBuffer) (stored []byte, c trailer, err error) {
 	if !h.within(t.footer.size) {
 		return nil, c, t.corrupt(h.offset, fmt.Errorf("a block of %d bytes outside the file", h.length))
 	}
-	if !w.holds(h) {
-		if err := w.read(t, h.offset, h.end()); err != nil {
+	if !buf.holds(h) {
+		if err := buf.fill(t, h.offset, h.end()); err != nil {
 			return nil, c, err
 		}
 	}
-	stored, c, ok := t.sum.split(w.block(h), h.offset)
+	stored, c, ok := t.sum.split(buf.block(h), h.offset)
 	switch {
 	case !ok:
 		return nil, c, t.corrupt(h.offset, fmt.Errorf("checksum mismatch in a block of %d bytes", h.length))
@@ -108,15 +108,15 @@ func (t *Reader) readStored(h handle, limit uint32, w *window) (stored []byte, c
 
 // readBlock returns the raw bytes of the block at h, with the guard behind them.
 // They are valid until the window or raw, which is a buffer, is used again.
-func (t *Reader) readBlock(h handle, limit uint32, w *window, raw *[]byte) ([]byte, error) {
-	stored, c, err := t.readStored(h, limit, w)
+func (t *Reader) readBlock(h handle, limit uint32, buf *readBuffer, raw *[]byte) ([]byte, error) {
+	stored, c, err := t.readStored(h, limit, buf)
 	if err != nil {
 		return nil, err
 	}
-	if c.compression == None && !c.folded {
+	if c.compression == None && !c.encoded {
 		return stored, nil // the trailer and more stand behind it
 	}
-	*raw, err = decode(*raw, stored, c, limit)
+	*raw, err = decompressBlock(*raw, stored, c, limit)
 	if err != nil {
 		return nil, t.corrupt(h.offset, err)
 	}
@@ -124,51 +124,51 @@ func (t *Reader) readBlock(h handle, limit uint32, w *window, raw *[]byte) ([]by
 }
 
 // foldedBlocks are what blocks are decompressed into that have to be unfolded then.
-var foldedBlocks = sync.Pool{New: func() any { return new([]byte) }}
+var encodedBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // decode returns the raw bytes of a block, with the guard behind them: in dst, if that has the
 // room. The stored bytes must have the guard behind them, too.
-func decode(dst, stored []byte, c trailer, limit uint32) ([]byte, error) {
+func decompressBlock(dst, stored []byte, c trailer, limit uint32) ([]byte, error) {
 	switch {
-	case !c.folded:
-		dst = sized(dst, int(c.rawLength))
+	case !c.encoded:
+		dst = resize(dst, int(c.rawLength))
 		return dst, decompress(c.compression, dst, stored)
 	case c.compression == None:
-		return unfold(dst, stored, limit)
+		return decodeCellBlock(dst, stored, limit)
 	}
-	buffer := foldedBlocks.Get().(*[]byte)
-	folded := sized(*buffer, int(c.rawLength))
+	buffer := encodedBuffers.Get().(*[]byte)
+	encoded := resize(*buffer, int(c.rawLength))
 	defer func() {
-		if *buffer = folded; cap(folded) > keepBuffer {
+		if *buffer = encoded; cap(encoded) > maxKeptBuffer {
 			*buffer = nil
 		}
 		poison.Bytes(*buffer)
-		foldedBlocks.Put(buffer)
+		encodedBuffers.Put(buffer)
 	}()
-	if err := decompress(c.compression, folded, stored); err != nil {
+	if err := decompress(c.compression, encoded, stored); err != nil {
 		return dst, err
 	}
-	return unfold(dst, folded, limit)
+	return decodeCellBlock(dst, encoded, limit)
 }
 
 // windows serve single reads whose result is in memory of its own.
-var windows = sync.Pool{New: func() any { return new(window) }}
+var readBufferPool = sync.Pool{New: func() any { return new(readBuffer) }}
 
 // readFresh returns the raw bytes of the block at h in memory of their own, with
 // the guard behind them. It looks into the window first.
-func (t *Reader) readFresh(h handle, limit uint32, w *window) ([]byte, error) {
-	if !w.holds(h) {
-		w = windows.Get().(*window)
+func (t *Reader) readOwned(h handle, limit uint32, buf *readBuffer) ([]byte, error) {
+	if !buf.holds(h) {
+		buf = readBufferPool.Get().(*readBuffer)
 		defer func() {
-			w.trim()
-			windows.Put(w)
+			buf.trim()
+			readBufferPool.Put(buf)
 		}()
 	}
-	stored, c, err := t.readStored(h, limit, w)
+	stored, c, err := t.readStored(h, limit, buf)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := decode(nil, stored, c, limit)
+	raw, err := decompressBlock(nil, stored, c, limit)
 	if err != nil {
 		return nil, t.corrupt(h.offset, err)
 	}
@@ -176,7 +176,7 @@ func (t *Reader) readFresh(h handle, limit uint32, w *window) ([]byte, error) {
 }
 
 // cached returns the block at offset from the cache, if it is there.
-func cached[B Block](t *Reader, offset uint64) (b B, ok bool) {
+func cacheGet[B Block](t *Reader, offset uint64) (b B, ok bool) {
 	if t.cache == nil {
 		return b, false
 	}
@@ -185,12 +185,12 @@ func cached[B Block](t *Reader, offset uint64) (b B, ok bool) {
 }
 
 // wanted reports whether there is a cache that wants the block at offset.
-func (t *Reader) wanted(offset uint64) bool {
+func (t *Reader) cacheAdmits(offset uint64) bool {
 	return t.cache != nil && t.cache.Admits(Key{t.id.Number, offset})
 }
 
 // keep puts a block into the cache.
-func (t *Reader) keep(offset uint64, b Block) {
+func (t *Reader) cachePut(offset uint64, b Block) {
 	if t.cache != nil {
 		t.cache.Put(Key{t.id.Number, offset}, b)
 	}
@@ -200,24 +200,24 @@ func (t *Reader) openIndex() (*index, error) {
 	if x := t.index.Load(); x != nil {
 		return x, nil
 	}
-	return resident(t, &t.index, t.footer.index.offset, t.readIndex)
+	return loadOnce(t, &t.index, t.footer.index.offset, t.readIndex)
 }
 
 // resident returns the index or filter at offset, which is not at its place in the
 // Reader: from the cache, or by reading it. It stays in one of the two.
-func resident[T any, B interface {
+func loadOnce[T any, B interface {
 	*T
 	Block
 }](t *Reader, place *atomic.Pointer[T], offset uint64, read func() (*T, error)) (*T, error) {
-	if b, ok := cached[B](t, offset); ok {
+	if b, ok := cacheGet[B](t, offset); ok {
 		return b, nil
 	}
-	t.opening.Lock()
-	defer t.opening.Unlock()
+	t.loadMu.Lock()
+	defer t.loadMu.Unlock()
 	if b := place.Load(); b != nil { // somebody else has read it meanwhile
 		return b, nil
 	}
-	if b, ok := cached[B](t, offset); ok {
+	if b, ok := cacheGet[B](t, offset); ok {
 		return b, nil
 	}
 	b, err := read()
@@ -227,14 +227,14 @@ func resident[T any, B interface {
 	if t.cache == nil || t.cache.Reserve(t.id.Number, B(b).Memory()) {
 		place.Store(b)
 	} else {
-		t.keep(offset, B(b))
+		t.cachePut(offset, B(b))
 	}
 	return b, nil
 }
 
 func (t *Reader) readIndex() (*index, error) {
 	h := t.footer.index
-	raw, err := t.readFresh(h, maxIndex, new(window))
+	raw, err := t.readOwned(h, maxIndex, new(readBuffer))
 	if err != nil {
 		return nil, err
 	}
@@ -248,7 +248,7 @@ func (t *Reader) readIndex() (*index, error) {
 func (t *Reader) readFilter() (*Filter, error) {
 	h := t.footer.filter
 	var b buffers
-	raw, err := t.readBlock(h, maxFilter, &b.window, &b.raw)
+	raw, err := t.readBlock(h, maxFilter, &b.read, &b.raw)
 	if err != nil {
 		return nil, err
 	}
@@ -263,13 +263,13 @@ func (t *Reader) readFilter() (*Filter, error) {
 // afresh for the cache if fill is set and that wants it, or else into own. If values are wanted, all
 // of them are in one small block, and this lies in the window, then the block gets
 // them too.
-func (t *Reader) readCellBlock(h handle, values, fill bool, w *window, own *ownBlock) (*cellBlock, error) {
-	fill = fill && t.wanted(h.offset)
-	b := &own.cellBlock
+func (t *Reader) readCellBlock(h handle, values, fill bool, readBuf *readBuffer, buf *blockBuffer) (*cellBlock, error) {
+	fill = fill && t.cacheAdmits(h.offset)
+	b := &buf.cellBlock
 	if fill {
 		b = new(cellBlock)
 	}
-	raw, err := t.readInto(h, maxCellBlock, fill, w, &own.raw)
+	raw, err := t.readInto(h, maxCellBlock, fill, readBuf, &buf.raw)
 	if err != nil {
 		return nil, err
 	}
@@ -277,8 +277,8 @@ func (t *Reader) readCellBlock(h handle, values, fill bool, w *window, own *ownB
 		return nil, t.corrupt(h.offset, err)
 	}
 	if values && b.smallBlocks == 1 {
-		if small, from, to := b.small(0); w.holds(small) {
-			if raw, err = t.readInto(small, smallLimit(from, to), fill, w, &own.values); err != nil {
+		if small, from, to := b.small(0); readBuf.holds(small) {
+			if raw, err = t.readInto(small, smallLimit(from, to), fill, readBuf, &buf.values); err != nil {
 				return nil, err
 			}
 			if len(raw) != b.valueBytes {
@@ -288,33 +288,33 @@ func (t *Reader) readCellBlock(h handle, values, fill bool, w *window, own *ownB
 		}
 	}
 	if fill {
-		t.keep(h.offset, b)
+		t.cachePut(h.offset, b)
 	}
 	return b, nil
 }
 
 // readInto is readFresh or, if the memory need not be fresh, readBlock.
-func (t *Reader) readInto(h handle, limit uint32, fresh bool, w *window, raw *[]byte) ([]byte, error) {
+func (t *Reader) readInto(h handle, limit uint32, fresh bool, buf *readBuffer, raw *[]byte) ([]byte, error) {
 	if fresh {
-		return t.readFresh(h, limit, w)
+		return t.readOwned(h, limit, buf)
 	}
-	return t.readBlock(h, limit, w, raw)
+	return t.readBlock(h, limit, buf, raw)
 }
 
 // readValueBlock returns the bytes of the value block at h, at most as many as limit says, which
 // is not in the cache: read afresh for the cache if fill is set and that wants it, or else into the
 // window and raw, which is a buffer. A block above maxCachedValue, of one huge value, is not
 // put into the cache.
-func (t *Reader) readValueBlock(h handle, limit uint32, fill bool, w *window, raw *[]byte) (valueBlock, error) {
-	if !fill || h.length > maxCachedValue || !t.wanted(h.offset) {
-		return t.readBlock(h, limit, w, raw)
+func (t *Reader) readValueBlock(h handle, limit uint32, fill bool, buf *readBuffer, raw *[]byte) (valueBlock, error) {
+	if !fill || h.length > maxCachedValue || !t.cacheAdmits(h.offset) {
+		return t.readBlock(h, limit, buf, raw)
 	}
-	fresh, err := t.readFresh(h, limit, w)
+	fresh, err := t.readOwned(h, limit, buf)
 	if err != nil {
 		return nil, err
 	}
 	if len(fresh) <= maxCachedValue {
-		t.keep(h.offset, valueBlock(fresh))
+		t.cachePut(h.offset, valueBlock(fresh))
 	}
 	return fresh, nil
 }

@@ -75,13 +75,13 @@ func cellByCell(t *testing.T, list []entry, o WriterOptions) ([]byte, Info) {
 			err = w.splitRow(row, c)
 		}
 		if err == nil {
-			err = w.addOther(row, c, first)
+			err = w.addChecked(row, c, first)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.info.count(row, c)
-		w.last = stamp{c.Time, c.Seq}
+		w.lastVersion = cellVersion{c.Time, c.Seq}
 	}
 	info, err := w.Finish()
 	if err != nil {
@@ -102,7 +102,7 @@ func largeRow() (list []entry) {
 		case 2:
 			c.Time, c.Seq = list[2].Time, list[2].Seq // so each cell has the number of its stamp
 		}
-		c.Value = make([]byte, largeFrom)
+		c.Value = make([]byte, minLargeValue)
 		if i%20 == 19 {
 			c.Value = c.Value[:1000]
 		}
@@ -173,7 +173,7 @@ func TestWriterRefusesAmongRegularRows(t *testing.T) {
 		"unknown kind":    {with(func(c *cell.Cell) { c.Kind = cell.KindCount }), false},
 		"tombstone":       {with(func(c *cell.Cell) { c.Kind, c.Type = cell.DeleteVersion, cell.None }), true},
 		"tombstone, type": {with(func(c *cell.Cell) { c.Kind = cell.DeleteVersion }), false},
-		"a large value":   {with(func(c *cell.Cell) { c.Value = make([]byte, largeFrom) }), true},
+		"a large value":   {with(func(c *cell.Cell) { c.Value = make([]byte, minLargeValue) }), true},
 	} {
 		for _, most := range []int{1, len(test.cells)} {
 			w := NewWriter(io.Discard, WriterOptions{})
@@ -219,7 +219,7 @@ func TestWriterOrderBetweenBlocks(t *testing.T) {
 // value, is none all the same.
 func TestWriterRefusesTypesOfOtherKinds(t *testing.T) {
 	dead, large := set("f\x00a", 5, 5), set("f\x00a", 5, 5)
-	dead.Kind, dead.Type, large.Value = cell.DeleteVersion, cell.None, make([]byte, largeFrom)
+	dead.Kind, dead.Type, large.Value = cell.DeleteVersion, cell.None, make([]byte, minLargeValue)
 	for name, test := range map[string]struct {
 		first cell.Cell
 		bad   cell.Type

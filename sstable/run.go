@@ -13,7 +13,7 @@ import (
 // numbers.
 
 // maxRun is the most cells that one call of Cells returns.
-const maxRun = 512
+const maxRunCells = 512
 
 // Cells appends the next run of the current row's cells to dst: at most maxRun,
 // and never across a block, nor across two value blocks of a kind. It appends
@@ -21,16 +21,16 @@ const maxRun = 512
 // next Cells, NextRow or SeekRow. Cells whose column is not wanted are left out,
 // but count as scanned.
 func (it *Iterator) Cells(dst []cell.Cell) []cell.Cell {
-	if it.valid && it.all && it.next == it.first && it.next+1 == it.end && it.block.plain {
-		return it.runOne(dst)
+	if it.valid && it.selectsAllColumns && it.next == it.first && it.next+1 == it.end && it.block.allSmallSets {
+		return it.runSingleCell(dst)
 	}
 	n := len(dst)
 	for it.valid {
 		if it.next < it.end {
-			it.last.SingleVersion, it.last.AllSelected = false, it.all
+			it.lastRun.SingleVersion, it.lastRun.AllSelected = false, it.selectsAllColumns
 			dst = it.run(dst)
 			if len(dst) > n {
-				it.last.EndOfRow = it.valid && it.next == it.end && (it.row+1 < it.block.rows || !it.continues())
+				it.lastRun.EndOfRow = it.valid && it.next == it.end && (it.row+1 < it.block.rows || !it.continues())
 				break
 			}
 		} else if it.row+1 < it.block.rows || !it.nextBlock() {
@@ -51,10 +51,10 @@ func (it *Iterator) run(dst []cell.Cell) []cell.Cell {
 	switch {
 	case it.block.largeCount > 0:
 		return it.runLarge(dst)
-	case it.all:
+	case it.selectsAllColumns:
 		return it.runAll(dst)
 	}
-	return it.runWanted(dst)
+	return it.runSelected(dst)
 }
 
 // runAll takes all cells, none of which has a large value, from a block of which all
@@ -70,16 +70,16 @@ func (it *Iterator) runAll(dst []cell.Cell) []cell.Cell {
 		values, limit = it.small.raw, it.small.to-base
 		base -= it.small.from // from here on: where the row's values begin in values
 	}
-	n := min(it.end-it.next, maxRun)
+	n := min(it.end-it.next, maxRunCells)
 	dst = slices.Grow(dst, n)
 	out := dst[len(dst) : len(dst)+n]
-	if b.plain && b.oneStamp(it.next, it.next+n) && it.valuesEnd(it.next+n) <= limit {
-		it.runPlain(out, values, base, start)
+	if b.allSmallSets && b.sameVersion(it.next, it.next+n) && it.valuesEnd(it.next+n) <= limit {
+		it.runOneVersion(out, values, base, start)
 		return dst[:len(dst)+n]
 	}
 	begin, columnBytes := start, 0
 	last, time, seq := -1, int64(0), uint64(0) // the stamp of the cell before
-	known := cell.Run{DictionaryID: it.last.DictionaryID, AllSelected: true, MinSeq: math.MaxUint64, MinTime: math.MaxInt64}
+	known := cell.Run{DictionaryID: it.lastRun.DictionaryID, AllSelected: true, MinSeq: math.MaxUint64, MinTime: math.MaxInt64}
 	same, before := false, -1
 	kinds := byte(0)
 	for k := range out {
@@ -90,7 +90,7 @@ func (it *Iterator) runAll(dst []cell.Cell) []cell.Cell {
 			break
 		}
 		id := b.columnIDs.int(raw, i)
-		kind, stamp := b.kind(i, id), b.stamp(i)
+		kind, version := b.kind(i, id), b.versionID(i)
 		c := &out[k]
 		c.Column = it.columns[id]
 		if values != nil {
@@ -98,10 +98,10 @@ func (it *Iterator) runAll(dst []cell.Cell) []cell.Cell {
 		} else {
 			c.Value = nil
 		}
-		if stamp != last {
-			time = int64(b.timeBase + b.times.at(raw, stamp))
-			seq = b.seqBase + b.seqs.at(raw, stamp)
-			last = stamp
+		if version != last {
+			time = int64(b.timeBase + b.times.at(raw, version))
+			seq = b.seqBase + b.seqs.at(raw, version)
+			last = version
 			known.MinSeq, known.MaxSeq = min(known.MinSeq, seq), max(known.MaxSeq, seq)
 			known.MinTime = min(known.MinTime, time)
 		}
@@ -123,7 +123,7 @@ func (it *Iterator) runAll(dst []cell.Cell) []cell.Cell {
 		return dst
 	}
 	known.SingleVersion = kinds>>kindShift == 0 && !same
-	it.last = known
+	it.lastRun = known
 	it.next += n
 	it.count(n, columnBytes+start-begin)
 	return dst[:len(dst)+n]
@@ -133,10 +133,10 @@ func (it *Iterator) runAll(dst []cell.Cell) []cell.Cell {
 // They are in values, if wanted, from base on, where start counts from; the first begins there.
 // What the loop reads of the block is in variables of its own: for all that the compiler knows,
 // a store into out could change the block.
-func (it *Iterator) runPlain(out []cell.Cell, values []byte, base, start int) {
+func (it *Iterator) runOneVersion(out []cell.Cell, values []byte, base, start int) {
 	b, raw, columns, kinds := it.block, it.block.raw, it.columns, it.block.kinds
-	stamp := b.stamp(it.next)
-	time, seq := int64(b.timeBase+b.times.at(raw, stamp)), b.seqBase+b.seqs.at(raw, stamp)
+	version := b.versionID(it.next)
+	time, seq := int64(b.timeBase+b.times.at(raw, version)), b.seqBase+b.seqs.at(raw, version)
 	ids, ends, length := b.columnIDs, b.valueEnds, b.valueLength
 	begin, columnBytes, same, before := start, 0, false, -1
 	i := it.next
@@ -158,7 +158,7 @@ func (it *Iterator) runPlain(out []cell.Cell, values []byte, base, start int) {
 		before, start = id, end
 		i++
 	}
-	r := &it.last
+	r := &it.lastRun
 	r.AllSelected, r.SingleVersion = true, !same
 	r.MinSeq, r.MaxSeq, r.MinTime = seq, seq, time
 	it.next = i
@@ -168,7 +168,7 @@ func (it *Iterator) runPlain(out []cell.Cell, values []byte, base, start int) {
 // runOne takes the only cell that a row has in the block at hand, which is plain and of which all
 // columns are wanted, and says all of the run. A group of one family may have no other rows, and of
 // these most is known that runAll and runPlain have to find out.
-func (it *Iterator) runOne(dst []cell.Cell) []cell.Cell {
+func (it *Iterator) runSingleCell(dst []cell.Cell) []cell.Cell {
 	b, raw, i := it.block, it.block.raw, it.next
 	start, length := b.rowValue(it.row, i), b.valueEnd(i, 0)
 	var value []byte
@@ -186,13 +186,13 @@ func (it *Iterator) runOne(dst []cell.Cell) []cell.Cell {
 	}
 	n := len(dst)
 	dst = slices.Grow(dst, 1)[:n+1]
-	id, stamp := b.columnIDs.int(raw, i), b.stamp(i)
+	id, version := b.columnIDs.int(raw, i), b.versionID(i)
 	column := it.columns[id]
-	time, seq := int64(b.timeBase+b.times.at(raw, stamp)), b.seqBase+b.seqs.at(raw, stamp)
+	time, seq := int64(b.timeBase+b.times.at(raw, version)), b.seqBase+b.seqs.at(raw, version)
 	c := &dst[n]
 	c.Column, c.Value, c.Time, c.Seq = column, value, time, seq
 	c.Kind, c.Type, c.ColumnID = cell.Set, cell.Type(b.kinds[id]), uint32(id)+1
-	r := &it.last
+	r := &it.lastRun
 	r.AllSelected, r.SingleVersion = true, true
 	r.MinSeq, r.MaxSeq, r.MinTime = seq, seq, time
 	r.EndOfRow = it.row+1 < b.rows || !it.continues()
@@ -209,18 +209,18 @@ func (it *Iterator) valuesEnd(i int) int {
 
 // runWanted takes the cells that the filter wants; none has a large value. Of the
 // others it looks at the column and nothing else.
-func (it *Iterator) runWanted(dst []cell.Cell) []cell.Cell {
+func (it *Iterator) runSelected(dst []cell.Cell) []cell.Cell {
 	b, raw := it.block, it.block.raw
-	base, columnBytes, room := b.rowValue(it.row, it.first), 0, maxRun
+	base, columnBytes, room := b.rowValue(it.row, it.first), 0, maxRunCells
 	var used usedValues
 	i := it.next
 	for ; i < it.end && room > 0; i++ {
 		id := b.columnIDs.int(raw, i)
-		class := it.class[id]
+		class := it.columnClass[id]
 		if class == 0 {
 			class = it.classify(id)
 		}
-		if class&classWanted != 0 {
+		if class&classSelected != 0 {
 			kind, start := b.kind(i, id), b.valueStart(it.first, i)
 			value, _, done := it.value(i, kind, base+start, base+b.valueEnd(i, start), &used)
 			if done {
@@ -243,14 +243,14 @@ func (it *Iterator) runWanted(dst []cell.Cell) []cell.Cell {
 func (it *Iterator) runLarge(dst []cell.Cell) []cell.Cell {
 	b := it.block
 	base, start := b.rowValue(it.row, it.first), b.valueStart(it.first, it.next)
-	size, room := 0, maxRun
+	size, room := 0, maxRunCells
 	var used usedValues
 	i := it.next
 	for ; i < it.end && room > 0; i++ {
 		id := b.columnID(i)
 		kind, end := b.kind(i, id), b.valueEnd(i, start)
 		length := end - start
-		if it.wants(id) {
+		if it.selects(id) {
 			value, n, done := it.value(i, kind, base+start, base+end, &used)
 			if done {
 				break
@@ -314,7 +314,7 @@ func (it *Iterator) largeValue(i int, used *usedValues) (value []byte, n int, do
 			return nil, 0, true
 		}
 		used.large = true
-		value, ok = v.in(it.large.raw)
+		value, ok = v.slice(it.large.raw)
 	}
 	if !ok {
 		it.fail(it.r.corrupt(it.index.handle(it.entry).offset, errReference))
@@ -357,22 +357,22 @@ func (it *Iterator) count(n, size int) {
 }
 
 // meet forgets the columns of the block before, unless those of b are the same.
-func (it *Iterator) meet(b *cellBlock) {
+func (it *Iterator) setDictionary(b *cellBlock) {
 	offsets, names := b.dictionary()
-	if it.met == b.columns && bytes.Equal(it.offsets, offsets) && bytes.Equal(it.names, names) {
+	if it.dictColumns == b.columns && bytes.Equal(it.dictOffsets, offsets) && bytes.Equal(it.dictNames, names) {
 		return
 	}
-	it.met = b.columns
-	it.offsets, it.names = append(it.offsets[:0], offsets...), append(it.names[:0], names...)
-	it.last.DictionaryID++
-	it.all = it.wantsAll(b)
-	if !it.all {
-		it.class = slices.Grow(it.class[:0], b.columns)[:b.columns]
-		clear(it.class)
+	it.dictColumns = b.columns
+	it.dictOffsets, it.dictNames = append(it.dictOffsets[:0], offsets...), append(it.dictNames[:0], names...)
+	it.lastRun.DictionaryID++
+	it.selectsAllColumns = it.selectsAll(b)
+	if !it.selectsAllColumns {
+		it.columnClass = slices.Grow(it.columnClass[:0], b.columns)[:b.columns]
+		clear(it.columnClass)
 		return
 	}
 	it.columns = slices.Grow(it.columns[:0], b.columns)[:b.columns]
-	raw, ends, names := b.raw, b.columnOffsets, it.names
+	raw, ends, names := b.raw, b.columnOffsets, it.dictNames
 	from := 0
 	for id := range it.columns {
 		to := ends.int(raw, id+1)
@@ -383,16 +383,16 @@ func (it *Iterator) meet(b *cellBlock) {
 
 // mostAsked bounds the comparisons of columns with ranges of a filter that are made when a
 // block is met: a read of one row would not get them back.
-const mostAsked = 64
+const maxEagerChecks = 64
 
 // wantsAll reports whether the caller wants every column of a block: so does a scan of the one
 // family of a locality group, with a filter or without. False says nothing of large
 // dictionaries.
-func (it *Iterator) wantsAll(b *cellBlock) bool {
+func (it *Iterator) selectsAll(b *cellBlock) bool {
 	if it.o.Columns == nil {
 		return true
 	}
-	if b.columns*len(it.o.Columns.Ranges()) > mostAsked {
+	if b.columns*len(it.o.Columns.Ranges()) > maxEagerChecks {
 		return false
 	}
 	for id := range b.columns {
@@ -404,24 +404,24 @@ func (it *Iterator) wantsAll(b *cellBlock) bool {
 }
 
 // wants reports whether the caller wants a column of the block.
-func (it *Iterator) wants(id int) bool {
-	if it.all {
+func (it *Iterator) selects(id int) bool {
+	if it.selectsAllColumns {
 		return true
 	}
-	class := it.class[id]
+	class := it.columnClass[id]
 	if class == 0 {
 		class = it.classify(id)
 	}
-	return class&classWanted != 0
+	return class&classSelected != 0
 }
 
 // classify asks the filter about a column of the block, once.
 func (it *Iterator) classify(id int) uint32 {
 	column := it.block.column(id)
-	class := uint32(classUnwanted)
+	class := uint32(classSkipped)
 	if it.o.Columns.Wants(column) {
-		class = classWanted
+		class = classSelected
 	}
-	it.class[id] = uint32(len(column))<<classShift | class
-	return it.class[id]
+	it.columnClass[id] = uint32(len(column))<<classShift | class
+	return it.columnClass[id]
 }

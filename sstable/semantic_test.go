@@ -36,14 +36,14 @@ func builtBlock(change func(b *cellBuilder)) *cellBuilder {
 }
 
 func parseBlock(raw []byte) error {
-	raw = append(sized(nil, len(raw))[:0], raw...)
+	raw = append(resize(nil, len(raw))[:0], raw...)
 	var b cellBlock
 	return b.parse(raw)
 }
 
 // Lists that contradict each other are refused when a block is opened.
 func TestCellBlockRefuses(t *testing.T) {
-	if err := parseBlock(builtBlock(func(b *cellBuilder) {}).finish(nil)); err != nil {
+	if err := parseBlock(builtBlock(func(b *cellBuilder) {}).appendPlain(nil)); err != nil {
 		t.Fatalf("the block as built: %v", err)
 	}
 	for name, test := range map[string]struct {
@@ -67,9 +67,9 @@ func TestCellBlockRefuses(t *testing.T) {
 		"row values descend":          {func(b *cellBuilder) { b.rowValues[1] = 70 }, errValueEnds},
 		"row without cells":           {func(b *cellBuilder) { b.rowStarts[1] = 0 }, errRowArray},
 		"row starts descend":          {func(b *cellBuilder) { b.rowStarts[1] = 9 }, errRowArray},
-		"stamp out of range":          {func(b *cellBuilder) { b.stampIDs[5] = 3 }, errStampID},
+		"stamp out of range":          {func(b *cellBuilder) { b.versionIDs[5] = 3 }, errVersionID},
 	} {
-		if err := parseBlock(builtBlock(test.change).finish(nil)); !errors.Is(err, test.want) {
+		if err := parseBlock(builtBlock(test.change).appendPlain(nil)); !errors.Is(err, test.want) {
 			t.Errorf("%s: got %v, want %v", name, err, test.want)
 		}
 	}
@@ -82,14 +82,14 @@ func TestIndexRefuses(t *testing.T) {
 		b.reset()
 		for r, n := range values {
 			b.addRow([]byte{'a' + byte(r)})
-			c := headOf()
+			c := headCell()
 			c.Value = make([]byte, n)
 			b.addCell(&c)
 		}
 		if small {
 			b.smallBlocks = []smallBlock{{handle{0, 10}, len(b.values)}}
 		}
-		return b.finish(nil)
+		return b.appendPlain(nil)
 	}
 	for name, test := range map[string]struct {
 		raw  []byte
@@ -103,7 +103,7 @@ func TestIndexRefuses(t *testing.T) {
 		"no block":              {nil, errCellHeader},
 	} {
 		var x index
-		raw := append(sized(nil, len(test.raw))[:0], test.raw...)
+		raw := append(resize(nil, len(test.raw))[:0], test.raw...)
 		if err := x.parse(raw, 100); !errors.Is(err, test.want) {
 			t.Errorf("%s: got %v, want %v", name, err, test.want)
 		}
@@ -353,7 +353,7 @@ func TestValueBehindSmallBlock(t *testing.T) {
 	row := 0                                             // the last in the first small block
 	broken := tamper(t, file, int(info.ValueBlocks), func(raw []byte) {
 		var b cellBlock
-		if err := b.parse(append(sized(nil, len(raw))[:0], raw...)); err != nil {
+		if err := b.parse(append(resize(nil, len(raw))[:0], raw...)); err != nil {
 			t.Fatal(err)
 		}
 		for b.rowValues.int(b.raw, row+1) != b.smallEnd(0) {
@@ -427,7 +427,7 @@ func TestVerifyStrayBlock(t *testing.T) {
 	}
 	must(w.Add([]byte("row"), []cell.Cell{c}))
 	must(w.finishBlock())
-	stray, err := w.out.block([]byte("stray"), None, nil)
+	stray, err := w.out.addBlock([]byte("stray"), None, nil)
 	must(err)
 	w.info.end(w.row)
 	f := footer{id: testID}

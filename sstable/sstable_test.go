@@ -127,11 +127,11 @@ func (g generator) value(typ cell.Type) []byte {
 	case r < 90:
 		n = g.IntN(40)
 	case r < 97:
-		n = g.IntN(3 * largeFrom)
+		n = g.IntN(3 * minLargeValue)
 	case r < 99:
 		n = g.IntN(40 << 10)
 	default:
-		n = aloneFrom + g.IntN(40<<10)
+		n = maxSharedValue + g.IntN(40<<10)
 	}
 	v := make([]byte, n)
 	if g.IntN(2) == 0 {
@@ -289,8 +289,8 @@ func TestValueSizes(t *testing.T) {
 		noise[i] = byte(g.Uint32())
 	}
 	var list []entry
-	for i, n := range []int{0, 1, largeFrom - 1, largeFrom, largeFrom + 1, fewValues, 32<<10 - 1, 32 << 10, 32<<10 + 1,
-		aloneFrom - 1, aloneFrom, aloneFrom + 1, maxCachedValue, maxCachedValue + 1, 1<<20 + 1, len(noise), len(text)} {
+	for i, n := range []int{0, 1, minLargeValue - 1, minLargeValue, minLargeValue + 1, maxInlineValues, 32<<10 - 1, 32 << 10, 32<<10 + 1,
+		maxSharedValue - 1, maxSharedValue, maxSharedValue + 1, maxCachedValue, maxCachedValue + 1, 1<<20 + 1, len(noise), len(text)} {
 		for k, source := range [][]byte{text, noise} {
 			row := fmt.Appendf(nil, "row%02d%d", i, k)
 			list = append(list, entry{row, cell.Cell{Column: []byte("f\x00q"), Value: source[:min(n, len(source))], Type: cell.Bytes}})

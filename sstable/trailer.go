@@ -34,7 +34,7 @@ import (
 const (
 	trailerSize = 9
 	handleSize  = 12
-	foldedBlock = 1 << 4
+	encodedBit  = 1 << 4
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -100,8 +100,8 @@ func (s checksums) of(offset uint64, p []byte) uint32 {
 // the given place on.
 func (s checksums) appendTrailer(dst []byte, from int, offset uint64, t trailer) []byte {
 	c := byte(t.compression)
-	if t.folded {
-		c |= foldedBlock
+	if t.encoded {
+		c |= encodedBit
 	}
 	dst = append(dst, c)
 	dst = binary.LittleEndian.AppendUint32(dst, t.rawLength)
@@ -111,7 +111,7 @@ func (s checksums) appendTrailer(dst []byte, from int, offset uint64, t trailer)
 // A trailer is what follows the stored bytes of a block.
 type trailer struct {
 	compression Compression
-	folded      bool
+	encoded     bool
 	rawLength   uint32
 }
 
@@ -123,5 +123,5 @@ func (s checksums) split(block []byte, offset uint64) (stored []byte, t trailer,
 		return nil, t, false
 	}
 	c := block[n]
-	return block[:n], trailer{Compression(c &^ foldedBlock), c&foldedBlock != 0, binary.LittleEndian.Uint32(block[n+1:])}, true
+	return block[:n], trailer{Compression(c &^ encodedBit), c&encodedBit != 0, binary.LittleEndian.Uint32(block[n+1:])}, true
 }

@@ -43,11 +43,11 @@ const (
 const (
 	// largeFrom is the shortest large value: what it takes beside its bytes is
 	// little more than a hundredth.
-	largeFrom = 1 << 10
+	minLargeValue = 1 << 10
 	// aloneFrom is the longest value that shares a block.
-	aloneFrom = 64 << 10
+	maxSharedValue = 64 << 10
 	// fewValues is the most bytes of small values that stay in a cell block.
-	fewValues = 2 << 10
+	maxInlineValues = 2 << 10
 )
 
 // A reference is where a large value is.
@@ -67,7 +67,7 @@ func parseReference(p []byte) reference {
 }
 
 // in returns the value out of the raw bytes of its block.
-func (v reference) in(raw []byte) ([]byte, bool) {
+func (v reference) slice(raw []byte) ([]byte, bool) {
 	from, to := uint64(v.start), uint64(v.start)+uint64(v.length)
 	if to > uint64(len(raw)) {
 		return nil, false

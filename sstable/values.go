@@ -24,7 +24,7 @@ func (s *smallValues) has(offset int) bool {
 // their small block.
 func (s *smallValues) load(it *Iterator, offset int) bool {
 	b := it.block
-	if s.has(offset) || b.whole() {
+	if s.has(offset) || b.hasValues() {
 		return true
 	}
 	if offset == b.valueBytes { // only empty values are left
@@ -33,10 +33,10 @@ func (s *smallValues) load(it *Iterator, offset int) bool {
 	}
 	k := b.findSmall(offset)
 	h, from, to := b.small(k)
-	raw, ok := cached[valueBlock](it.r, h.offset)
+	raw, ok := cacheGet[valueBlock](it.r, h.offset)
 	if !ok {
 		var err error
-		if raw, err = it.r.readValueBlock(h, smallLimit(from, to), it.o.FillCache, s.window(it, h, k), &s.buffers.raw); err != nil {
+		if raw, err = it.r.readValueBlock(h, smallLimit(from, to), it.o.FillCache, s.bufferFor(it, h, k), &s.buffers.raw); err != nil {
 			it.fail(err)
 			return false
 		}
@@ -52,18 +52,18 @@ func (s *smallValues) load(it *Iterator, offset int) bool {
 // window returns the window through which to read small block k at h: that of the
 // cell block, if it holds the small block; or one that is read ahead up to the
 // cell block, if the last small block was the one before.
-func (s *smallValues) window(it *Iterator, h handle, k int) *window {
-	if w := it.ahead.window(h); w != nil {
+func (s *smallValues) bufferFor(it *Iterator, h handle, k int) *readBuffer {
+	if w := it.readahead.buffer(h); w != nil {
 		return w
 	}
-	if it.window.holds(h) {
-		return &it.window
+	if it.readBuf.holds(h) {
+		return &it.readBuf
 	}
-	w := &s.buffers.window
+	w := &s.buffers.read
 	end := it.index.handle(it.entry).offset
-	if k > 0 && k == s.block+1 && !w.holds(h) && end > h.end() && end-h.offset <= mostWindow {
+	if k > 0 && k == s.block+1 && !w.holds(h) && end > h.end() && end-h.offset <= maxReadahead {
 		// A failure shows again, with its error, when the block alone is read.
-		_ = w.read(it.r, h.offset, end)
+		_ = w.fill(it.r, h.offset, end)
 	}
 	return w
 }
@@ -88,10 +88,10 @@ func (s *largeValues) load(it *Iterator, v reference) bool {
 		return true
 	}
 	h := it.block.large(int(v.block))
-	raw, ok := cached[valueBlock](it.r, h.offset)
+	raw, ok := cacheGet[valueBlock](it.r, h.offset)
 	if !ok {
 		var err error
-		if raw, err = it.r.readValueBlock(h, MaxValue, it.o.FillCache, &s.buffers.window, &s.buffers.raw); err != nil {
+		if raw, err = it.r.readValueBlock(h, MaxValue, it.o.FillCache, &s.buffers.read, &s.buffers.raw); err != nil {
 			it.fail(err)
 			return false
 		}

@@ -94,15 +94,15 @@ type verifier struct {
 }
 
 func newVerifier(t *Reader) (*verifier, error) {
-	v := &verifier{t: t, info: noCells()}
-	raw, err := t.readFresh(t.footer.index, maxIndex, new(window))
+	v := &verifier{t: t, info: emptyInfo()}
+	raw, err := t.readOwned(t.footer.index, maxIndex, new(readBuffer))
 	if err != nil {
 		return nil, err
 	}
 	if err := v.index.parse(raw, t.footer.filter.offset); err != nil {
 		return nil, t.corrupt(t.footer.index.offset, err)
 	}
-	if raw, err = t.readFresh(t.footer.filter, maxFilter, new(window)); err != nil {
+	if raw, err = t.readOwned(t.footer.filter, maxFilter, new(readBuffer)); err != nil {
 		return nil, err
 	}
 	if err := v.filter.parse(raw); err != nil {
@@ -120,7 +120,7 @@ func (v *verifier) corrupt(format string, args ...any) error {
 func (v *verifier) verifyBlock(entry int) error {
 	h := v.index.handle(entry)
 	v.offset = h.offset
-	raw, err := v.t.readBlock(h, maxCellBlock, &v.buffer.window, &v.buffer.raw)
+	raw, err := v.t.readBlock(h, maxCellBlock, &v.buffer.read, &v.buffer.raw)
 	if err != nil {
 		return err
 	}

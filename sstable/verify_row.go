@@ -74,7 +74,7 @@ func (v *verifier) value(i int, kind byte, start, end int) ([]byte, error) {
 	}
 	if start == v.smallTo {
 		h, from, to := v.block.small(v.smallBlock)
-		raw, err := v.t.readBlock(h, smallLimit(from, to), &v.smallBuffer.window, &v.smallBuffer.raw)
+		raw, err := v.t.readBlock(h, smallLimit(from, to), &v.smallBuffer.read, &v.smallBuffer.raw)
 		if err != nil {
 			return nil, err
 		}
@@ -101,14 +101,14 @@ func (v *verifier) largeValue(i, small int) ([]byte, error) {
 		if int(ref.block) != v.largeBlock {
 			return nil, v.t.corrupt(v.offset, errReference)
 		}
-		raw, err := v.t.readBlock(v.block.large(v.largeBlock), MaxValue, &v.largeBuffer.window, &v.largeBuffer.raw)
+		raw, err := v.t.readBlock(v.block.large(v.largeBlock), MaxValue, &v.largeBuffer.read, &v.largeBuffer.raw)
 		if err != nil {
 			return nil, err
 		}
 		v.large, v.largeTo = raw, 0
 		v.largeBlock++
 	}
-	value, ok := ref.in(v.large)
+	value, ok := ref.slice(v.large)
 	if !ok || int(ref.start) != v.largeTo || int(ref.block) != v.largeBlock-1 {
 		return nil, v.t.corrupt(v.offset, errReference)
 	}

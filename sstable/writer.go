@@ -23,8 +23,8 @@ const (
 	// fewCells is how many cells a block should have even if their keys are long:
 	// so the index, with a key for each block, stays a small part of the file.
 	// For them a block grows up to longKeys times its size.
-	fewCells = 16
-	longKeys = 8
+	minBlockCells  = 16
+	maxBlockGrowth = 8
 )
 
 // WriterOptions say how a file is written. The zero value of a field that is not
@@ -68,10 +68,10 @@ type Writer struct {
 	rowHashes []uint64
 	info      Info
 
-	row        []byte // of the last cell
-	last       stamp  // of the last cell
-	lastColumn []byte // of the last cell of the block before
-	family     int    // the place of the last family in info
+	row         []byte      // of the last cell
+	lastVersion cellVersion // of the last cell
+	lastColumn  []byte      // of the last cell of the block before
+	family      int         // the place of the last family in info
 
 	raw  []byte // buffers
 	cuts []int
@@ -100,7 +100,7 @@ func NewWriter(w io.Writer, o WriterOptions) *Writer {
 	t.out.digest.Reset()
 	t.block.reset()
 	t.index.reset()
-	t.info = noCells()
+	t.info = emptyInfo()
 	t.info.Compression, t.info.BlockSize, t.info.FilterBits = o.Compression, o.BlockSize, o.FilterBits
 	if o.Compression > Zstd {
 		t.err = fmt.Errorf("sstable: unknown %v", o.Compression)
@@ -128,7 +128,7 @@ func (t *Writer) add(row []byte, cells []cell.Cell) error {
 			return err
 		}
 	}
-	fits := t.fits(cells)
+	fits := t.surelyFits(cells)
 	for i := range cells {
 		c := &cells[i]
 		first := newRow && i == 0
@@ -137,13 +137,13 @@ func (t *Writer) add(row []byte, cells []cell.Cell) error {
 				return err
 			}
 		}
-		if !t.block.addExpected(c) {
-			if err := t.addOther(row, c, first); err != nil {
+		if !t.block.addPredicted(c) {
+			if err := t.addChecked(row, c, first); err != nil {
 				return err
 			}
 		}
 		t.info.count(row, c)
-		t.last = stamp{c.Time, c.Seq}
+		t.lastVersion = cellVersion{c.Time, c.Seq}
 	}
 	return nil
 }
@@ -189,11 +189,11 @@ func (t *Writer) splitRow(row []byte, c *cell.Cell) error {
 }
 
 // addOther adds a cell that is not like those before it.
-func (t *Writer) addOther(row []byte, c *cell.Cell, first bool) error {
+func (t *Writer) addChecked(row []byte, c *cell.Cell, first bool) error {
 	if err := t.check(row, c, first); err != nil {
 		return err
 	}
-	if len(c.Value) >= largeFrom {
+	if len(c.Value) >= minLargeValue {
 		return t.addLarge(c)
 	}
 	if t.block.addCell(c) {
@@ -214,7 +214,7 @@ func (t *Writer) check(row []byte, c *cell.Cell, first bool) error {
 	if first {
 		return nil
 	}
-	last := cell.Cell{Column: t.lastColumn, Time: t.last.time, Seq: t.last.seq}
+	last := cell.Cell{Column: t.lastColumn, Time: t.lastVersion.time, Seq: t.lastVersion.seq}
 	if t.block.columns.inRow {
 		last.Column = t.block.columns.name(t.block.columns.last)
 	}
@@ -226,14 +226,14 @@ func (t *Writer) check(row []byte, c *cell.Cell, first bool) error {
 
 // fits reports whether a row's next cells are sure to fit into the block, so that full need not be
 // asked before each of them. False says nothing.
-func (t *Writer) fits(cells []cell.Cell) bool {
+func (t *Writer) surelyFits(cells []cell.Cell) bool {
 	b := &t.block
-	keys, values := b.mostKeys(len(cells)), len(b.values)
+	keys, values := b.maxKeyBytes(len(cells)), len(b.values)
 	for i := range cells {
 		keys += len(cells[i].Column)
 		values += len(cells[i].Value)
-		if len(cells[i].Value) >= largeFrom { // it has its bytes elsewhere, but counts all the same
-			keys += largeKeys
+		if len(cells[i].Value) >= minLargeValue { // it has its bytes elsewhere, but counts all the same
+			keys += largeEntryBytes
 		}
 	}
 	limit := rowLimit(t.o.BlockSize)
@@ -261,14 +261,14 @@ func (t *Writer) full(newRow bool) bool {
 	limit, more := t.o.BlockSize, 0
 	if !newRow {
 		limit = rowLimit(limit)
-		if b.roughSize() < keyLimit(limit) {
+		if b.estimatedSize() < keyLimit(limit) {
 			return false
 		}
 	}
 	n := b.size()
 	keys := n - len(b.values)
-	if keys > keyLimit(limit) && b.cells() < fewCells {
-		limit *= longKeys
+	if keys > keyLimit(limit) && b.cells() < minBlockCells {
+		limit *= maxBlockGrowth
 	}
 	if newRow {
 		more = n / len(b.rowEnds)
@@ -280,7 +280,7 @@ func (t *Writer) full(newRow bool) bool {
 func (t *Writer) setBound(row []byte, c *cell.Cell, newRow bool) {
 	b := &t.bound
 	if newRow {
-		b.row, b.cell = appendBound(b.row[:0], t.row, row), headOf()
+		b.row, b.cell = appendBound(b.row[:0], t.row, row), headCell()
 		return
 	}
 	b.row, b.cell = append(b.row[:0], row...), *c
@@ -290,7 +290,7 @@ func (t *Writer) setBound(row []byte, c *cell.Cell, newRow bool) {
 
 // addLarge adds a cell with a large value.
 func (t *Writer) addLarge(c *cell.Cell) error {
-	if len(t.large) > 0 && (len(t.large)+len(c.Value) > t.o.BlockSize || len(c.Value) > aloneFrom) {
+	if len(t.large) > 0 && (len(t.large)+len(c.Value) > t.o.BlockSize || len(c.Value) > maxSharedValue) {
 		if err := t.finishLarge(); err != nil {
 			return err
 		}
@@ -308,14 +308,14 @@ func (t *Writer) addLarge(c *cell.Cell) error {
 
 // finishLarge writes the large block that is being filled.
 func (t *Writer) finishLarge() error {
-	h, err := t.out.block(t.large, t.o.Compression, nil)
+	h, err := t.out.addBlock(t.large, t.o.Compression, nil)
 	if err != nil {
 		return err
 	}
 	t.block.largeBlocks = append(t.block.largeBlocks, h)
 	t.info.ValueBlocks++
 	t.large = t.large[:0]
-	if cap(t.large) > keepBuffer {
+	if cap(t.large) > maxKeptBuffer {
 		t.large = nil
 	}
 	return nil
@@ -325,13 +325,13 @@ func (t *Writer) finishLarge() error {
 // unless its values are few.
 func (t *Writer) finishSmall() error {
 	b := &t.block
-	if len(b.values) <= min(fewValues, t.o.BlockSize) {
+	if len(b.values) <= min(maxInlineValues, t.o.BlockSize) {
 		return nil
 	}
-	t.cuts = b.cutValues(t.o.smallBlock, t.cuts[:0])
+	t.cuts = b.splitValues(t.o.smallBlock, t.cuts[:0])
 	from := 0
 	for _, end := range t.cuts {
-		h, err := t.out.block(b.values[from:end], t.o.Compression, &t.out.smalls)
+		h, err := t.out.addBlock(b.values[from:end], t.o.Compression, &t.out.skipValues)
 		if err != nil {
 			return err
 		}
@@ -354,7 +354,7 @@ func (t *Writer) finishBlock() error {
 		return err
 	}
 	small := t.out.offset - from
-	h, err := t.out.cells(&t.block, t.o.Compression, &t.out.keys)
+	h, err := t.out.addCells(&t.block, t.o.Compression, &t.out.skipCells)
 	if err != nil {
 		return err
 	}
@@ -379,12 +379,12 @@ func (t *Writer) addIndex(h handle, small uint32) {
 // EstimatedSize is how long the file would be, about, if it were finished now. The
 // blocks that are being filled count as if they compressed like those before.
 func (t *Writer) EstimatedSize() int64 {
-	pending := uint64(t.block.roughSize() + len(t.large))
+	pending := uint64(t.block.estimatedSize() + len(t.large))
 	if t.out.raw > 0 {
 		pending = uint64(float64(pending) * min(float64(t.out.offset)/float64(t.out.raw), 1))
 	}
 	filter := uint64(len(t.rowHashes)*t.o.FilterBits/8 + lineSize)
-	return int64(t.out.offset + pending + uint64(t.index.roughSize()) + filter + 8*propertyNumbers + footerSize)
+	return int64(t.out.offset + pending + uint64(t.index.estimatedSize()) + filter + 8*propertyNumbers + footerSize)
 }
 
 // Finish writes what is left: the last blocks, filter, index, properties and
@@ -429,16 +429,16 @@ func (t *Writer) finishTail(f *footer) (err error) {
 		rows.add(h)
 	}
 	t.raw = rows.append(t.raw[:0])
-	if f.filter, err = t.out.block(t.raw, None, nil); err != nil {
+	if f.filter, err = t.out.addBlock(t.raw, None, nil); err != nil {
 		return err
 	}
-	if f.index, err = t.out.cells(&t.index, t.o.Compression, nil); err != nil {
+	if f.index, err = t.out.addCells(&t.index, t.o.Compression, nil); err != nil {
 		return err
 	}
-	if max(t.index.size(), len(t.out.built)) > maxIndex { // folded it is the longer one if a row has more than 64 KiB or blocks
+	if max(t.index.size(), len(t.out.encoded)) > maxIndex { // folded it is the longer one if a row has more than 64 KiB or blocks
 		return fmt.Errorf("sstable: %d blocks are too many for one file", t.info.CellBlocks)
 	}
 	t.raw = t.info.append(t.raw[:0])
-	f.properties, err = t.out.block(t.raw, None, nil)
+	f.properties, err = t.out.addBlock(t.raw, None, nil)
 	return err
 }

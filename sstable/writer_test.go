@@ -280,14 +280,14 @@ func TestRowsStayWhole(t *testing.T) {
 // Blocks of long keys are larger, so that the index is a small part of the file, and
 // stay within a bound all the same.
 func TestLongKeysInBlocks(t *testing.T) {
-	for _, test := range []struct{ key, cells int }{{50, fewCells}, {600, fewCells}, {3000, 4 << 10 * longKeys / 2 / 3000}} {
+	for _, test := range []struct{ key, cells int }{{50, minBlockCells}, {600, minBlockCells}, {3000, 4 << 10 * maxBlockGrowth / 2 / 3000}} {
 		var list []entry
-		for i := range 32 * fewCells {
+		for i := range 32 * minBlockCells {
 			column := append([]byte("f\x00"), bytes.Repeat([]byte{'c'}, test.key)...)
 			list = append(list, entry{[]byte("row"), set(fmt.Sprintf("%s%04d", column, i), 1, 1)})
 		}
 		_, info := build(t, list, WriterOptions{ID: testID})
-		if cells := int(info.Cells / info.CellBlocks); cells < test.cells || cells*test.key > 4<<10*longKeys {
+		if cells := int(info.Cells / info.CellBlocks); cells < test.cells || cells*test.key > 4<<10*maxBlockGrowth {
 			t.Errorf("keys of %d bytes: %d cells in each block, want %d at least", test.key, cells, test.cells)
 		}
 	}
@@ -345,7 +345,7 @@ func TestBufferOfALargeValue(t *testing.T) {
 		if err := w.Add([]byte("small"), []cell.Cell{set("f\x00q", 5, 5)}); err != nil {
 			t.Fatal(err)
 		}
-		if n := cap(w.out.pending); n > 2*keepBuffer {
+		if n := cap(w.out.pending); n > 2*maxKeptBuffer {
 			t.Errorf("%v: a buffer of %d bytes", c, n)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 
 // overhead is what an entry takes beside its block: node, hash table and
 // queues.
-const overhead = 160
+const entryOverhead = 160
 
 // Cache is a sstable.Cache with a budget. It is safe for concurrent use, starts
 // no goroutines and needs no closing: what is over the budget goes before the
@@ -80,7 +80,7 @@ func (c *Cache) resizeLocked(bytes int64) {
 }
 
 func weigh(_ sstable.Key, b sstable.Block) uint32 {
-	return uint32(min(uint64(b.Memory())+overhead, math.MaxUint32))
+	return uint32(min(uint64(b.Memory())+entryOverhead, math.MaxUint32))
 }
 
 // Get returns the block put under the key, or nil. While there is room, what is read is

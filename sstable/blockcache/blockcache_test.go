@@ -33,7 +33,7 @@ func TestGetPut(t *testing.T) {
 			t.Errorf("Get(%v) = %v, want %v", k, got, want)
 		}
 	}
-	if c.Count() != 3 || c.Bytes() != 600+3*overhead {
+	if c.Count() != 3 || c.Bytes() != 600+3*entryOverhead {
 		t.Errorf("%d blocks of %d bytes", c.Count(), c.Bytes())
 	}
 }
@@ -78,7 +78,7 @@ func TestReserve(t *testing.T) {
 	c := New(budget)
 	fill := func() {
 		for i := range 1000 {
-			c.Put(key(9, i), block(1000-overhead))
+			c.Put(key(9, i), block(1000-entryOverhead))
 		}
 	}
 	fill()

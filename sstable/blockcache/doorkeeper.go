@@ -19,30 +19,30 @@ import (
 // place of another's. (A doorkeeper in front of a cache is of TinyLFU, Einziger, Friedman
 // and Manes, 2017, who make it of a Bloom filter.)
 type doorkeeper struct {
-	marks []atomic.Uint32
-	asked atomic.Uint32 // how often
-	full  atomic.Bool   // what isFull said last, or true since, if a block has had to go
+	marks   []atomic.Uint32
+	lookups atomic.Uint32 // how often
+	full    atomic.Bool   // what isFull said last, or true since, if a block has had to go
 }
 
 const (
 	// usual is about what a block takes in the cache.
-	usual = 8 << 10
+	typicalBlock = 8 << 10
 	// leastMarks is what the smallest cache has.
-	leastMarks = 1 << 4
+	minMarks = 1 << 4
 	// fullEvery is how many questions pass until the doorkeeper looks again whether the
 	// cache is full, which takes the lock of that.
-	fullEvery = 1 << 8
+	checkEvery = 1 << 8
 )
 
 func newDoorkeeper(budget int64) doorkeeper {
-	n := max(uint64(max(budget, 0))/usual, leastMarks)
+	n := max(uint64(max(budget, 0))/typicalBlock, minMarks)
 	return doorkeeper{marks: make([]atomic.Uint32, 1<<(bits.Len64(n)-1))}
 }
 
 // admits reports whether a block is let in, and remembers that it was asked for. isFull is
 // asked now and then.
 func (d *doorkeeper) admits(k sstable.Key, isFull func() bool) bool {
-	if d.asked.Add(1)%fullEvery == 1 {
+	if d.lookups.Add(1)%checkEvery == 1 {
 		d.full.Store(isFull())
 	}
 	h := hash(k)

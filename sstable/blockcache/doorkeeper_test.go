@@ -10,17 +10,17 @@ import (
 func TestDoorkeeper(t *testing.T) {
 	full := false
 	isFull := func() bool { return full }
-	d := newDoorkeeper(1000 * usual)
+	d := newDoorkeeper(1000 * typicalBlock)
 	if n := len(d.marks); n != 512 {
 		t.Fatalf("%d marks, want the power of two below 1000", n)
 	}
-	for i := range 10 * fullEvery {
+	for i := range 10 * checkEvery {
 		if !d.admits(key(1, i), isFull) {
 			t.Fatalf("block %d was not let in though there is room", i)
 		}
 	}
 	full = true
-	for i := range 2 * fullEvery { // at the latest now it knows
+	for i := range 2 * checkEvery { // at the latest now it knows
 		d.admits(key(2, i), isFull)
 	}
 	ask := func(file, n int) (admitted int) {
@@ -42,15 +42,15 @@ func TestDoorkeeper(t *testing.T) {
 	if n := ask(3, few); n > 0 {
 		t.Errorf("%d of %d blocks were let in though %d others came between", n, few, many)
 	}
-	if d = newDoorkeeper(0); len(d.marks) != leastMarks {
-		t.Errorf("%d marks without a budget, want %d", len(d.marks), leastMarks)
+	if d = newDoorkeeper(0); len(d.marks) != minMarks {
+		t.Errorf("%d marks without a budget, want %d", len(d.marks), minMarks)
 	}
 }
 
 // TestWantsPays: of reads of which some blocks are asked for much more often than others,
 // the cache answers as many with its doorkeeper as without, for a part of the puts.
 func TestWantsPays(t *testing.T) {
-	const room, size = 2000 * (8000 + overhead), 8000
+	const room, size = 2000 * (8000 + entryOverhead), 8000
 	hits, puts := zipf(room, size, (*Cache).Get, (*Cache).Admits)
 	all, allPuts := zipf(room, size, (*Cache).Get, always)
 	t.Logf("%d hits and %d puts, without a doorkeeper %d and %d", hits, puts, all, allPuts)
@@ -72,8 +72,8 @@ func TestNotesOfFull(t *testing.T) {
 		wants      func(*Cache, sstable.Key) bool
 		least      int // percent; no notes at all make 92 and 78
 	}{
-		{"small, not asked about", 2000 * (8000 + overhead), 8000, always, 96},
-		{"large", 89 * (100_000 + overhead) / 10, 100_000, (*Cache).Admits, 90},
+		{"small, not asked about", 2000 * (8000 + entryOverhead), 8000, always, 96},
+		{"large", 89 * (100_000 + entryOverhead) / 10, 100_000, (*Cache).Admits, 90},
 	} {
 		hits, _ := zipf(test.room, test.size, (*Cache).Get, test.wants)
 		noted, _ := zipf(test.room, test.size, noting, test.wants)
@@ -92,7 +92,7 @@ func always(*Cache, sstable.Key) bool { return true }
 func zipf(room, size int, get func(*Cache, sstable.Key) sstable.Block, wants func(*Cache, sstable.Key) bool) (hits, puts int) {
 	const reads = 200_000
 	c := New(int64(room))
-	numbers := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 20, uint64(10*room/(size+overhead)-1))
+	numbers := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 20, uint64(10*room/(size+entryOverhead)-1))
 	for range reads {
 		k := key(1, 4096*int(numbers.Uint64()))
 		if get(c, k) != nil {

@@ -65,12 +65,12 @@ import (
 
 // Constants that are part of the format.
 const (
-	flagNumbered = 1 << 2 // of a folded block
-	mostNumbered = 16
+	flagValueDict = 1 << 2 // of a folded block
+	maxDictValues = 16
 )
 
 // numberBits is how many bits tell so many values apart, 1, 2 or 4.
-func numberBits(count int) int {
+func dictIndexBits(count int) int {
 	switch {
 	case count <= 2:
 		return 1
@@ -81,88 +81,88 @@ func numberBits(count int) int {
 }
 
 // fold appends the folded block to dst. The builder must have a cell.
-func (b *cellBuilder) fold(dst []byte) []byte {
+func (b *cellBuilder) appendEncoded(dst []byte) []byte {
 	h := b.header()
-	b.placeColumns()
-	numbered := b.findNumbered(&h)
-	b.takeSteps()
-	dst = b.appendFolded(dst, &h, numbered)
-	dst = b.rowSteps.append(dst)
-	dst = b.foldRowCells(dst, &h)
-	dst = b.foldValueLengths(dst, &h)
-	dst = b.columnSteps.append(dst)
+	b.rankColumns()
+	hasDict := b.buildValueDict(&h)
+	b.encodeKeys()
+	dst = b.appendEncodedHeader(dst, &h, hasDict)
+	dst = b.rowKeyCoder.append(dst)
+	dst = b.appendRowCounts(dst, &h)
+	dst = b.appendValueLengths(dst, &h)
+	dst = b.columnCoder.append(dst)
 	dst = append(dst, b.row(0)[:b.prefix]...)
-	dst = append(dst, b.rowSteps.rests...)
-	dst = append(dst, b.columnSteps.rests...)
+	dst = append(dst, b.rowKeyCoder.suffixBytes...)
+	dst = append(dst, b.columnCoder.suffixBytes...)
 	dst = b.appendKinds(dst)
 	dst = b.appendColumnIDs(dst, &h)
-	dst = b.foldStamps(dst, &h)
+	dst = b.appendVersionDeltas(dst, &h)
 	dst = b.appendLists(dst, &h)
 	switch {
 	case len(b.smallBlocks) > 0:
-	case numbered:
-		dst = b.foldValues(dst)
+	case hasDict:
+		dst = b.appendDictValues(dst)
 	default:
 		dst = append(dst, b.values...)
 	}
-	return b.appendStamps(dst, &h)
+	return b.appendVersions(dst, &h)
 }
 
 // appendFolded appends the numbers that a folded block begins with.
-func (b *cellBuilder) appendFolded(dst []byte, h *cellHeader, numbered bool) []byte {
-	for _, v := range [...]uint64{h.cells, h.rows, h.columns, h.stamps, h.prefix, h.valueBytes,
+func (b *cellBuilder) appendEncodedHeader(dst []byte, h *cellHeader, hasDict bool) []byte {
+	for _, v := range [...]uint64{h.cells, h.rows, h.columns, h.versions, h.prefix, h.valueBytes,
 		h.smallBlocks, h.largeBlocks, h.largeCells, h.timeBase, h.seqBase} {
 		dst = binary.AppendUvarint(dst, v)
 	}
 	flags := h.flags
-	if numbered {
-		flags |= flagNumbered
+	if hasDict {
+		flags |= flagValueDict
 	}
-	return append(dst, h.timeWidth, h.seqWidth, h.valueEndWidth, b.rowSteps.width(), b.columnSteps.width(), flags)
+	return append(dst, h.timeWidth, h.seqWidth, h.valueEndWidth, b.rowKeyCoder.width(), b.columnCoder.width(), flags)
 }
 
 // keySteps are keys in order, each by what it shares with the one before.
-type keySteps struct {
-	shares, lengths []int  // how many bytes are those of the key before, and how many follow them
-	most            int    // of these numbers
-	rests           []byte // what follows, back to back
-	last            []byte
+type prefixCoder struct {
+	shared, suffixes []int  // how many bytes are those of the key before, and how many follow them
+	maxLength        int    // of these numbers
+	suffixBytes      []byte // what follows, back to back
+	prev             []byte
 }
 
-func (s *keySteps) reset() {
-	s.shares, s.lengths, s.most, s.rests, s.last = s.shares[:0], s.lengths[:0], 0, s.rests[:0], nil
+func (s *prefixCoder) reset() {
+	s.shared, s.suffixes, s.maxLength, s.suffixBytes, s.prev = s.shared[:0], s.suffixes[:0], 0, s.suffixBytes[:0], nil
 }
 
 // add adds a key, and keeps it until the next.
-func (s *keySteps) add(key []byte) {
-	share := commonPrefix(s.last, key)
-	length := len(key) - share
-	s.shares, s.lengths = append(s.shares, share), append(s.lengths, length)
-	s.most = max(s.most, share, length)
-	s.rests = append(s.rests, key[share:]...)
-	s.last = key
+func (s *prefixCoder) add(key []byte) {
+	shared := commonPrefix(s.prev, key)
+	suffix := len(key) - shared
+	s.shared, s.suffixes = append(s.shared, shared), append(s.suffixes, suffix)
+	s.maxLength = max(s.maxLength, shared, suffix)
+	s.suffixBytes = append(s.suffixBytes, key[shared:]...)
+	s.prev = key
 }
 
-func (s *keySteps) width() byte { return byte(widthOf(uint64(s.most))) }
+func (s *prefixCoder) width() byte { return byte(widthOf(uint64(s.maxLength))) }
 
-func (s *keySteps) append(dst []byte) []byte {
+func (s *prefixCoder) append(dst []byte) []byte {
 	width := int(s.width())
-	return appendAll(appendAll(dst, width, s.shares), width, s.lengths)
+	return appendAll(appendAll(dst, width, s.shared), width, s.suffixes)
 }
 
-func (b *cellBuilder) takeSteps() {
-	b.rowSteps.reset()
+func (b *cellBuilder) encodeKeys() {
+	b.rowKeyCoder.reset()
 	for r := range b.rowEnds {
-		b.rowSteps.add(b.row(r)[b.prefix:])
+		b.rowKeyCoder.add(b.row(r)[b.prefix:])
 	}
-	b.columnSteps.reset()
+	b.columnCoder.reset()
 	for _, id := range b.columns.sorted {
-		b.columnSteps.add(b.columns.name(id))
+		b.columnCoder.add(b.columns.name(id))
 	}
 }
 
 // foldRowCells appends how many cells rows have.
-func (b *cellBuilder) foldRowCells(dst []byte, h *cellHeader) []byte {
+func (b *cellBuilder) appendRowCounts(dst []byte, h *cellHeader) []byte {
 	width := widthOf(h.cells - h.rows)
 	for r, start := range b.rowStarts {
 		end := b.cells()
@@ -174,7 +174,7 @@ func (b *cellBuilder) foldRowCells(dst []byte, h *cellHeader) []byte {
 	return dst
 }
 
-func (b *cellBuilder) foldValueLengths(dst []byte, h *cellHeader) []byte {
+func (b *cellBuilder) appendValueLengths(dst []byte, h *cellHeader) []byte {
 	if h.flags&flagValueLength != 0 {
 		return dst
 	}
@@ -189,12 +189,12 @@ func (b *cellBuilder) foldValueLengths(dst []byte, h *cellHeader) []byte {
 	return dst
 }
 
-func (b *cellBuilder) foldStamps(dst []byte, h *cellHeader) []byte {
-	if h.stamps == h.cells {
+func (b *cellBuilder) appendVersionDeltas(dst []byte, h *cellHeader) []byte {
+	if h.versions == h.cells {
 		return dst
 	}
-	width, last := widthOf(h.stamps-1), uint32(0)
-	for _, id := range b.stampIDs {
+	width, last := widthOf(h.versions-1), uint32(0)
+	for _, id := range b.versionIDs {
 		dst = appendPacked(dst, width, uint64(id-last))
 		last = id
 	}
@@ -203,35 +203,35 @@ func (b *cellBuilder) foldStamps(dst []byte, h *cellHeader) []byte {
 
 // findNumbered notes the small values in numbered and numbers, if there are 2 to 16 different ones,
 // of one length, none in small blocks, and they are shorter so.
-func (b *cellBuilder) findNumbered(h *cellHeader) bool {
+func (b *cellBuilder) buildValueDict(h *cellHeader) bool {
 	n := b.valueLength
 	if h.flags&flagValueLength == 0 || n == 0 || len(b.smallBlocks) > 0 {
 		return false
 	}
-	b.numbered, b.numbers = b.numbered[:0], b.numbers[:0]
+	b.dictValues, b.dictIndexes = b.dictValues[:0], b.dictIndexes[:0]
 	for values := b.values; len(values) > 0; values = values[n:] {
 		id := 0
-		for id*n < len(b.numbered) && !bytes.Equal(b.numbered[id*n:][:n], values[:n]) {
+		for id*n < len(b.dictValues) && !bytes.Equal(b.dictValues[id*n:][:n], values[:n]) {
 			id++
 		}
-		if id*n == len(b.numbered) {
-			if id == mostNumbered {
+		if id*n == len(b.dictValues) {
+			if id == maxDictValues {
 				return false
 			}
-			b.numbered = append(b.numbered, values[:n]...)
+			b.dictValues = append(b.dictValues, values[:n]...)
 		}
-		b.numbers = append(b.numbers, byte(id))
+		b.dictIndexes = append(b.dictIndexes, byte(id))
 	}
-	v := numberedValues{len(b.numbered) / n, n}
+	v := valueDict{len(b.dictValues) / n, n}
 	return v.count > 1 && v.size(h.cells) < h.valueBytes
 }
 
 // foldValues appends what findNumbered has noted.
-func (b *cellBuilder) foldValues(dst []byte) []byte {
-	count := len(b.numbered) / b.valueLength
-	dst = append(append(dst, byte(count)), b.numbered...)
-	width := numberBits(count)
-	for ids := b.numbers; len(ids) > 0; {
+func (b *cellBuilder) appendDictValues(dst []byte) []byte {
+	count := len(b.dictValues) / b.valueLength
+	dst = append(append(dst, byte(count)), b.dictValues...)
+	width := dictIndexBits(count)
+	for ids := b.dictIndexes; len(ids) > 0; {
 		var packed byte
 		n := min(8/width, len(ids))
 		for i, id := range ids[:n] {

@@ -18,7 +18,7 @@ func longFile(t *testing.T) (file []byte, list []entry) {
 		long.list = benchEntries(20_000)
 		long.file, _ = build(t, long.list, WriterOptions{ID: testID, Compression: S2})
 	})
-	if len(long.file) < 20*stretchBytes {
+	if len(long.file) < 20*windowBytes {
 		t.Fatalf("the file has %d bytes", len(long.file))
 	}
 	return long.file, long.list
@@ -36,7 +36,7 @@ func twoCores(t *testing.T) {
 	before := runtime.GOMAXPROCS(2)
 	t.Cleanup(func() {
 		runtime.GOMAXPROCS(before)
-		if n := aheadCount.Load(); n != 0 {
+		if n := activeReadaheads.Load(); n != 0 {
 			t.Errorf("%d iterators are ahead after all are closed", n)
 		}
 	})
@@ -53,13 +53,13 @@ func walk(it *Iterator, rows int) (list []entry, ahead bool) {
 				list = append(list, entry{bytes.Clone(it.Row()), c})
 			}
 		}
-		ahead = ahead || it.ahead.at != nil
+		ahead = ahead || it.readahead.current != nil
 		rows--
 	}
 	return list, ahead
 }
 
-func TestScanAhead(t *testing.T) {
+func TestReadahead(t *testing.T) {
 	twoCores(t)
 	file, list := longFile(t)
 	page := cell.NewColumns(cell.FamilyRange([]byte("page")))
@@ -93,7 +93,7 @@ func TestScanAhead(t *testing.T) {
 
 // A scan that has gone ahead can turn to any other place, be closed anywhere, and
 // finds what it finds otherwise.
-func TestTurnAwayWhileAhead(t *testing.T) {
+func TestReadaheadTurnsAway(t *testing.T) {
 	twoCores(t)
 	file, list := longFile(t)
 	rowOf := func(i int) []byte { return list[i].row }
@@ -117,7 +117,7 @@ func TestTurnAwayWhileAhead(t *testing.T) {
 }
 
 // What a scan meets ahead comes to light where it is, and not before.
-func TestDamageAhead(t *testing.T) {
+func TestReadaheadOfDamage(t *testing.T) {
 	twoCores(t)
 	file, list := longFile(t)
 	blocks := blocksOf(t, file, testID)
@@ -172,7 +172,7 @@ type readerAt func(p []byte, at int64) (int, error)
 func (f readerAt) ReadAt(p []byte, at int64) (int, error) { return f(p, at) }
 
 // An error of the device ahead is passed on as it is.
-func TestReadFailsAhead(t *testing.T) {
+func TestReadaheadFails(t *testing.T) {
 	twoCores(t)
 	file, list := longFile(t)
 	r := open(t, file, testID, nil)
@@ -195,7 +195,7 @@ func TestReadFailsAhead(t *testing.T) {
 }
 
 // A scan with an end reads nothing that lies behind it, and goes on there when asked to.
-func TestNotAheadOfTheEnd(t *testing.T) {
+func TestReadaheadEnds(t *testing.T) {
 	twoCores(t)
 	file, list := longFile(t)
 	r := open(t, file, testID, nil)
@@ -218,7 +218,7 @@ func TestNotAheadOfTheEnd(t *testing.T) {
 			ahead := false
 			for it.SeekRow(nil); it.Row() != nil && bytes.Compare(it.Row(), o.ReadaheadEnd) < 0; it.NextRow() {
 				rows++
-				ahead = ahead || it.ahead.at != nil
+				ahead = ahead || it.readahead.current != nil
 			}
 			end := x.handle(min(x.seek(o.ReadaheadEnd)+1, x.cells-1)).end()
 			if n := read.Load(); it.Err() != nil || rows > 0 && uint64(n) > end || ahead != (i > len(list)/4) {
@@ -245,7 +245,7 @@ func distinctRows(list []entry) (n int) {
 }
 
 // As long as there is that much of the file, all stretches are under way.
-func TestAheadByAllStretches(t *testing.T) {
+func TestReadaheadWindows(t *testing.T) {
 	twoCores(t)
 	file, _ := longFile(t)
 	r := open(t, file, testID, nil)
@@ -253,16 +253,16 @@ func TestAheadByAllStretches(t *testing.T) {
 	defer it.Close()
 	seen := 0
 	for it.SeekRow(nil); it.Row() != nil; it.NextRow() {
-		a := &it.ahead
-		if a.at == nil || it.index.reach(a.end, stretchBytes)-a.end < fewBlocks {
+		a := &it.readahead
+		if a.current == nil || it.index.readEnd(a.end, windowBytes)-a.end < minWindowBlocks {
 			continue
 		}
-		end := a.at.first + len(a.at.blocks)
+		end := a.current.first + len(a.current.blocks)
 		for i, s := range a.next {
 			if s == nil || s.first != end {
 				t.Fatalf("at entry %d, stretch %d does not follow", it.entry, i)
 			}
-			end = it.index.reach(s.first, stretchBytes)
+			end = it.index.readEnd(s.first, windowBytes)
 		}
 		seen++
 	}
@@ -273,7 +273,7 @@ func TestAheadByAllStretches(t *testing.T) {
 
 // Blocks of short rows take little of the file, and a stretch has no more of them for that: they
 // are what takes memory.
-func TestStretchesOfShortRows(t *testing.T) {
+func TestReadaheadOfShortRows(t *testing.T) {
 	twoCores(t)
 	var list []entry
 	for i := range 100_000 {
@@ -285,27 +285,27 @@ func TestStretchesOfShortRows(t *testing.T) {
 	rows, most := 0, 0
 	for it.SeekRow(nil); it.Row() != nil; it.NextRow() {
 		rows++
-		if it.ahead.at != nil {
-			most = max(most, len(it.ahead.at.blocks))
+		if it.readahead.current != nil {
+			most = max(most, len(it.readahead.current.blocks))
 		}
 	}
-	if it.Err() != nil || rows != len(list) || most != mostBlocks {
-		t.Errorf("%d rows, error %v, %d blocks in the longest stretch, want %d", rows, it.Err(), most, mostBlocks)
+	if it.Err() != nil || rows != len(list) || most != maxWindowBlocks {
+		t.Errorf("%d rows, error %v, %d blocks in the longest stretch, want %d", rows, it.Err(), most, maxWindowBlocks)
 	}
 }
 
 // As many iterators go ahead as may; the others do without. Short scans never do.
-func TestAheadIsBounded(t *testing.T) {
+func TestReadaheadIsBounded(t *testing.T) {
 	twoCores(t)
 	file, list := longFile(t)
 	r := open(t, file, testID, nil)
 	var open []*Iterator
 	aheadNow := 0
-	for range 2*aheadPerCore + 3 {
+	for range 2*maxReadaheadsPerCPU + 3 {
 		it := r.NewIterator(ReadOptions{})
 		open = append(open, it)
 		it.SeekRow(nil)
-		if _, ahead := walk(it, 100); ahead || it.ahead.on() {
+		if _, ahead := walk(it, 100); ahead || it.readahead.active() {
 			t.Error("ahead after a hundred rows")
 		}
 		got, ahead := walk(it, 10_000)
@@ -314,8 +314,8 @@ func TestAheadIsBounded(t *testing.T) {
 		}
 		diff(t, "rows", got, list[len(list)/20_000*100:][:len(got)])
 	}
-	if aheadNow != 2*aheadPerCore {
-		t.Errorf("%d iterators are ahead, want %d", aheadNow, 2*aheadPerCore)
+	if aheadNow != 2*maxReadaheadsPerCPU {
+		t.Errorf("%d iterators are ahead, want %d", aheadNow, 2*maxReadaheadsPerCPU)
 	}
 	for _, it := range open {
 		it.Close()
@@ -323,7 +323,7 @@ func TestAheadIsBounded(t *testing.T) {
 }
 
 // Close waits for the read that is under way: nothing reads the file afterwards.
-func TestCloseWaitsForReadAhead(t *testing.T) {
+func TestReadaheadClose(t *testing.T) {
 	twoCores(t)
 	file, _ := longFile(t)
 	r := open(t, file, testID, nil)
