@@ -1,9 +1,7 @@
 package engine
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"time"
 )
 
@@ -76,7 +74,7 @@ func (db *DB) pause(d time.Duration) obstacle {
 // obstacleLocked returns what keeps a batch from entering the order, apart from
 // room in the log, or nil.
 func (db *DB) obstacleLocked(b *Batch, a *admission) obstacle {
-	held := db.memBytes.Load() // one reading: who waits for a flush needs something frozen
+	held := db.memTableBytes.Load() // one reading: who waits for a flush needs something frozen
 	db.freezeLargestLocked(held)
 	if held >= db.opt.MemtableBytes {
 		return db.stallLocked()
@@ -174,67 +172,4 @@ func (db *DB) stallLocked() obstacle {
 
 func refuse(err error) obstacle {
 	return func(context.Context, *admission) error { return err }
-}
-
-// freezeLargestLocked freezes the largest memtables when, of the bytes held by all,
-// those that still grow hold half of the budget; the other half is for those being
-// flushed. It goes down to three eighths, so that among thousands of small ones it
-// does not have to look for the largest at every batch. It reports whether it has
-// frozen any. When held is the whole budget, something is frozen afterwards.
-func (db *DB) freezeLargestLocked(held int64) (frozen bool) {
-	growing := held - db.frozenBytes
-	if growing <= db.opt.MemtableBytes/2 {
-		return false
-	}
-	var list []*partition
-	for _, p := range db.partitions {
-		if p.active.minSeq != 0 {
-			list = append(list, p)
-		}
-	}
-	slices.SortFunc(list, func(a, b *partition) int { return cmp.Compare(b.active.bytes.Load(), a.active.bytes.Load()) })
-	for _, p := range list {
-		if growing <= db.opt.MemtableBytes*3/8 {
-			break
-		}
-		growing -= p.active.bytes.Load()
-		db.freezeLocked(p)
-	}
-	return len(list) > 0
-}
-
-// freezeOldestLocked freezes the memtables that keep the oldest segment from going.
-// It reports whether there is something whose flush will let it go.
-func (db *DB) freezeOldestLocked() bool {
-	l := &db.log
-	oldest := l.segments[0]
-	if oldest.number != l.unpinned {
-		for _, p := range db.partitions {
-			if p.active.minSeq != 0 && p.active.minSeq <= oldest.maxSeq {
-				db.freezeLocked(p)
-			}
-		}
-		if len(l.segments) > 1 { // no more batches are assigned to it
-			l.unpinned = oldest.number
-		}
-	}
-	for p := range db.frozen {
-		if p.frozen[0].minSeq <= oldest.maxSeq {
-			return true
-		}
-	}
-	return false
-}
-
-// freezeLocked makes the partition's memtable immutable, but for batches that
-// have their sequence number already, and gives it a new one.
-func (db *DB) freezeLocked(p *partition) {
-	m := p.active
-	m.frozenBytes = m.bytes.Load()
-	db.frozen[p] = true
-	db.frozenBytes += m.frozenBytes
-	p.frozen = append(p.frozen, m)
-	p.active = newMemory()
-	db.publishLocked(p)
-	db.background.signalLocked()
 }

@@ -46,7 +46,7 @@ func TestStuckFlush(t *testing.T) {
 			}
 		}
 	}
-	for d.db.memBytes.Load() < d.db.opt.MemtableBytes {
+	for d.db.memTableBytes.Load() < d.db.opt.MemtableBytes {
 		if err := put(); err != nil && !errors.Is(err, ErrOverloaded) {
 			t.Fatal(err)
 		} else if err == nil {
@@ -58,7 +58,7 @@ func TestStuckFlush(t *testing.T) {
 			t.Errorf("with full memtables: got %v, want ErrOverloaded", err)
 		}
 	}
-	if over := d.db.memBytes.Load() - d.db.opt.MemtableBytes; over > 64<<10 {
+	if over := d.db.memTableBytes.Load() - d.db.opt.MemtableBytes; over > 64<<10 {
 		t.Errorf("memtables hold %d bytes more than they may", over)
 	}
 	if got := contents(t, d.db, d.id); len(got) != n {
@@ -225,7 +225,7 @@ func TestStallHasAnEnd(t *testing.T) {
 	var filling sync.WaitGroup
 	filling.Go(func() {
 		for n := int64(0); !stop.Load(); n++ {
-			db.memBytes.Store(n % 2 * 2 * db.opt.MemtableBytes)
+			db.memTableBytes.Store(n % 2 * 2 * db.opt.MemtableBytes)
 		}
 	})
 	var b Batch
@@ -238,7 +238,7 @@ func TestStallHasAnEnd(t *testing.T) {
 		stalls := db.obstacleLocked(&b, &admission{}) != nil
 		frozen := len(p.frozen) > 0
 		delete(db.frozen, p)
-		p.frozen, p.active = nil, newMemory()
+		p.frozen, p.active = nil, newMemTable()
 		db.frozenBytes = 0
 		db.publishLocked(p)
 		db.mu.Unlock()
@@ -249,7 +249,7 @@ func TestStallHasAnEnd(t *testing.T) {
 	}
 	stop.Store(true)
 	filling.Wait()
-	db.memBytes.Store(0)
+	db.memTableBytes.Store(0)
 }
 
 // lateClock calls a function only when it is told to, be it stopped or not.

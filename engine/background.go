@@ -187,7 +187,7 @@ const (
 )
 
 // nextFlushLocked returns the memtables of the next flush, none if there is nothing to flush.
-func (db *DB) nextFlushLocked() []flushing {
+func (db *DB) nextFlushLocked() []flushJob {
 	list := db.flushableLocked()
 	size := int64(0)
 	for i := range list {
@@ -201,17 +201,17 @@ func (db *DB) nextFlushLocked() []flushing {
 
 // flushableLocked returns the oldest frozen memtable of each partition, the oldest first. It leaves
 // out memtables with batches that are not durable yet: these must not get into a file before.
-func (db *DB) flushableLocked() []flushing {
+func (db *DB) flushableLocked() []flushJob {
 	if db.backingOffLocked() {
 		return nil
 	}
-	var list []flushing
+	var list []flushJob
 	for p := range db.frozen {
 		if m := p.frozen[0]; m.maxSeq <= db.visible.Load() {
-			list = append(list, flushing{p: p, m: m})
+			list = append(list, flushJob{p: p, m: m})
 		}
 	}
-	slices.SortFunc(list, func(a, b flushing) int {
+	slices.SortFunc(list, func(a, b flushJob) int {
 		return cmp.Or(cmp.Compare(a.m.minSeq, b.m.minSeq), cmp.Compare(a.p.id, b.p.id))
 	})
 	return list

@@ -70,7 +70,7 @@ type Batch struct {
 // batchPart is a partition that a batch touches.
 type batchPart struct {
 	id  PartitionID
-	mem *memory // set by Commit
+	mem *memTable // set by Commit
 	ins memtable.Inserter
 }
 

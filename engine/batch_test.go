@@ -131,7 +131,7 @@ func TestLoadLeavesOutWhatIsInFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []int{1, 2} {
-		if got := db.partitions[ids[i]].active.newest().Len(); got != want {
+		if got := db.partitions[ids[i]].active.last().Len(); got != want {
 			t.Errorf("partition %d got %d entries, want %d", i, got, want)
 		}
 	}
@@ -155,18 +155,18 @@ func TestLoadEndsWithItsMemtable(t *testing.T) {
 			t.Fatalf("batch %d: live %v, %v", seq, live, err)
 		}
 		if seq == first+1 { // as if much had gone in
-			db.memBytes.Add(db.opt.MemtableBytes * 3 / 4)
+			db.memTableBytes.Add(db.opt.MemtableBytes * 3 / 4)
 			if err := r.relieve(); err != nil {
 				t.Fatal(err)
 			}
-			db.memBytes.Add(-db.opt.MemtableBytes * 3 / 4)
+			db.memTableBytes.Add(-db.opt.MemtableBytes * 3 / 4)
 		}
 	}
 	if err := r.inserts.end(); err != nil {
 		t.Fatal(err)
 	}
 	p := db.partitions[id]
-	if len(p.frozen) != 1 || p.frozen[0].newest().Len() != 2 || p.active.newest().Len() != 2 {
-		t.Errorf("%d frozen memtables, the active one has %d entries; want 1 and 2", len(p.frozen), p.active.newest().Len())
+	if len(p.frozen) != 1 || p.frozen[0].last().Len() != 2 || p.active.last().Len() != 2 {
+		t.Errorf("%d frozen memtables, the active one has %d entries; want 1 and 2", len(p.frozen), p.active.last().Len())
 	}
 }

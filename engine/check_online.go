@@ -1,10 +1,8 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 )
 
 // Check is the function of that name for a store that is open: it reads the manifest
@@ -36,16 +34,4 @@ func (db *DB) Check(ctx context.Context, report func(*CorruptError)) (CheckResul
 		}
 	}
 	return c.result, nil
-}
-
-// list returns the partitions in the order in which they were created.
-func (db *DB) list() []*partition {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	var list []*partition
-	for _, p := range db.partitions {
-		list = append(list, p)
-	}
-	slices.SortFunc(list, func(p, q *partition) int { return cmp.Compare(p.id, q.id) })
-	return list
 }

@@ -4,20 +4,18 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"colonnade/cell"
 	"colonnade/engine/compaction"
 	"colonnade/engine/manifest"
 	"colonnade/engine/rowmerge"
-	"colonnade/memtable"
 )
 
 // flushing is a frozen memtable, the oldest of its partition, on its way to a file.
-type flushing struct {
+type flushJob struct {
 	p         *partition
-	m         *memory
+	m         *memTable
 	entries   int // of m when it was written
 	out       *output
 	written   bool // its file is complete and verified
@@ -29,9 +27,9 @@ type flushing struct {
 // manifest is written as a whole, and a thousand partitions with little in them
 // must not write it a thousand times. Versions that no reader can see any more stay
 // behind. The ones that fail leave the others alone.
-func (db *DB) flush(list []flushing) error {
+func (db *DB) flush(list []flushJob) error {
 	defer discardFlushed(list)
-	err := db.writeFlushed(list)
+	err := db.writeMemTables(list)
 	installErr := db.installFlushed(list, 0)
 	if err == nil || installErr != nil && !errors.Is(installErr, ErrNoPartition) {
 		return installErr
@@ -41,16 +39,16 @@ func (db *DB) flush(list []flushing) error {
 
 // flushAll is flush for memtables that, with the files there are, have all batches up
 // to last: either all of them are in files then, and the manifest says so, or none is.
-func (db *DB) flushAll(list []flushing, last uint64) error {
+func (db *DB) flushAll(list []flushJob, last uint64) error {
 	defer discardFlushed(list)
-	if err := db.writeFlushed(list); err != nil {
+	if err := db.writeMemTables(list); err != nil {
 		return err
 	}
 	return db.installFlushed(list, last)
 }
 
 // discardFlushed removes files that were not installed.
-func discardFlushed(list []flushing) {
+func discardFlushed(list []flushJob) {
 	for i := range list {
 		if f := &list[i]; f.out != nil && !f.installed {
 			f.out.discard()
@@ -63,16 +61,16 @@ func discardFlushed(list []flushing) {
 // the name durable.
 const filesPerWriter = 16
 
-// writeFlushed writes the files. When one fails for a reason that the others share,
+// writeMemTables writes the files. When one fails for a reason that the others share,
 // such as a full disk, those that are not begun are not tried.
-func (db *DB) writeFlushed(list []flushing) error {
+func (db *DB) writeMemTables(list []flushJob) error {
 	var (
 		mu      sync.Mutex
 		rest    = list // not begun, nil after a failure that all share; guarded by mu
 		failure error  // guarded by mu
 		all     sync.WaitGroup
 	)
-	next := func() *flushing {
+	next := func() *flushJob {
 		mu.Lock()
 		defer mu.Unlock()
 		if len(rest) == 0 {
@@ -85,7 +83,7 @@ func (db *DB) writeFlushed(list []flushing) error {
 	for range 1 + len(list)/filesPerWriter {
 		all.Go(func() {
 			for f := next(); f != nil; f = next() {
-				err := db.writeMemory(f)
+				err := db.writeMemTable(f)
 				if err == nil {
 					continue
 				}
@@ -104,8 +102,8 @@ func (db *DB) writeFlushed(list []flushing) error {
 	return failure
 }
 
-// writeMemory writes the file of one memtable. That its partition was dropped is no failure.
-func (db *DB) writeMemory(f *flushing) error {
+// writeMemTable writes the file of one memtable. That its partition was dropped is no failure.
+func (db *DB) writeMemTable(f *flushJob) error {
 	src := f.m.source()
 	f.out = &output{db: db, p: f.p, split: compaction.SplitAtSize(maxFile), shortLived: db.overlaps(f.p, src)}
 	f.entries = f.m.entries()
@@ -133,25 +131,11 @@ func (db *DB) overlaps(p *partition, src rowmerge.Source) bool {
 	return false
 }
 
-// source returns all entries of a memory.
-func (m *memory) source() rowmerge.Source {
-	var list []rowmerge.Source
-	for _, t := range slices.Backward(m.tables) {
-		list = append(list, t.NewIterator(memtable.ReadOptions{}))
-	}
-	if len(list) == 1 {
-		return list[0]
-	}
-	all := new(rowmerge.Iterator)
-	all.Init(list)
-	return all
-}
-
 // installFlushed makes the files part of their partitions. ErrNoPartition if none is
 // written, or all of their partitions are gone. Unless last is 0, it installs all or
 // none, and all batches up to last are in files then.
-func (db *DB) installFlushed(list []flushing, last uint64) error {
-	flushed := make(map[*partition]*memory, len(list))
+func (db *DB) installFlushed(list []flushJob, last uint64) error {
+	flushed := make(map[*partition]*memTable, len(list))
 	for _, f := range list {
 		if f.written {
 			flushed[f.p] = f.m
@@ -208,14 +192,6 @@ func (db *DB) installFlushed(list []flushing, last uint64) error {
 
 // maxFile is a file size that no flush reaches: a memtable makes one file.
 const maxFile = 1 << 62
-
-// unfreezeLocked takes the oldest frozen memtable out of its partition.
-func (db *DB) unfreezeLocked(p *partition, m *memory) {
-	db.releaseLocked(m)
-	if p.frozen = p.frozen[1:]; len(p.frozen) == 0 {
-		delete(db.frozen, p)
-	}
-}
 
 // adoptLocked takes over what the manifest, just installed, says of the partition.
 func (db *DB) adoptLocked(p *partition) {

@@ -231,7 +231,7 @@ func TestWriteCountsEntries(t *testing.T) {
 		mustPut(t, db, id, "row", "q", "v")
 		p := db.partitions[id]
 		out := &output{db: db, p: p, split: compaction.SplitAtSize(maxFile), cells: c.written}
-		it := p.active.newest().NewIterator(memtable.ReadOptions{})
+		it := p.active.last().NewIterator(memtable.ReadOptions{})
 		err := db.write(out, it, c.entries, func([]byte) bool { return false })
 		it.Close()
 		var damage *CorruptError

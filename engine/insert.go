@@ -75,7 +75,7 @@ func (db *DB) insertTogether(g *group, batches []pending, searches []memtable.Se
 				continue
 			}
 			first := &b.parts[0] // that of the first entry
-			t := first.mem.newest()
+			t := first.mem.last()
 			if n > 0 && t != table {
 				break
 			}
@@ -100,7 +100,7 @@ func (db *DB) insertTogether(g *group, batches []pending, searches []memtable.Se
 func (db *DB) insert(g *group, b *pending) {
 	err := b.insert()
 	for i := range b.parts {
-		db.account(b.parts[i].mem)
+		db.accountMemTable(b.parts[i].mem)
 	}
 	if err != nil {
 		db.mu.Lock()
@@ -143,11 +143,11 @@ func (b *pending) insert() (err error) {
 	var r batchReader
 	r.init(b.payload)
 	p := &b.parts[0]
-	table := p.mem.newest()
+	table := p.mem.last()
 	for r.next() {
 		if r.partition != p.id {
 			p = b.part(r.partition)
-			table = p.mem.newest()
+			table = p.mem.last()
 		}
 		r.cell.Seq = b.seq
 		p.ins.Add(table, r.row, &r.cell)

@@ -96,7 +96,7 @@ func (l *load) assign(p *partition, seq uint64) (part uint32) {
 	i := l.parts.touch(p.id)
 	l.parts.parts[i].mem = p.active
 	if i == len(l.into) {
-		l.into = append(l.into, loadPart{p: p, table: p.active.newest()})
+		l.into = append(l.into, loadPart{p: p, table: p.active.last()})
 	}
 	if p.active.minSeq == 0 {
 		p.active.minSeq = seq
@@ -246,7 +246,7 @@ func (in *insertion) insert(l *load, payloads []byte) {
 	}
 	in.db.mu.Lock()
 	for i := range l.parts.parts {
-		in.db.account(l.parts.parts[i].mem)
+		in.db.accountMemTable(l.parts.parts[i].mem)
 	}
 	in.db.mu.Unlock()
 	clear(l.into)

@@ -60,7 +60,7 @@ func TestRecoveryInTables(t *testing.T) {
 	t.Cleanup(func() { mustClose(t, db) })
 	p := db.partitions[id]
 	db.mu.Lock()
-	counted, held, tables := db.memBytes.Load(), int64(0), 0
+	counted, held, tables := db.memTableBytes.Load(), int64(0), 0
 	for _, m := range p.frozen {
 		for _, table := range m.tables {
 			held += table.Bytes()

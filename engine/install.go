@@ -17,7 +17,7 @@ import (
 //
 // Every edit also moves the beginning of the log up to the oldest batch that is
 // in no file then, and settles those of the segments that go; flushed has the memory that the edit flushes of each partition.
-func (db *DB) install(flushed map[*partition]*memory, change func(*manifest.Manifest) error, apply func()) error {
+func (db *DB) install(flushed map[*partition]*memTable, change func(*manifest.Manifest) error, apply func()) error {
 	db.installMu.Lock()
 	defer db.installMu.Unlock()
 	db.mu.Lock()
@@ -48,7 +48,7 @@ func (db *DB) install(flushed map[*partition]*memory, change func(*manifest.Mani
 	return nil
 }
 
-func (db *DB) nextManifestLocked(flushed map[*partition]*memory, change func(*manifest.Manifest) error) (*manifest.Manifest, error) {
+func (db *DB) nextManifestLocked(flushed map[*partition]*memTable, change func(*manifest.Manifest) error) (*manifest.Manifest, error) {
 	if db.failed != nil {
 		return nil, db.failed
 	}

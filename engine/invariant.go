@@ -43,7 +43,7 @@ func (db *DB) checkRetiredLocked(s *segment) error {
 
 // check makes sure that the file is of its memtable alone, and this still as it was
 // when it was written.
-func (f *flushing) check() error {
+func (f *flushJob) check() error {
 	if n := f.m.entries(); n != f.entries {
 		return f.p.inconsistent("a frozen memtable grew from %d to %d entries", f.entries, n)
 	}

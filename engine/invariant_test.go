@@ -180,24 +180,24 @@ func TestManifestIsReadAgain(t *testing.T) {
 // TestFlushOfAllOrNone: when one of the memtables is not in a file, or not as it should
 // be, none of the files counts.
 func TestFlushOfAllOrNone(t *testing.T) {
-	for name, breakIt := range map[string]func(f *flushing){
-		"is not written":             func(f *flushing) { f.written = false },
-		"grows after it was written": func(f *flushing) { f.entries-- },
+	for name, breakIt := range map[string]func(f *flushJob){
+		"is not written":             func(f *flushJob) { f.written = false },
+		"grows after it was written": func(f *flushJob) { f.entries-- },
 	} {
 		fs := vfs.NewMem()
 		db := mustOpenIdle(t, fs)
 		ids := mustCreate(t, db, "a", "b")
 		putBoth(t, db, ids, "row", 1)
 		db.mu.Lock()
-		var list []flushing
+		var list []flushJob
 		for _, id := range ids {
 			p := db.partitions[id]
-			list = append(list, flushing{p: p, m: p.active})
-			p.frozen, p.active = append(p.frozen, p.active), newMemory()
+			list = append(list, flushJob{p: p, m: p.active})
+			p.frozen, p.active = append(p.frozen, p.active), newMemTable()
 		}
 		edit := db.manifest.Edit
 		db.mu.Unlock()
-		if err := db.writeFlushed(list); err != nil {
+		if err := db.writeMemTables(list); err != nil {
 			t.Fatal(err)
 		}
 		breakIt(&list[1])
@@ -221,9 +221,9 @@ func TestFlushOfAllOrNone(t *testing.T) {
 // TestFlushOfAnotherMemtable: a memtable that changes after it was frozen, or whose
 // file holds batches of others, is not flushed, and the log keeps what it has.
 func TestFlushOfAnotherMemtable(t *testing.T) {
-	for name, breakIt := range map[string]func(m *memory){
-		"grows after it was written": func(m *memory) {},
-		"batches of others":          func(m *memory) { m.minSeq++; m.maxSeq++ },
+	for name, breakIt := range map[string]func(m *memTable){
+		"grows after it was written": func(m *memTable) {},
+		"batches of others":          func(m *memTable) { m.minSeq++; m.maxSeq++ },
 	} {
 		fs := vfs.NewMem()
 		db := mustOpenIdle(t, fs)
@@ -233,10 +233,10 @@ func TestFlushOfAnotherMemtable(t *testing.T) {
 		db.mu.Lock()
 		p := db.partitions[id]
 		m := p.active
-		list := []flushing{{p: p, m: m}}
-		p.frozen, p.active = append(p.frozen, m), newMemory()
+		list := []flushJob{{p: p, m: m}}
+		p.frozen, p.active = append(p.frozen, m), newMemTable()
 		db.mu.Unlock()
-		if err := db.writeFlushed(list); err != nil {
+		if err := db.writeMemTables(list); err != nil {
 			t.Fatal(err)
 		}
 		breakIt(m)

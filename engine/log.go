@@ -293,7 +293,7 @@ func (db *DB) useLocked(s *segment) {
 // logStartLocked returns the segment at which the log can begin once m is the
 // manifest and flushed are in files, and the last batch of the segments before that go
 // then, 0 if none goes.
-func (db *DB) logStartLocked(m *manifest.Manifest, flushed map[*partition]*memory) (start, gone uint64) {
+func (db *DB) logStartLocked(m *manifest.Manifest, flushed map[*partition]*memTable) (start, gone uint64) {
 	oldest := db.lastSeq + 1
 	for id, p := range db.partitions {
 		if m.Partitions[id] == nil {
@@ -311,17 +311,6 @@ func (db *DB) logStartLocked(m *manifest.Manifest, flushed map[*partition]*memor
 		start, gone = s.number+1, max(gone, s.maxSeq) // one that was too small for a batch has none
 	}
 	return start, gone
-}
-
-// oldestSeq returns the sequence number of the first batch that is in no file,
-// apart from those in skip. It is 0 when there is none.
-func (p *partition) oldestSeq(skip *memory) uint64 {
-	for _, m := range p.frozen {
-		if m != skip && m.minSeq != 0 {
-			return m.minSeq
-		}
-	}
-	return p.active.minSeq
 }
 
 // retirableLocked reports whether an edit of the manifest, whatever else is in it,

@@ -27,7 +27,7 @@ func (r *recovery) long() bool {
 // relieve flushes memtables that hold too much. It looks when what they hold has changed,
 // which is not at every batch.
 func (r *recovery) relieve() error {
-	held := r.db.memBytes.Load()
+	held := r.db.memTableBytes.Load()
 	if held == r.held {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (r *recovery) relieve() error {
 func (r *recovery) relieveAll() error {
 	db := r.db
 	db.mu.Lock()
-	growing := db.memBytes.Load() - db.frozenBytes
+	growing := db.memTableBytes.Load() - db.frozenBytes
 	db.mu.Unlock()
 	if growing <= db.opt.MemtableBytes/2 {
 		return nil
@@ -79,14 +79,14 @@ func (r *recovery) startFlushAll() error {
 func (r *recovery) relieveLargest() error {
 	db := r.db
 	db.mu.Lock()
-	frozen := db.freezeLargestLocked(db.memBytes.Load())
+	frozen := db.freezeLargestLocked(db.memTableBytes.Load())
 	waiting := len(db.frozen) > 0
 	db.mu.Unlock()
 	if frozen {
 		r.inserts.handOver()
 	}
 	if r.flush != nil {
-		if waiting && db.memBytes.Load() < db.opt.MemtableBytes && len(r.flush) == 0 {
+		if waiting && db.memTableBytes.Load() < db.opt.MemtableBytes && len(r.flush) == 0 {
 			return nil // under way, and there is room
 		}
 		if err := r.awaitFlush(); err != nil {

@@ -157,7 +157,7 @@ func TestOldMemtablesGoWithTheirReader(t *testing.T) {
 	watch := func(i int) {
 		db.mu.Lock()
 		defer db.mu.Unlock()
-		runtime.AddCleanup(db.partitions[id].active.newest(), func(i int) { gone <- i }, i)
+		runtime.AddCleanup(db.partitions[id].active.last(), func(i int) { gone <- i }, i)
 	}
 	watch(0)
 	for i := range 100 {
@@ -189,7 +189,7 @@ func TestOldMemtablesGoWithTheirReader(t *testing.T) {
 	snap = nil
 	for !slices.Contains(await(1), 0) {
 	}
-	if n := db.memBytes.Load(); n > 1<<18 {
+	if n := db.memTableBytes.Load(); n > 1<<18 {
 		t.Errorf("memtables count %d bytes after the last flush", n)
 	}
 }

@@ -37,7 +37,7 @@ func (db *DB) Stats(id PartitionID) (PartitionStats, error) {
 			s.Entries += f.Entries
 		}
 	}
-	for _, m := range append([]*memory{p.active}, p.frozen...) {
+	for _, m := range append([]*memTable{p.active}, p.frozen...) {
 		s.MemtableBytes += m.bytes.Load()
 	}
 	return s, nil
