@@ -61,10 +61,10 @@ type Batch struct {
 	last  PartitionID
 	parts []batchPart
 
-	wait admission // of the Commit that is under way
-	seq  uint64    // set by Commit
-	lent bool      // Commit has returned before its group was done with buf and parts
-	err  error     // of the first entry that Add refused
+	stall stallTimer // of the Commit that is under way
+	seq   uint64     // set by Commit
+	lent  bool       // Commit has returned before its group was done with buf and parts
+	err   error      // of the first entry that Add refused
 }
 
 // batchPart is a partition that a batch touches.

@@ -59,26 +59,26 @@ func (db *DB) Commit(ctx context.Context, b *Batch) (Commit, error) {
 // memtables, log segment and group. It waits for room as long as the options
 // allow.
 func (db *DB) enter(ctx context.Context, b *Batch) (g *group, leading bool, err error) {
-	wait := &b.wait
-	defer wait.stop()
+	timer := &b.stall
+	defer timer.stop()
 	for {
 		db.mu.Lock()
 		if err := db.checkBatchLocked(b); err != nil {
 			db.mu.Unlock()
 			return nil, false, err
 		}
-		obstacle := db.obstacleLocked(b, wait)
-		if obstacle == nil {
+		reason := db.stallReasonLocked(b, timer)
+		if reason == nil {
 			s := db.log.assignLocked(len(b.buf))
 			if s != nil {
 				g, leading = db.joinLocked(b, s)
 				db.mu.Unlock()
 				return g, leading, nil
 			}
-			obstacle = db.logObstacleLocked(len(b.buf))
+			reason = db.logStallReasonLocked(len(b.buf))
 		}
 		db.mu.Unlock()
-		if err := obstacle(ctx, wait); err != nil {
+		if err := reason(ctx, timer); err != nil {
 			return nil, false, err
 		}
 	}
@@ -101,7 +101,7 @@ func (db *DB) checkBatchLocked(b *Batch) error {
 
 // pausedLocked returns why no batch may enter at present, or nil.
 func (db *DB) pausedLocked() error {
-	if err := db.space.fullLocked(); err != nil {
+	if err := db.diskReserve.fullLocked(); err != nil {
 		return err
 	}
 	if db.slow {
@@ -135,7 +135,7 @@ func (db *DB) joinLocked(b *Batch, s *segment) (g *group, leading bool) {
 	g.shared = g.shared || p.small()
 	g.missing.Add(1)
 	g.writers.waiting.Add(1)
-	db.countLocked(len(b.buf))
+	db.countWrittenLocked(len(b.buf))
 	leading = !db.leading
 	db.leading = true
 	return g, leading

@@ -26,10 +26,10 @@ type DB struct {
 	obsolete   obsoleteFiles
 	tableCache *tableCache
 
-	reads         readMark
-	slowed        atomic.Int32  // partitions whose writers are slowed down
-	visible       atomic.Uint64 // every batch up to here is durable and in the memtables
-	memTableBytes atomic.Int64  // of all memTables, frozen ones included
+	reads            readMark
+	slowedPartitions atomic.Int32  // partitions whose writers are slowed down
+	visible          atomic.Uint64 // every batch up to here is durable and in the memtables
+	memTableBytes    atomic.Int64  // of all memTables, frozen ones included
 
 	leaders   chan struct{} // wakes an idle leader
 	whole     chan struct{} // wakes a leader that waits for a group; holds one signal
@@ -61,7 +61,7 @@ type DB struct {
 	frozenBytes int64               // of these, when they were frozen
 	smallFiles  compaction.SmallFileBudget
 	log         log
-	space       space
+	diskReserve diskReserve
 	precedence  precedence
 	background  background
 	scrub       scrubber

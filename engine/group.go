@@ -99,8 +99,8 @@ func (db *DB) overdue(g *group) {
 
 // caughtUpLocked takes note that the log has moved on.
 func (db *DB) caughtUpLocked() {
-	if db.space.short != nil {
-		db.space.short = nil
+	if db.diskReserve.writeError != nil {
+		db.diskReserve.writeError = nil
 		db.opt.Log.Info("the log can be written again")
 	}
 	if db.slow {

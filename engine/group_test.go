@@ -210,11 +210,11 @@ func TestLeaderWaitsForRoomAhead(t *testing.T) {
 		return f
 	})
 	defer mustClose(t, a.db)
-	eventually(a.db, func() bool { return a.db.space.short != nil })
+	eventually(a.db, func() bool { return a.db.diskReserve.writeError != nil })
 	short := func() bool {
 		a.db.mu.Lock()
 		defer a.db.mu.Unlock()
-		return a.db.space.short != nil
+		return a.db.diskReserve.writeError != nil
 	}
 	a.insert(0)
 	if !a.settled(0) || a.groups[0].err != nil {

@@ -48,10 +48,10 @@ type log struct {
 	durable  uint64   // last batch that is known to be durable
 
 	// prepareMu is held while a spare is made, without DB.mu.
-	prepareMu sync.Mutex
-	preparing *preparation // by a Commit, nil for none
-	low       func()       // called when spares were taken
-	reserve   int64        // Options.ReserveBytes, but 0 in recovery: it is kept for that
+	prepareMu    sync.Mutex
+	preparing    *segmentPreparation // by a Commit, nil for none
+	low          func()              // called when spares were taken
+	reserveBytes int64               // Options.ReserveBytes, 0 during recovery, which may use the reserve
 
 	unpinned uint64 // segment that no memtable keeps any more, but for frozen ones
 
@@ -146,7 +146,7 @@ func (db *DB) recycleLocked(s *segment) bool {
 	l := &db.log
 	n := len(l.recycled)
 	enough := n >= minRecycled && int64(n+1)*db.opt.SegmentBytes > db.opt.LogBytes/2
-	if enough || db.space.low || s.size != db.opt.SegmentBytes {
+	if enough || db.diskReserve.low || s.size != db.opt.SegmentBytes {
 		return false
 	}
 	l.recycled = append(l.recycled, s)
@@ -211,7 +211,7 @@ func reuseAnew(fs vfs.FS, old, new string) (vfs.File, error) {
 
 func (db *DB) writeFill(name string, size int64) error {
 	fs := db.opt.FS
-	if err := db.roomFor(size); err != nil {
+	if err := db.checkReserve(size); err != nil {
 		return err
 	}
 	f, err := createAnew(fs, name)
@@ -287,7 +287,7 @@ func (db *DB) nextSegment() error {
 // useLocked makes s the segment under writing.
 func (db *DB) useLocked(s *segment) {
 	db.log.current = s
-	s.w.Retry = db.writeAgain
+	s.w.Retry = db.retryLogWrite
 }
 
 // logStartLocked returns the segment at which the log can begin once m is the

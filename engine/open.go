@@ -51,9 +51,9 @@ func Open(dir string, opt Options) (*DB, error) {
 		lock.Close()
 		return nil, fmt.Errorf("open store %s: %w", db.dir, err)
 	}
-	db.log.reserve = opt.ReserveBytes
+	db.log.reserveBytes = opt.ReserveBytes
 	db.mu.Lock()
-	db.lookLocked()
+	db.checkFreeSpaceLocked()
 	db.mu.Unlock()
 	db.startBackground()
 	return db, nil

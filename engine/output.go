@@ -148,7 +148,7 @@ func (o *output) verify(f *manifest.File) error {
 
 // giveWay lets others have the processor. The caller has no locks.
 func (o *output) giveWay() {
-	if flush := o.db.precedence.flushing(); flush != nil && o.patience > 0 && o.db.slowed.Load() == 0 {
+	if flush := o.db.precedence.flushing(); flush != nil && o.patience > 0 && o.db.slowedPartitions.Load() == 0 {
 		begun := o.db.opt.Clock.Now()
 		select {
 		case <-flush:

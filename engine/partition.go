@@ -28,8 +28,8 @@ type partition struct {
 	// state is what reads use, replaced as a whole.
 	state atomic.Pointer[readState]
 
-	level0Pressure int      // slows writers down; set by publishLocked
-	throttle       throttle // of writers that are slowed down
+	level0Pressure int            // slows writers down; set by publishLocked
+	rateLimit      writeRateLimit // of writers that are slowed down
 
 	busy              map[uint64]bool              // files that are being compacted, or are damaged
 	damagedInputs     int                          // the damaged ones among busy

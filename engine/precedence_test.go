@@ -204,8 +204,8 @@ func TestCompactionWaitsForFlush(t *testing.T) {
 	}{
 		{"two processors", 2, true, compaction.Level0Files, 1, true},
 		{"few writers", 2, false, compaction.Level0Files, 1, false},
-		{"writers are slowed down", 2, true, slowFiles, 1, false},
-		{"writers of another partition are", 2, true, compaction.Level0Files, slowFiles, false},
+		{"writers are slowed down", 2, true, slowdownFiles, 1, false},
+		{"writers of another partition are", 2, true, compaction.Level0Files, slowdownFiles, false},
 		{"three processors", 3, true, compaction.Level0Files, 1, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {

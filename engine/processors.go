@@ -38,18 +38,18 @@ func (db *DB) processorsFor(p *partition, unused bool) int {
 }
 
 // slowed reports whether writers of p are slowed down, until it is compacted. It needs DB.mu.
-func (p *partition) slowed() bool { return p.level0Pressure >= slowFiles }
+func (p *partition) slowed() bool { return p.level0Pressure >= slowdownFiles }
 
 // setLevel0PressureLocked sets how crowded level 0 of a partition is.
 func (db *DB) setLevel0PressureLocked(p *partition, pressure int) {
 	if p.slowed() {
-		db.slowed.Add(-1)
+		db.slowedPartitions.Add(-1)
 	}
 	if p.level0Pressure = pressure; p.dropped {
 		p.level0Pressure = 0
 	}
 	if p.slowed() {
-		db.slowed.Add(1)
+		db.slowedPartitions.Add(1)
 	}
 }
 

@@ -74,8 +74,8 @@ func TestProcessors(t *testing.T) {
 		want      []int // parts of the compactions that begin
 	}{
 		{"used", compaction.Level0Files, small, false, []int{1}},
-		{"slowed down", slowFiles, small, false, []int{3}},
-		{"slowed down, little to merge", slowFiles, large, false, []int{1, 1, 1}},
+		{"slowed down", slowdownFiles, small, false, []int{3}},
+		{"slowed down, little to merge", slowdownFiles, large, false, []int{1, 1, 1}},
 		{"unused", compaction.Level0Files, small, true, []int{3}},
 		{"unused, little to merge", compaction.Level0Files, large, true, []int{1, 1, 1}},
 	} {
@@ -118,10 +118,10 @@ func TestProcessors(t *testing.T) {
 func TestSlowed(t *testing.T) {
 	db := mustOpenIdle(t, vfs.NewMem())
 	defer mustClose(t, db)
-	parts := fillLevel0(t, db, slowFiles-1, "a", "b")
+	parts := fillLevel0(t, db, slowdownFiles-1, "a", "b")
 	check := func(want int32) {
 		t.Helper()
-		if got := db.slowed.Load(); got != want {
+		if got := db.slowedPartitions.Load(); got != want {
 			t.Errorf("%d are slowed down, want %d", got, want)
 		}
 	}

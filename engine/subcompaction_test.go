@@ -23,7 +23,7 @@ import (
 	"colonnade/vfs"
 )
 
-// backlog is a store with so many files in level 0 of a partition, up to slowFiles, all over the
+// backlog is a store with so many files in level 0 of a partition, up to slowdownFiles, all over the
 // same rows, and the compaction of them, which is for the test to carry out. Its clock stands still,
 // so with more of them commits would wait for ever.
 type backlog struct {
@@ -94,7 +94,7 @@ func (b *backlog) compact() error {
 // subcompactions adjoin.
 func TestSubcompactions(t *testing.T) {
 	fs := vfs.NewMem()
-	b := newBacklog(t, fs, slowFiles)
+	b := newBacklog(t, fs, slowdownFiles)
 	want := contents(t, b.db, b.p.id)
 	subs := b.db.newSubcompactions(b.c)
 	if len(subs) < 2 || len(subs) > compaction.MaxSubcompactions {
@@ -138,7 +138,7 @@ func TestSubcompactions(t *testing.T) {
 
 // TestOneSubcompaction: while no writer is slowed down, reads and writes need the other CPUs.
 func TestOneSubcompaction(t *testing.T) {
-	b := newBacklog(t, vfs.NewMem(), slowFiles-1)
+	b := newBacklog(t, vfs.NewMem(), slowdownFiles-1)
 	defer mustClose(t, b.db)
 	if subs := b.db.newSubcompactions(b.c); len(subs) != 1 || subs[0].rows.start != nil || subs[0].rows.end != nil {
 		t.Errorf("got %d subcompactions, want one of all rows", len(subs))
@@ -198,7 +198,7 @@ func (f *faults) stillOpen() []string {
 // TestSubcompactionFails: the error of one ends all and is returned. No file of any stays.
 func TestSubcompactionFails(t *testing.T) {
 	fs, disk := vfs.NewMem(), new(faults)
-	b := newBacklog(t, vfs.Inject(fs, disk.fault), slowFiles)
+	b := newBacklog(t, vfs.Inject(fs, disk.fault), slowdownFiles)
 	defer mustClose(t, b.db)
 	want, inputs := contents(t, b.db, b.p.id), tables(t, fs)
 	disk.arm(func(op vfs.Op, created int) vfs.Fault {
@@ -229,7 +229,7 @@ func TestSubcompactionFails(t *testing.T) {
 // TestSubcompactionsAreAbandoned: once one has failed, the others write no more rows.
 func TestSubcompactionsAreAbandoned(t *testing.T) {
 	disk := new(faults)
-	b := newBacklog(t, vfs.Inject(vfs.NewMem(), disk.fault), slowFiles)
+	b := newBacklog(t, vfs.Inject(vfs.NewMem(), disk.fault), slowdownFiles)
 	defer mustClose(t, b.db)
 	subs := b.db.newSubcompactions(b.c)
 	disk.arm(func(op vfs.Op, created int) vfs.Fault {
@@ -257,7 +257,7 @@ func TestDamageWinsOverOtherFailures(t *testing.T) {
 	var wrong atomic.Value
 	wrong.Store("")
 	lies := &lying{vfs.Inject(fs, disk.fault), func(name string) bool { return name == wrong.Load() }}
-	b := newBacklog(t, lies, slowFiles)
+	b := newBacklog(t, lies, slowdownFiles)
 	defer mustClose(t, b.db)
 	inputs := tables(t, fs)
 	subs := b.db.newSubcompactions(b.c)
@@ -297,7 +297,7 @@ func TestDamageWinsOverOtherFailures(t *testing.T) {
 
 // TestSubcompactionsAreCounted: entries between two ranges would be lost.
 func TestSubcompactionsAreCounted(t *testing.T) {
-	b := newBacklog(t, vfs.NewMem(), slowFiles)
+	b := newBacklog(t, vfs.NewMem(), slowdownFiles)
 	defer mustClose(t, b.db)
 	subs := b.db.newSubcompactions(b.c)
 	subs[1].rows.start = append(slices.Clone(subs[1].rows.start), '~')

@@ -36,7 +36,7 @@ func TestReserve(t *testing.T) {
 	put := func() error {
 		manual.Advance(time.Second)
 		err := tryPut(db, id)
-		eventually(db, func() bool { return !db.space.looking })
+		eventually(db, func() bool { return !db.diskReserve.checking })
 		return err
 	}
 	for range 10 {

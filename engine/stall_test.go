@@ -160,7 +160,7 @@ func TestContextEndsTheDelay(t *testing.T) {
 	db.mu.Lock()
 	db.partitions[id].compactionStopped = true // no compaction
 	db.mu.Unlock()
-	flushed(t, db, id, slowFiles)
+	flushed(t, db, id, slowdownFiles)
 	before, last := contents(t, db, id), db.LastSeq()
 	var b Batch
 	r, c := set("late", "q", strings.Repeat("v", 100<<10)) // a small one would not wait yet
@@ -200,15 +200,15 @@ func TestAboveMuch(t *testing.T) {
 	for files := 1; files <= stopFiles+more; files++ {
 		flushed(t, db, id, 1)
 		db.mu.Lock()
-		slow := files >= slowFiles+more
-		if got := db.paceLocked(&large) > 0; got != slow {
+		slow := files >= slowdownFiles+more
+		if got := db.writeDelayLocked(&large) > 0; got != slow {
 			t.Errorf("at %d files writers are slowed down: %v", files, got)
 		}
-		p.throttle = throttle{}
+		p.rateLimit = writeRateLimit{}
 		if got := db.processorsFor(p, false) > db.opt.Workers; got != slow {
 			t.Errorf("at %d files compactions take more processors: %v", files, got)
 		}
-		if got := db.obstacleLocked(&large, &admission{paced: true}) != nil; got != (files >= stopFiles+more) {
+		if got := db.stallReasonLocked(&large, &stallTimer{delayed: true}) != nil; got != (files >= stopFiles+more) {
 			t.Errorf("at %d files writers stop: %v", files, got)
 		}
 		db.mu.Unlock()
@@ -235,7 +235,7 @@ func TestStallHasAnEnd(t *testing.T) {
 		db.mu.Lock()
 		p := db.partitions[id]
 		p.active.minSeq = 1 // of a batch that is on its way into it
-		stalls := db.obstacleLocked(&b, &admission{}) != nil
+		stalls := db.stallReasonLocked(&b, &stallTimer{}) != nil
 		frozen := len(p.frozen) > 0
 		delete(db.frozen, p)
 		p.frozen, p.active = nil, newMemTable()
@@ -270,10 +270,10 @@ func TestLateTimeout(t *testing.T) {
 	db := &DB{opt: Options{Clock: c}}
 	progress := make(chan struct{})
 	close(progress)
-	var a admission
+	var a stallTimer
 	for range 2 {
 		a.stop()
-		if err := db.wait(t.Context(), &a, progress); err != nil {
+		if err := db.awaitSignal(t.Context(), &a, progress); err != nil {
 			t.Fatal(err)
 		}
 	}
