@@ -34,7 +34,7 @@ const (
 	maxShared = maxChunk / 4
 
 	// page is what the Go heap rounds large allocations to.
-	page = 8 << 10
+	heapPage = 8 << 10
 )
 
 // arena hands out zeroed memory, aligned to 8 bytes, that lives as long as the
@@ -137,7 +137,7 @@ func (a *arena) allocAlone(size int) (ref, unsafe.Pointer) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	chunk, p := a.addChunk((size + unit + page - 1) / page * page)
+	chunk, p := a.addChunk((size + unit + heapPage - 1) / heapPage * heapPage)
 	return chunk << unitBits, p
 }
 

@@ -64,7 +64,7 @@ func TestArenaChunkEnd(t *testing.T) {
 		{[]int{unit, maxShared + unit, room - unit}, 2}, // one alone, the first still in use
 		{[]int{maxShared + unit, unit}, 2},
 		{[]int{10 * maxChunk, unit}, 2},
-		{[]int{page - unit + maxShared, page + maxShared}, 2},
+		{[]int{heapPage - unit + maxShared, heapPage + maxShared}, 2},
 	} {
 		a := new(arena)
 		var pieces []piece
@@ -105,7 +105,7 @@ func TestRowsInLines(t *testing.T) {
 	for i := range 1000 {
 		row := fmt.Appendf(nil, "%032d", i)[:16+i%17]
 		in.Add(tb, row, &cell.Cell{Column: []byte("f\x00"), Seq: uint64(i), Type: cell.String})
-		if p := uintptr(in.row); p&^(line-1) == (p+uintptr(nodeSize+len(row))-1)&^(line-1) {
+		if p := uintptr(in.row); p&^(cacheLine-1) == (p+uintptr(nodeSize+len(row))-1)&^(cacheLine-1) {
 			lines++
 		}
 	}

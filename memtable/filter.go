@@ -8,14 +8,14 @@ import (
 
 // missRun is how many unwanted entries in succession are stepped over before a
 // search goes ahead: about as many as a search in a wide row costs.
-const missRun = 16
+const maxMisses = 16
 
 // filter decides along a row what cell.Columns.Wants decides for one column.
 // Columns only ascend in a row, so it keeps its place in the ranges.
 type filter struct {
 	all    bool // every column is wanted
 	ranges []cell.Range
-	ahead  []cell.Range // those that do not end before the column at hand
+	rest   []cell.Range // those that do not end before the column at hand
 	misses int          // in succession
 }
 
@@ -25,7 +25,7 @@ func newFilter(s *cell.Columns) filter {
 
 // reset prepares for a new row.
 func (f *filter) reset() {
-	f.ahead = f.ranges
+	f.rest = f.ranges
 	f.misses = 0
 }
 
@@ -35,10 +35,10 @@ func (f *filter) wants(column []byte) bool {
 	if f.all {
 		return true
 	}
-	for len(f.ahead) > 0 && f.ahead[0].End != nil && bytes.Compare(column, f.ahead[0].End) >= 0 {
-		f.ahead = f.ahead[1:]
+	for len(f.rest) > 0 && f.rest[0].End != nil && bytes.Compare(column, f.rest[0].End) >= 0 {
+		f.rest = f.rest[1:]
 	}
-	in := len(f.ahead) > 0 && bytes.Compare(column, f.ahead[0].Start) >= 0
+	in := len(f.rest) > 0 && bytes.Compare(column, f.rest[0].Start) >= 0
 	if in || bytes.IndexByte(column, 0) < 0 {
 		f.misses = 0
 		return true
@@ -52,10 +52,10 @@ func (f *filter) wants(column []byte) bool {
 // false if no range is left.
 func (f *filter) target(column []byte) ([]byte, bool) {
 	f.misses = 0
-	if len(f.ahead) == 0 {
+	if len(f.rest) == 0 {
 		return nil, false
 	}
-	start := f.ahead[0].Start
+	start := f.rest[0].Start
 	if family, _ := cell.SplitColumn(start); bytes.Compare(column, family) < 0 {
 		return family, true
 	}

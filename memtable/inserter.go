@@ -34,7 +34,7 @@ func (in *Inserter) Reset() {
 
 // Add inserts an entry into the table, as Table.Add does.
 func (in *Inserter) Add(t *Table, row []byte, c *cell.Cell) {
-	in.use(t)
+	in.setTable(t)
 	if in.row == nil || !bytes.Equal(key(in.row), row) {
 		in.row = in.findRow(row)
 		in.cells = finger{}
@@ -43,7 +43,7 @@ func (in *Inserter) Add(t *Table, row []byte, c *cell.Cell) {
 }
 
 // use forgets a place in another table.
-func (in *Inserter) use(t *Table) {
+func (in *Inserter) setTable(t *Table) {
 	if in.table != t {
 		in.Reset()
 		in.table = t
@@ -56,7 +56,7 @@ func (in *Inserter) use(t *Table) {
 // findRow returns the node of a row, a new one if need be.
 func (in *Inserter) findRow(row []byte) unsafe.Pointer {
 	a, l := &in.table.arena, in.table.rowList()
-	k := place{key: row}
+	k := searchKey{key: row}
 	r, found := in.rows.seek(&l, &k, in.Ascending)
 	if !found {
 		height := in.height()
@@ -72,7 +72,7 @@ func (in *Inserter) findRow(row []byte) unsafe.Pointer {
 // addEntry adds an entry to the row at hand, or replaces what it holds.
 func (in *Inserter) addEntry(c *cell.Cell) {
 	a, l := &in.table.arena, in.table.entryList(in.row)
-	k := place{key: c.Column, entry: true, time: c.Time, seq: c.Seq}
+	k := searchKey{key: c.Column, entry: true, time: c.Time, seq: c.Seq}
 	r, found := in.cells.seek(&l, &k, true) // where the row has older versions, it is behind these
 	if found {
 		in.cells.prev[0] = r
@@ -81,7 +81,7 @@ func (in *Inserter) addEntry(c *cell.Cell) {
 	}
 	height := in.height()
 	if height > lowHeight && l.high == nil {
-		l.high = in.growHead()
+		l.high = in.addUpperHead()
 	}
 	// Where another goroutine adds an entry at the same place at this moment,
 	// either may be the one that counts, and theirs is linked.
@@ -93,10 +93,10 @@ func (in *Inserter) addEntry(c *cell.Cell) {
 }
 
 // growHead gives the row at hand its upper head.
-func (in *Inserter) growHead() unsafe.Pointer {
-	a, tall := &in.table.arena, &(*rowNode)(in.row).tall
-	tall.CompareAndSwap(0, uint32(a.newTall()))
-	return a.at(ref(tall.Load()))
+func (in *Inserter) addUpperHead() unsafe.Pointer {
+	a, head := &in.table.arena, &(*rowNode)(in.row).upperHead
+	head.CompareAndSwap(0, uint32(a.newUpperHead()))
+	return a.at(ref(head.Load()))
 }
 
 // height draws the height of a new node: one more with probability 1/4.

@@ -31,12 +31,12 @@ func TestAscending(t *testing.T) {
 func checkInvariants(t *testing.T, tb *Table) {
 	t.Helper()
 	rows := tb.rowList()
-	checkList(t, rows, func(n unsafe.Pointer) place { return place{key: key(n)} })
+	checkList(t, rows, func(n unsafe.Pointer) searchKey { return searchKey{key: key(n)} })
 	entries := 0
 	for r := rows.first(); r != 0; r = ref(link(tb.arena.at(r), 0).Load()) {
-		entries += checkList(t, tb.entryList(tb.arena.at(r)), func(n unsafe.Pointer) place {
+		entries += checkList(t, tb.entryList(tb.arena.at(r)), func(n unsafe.Pointer) searchKey {
 			e := (*entryNode)(n)
-			return place{key: key(n), entry: true, time: e.time, seq: e.seq}
+			return searchKey{key: key(n), entry: true, time: e.time, seq: e.seq}
 		})
 	}
 	if entries != tb.Len() {
@@ -45,7 +45,7 @@ func checkInvariants(t *testing.T, tb *Table) {
 }
 
 // checkList checks one list and returns the number of its nodes.
-func checkList(t *testing.T, l list, placeOf func(unsafe.Pointer) place) (nodes int) {
+func checkList(t *testing.T, l list, placeOf func(unsafe.Pointer) searchKey) (nodes int) {
 	t.Helper()
 	var below map[ref]bool
 	for level := range maxHeight {
@@ -137,7 +137,7 @@ func TestGrowOnce(t *testing.T) {
 
 	in := Inserter{table: New()}
 	in.row = in.findRow([]byte("row"))
-	if first, second := in.growHead(), in.growHead(); first != second {
+	if first, second := in.addUpperHead(), in.addUpperHead(); first != second {
 		t.Errorf("got heads %p and %p, want one", first, second)
 	}
 }

@@ -12,12 +12,12 @@ import (
 const (
 	// A run that Cells appends ends with the first of these that is reached, so
 	// that a merge of sources needs bounded memory.
-	runCells = 512
-	runBytes = 1 << 20 // of values
+	maxRunCells = 512
+	maxRunBytes = 1 << 20 // of values
 
 	// nearRows is how many steps SeekRow goes forward before it searches. A step
 	// costs about as much as one level of a search.
-	nearRows = 4
+	maxSteps = 4
 
 	// askedAhead is how many bytes are asked for from a row's first entry on: ten small
 	// ones, which lie together where one batch has brought them.
@@ -52,11 +52,11 @@ type Iterator struct {
 }
 
 // iterators keeps closed iterators, so that a read allocates none.
-var iterators = sync.Pool{New: func() any { return new(Iterator) }}
+var iteratorPool = sync.Pool{New: func() any { return new(Iterator) }}
 
 // NewIterator returns an iterator over the table.
 func (t *Table) NewIterator(o ReadOptions) *Iterator {
-	it := iterators.Get().(*Iterator)
+	it := iteratorPool.Get().(*Iterator)
 	*it = Iterator{table: t, keysOnly: o.KeysOnly, filter: newFilter(o.Columns)}
 	return it
 }
@@ -67,7 +67,7 @@ func (it *Iterator) Close() {
 		return
 	}
 	*it = Iterator{}
-	iterators.Put(it)
+	iteratorPool.Put(it)
 }
 
 // Err returns nil: reading memory does not fail.
@@ -94,7 +94,7 @@ func (it *Iterator) Row() []byte {
 // start.
 func (it *Iterator) SeekRow(row []byte) {
 	if it.row != nil && bytes.Compare(row, key(it.row)) > 0 {
-		for range nearRows {
+		for range maxSteps {
 			it.step()
 			if it.row == nil || bytes.Compare(row, key(it.row)) <= 0 {
 				return
@@ -103,8 +103,8 @@ func (it *Iterator) SeekRow(row []byte) {
 	}
 	var f finger
 	l := it.table.rowList()
-	r, _ := l.search(&place{key: row}, &f)
-	it.settle(r)
+	r, _ := l.search(&searchKey{key: row}, &f)
+	it.setRow(r)
 }
 
 // NextRow moves to the next row. It is one step, however many entries of the
@@ -116,7 +116,7 @@ func (it *Iterator) NextRow() {
 
 func (it *Iterator) step() {
 	if it.row != nil {
-		it.settle(ref(link(it.row, 0).Load()))
+		it.setRow(ref(link(it.row, 0).Load()))
 	}
 }
 
@@ -144,7 +144,7 @@ func (it *Iterator) askAhead() {
 
 // settle makes r the current row, or the first behind it that has entries: a
 // row is linked just before its first entry is.
-func (it *Iterator) settle(r ref) {
+func (it *Iterator) setRow(r ref) {
 	it.filter.reset()
 	for ; r != 0; r = ref(link(it.row, 0).Load()) {
 		it.row = it.table.arena.at(r)
@@ -168,9 +168,9 @@ func (it *Iterator) Cells(dst []cell.Cell) []cell.Cell {
 	}
 	a := &it.table.arena
 	rowLen := uint64(len(key(it.row)))
-	from, end, size := len(dst), len(dst)+runCells, 0
+	from, end, size := len(dst), len(dst)+maxRunCells, 0
 	it.run = cell.Run{SingleVersion: true}
-	for it.next != 0 && len(dst) < end && size < runBytes {
+	for it.next != 0 && len(dst) < end && size < maxRunBytes {
 		p := a.at(it.next)
 		n := (*entryNode)(p)
 		v := (*record)(a.at(ref(n.value.Load())))
@@ -179,7 +179,7 @@ func (it *Iterator) Cells(dst []cell.Cell) []cell.Cell {
 		it.scanned.Cells++
 		it.scanned.Bytes += rowLen + uint64(n.keyLen) + 8 + uint64(v.length)
 		if !it.filter.wants(column) {
-			if it.filter.misses >= missRun {
+			if it.filter.misses >= maxMisses {
 				it.skip(column)
 			}
 			continue
@@ -209,5 +209,5 @@ func (it *Iterator) skip(column []byte) {
 	}
 	var f finger
 	l := it.table.entryList(it.row)
-	it.next, _ = l.search(&place{key: column, entry: true, time: cell.TombstoneTime, seq: ^uint64(0)}, &f)
+	it.next, _ = l.search(&searchKey{key: column, entry: true, time: cell.TombstoneTime, seq: ^uint64(0)}, &f)
 }

@@ -74,11 +74,11 @@ func TestRunLimits(t *testing.T) {
 		entries, value int
 		want           []int
 	}{
-		{runCells, 1, []int{runCells}},
-		{runCells + 1, 1, []int{runCells, 1}},
-		{2*runCells + 5, 0, []int{runCells, runCells, 5}},
-		{9, runBytes / 4, []int{4, 4, 1}},
-		{3, 2 * runBytes, []int{1, 1, 1}},
+		{maxRunCells, 1, []int{maxRunCells}},
+		{maxRunCells + 1, 1, []int{maxRunCells, 1}},
+		{2*maxRunCells + 5, 0, []int{maxRunCells, maxRunCells, 5}},
+		{9, maxRunBytes / 4, []int{4, 4, 1}},
+		{3, 2 * maxRunBytes, []int{1, 1, 1}},
 	} {
 		tb := New()
 		var in Inserter
@@ -174,7 +174,7 @@ func TestColumns(t *testing.T) {
 				got := takeRow(nil, it)
 				// What is wanted but not needed may be left out, by a skip alone.
 				var want []entry
-				skips := len(all) > missRun
+				skips := len(all) > maxMisses
 				for _, e := range all {
 					_, found := slices.BinarySearchFunc(got, e, order)
 					if needs(s, e) || s.Wants(e.cell.Column) && (found || !skips) {
@@ -201,7 +201,7 @@ func TestScannedShortMisses(t *testing.T) {
 		want.Add(cell.Scanned{Cells: 1, Bytes: uint64(c.RawSize([]byte("row")))})
 	}
 	var ranges []cell.Range
-	for i := missRun - 1; i < 100; i += missRun {
+	for i := maxMisses - 1; i < 100; i += maxMisses {
 		ranges = append(ranges, cell.ColumnRange([]byte("f"), fmt.Appendf(nil, "%02d", i)))
 	}
 	it := tb.NewIterator(ReadOptions{Columns: cell.NewColumns(ranges...)})
@@ -253,7 +253,7 @@ func TestWideRow(t *testing.T) {
 	defer it.Close()
 	it.SeekRow(nil)
 	compare(t, takeRow(nil, it), want)
-	if got, most := it.Scanned().Cells, uint64(len(want)+6*missRun); got > most {
+	if got, most := it.Scanned().Cells, uint64(len(want)+6*maxMisses); got > most {
 		t.Errorf("Scanned: got %d cells, want %d at most", got, most)
 	}
 }
@@ -286,7 +286,7 @@ func TestIterationAllocatesNothing(t *testing.T) {
 	o := ReadOptions{Columns: cell.NewColumns(cell.FamilyRange([]byte("ab")), cell.ColumnRange([]byte("b"), []byte("7")))}
 	for _, o := range []ReadOptions{{}, o} {
 		it := tb.NewIterator(o)
-		run := make([]cell.Cell, 0, runCells)
+		run := make([]cell.Cell, 0, maxRunCells)
 		allocs := testing.AllocsPerRun(5, func() {
 			for it.SeekRow(nil); it.Row() != nil; it.NextRow() {
 				for run = it.Cells(run[:0]); len(run) > 0; {

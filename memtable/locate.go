@@ -12,10 +12,10 @@ type Search struct {
 	In  *Inserter // of no other search at the same time
 	Row []byte    // must not change before Locate returns
 
-	level        int // that is searched, -1 at the end
-	p            unsafe.Pointer
-	prev, behind ref // the last node before Row, which p is, and the first known not to be
-	next         ref // that is compared next
+	level       int // that is searched, -1 at the end
+	p           unsafe.Pointer
+	prev, after ref // the last node before Row, which p is, and the first known not to be
+	next        ref // that is compared next
 }
 
 // Locate moves each inserter to where its row is, or would be, in the table, so that the Add for
@@ -27,9 +27,9 @@ func Locate(t *Table, searches []Search) {
 	l := t.rowList()
 	for i := range searches {
 		s := &searches[i]
-		s.In.use(t)
+		s.In.setTable(t)
 		s.level = maxHeight - 1
-		s.p, s.prev, s.behind = l.low, 0, 0
+		s.p, s.prev, s.after = l.low, 0, 0
 		s.ask(&l)
 	}
 	for busy := true; busy; {
@@ -45,11 +45,11 @@ func Locate(t *Table, searches []Search) {
 
 // step compares with the node that was asked for, and asks for another.
 func (s *Search) step(l *list) {
-	k, n := place{key: s.Row}, l.arena.at(s.next)
+	k, n := searchKey{key: s.Row}, l.arena.at(s.next)
 	if k.compare(n) > 0 {
 		s.prev, s.p = s.next, n
 	} else {
-		s.behind = s.next
+		s.after = s.next
 		s.descend()
 	}
 	s.ask(l)
@@ -59,7 +59,7 @@ func (s *Search) step(l *list) {
 func (s *Search) ask(l *list) {
 	for ; s.level >= 0; s.descend() {
 		s.next = ref(link(s.p, s.level).Load())
-		if s.next != 0 && s.next != s.behind {
+		if s.next != 0 && s.next != s.after {
 			prefetch.Lines(unsafe.Add(l.arena.at(s.next), -unit), 1) // where a row of one or two levels begins
 			return
 		}

@@ -62,7 +62,7 @@ func TestLocateEndsBeforeTheRow(t *testing.T) {
 		Locate(table, searches[:])
 		for _, s := range searches {
 			var want finger
-			l.search(&place{key: s.Row}, &want)
+			l.search(&searchKey{key: s.Row}, &want)
 			if s.In.table != table { // Add would begin anew
 				t.Fatalf("%s: the inserter is not of the table", s.Row)
 			}

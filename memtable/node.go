@@ -47,9 +47,9 @@ type entryNode struct {
 }
 
 type rowNode struct {
-	entries [lowHeight]uint32 // atomic; see lowHead
-	keyLen  uint32
-	tall    atomic.Uint32 // ref of the upper head, 0 as long as there is none
+	entries   [lowHeight]uint32 // atomic; see lowHead
+	keyLen    uint32
+	upperHead atomic.Uint32 // ref of the upper head, 0 as long as there is none
 }
 
 type record struct {
@@ -68,11 +68,11 @@ const (
 	// is higher.
 	lowHeight = 4
 
-	nodeSize   = int(unsafe.Sizeof(entryNode{}))
-	recordSize = int(unsafe.Sizeof(record{}))
-	tallSize   = 4 * maxHeight
-	line       = 64 // bytes of the processor's cache that come at once
-	headOffset = unsafe.Offsetof(rowNode{}.keyLen)
+	nodeSize      = int(unsafe.Sizeof(entryNode{}))
+	recordSize    = int(unsafe.Sizeof(record{}))
+	upperHeadSize = 4 * maxHeight
+	cacheLine     = 64 // bytes of the processor's cache that come at once
+	headOffset    = unsafe.Offsetof(rowNode{}.keyLen)
 )
 
 // Both kinds of node have their key at the same place.
@@ -129,7 +129,7 @@ func (a *arena) newNode(from *region, height int, k []byte, extra int) (ref, uns
 // search that comes by waits for no other, then, for links and key.
 func (a *arena) newRow(height int, k []byte) ref {
 	size := roundUp(4*height) + nodeSize + roundUp(len(k))
-	r, _ := a.newNode(&a.rows, height, k, -size&(line-1))
+	r, _ := a.newNode(&a.rows, height, k, -size&(cacheLine-1))
 	return r
 }
 
@@ -164,13 +164,13 @@ func (a *arena) newRecord(c *cell.Cell) ref {
 }
 
 // newTall allocates the upper head of a wide row.
-func (a *arena) newTall() ref {
-	r, _ := a.alloc(&a.entries, tallSize)
-	return r + ref(tallSize/unit)
+func (a *arena) newUpperHead() ref {
+	r, _ := a.alloc(&a.entries, upperHeadSize)
+	return r + ref(upperHeadSize/unit)
 }
 
 // place is where a row or an entry is, or would be, in its list.
-type place struct {
+type searchKey struct {
 	key   []byte // row key, or column
 	entry bool   // the rest counts
 	time  int64
@@ -178,7 +178,7 @@ type place struct {
 }
 
 // compare orders k against a node: negative if k is before it.
-func (k *place) compare(p unsafe.Pointer) int {
+func (k *searchKey) compare(p unsafe.Pointer) int {
 	if r := bytes.Compare(k.key, key(p)); r != 0 || !k.entry {
 		return r
 	}

@@ -41,7 +41,7 @@ func TestRandomRuns(t *testing.T) {
 	var plain, last, wanted int
 	for n := range 500 {
 		var list []cell.Cell
-		for range 1 + r.IntN(3*runCells)/(1+r.IntN(100)) {
+		for range 1 + r.IntN(3*maxRunCells)/(1+r.IntN(100)) {
 			list = append(list, value(fmt.Sprintf("%03d", r.IntN(1000)), 5+int64(r.IntN(100)/98), 9+uint64(r.IntN(100)/98)))
 		}
 		o := ReadOptions{}

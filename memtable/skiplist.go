@@ -28,11 +28,11 @@ func (l *list) first() ref { return ref(link(l.low, 0).Load()) }
 // walk goes along a level from a node before k (0: the head) as long as nodes
 // are before k. It returns the last node before k, the node after that, and
 // whether that is k's own. A node known to be at k or behind is not compared.
-func (l *list) walk(k *place, prev ref, level int, behind ref) (_, next ref, found bool) {
+func (l *list) walk(k *searchKey, prev ref, level int, after ref) (_, next ref, found bool) {
 	p := l.from(prev, level)
 	for {
 		next = ref(link(p, level).Load())
-		if next == behind || next == 0 {
+		if next == after || next == 0 {
 			return prev, next, false
 		}
 		n := l.arena.at(next)
@@ -45,17 +45,17 @@ func (l *list) walk(k *place, prev ref, level int, behind ref) (_, next ref, fou
 
 // search returns the first node at k or behind, 0 if there is none, and whether
 // it is k's own. It leaves the finger just before it.
-func (l *list) search(k *place, f *finger) (next ref, found bool) {
+func (l *list) search(k *searchKey, f *finger) (next ref, found bool) {
 	level := maxHeight - 1
 	if l.high == nil {
 		level = lowHeight - 1
 	}
-	var prev, behind ref
+	var prev, after ref
 	for ; level >= 0; level-- {
 		var own bool
-		prev, next, own = l.walk(k, prev, level, behind)
-		if next != behind {
-			behind, found = next, own
+		prev, next, own = l.walk(k, prev, level, after)
+		if next != after {
+			after, found = next, own
 		}
 		f.prev[level] = prev
 	}
@@ -72,7 +72,7 @@ type finger struct {
 
 // seek does what search does, in one step where k comes right after the finger, and
 // in a few where it comes soon after, if ahead says to look there.
-func (f *finger) seek(l *list, k *place, ahead bool) (next ref, found bool) {
+func (f *finger) seek(l *list, k *searchKey, ahead bool) (next ref, found bool) {
 	if f.prev[0] == 0 {
 		return l.search(k, f)
 	}
@@ -98,7 +98,7 @@ func (f *finger) seek(l *list, k *place, ahead bool) (next ref, found bool) {
 // searchAhead does what search does for a k behind the finger. It climbs from there
 // as long as the next node of a level is before k too, so that it costs the logarithm
 // of the distance, not of the length.
-func (l *list) searchAhead(k *place, f *finger) (next ref, found bool) {
+func (l *list) searchAhead(k *searchKey, f *finger) (next ref, found bool) {
 	level, top := 0, maxHeight-1
 	if l.high == nil {
 		top = lowHeight - 1
@@ -110,16 +110,16 @@ func (l *list) searchAhead(k *place, f *finger) (next ref, found bool) {
 		}
 		f.prev[level] = n
 	}
-	var prev, behind ref
+	var prev, after ref
 	for moved := false; level >= 0; level-- {
 		if !moved {
 			prev = f.prev[level]
 		}
 		before := prev
 		var own bool
-		prev, next, own = l.walk(k, prev, level, behind)
-		if next != behind {
-			behind, found = next, own
+		prev, next, own = l.walk(k, prev, level, after)
+		if next != after {
+			after, found = next, own
 		}
 		moved = moved || prev != before
 		f.prev[level] = prev
@@ -131,7 +131,7 @@ func (l *list) searchAhead(k *place, f *finger) (next ref, found bool) {
 // is what seek has returned. It moves the finger onto the node. If another
 // goroutine has just inserted a node at k, that one is returned, and the new
 // node is not linked.
-func (f *finger) insert(l *list, k *place, next, r ref, height int) (ref, bool) {
+func (f *finger) insert(l *list, k *searchKey, next, r ref, height int) (ref, bool) {
 	n := l.arena.at(r)
 	for level := range height {
 		prev := f.prev[level]

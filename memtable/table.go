@@ -103,7 +103,7 @@ func (t *Table) rowList() list {
 // entryList is the list of the entries of a row.
 func (t *Table) entryList(row unsafe.Pointer) list {
 	l := list{arena: &t.arena, low: lowHead(row)}
-	if r := ref((*rowNode)(row).tall.Load()); r != 0 {
+	if r := ref((*rowNode)(row).upperHead.Load()); r != 0 {
 		l.high = t.arena.at(r)
 	}
 	return l

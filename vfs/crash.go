@@ -19,7 +19,7 @@ import (
 func (m *Mem) Crash(model Model, seed uint64) *Mem {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c := crash{model: model, seed: seed, at: place{seq: math.MaxUint64}, removed: m.removed, files: map[*file]*file{}}
+	c := crash{model: model, seed: seed, at: opPosition{seq: math.MaxUint64}, removed: m.removed, files: map[*file]*file{}}
 	if pending := m.listPending(); model.i < len(pending) {
 		c.at = pending[model.i].at
 	}
@@ -40,13 +40,13 @@ func (m *Mem) empty() *Mem {
 type crash struct {
 	model   Model
 	seed    uint64
-	at      place // of the operation that the model names, or after all
-	removed []image
+	at      opPosition // of the operation that the model names, or after all
+	removed []fileData
 	files   map[*file]*file // done; a crash can leave a file with two names
 }
 
 // keeps decides for the systematic models.
-func (c *crash) keeps(at place) bool {
+func (c *crash) keeps(at opPosition) bool {
 	switch c.model.kind {
 	case keepAll:
 		return true
@@ -69,10 +69,10 @@ func (c *crash) directory(d *directory) *directory {
 	switch {
 	case len(d.pending) == 0:
 	case c.model.random():
-		someOps(names, d.pending, c.rand(d.id))
+		keepSomeOps(names, d.pending, c.rand(d.id))
 	default:
 		for i := range d.pending {
-			if c.keeps(place{seq: d.pending[i].seq}) {
+			if c.keeps(opPosition{seq: d.pending[i].seq}) {
 				d.pending[i].apply(names)
 			}
 		}
@@ -90,7 +90,7 @@ func (c *crash) directory(d *directory) *directory {
 
 // someOps applies a random choice of the operations, but none after one on the
 // same name that is left out.
-func someOps(names map[string]node, ops []dirOp, r *rand.Rand) {
+func keepSomeOps(names map[string]node, ops []dirOp, r *rand.Rand) {
 	keep := [...]float64{0, 0.5, 0.9, 1, 1}[r.IntN(5)]
 	var omitted []*dirOp
 	for i := range ops {
@@ -115,7 +115,7 @@ func (c *crash) file(f *file, at string) *file {
 	return out
 }
 
-func (c *crash) content(f *file) image {
+func (c *crash) content(f *file) fileData {
 	switch {
 	case len(f.pending) == 0 || c.model.kind == keepAll:
 		return f.live.share()
@@ -125,7 +125,7 @@ func (c *crash) content(f *file) image {
 	im := f.durable.share()
 	for i := range f.pending {
 		w := &f.pending[i]
-		at := place{w.seq, w.off}
+		at := opPosition{w.seq, w.off}
 		if c.keeps(at) {
 			im.write(w.data, w.off)
 		} else if at == c.at && c.model.torn > 0 {
@@ -140,7 +140,7 @@ const sectorSize = 512
 
 // sectors builds the content of a file from sectors that each show some moment
 // of their own history.
-func (c *crash) sectors(f *file) image {
+func (c *crash) sectors(f *file) fileData {
 	r := c.rand(f.id)
 	lo, hi := f.pending[0].off, f.pending[0].end()
 	for i := range f.pending {

@@ -8,7 +8,7 @@ import (
 )
 
 // mostDirect is the most that a directFile takes of what it is given into one write.
-const mostDirect = 1 << 20
+const maxDirectWrite = 1 << 20
 
 // A directFile overwrites a file past the page cache (O_DIRECT). There a write need not find, lock and
 // mark the pages that it goes to, and the sync after it has none to look for and to wait for: all
@@ -21,22 +21,22 @@ const mostDirect = 1 << 20
 //	                    at         tail
 type directFile struct {
 	osFile
-	write func(b []byte, at int64) (int, error) // File.WriteAt
+	writeAt func(b []byte, at int64) (int, error) // File.WriteAt
 
-	size int64  // of the file, when it was opened
-	at   int64  // where the first unit lies that is not full
-	tail int    // bytes of it that were written
-	buf  []byte // begins with them, and in memory where a unit could
+	size   int64  // of the file, when it was opened
+	offset int64  // where the first unit lies that is not full
+	tail   int    // bytes of it that were written
+	buf    []byte // begins with them, and in memory where a unit could
 }
 
 // overwriting returns f, opened for writing, as a file that is overwritten from its front: a
 // directFile, unless its file system says at once that it has none.
-func overwriting(f *os.File) File {
+func wrapReused(f *os.File) File {
 	info, err := f.Stat()
 	if err != nil || setDirect(f, true) != nil {
 		return &osFile{f}
 	}
-	return &directFile{osFile: osFile{f}, write: f.WriteAt, size: info.Size()}
+	return &directFile{osFile: osFile{f}, writeAt: f.WriteAt, size: info.Size()}
 }
 
 // setDirect turns O_DIRECT on or off.
@@ -65,29 +65,29 @@ func fcntl(fd, cmd, arg int) (int, error) {
 
 func (d *directFile) Write(p []byte) (done int, err error) {
 	for done < len(p) {
-		piece := p[done:min(done+mostDirect, len(p))]
-		if err := d.writePiece(piece); err != nil {
+		chunk := p[done:min(done+maxDirectWrite, len(p))]
+		if err := d.writeChunk(chunk); err != nil {
 			return done, err
 		}
-		done += len(piece)
+		done += len(chunk)
 	}
 	return done, nil
 }
 
 // writePiece writes at most mostDirect bytes. When it fails some of them may be in the file, where
 // the next one goes as well.
-func (d *directFile) writePiece(p []byte) error {
+func (d *directFile) writeChunk(p []byte) error {
 	end := d.tail + len(p)
-	padded := int(unitEnd(int64(end)))
+	padded := int(blockEnd(int64(end)))
 	d.grow(padded)
 	copy(d.buf[d.tail:], p)
 	clear(d.buf[end:padded])
-	if err := d.writeUnits(end, padded); err != nil {
+	if err := d.writeBlocks(end, padded); err != nil {
 		return err
 	}
-	full := end / writeUnit * writeUnit
+	full := end / blockSize * blockSize
 	d.tail = copy(d.buf, d.buf[full:end])
-	d.at += int64(full)
+	d.offset += int64(full)
 	return nil
 }
 
@@ -95,23 +95,23 @@ func (d *directFile) writePiece(p []byte) error {
 // kernel does not take so goes through the page cache, as does all that comes after it: where
 // it wants larger units, or the file system cannot do it after all, and beyond the length of the file,
 // which must not grow by zeros. An error that says anything else is not for another attempt to hide.
-func (d *directFile) writeUnits(end, padded int) error {
+func (d *directFile) writeBlocks(end, padded int) error {
 	b := d.buf[:padded]
-	if d.at+int64(padded) > d.size {
+	if d.offset+int64(padded) > d.size {
 		if err := setDirect(d.f, false); err != nil {
 			return err
 		}
 		b = b[:end]
 	}
-	_, err := d.write(b, d.at)
-	if refused(err) && setDirect(d.f, false) == nil {
-		_, err = d.write(b, d.at)
+	_, err := d.writeAt(b, d.offset)
+	if unsupported(err) && setDirect(d.f, false) == nil {
+		_, err = d.writeAt(b, d.offset)
 	}
 	return err
 }
 
 // refused reports whether an error may be about how something was asked for.
-func refused(err error) bool {
+func unsupported(err error) bool {
 	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EOPNOTSUPP)
 }
 
@@ -120,13 +120,13 @@ func (d *directFile) grow(n int) {
 	if n <= len(d.buf) {
 		return
 	}
-	n = min(2*n, mostDirect+writeUnit)
-	b := make([]byte, n+writeUnit)
-	skip := toUnit(uintptr(unsafe.Pointer(&b[0])))
+	n = min(2*n, maxDirectWrite+blockSize)
+	b := make([]byte, n+blockSize)
+	skip := alignGap(uintptr(unsafe.Pointer(&b[0])))
 	b = b[skip:][:n:n]
 	copy(b, d.buf[:d.tail])
 	d.buf = b
 }
 
 // toUnit returns how far it is from an address to where a unit could begin.
-func toUnit(address uintptr) int { return int(-address % writeUnit) }
+func alignGap(address uintptr) int { return int(-address % blockSize) }

@@ -47,7 +47,7 @@ func supported(t *testing.T) bool {
 // TestDirectStaysDirect: what is written past the page cache at first is so to the end, so the kernel
 // found nothing to refuse in places and lengths.
 func TestDirectStaysDirect(t *testing.T) {
-	f, name := reuse(t, 4*mostDirect)
+	f, name := reuse(t, 4*maxDirectWrite)
 	d, ok := f.(*directFile)
 	if want := supported(t); ok != want {
 		t.Fatalf("written past the cache: %v, want %v", ok, want)
@@ -56,7 +56,7 @@ func TestDirectStaysDirect(t *testing.T) {
 		return
 	}
 	var want []byte
-	for i, n := range []int{77, 1, 3000, writeUnit, 5 * writeUnit, 100_000, 7, mostDirect, mostDirect + 12345, writeUnit - 1, 2} {
+	for i, n := range []int{77, 1, 3000, blockSize, 5 * blockSize, 100_000, 7, maxDirectWrite, maxDirectWrite + 12345, blockSize - 1, 2} {
 		p := bytes.Repeat([]byte{byte('a' + i)}, n)
 		writeTo(t, f, string(p))
 		want = append(want, p...)
@@ -67,7 +67,7 @@ func TestDirectStaysDirect(t *testing.T) {
 	}
 	got, err := os.ReadFile(name)
 	must(t, err)
-	if len(got) != 4*mostDirect || !bytes.Equal(got[:len(want)], want) {
+	if len(got) != 4*maxDirectWrite || !bytes.Equal(got[:len(want)], want) {
 		t.Errorf("the file has %d bytes that begin otherwise than what was written", len(got))
 	}
 }
@@ -80,16 +80,16 @@ func asDirect(t *testing.T, size int) (d *directFile, name string) {
 		return d, name
 	}
 	o := f.(*osFile)
-	return &directFile{osFile: *o, write: o.f.WriteAt, size: int64(size)}, name
+	return &directFile{osFile: *o, writeAt: o.f.WriteAt, size: int64(size)}, name
 }
 
 // TestDirectGivesWay: what the kernel refuses to write past the page cache goes through it.
 func TestDirectGivesWay(t *testing.T) {
 	for _, errno := range []syscall.Errno{syscall.EINVAL, syscall.EOPNOTSUPP} {
-		d, name := asDirect(t, 4*writeUnit)
+		d, name := asDirect(t, 4*blockSize)
 		writeTo(t, d, "begin")
 		refusals := 0
-		d.write = func(b []byte, at int64) (int, error) {
+		d.writeAt = func(b []byte, at int64) (int, error) {
 			if refusals == 0 {
 				refusals++
 				return 0, &fs.PathError{Op: "write", Path: name, Err: errno}
@@ -103,7 +103,7 @@ func TestDirectGivesWay(t *testing.T) {
 		writeTo(t, d, " end")
 		got, err := os.ReadFile(name)
 		must(t, err)
-		if len(got) != 4*writeUnit || !bytes.HasPrefix(got, []byte("begin middle end")) {
+		if len(got) != 4*blockSize || !bytes.HasPrefix(got, []byte("begin middle end")) {
 			t.Errorf("%v: the file has %d bytes that begin with %q", errno, len(got), got[:20])
 		}
 	}
@@ -112,37 +112,37 @@ func TestDirectGivesWay(t *testing.T) {
 // TestDirectWriteFails: an error of the device is reported, and the next write goes where the one
 // that failed should have gone, whatever that has left there.
 func TestDirectWriteFails(t *testing.T) {
-	d, name := asDirect(t, 2*mostDirect)
+	d, name := asDirect(t, 2*maxDirectWrite)
 	writeTo(t, d, "begin")
 	fail := 2 // the first piece succeeds
-	d.write = func(b []byte, at int64) (int, error) {
+	d.writeAt = func(b []byte, at int64) (int, error) {
 		if fail--; fail == 0 {
-			d.f.WriteAt(b[:writeUnit], at)
+			d.f.WriteAt(b[:blockSize], at)
 			return 0, &fs.PathError{Op: "write", Path: name, Err: syscall.EIO}
 		}
 		return d.f.WriteAt(b, at)
 	}
-	n, err := d.Write(bytes.Repeat([]byte("x"), mostDirect+100))
-	if n != mostDirect {
-		t.Errorf("Write says %d bytes, want %d", n, mostDirect)
+	n, err := d.Write(bytes.Repeat([]byte("x"), maxDirectWrite+100))
+	if n != maxDirectWrite {
+		t.Errorf("Write says %d bytes, want %d", n, maxDirectWrite)
 	}
 	wantIs(t, "a write to a failing device", err, syscall.EIO)
 	writeTo(t, d, " end")
 	got, err := os.ReadFile(name)
 	must(t, err)
-	want := "begin" + strings.Repeat("x", mostDirect) + " end\x00"
-	if !strings.HasPrefix(string(got), want) || len(got) != 2*mostDirect {
-		t.Errorf("%d bytes, which end with %q", len(got), got[mostDirect:mostDirect+20])
+	want := "begin" + strings.Repeat("x", maxDirectWrite) + " end\x00"
+	if !strings.HasPrefix(string(got), want) || len(got) != 2*maxDirectWrite {
+		t.Errorf("%d bytes, which end with %q", len(got), got[maxDirectWrite:maxDirectWrite+20])
 	}
 	must(t, d.Close())
-	d.write = d.f.WriteAt
+	d.writeAt = d.f.WriteAt
 	_, err = d.Write([]byte("x"))
 	wantIs(t, "Write after Close", err, fs.ErrClosed)
 }
 
 func TestToUnit(t *testing.T) {
-	for address, want := range map[uintptr]int{0: 0, 1: writeUnit - 1, writeUnit - 1: 1, writeUnit: 0, 5*writeUnit + 8: writeUnit - 8} {
-		if got := toUnit(address); got != want {
+	for address, want := range map[uintptr]int{0: 0, 1: blockSize - 1, blockSize - 1: 1, blockSize: 0, 5*blockSize + 8: blockSize - 8} {
+		if got := alignGap(address); got != want {
 			t.Errorf("%d bytes from %d on, want %d", got, address, want)
 		}
 	}
@@ -182,5 +182,5 @@ func overwritten(b *testing.B, name string, cached bool) File {
 	if cached {
 		return &osFile{f}
 	}
-	return overwriting(f)
+	return wrapReused(f)
 }

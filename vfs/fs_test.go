@@ -241,7 +241,7 @@ func TestReuse(t *testing.T) {
 // TestReuseKeepsTheRest: of what a file held, a write keeps all but the bytes that it writes and those
 // behind them up to a multiple of writeUnit, of which the first ones may become zeros.
 func TestReuseKeepsTheRest(t *testing.T) {
-	for _, size := range []int{3 * writeUnit, 3*writeUnit + 100} {
+	for _, size := range []int{3 * blockSize, 3*blockSize + 100} {
 		eachFS(t, func(t *testing.T, fsys FS, dir string) {
 			for _, name := range []string{"a", "b"} { // Mem sets zeros in every other file
 				testReuseKeepsTheRest(t, fsys, path.Join(dir, name), size)
@@ -257,7 +257,7 @@ func testReuseKeepsTheRest(t *testing.T, fsys FS, name string, size int) {
 	must(t, err)
 	defer f.Close()
 	written := ""
-	for i, n := range []int{77, 500, writeUnit - 577, 1, 5000, 3000, 100, 90, 200, 3 * writeUnit, 1} {
+	for i, n := range []int{77, 500, blockSize - 577, 1, 5000, 3000, 100, 90, 200, 3 * blockSize, 1} {
 		p := strings.Repeat(string(rune('a'+i)), n)
 		writeTo(t, f, p)
 		written += p
@@ -265,7 +265,7 @@ func testReuseKeepsTheRest(t *testing.T, fsys FS, name string, size int) {
 		if len(got) != max(size, len(written)) || !strings.HasPrefix(got, written) {
 			t.Fatalf("size %d, write %d: the file does not begin with what was written, or has %d bytes", size, i, len(got))
 		}
-		end := int(unitEnd(int64(len(written))))
+		end := int(blockEnd(int64(len(written))))
 		if end > size {
 			end = len(written) // nothing becomes zeros there
 		}

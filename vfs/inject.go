@@ -60,7 +60,7 @@ func (i *Injected) Ops() int64 { return i.ops.Load() }
 
 // meet asks the rule for the fate of one operation: how much of it is to happen,
 // and the error to return whatever comes of that.
-func (i *Injected) meet(op Op) (Effect, error) {
+func (i *Injected) decide(op Op) (Effect, error) {
 	op.N = i.ops.Add(1) - 1
 	fault := i.rule(op)
 	if fault.Hold != nil {
@@ -74,7 +74,7 @@ func (i *Injected) meet(op Op) (Effect, error) {
 
 // do runs one operation; half may be nil.
 func (i *Injected) do(op Op, whole, half func() error) (err error) {
-	effect, fault := i.meet(op)
+	effect, fault := i.decide(op)
 	switch {
 	case effect == Full:
 		err = whole()
@@ -88,8 +88,8 @@ func (i *Injected) do(op Op, whole, half func() error) (err error) {
 }
 
 // ask runs an operation that only returns a value.
-func ask[T any](i *Injected, op Op, get func() (T, error)) (v T, err error) {
-	if _, fault := i.meet(op); fault != nil {
+func query[T any](i *Injected, op Op, get func() (T, error)) (v T, err error) {
+	if _, fault := i.decide(op); fault != nil {
 		return v, fault
 	}
 	return get()
@@ -97,7 +97,7 @@ func ask[T any](i *Injected, op Op, get func() (T, error)) (v T, err error) {
 
 // open runs an operation that returns something to be closed.
 func open[T io.Closer](i *Injected, op Op, get func() (T, error)) (T, error) {
-	effect, fault := i.meet(op)
+	effect, fault := i.decide(op)
 	if fault == nil {
 		return get()
 	}
@@ -142,7 +142,7 @@ func (i *Injected) Remove(name string) error {
 }
 
 func (i *Injected) List(dir string) ([]string, error) {
-	return ask(i, Op{Kind: OpList, Name: dir}, func() ([]string, error) { return i.inner.List(dir) })
+	return query(i, Op{Kind: OpList, Name: dir}, func() ([]string, error) { return i.inner.List(dir) })
 }
 
 func (i *Injected) MkdirAll(dir string) error {
@@ -158,11 +158,11 @@ func (i *Injected) Lock(name string) (io.Closer, error) {
 }
 
 func (i *Injected) Stat(name string) (int64, error) {
-	return ask(i, Op{Kind: OpStat, Name: name}, func() (int64, error) { return i.inner.Stat(name) })
+	return query(i, Op{Kind: OpStat, Name: name}, func() (int64, error) { return i.inner.Stat(name) })
 }
 
 func (i *Injected) FreeSpace(dir string) (uint64, error) {
-	return ask(i, Op{Kind: OpFreeSpace, Name: dir}, func() (uint64, error) { return i.inner.FreeSpace(dir) })
+	return query(i, Op{Kind: OpFreeSpace, Name: dir}, func() (uint64, error) { return i.inner.FreeSpace(dir) })
 }
 
 // injectedFile is an open file of an Injected.
@@ -201,11 +201,11 @@ func (h *injectedFile) Write(p []byte) (n int, err error) {
 func (h *injectedFile) Sync() error { return h.sync(Full) }
 
 func (h *injectedFile) Size() (int64, error) {
-	return ask(h.i, Op{Kind: OpSize, Name: h.name}, h.f.Size)
+	return query(h.i, Op{Kind: OpSize, Name: h.name}, h.f.Size)
 }
 
 func (h *injectedFile) Close() error {
-	_, fault := h.i.meet(Op{Kind: OpClose, Name: h.name})
+	_, fault := h.i.decide(Op{Kind: OpClose, Name: h.name})
 	err := h.f.Close()
 	if fault != nil {
 		return fault
@@ -247,7 +247,7 @@ func (i *Injected) syncDir(dir string, most Effect) error {
 // sync runs a sync that has at most the given effect, because an outer Injected
 // makes it fail, or less, because this one does.
 func (i *Injected) sync(op Op, most Effect, run func(Effect) error) error {
-	effect, fault := i.meet(op)
+	effect, fault := i.decide(op)
 	if op.Kind == OpSyncDir && noHandle(fault) {
 		return fault
 	}

@@ -37,7 +37,7 @@ type Mem struct {
 	reused   uint64 // calls of Reuse so far
 	used     int64  // bytes of all files with a name or a handle
 	capacity int64
-	removed  []image     // content of files that are gone, newest last
+	removed  []fileData  // content of files that are gone, newest last
 	pending  []pendingOp // of all files and directories; nil if it has to be collected
 }
 
@@ -145,7 +145,7 @@ func (m *Mem) Open(name string) (File, error) {
 
 func (m *Mem) Reuse(old, new string) (File, error) {
 	var f *file
-	var pads bool // every other file, so that programs meet both
+	var padsWrites bool // every other file, so that programs meet both
 	err := m.change(Op{Kind: OpReuse, Name: old, To: new}, func() (err error) {
 		if f, err = m.file(OpReuse, old); err != nil {
 			return err
@@ -158,13 +158,13 @@ func (m *Mem) Reuse(old, new string) (File, error) {
 		}
 		f.handles++
 		m.reused++
-		pads = m.reused%2 == 0
+		padsWrites = m.reused%2 == 0
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &memFile{m: m, f: f, name: new, writes: true, pads: pads}, nil
+	return &memFile{m: m, f: f, name: new, writes: true, padsWrites: padsWrites}, nil
 }
 
 func (m *Mem) Rename(old, new string) error {

@@ -361,7 +361,7 @@ func TestMemPads(t *testing.T) {
 	m := NewMem()
 	var behind string
 	for _, name := range []string{"/a", "/b"} {
-		put(t, m, name, strings.Repeat("x", writeUnit))
+		put(t, m, name, strings.Repeat("x", blockSize))
 		f, err := m.Reuse(name, name+"2")
 		must(t, err)
 		writeTo(t, f, "begin")

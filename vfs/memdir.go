@@ -52,13 +52,13 @@ func (o *dirOp) touches(name string) bool {
 
 // change applies an operation for readers and leaves it pending.
 func (d *directory) change(o dirOp) {
-	d.own()
+	d.unshare()
 	o.apply(d.live)
 	d.pending = append(d.pending, o)
 }
 
 // own makes live and durable two maps.
-func (d *directory) own() {
+func (d *directory) unshare() {
 	if d.shared {
 		d.live = maps.Clone(d.live)
 		d.shared = false
@@ -72,7 +72,7 @@ func (d *directory) commit(n int) {
 		d.durable, d.shared, d.pending = d.live, true, nil
 		return
 	}
-	d.own()
+	d.unshare()
 	var kept []dirOp
 	for _, o := range d.pending {
 		if o.lost || n == 0 {
@@ -82,7 +82,7 @@ func (d *directory) commit(n int) {
 		}
 		n--
 		o.apply(d.durable)
-		kept = replaced(kept, &o)
+		kept = dropReplaced(kept, &o)
 	}
 	d.pending = kept
 }
@@ -99,7 +99,7 @@ func (d *directory) dirty() (n int) {
 
 // replaced takes out of older operations the names that a newer one has changed
 // on disk.
-func replaced(ops []dirOp, by *dirOp) []dirOp {
+func dropReplaced(ops []dirOp, by *dirOp) []dirOp {
 	var kept []dirOp
 	for _, o := range ops {
 		if by.touches(o.drop) {

@@ -17,9 +17,9 @@ type file struct {
 	handles int
 	locked  bool
 
-	live    image   // what a reader sees
-	durable image   // what no crash takes
-	pending []write // what lies between, in the order of issue
+	live    fileData // what a reader sees
+	durable fileData // what no crash takes
+	pending []write  // what lies between, in the order of issue
 }
 
 // write is one write of which a crash may keep anything.
@@ -33,7 +33,7 @@ type write struct {
 func (w *write) end() int64 { return w.off + int64(len(w.data)) }
 
 // whole is an amount that commit cannot reach.
-const whole = math.MaxInt64
+const allBytes = math.MaxInt64
 
 // write appends p to the pending writes.
 func (f *file) write(seq uint64, p []byte, off int64) {
@@ -45,7 +45,7 @@ func (f *file) write(seq uint64, p []byte, off int64) {
 // rest counts as clean from then on although it is not durable, as after a
 // failed fsync.
 func (f *file) commit(n int64) {
-	if n == whole && !slices.ContainsFunc(f.pending, func(w write) bool { return w.lost }) {
+	if n == allBytes && !slices.ContainsFunc(f.pending, func(w write) bool { return w.lost }) {
 		f.durable, f.pending = f.live.share(), nil
 		return
 	}
@@ -101,13 +101,13 @@ func cut(writes []write, lo, hi int64) []write {
 
 // memFile is an open file of a Mem.
 type memFile struct {
-	m      *Mem
-	f      *file
-	name   string
-	writes bool
-	pads   bool  // writes are padded, as Reuse allows
-	off    int64 // of the next write; Mem.mu guards it and closed
-	closed bool
+	m          *Mem
+	f          *file
+	name       string
+	writes     bool
+	padsWrites bool  // writes are padded, as Reuse allows
+	off        int64 // of the next write; Mem.mu guards it and closed
+	closed     bool
 }
 
 func (h *memFile) fail(op string, err error) error {
@@ -175,8 +175,8 @@ func (h *memFile) write(p []byte) (int, error) {
 // padded returns p as it is written, with all the zeros behind it that Reuse allows, or none.
 func (h *memFile) padded(p []byte) []byte {
 	end := h.off + int64(len(p))
-	bound := unitEnd(end)
-	if !h.pads || bound > h.f.live.size {
+	bound := blockEnd(end)
+	if !h.padsWrites || bound > h.f.live.size {
 		return p
 	}
 	return append(bytes.Clone(p), make([]byte, bound-end)...)
@@ -195,7 +195,7 @@ func (h *memFile) sync(effect Effect) error {
 		case Half:
 			h.f.commit(h.f.dirty() / 2)
 		case Full:
-			h.f.commit(whole)
+			h.f.commit(allBytes)
 		}
 		return nil
 	})

@@ -32,7 +32,7 @@ func (osFS) Create(name string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return created(f), nil
+	return wrapNew(f), nil
 }
 
 func (osFS) Open(name string) (File, error) {
@@ -58,7 +58,7 @@ func (osFS) Reuse(old, new string) (File, error) {
 		f.Close()
 		return nil, err
 	}
-	return overwriting(f), nil
+	return wrapReused(f), nil
 }
 
 // openRegular opens an existing regular file. Without O_NONBLOCK a named pipe in

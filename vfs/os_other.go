@@ -7,5 +7,5 @@ import "os"
 // datasync is a full sync, which on darwin includes the drive's own cache.
 func datasync(f *os.File) error { return f.Sync() }
 
-// overwriting returns f, opened for writing, as a file that is overwritten from its front.
-func overwriting(f *os.File) File { return &osFile{f} }
+// wrapReused returns f, opened for writing, as a file that is overwritten from its front.
+func wrapReused(f *os.File) File { return &osFile{f} }

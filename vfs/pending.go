@@ -7,18 +7,18 @@ import (
 
 // place is the place of a pending operation in the order of issue. Of one write
 // several parts can be pending, each at a place of its own.
-type place struct {
+type opPosition struct {
 	seq uint64
 	off int64 // of a write
 }
 
-func (a place) compare(b place) int {
+func (a opPosition) compare(b opPosition) int {
 	return cmp.Or(cmp.Compare(a.seq, b.seq), cmp.Compare(a.off, b.off))
 }
 
 // pendingOp is a pending operation of some file or directory.
 type pendingOp struct {
-	at place
+	at opPosition
 	op Op
 }
 
@@ -65,7 +65,7 @@ func (w *pendingWalk) visit(n node) {
 	if n.file != nil {
 		for _, o := range n.file.pending {
 			op := Op{Kind: OpWrite, Name: n.file.path, Offset: o.off, Len: len(o.data)}
-			w.ops = append(w.ops, pendingOp{place{o.seq, o.off}, op})
+			w.ops = append(w.ops, pendingOp{opPosition{o.seq, o.off}, op})
 		}
 		return
 	}
@@ -73,7 +73,7 @@ func (w *pendingWalk) visit(n node) {
 		w.visit(child)
 	}
 	for _, o := range n.dir.pending { // whatever is in live but not in durable came by one of these
-		w.ops = append(w.ops, pendingOp{place{seq: o.seq}, o.op})
+		w.ops = append(w.ops, pendingOp{opPosition{seq: o.seq}, o.op})
 		if o.set != "" {
 			w.visit(o.node)
 		}

@@ -111,10 +111,10 @@ type File interface {
 }
 
 // writeUnit is 4 KiB, up to a multiple of which a Write to a reused file may set zeros.
-const writeUnit = 4 << 10
+const blockSize = 4 << 10
 
 // unitEnd returns the first multiple of writeUnit that is not below n.
-func unitEnd(n int64) int64 { return (n + writeUnit - 1) / writeUnit * writeUnit }
+func blockEnd(n int64) int64 { return (n + blockSize - 1) / blockSize * blockSize }
 
 // LockedError says that a lock is taken, and by which process.
 type LockedError struct {

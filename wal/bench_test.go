@@ -114,7 +114,7 @@ func BenchmarkTornTail(b *testing.B) {
 		})
 	}
 	// A torn record that is as long as the file allows.
-	h2 := head{typ: typeBatch, number: 7, seq: 1, length: size - headerSize - bareSize}
+	h2 := head{typ: typeBatch, number: 7, seq: 1, length: size - headerSize - frameSize}
 	long := bytes.Clone(bases["zeros"])
 	copy(long[headerSize:], h2.append(nil))
 	b.Run("long", func(b *testing.B) {

@@ -14,7 +14,7 @@ import "hash/crc32"
 // prefix computes the Castagnoli checksum of any range of a file behind base,
 // in a time that does not depend on the length of the range: from registers at
 // fixed steps, which are computed as far as they are asked for.
-type prefix struct {
+type rangeSums struct {
 	src   source
 	base  int64
 	marks []uint32 // marks[i] is the register after i steps, from zero at base
@@ -26,7 +26,7 @@ const step = 512
 
 // crc returns the checksum of the bytes from one offset up to another,
 // continued from the checksum init.
-func (p *prefix) crc(init uint32, from, to int64) (uint32, error) {
+func (p *rangeSums) crc(init uint32, from, to int64) (uint32, error) {
 	a, err := p.register(from)
 	if err != nil {
 		return 0, err
@@ -39,7 +39,7 @@ func (p *prefix) crc(init uint32, from, to int64) (uint32, error) {
 }
 
 // register returns the register after the bytes from p.base up to off.
-func (p *prefix) register(off int64) (uint32, error) {
+func (p *rangeSums) register(off int64) (uint32, error) {
 	if p.marks == nil {
 		p.marks = []uint32{0}
 		p.buf = make([]byte, 64<<10)
@@ -105,10 +105,10 @@ func multiply(a, b uint32) uint32 {
 // The mask is zero if there is none. It takes back the bytes of the register
 // one by one, as if they were zeros, until only a bit in the next byte can
 // explain it.
-func locate(diff uint32, n int64) (back int64, mask byte) {
+func locateFlip(diff uint32, n int64) (back int64, mask byte) {
 	reg := diff
 	for back = 1; back <= n; back++ {
-		reg = reg<<8 ^ undo[reg>>24]
+		reg = reg<<8 ^ unstep[reg>>24]
 		if reg < 1<<8 && reg&(reg-1) == 0 {
 			return back, byte(reg)
 		}
@@ -118,7 +118,7 @@ func locate(diff uint32, n int64) (back int64, mask byte) {
 
 // undo inverts the step of a zero byte: the byte that leaves the register is
 // known by the highest byte of what it was replaced with.
-var undo = func() (t [256]uint32) {
+var unstep = func() (t [256]uint32) {
 	for i, v := range castagnoli {
 		t[v>>24] = v<<8 ^ uint32(i)
 	}

@@ -30,7 +30,7 @@ func TestPrefixOfAnyRange(t *testing.T) {
 	const size = 300_000 // more than one read of the marks
 	data := random(1, size)
 	for _, base := range []int64{0, 1, 511, 777} {
-		p := prefix{src: source{file: bytes.NewReader(data), size: size, number: 1}, base: base}
+		p := rangeSums{src: source{file: bytes.NewReader(data), size: size, number: 1}, base: base}
 		r := rand.New(rand.NewPCG(2, uint64(base)))
 		check := func(from, to int64) {
 			t.Helper()
@@ -59,7 +59,7 @@ func TestLocateEveryBit(t *testing.T) {
 		for bit := range 8 {
 			mask := byte(1) << bit
 			data[i] ^= mask
-			back, got := locate(crc32.Checksum(data, castagnoli)^sum, int64(len(data)))
+			back, got := locateFlip(crc32.Checksum(data, castagnoli)^sum, int64(len(data)))
 			data[i] ^= mask
 			if at := int64(len(data)) - back; at != int64(i) || got != mask {
 				t.Fatalf("got mask %#x at %d, want %#x at %d", got, at, mask, i)
@@ -68,7 +68,7 @@ func TestLocateEveryBit(t *testing.T) {
 	}
 	// A bit that lies before the bytes asked for is not found.
 	data[10] ^= 1
-	if _, mask := locate(crc32.Checksum(data, castagnoli)^sum, int64(len(data)-11)); mask != 0 {
+	if _, mask := locateFlip(crc32.Checksum(data, castagnoli)^sum, int64(len(data)-11)); mask != 0 {
 		t.Errorf("got mask %#x for a bit outside the range, want none", mask)
 	}
 }

@@ -12,9 +12,9 @@ import (
 // repair gives every record of data that it can walk to good checksums, so
 // that a fuzzer gets past them.
 func repair(data []byte) {
-	for off := 0; len(data)-off >= bareSize; {
+	for off := 0; len(data)-off >= frameSize; {
 		h := decodeHead(data[off:])
-		if !h.possible(h.number, int64(off), int64(len(data))) {
+		if !h.fits(h.number, int64(off), int64(len(data))) {
 			return
 		}
 		end := off + headSize + int(h.length)
@@ -60,7 +60,7 @@ func FuzzWALReplay(f *testing.F) {
 				t.Errorf("got sequence number %d after %d", seq, last)
 			}
 			last = seq
-			total += len(payload) + bareSize
+			total += len(payload) + frameSize
 		}
 		var v *VersionError
 		if err != io.EOF && !isCorrupt(err) && !errors.As(err, &v) {
@@ -86,7 +86,7 @@ func FuzzWALRecordRoundTrip(f *testing.F) {
 
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64, cut uint16, bit uint32) {
 		data = data[:min(len(data), 4000)]
-		size := MinSegment(len(data)) + 20*bareSize
+		size := MinSegment(len(data)) + 20*frameSize
 		r := rand.New(rand.NewPCG(seed, 1))
 		old := newFile(size)
 		o := NewWriter(old, Header{Store: testStore, Number: 1 + seed%6, Size: size})

@@ -48,17 +48,17 @@ type End struct {
 // Its memory is a buffer of chunkSize bytes, or of the longest record if that
 // is longer: a length is believed only when a checksum vouches for it.
 type Reader struct {
-	src    source
-	header Header
-	pad    *pad
-	buf    []byte // the bytes of the file from base on
-	base   int64
-	off    int64  // of the next record
-	seq    uint64 // of the last batch
-	end    End
-	err    error
+	src       source
+	header    Header
+	scrambler *scrambler
+	buf       []byte // the bytes of the file from base on
+	base      int64
+	off       int64  // of the next record
+	seq       uint64 // of the last batch
+	end       End
+	err       error
 
-	remains bool
+	partial bool
 }
 
 // NewReader returns a Reader of the segment with the given number of a store,
@@ -68,7 +68,7 @@ func NewReader(f io.ReaderAt, size int64, store [16]byte, number uint64) (*Reade
 	if number == 0 || size < 0 {
 		return nil, fmt.Errorf("log segment %d cannot have %d bytes", number, size)
 	}
-	r := &Reader{src: source{file: f, size: size, number: number}, pad: newPad(store, number)}
+	r := &Reader{src: source{file: f, size: size, number: number}, scrambler: newScrambler(store, number)}
 	h, payload, err := r.record()
 	if err == nil {
 		err = r.open(&h, payload, store)
@@ -92,7 +92,7 @@ func (r *Reader) End() End { return r.end }
 
 // PartialRecord reports whether behind the end there lies what may be a record of this
 // segment that is not whole: what a crash has torn. It has a meaning after io.EOF.
-func (r *Reader) PartialRecord() bool { return r.remains }
+func (r *Reader) PartialRecord() bool { return r.partial }
 
 // Next returns the next batch. The payload is valid until the next call.
 func (r *Reader) Next() (seq uint64, payload []byte, err error) {
@@ -105,7 +105,7 @@ func (r *Reader) Next() (seq uint64, payload []byte, err error) {
 		case err != nil:
 			r.err = err
 		case h.typ == typeBatch:
-			r.pad.apply(payload, r.off-footSize-int64(len(payload)))
+			r.scrambler.apply(payload, r.off-footSize-int64(len(payload)))
 			return h.seq, payload, nil
 		case h.typ == typeFinal:
 			r.err = io.EOF
@@ -123,7 +123,7 @@ func (r *Reader) open(h *head, payload []byte, store [16]byte) error {
 	case header.Store != store:
 		return r.src.corrupt(0, "segment belongs to store %x", header.Store)
 	case header.Number != r.src.number:
-		return r.ended() // what an older segment left
+		return r.classifyEnd() // what an older segment left
 	case header.Size != r.src.size:
 		return r.src.corrupt(min(header.Size, r.src.size),
 			"file has %d bytes instead of %d", r.src.size, header.Size)
@@ -148,7 +148,7 @@ func (r *Reader) accept(h *head) error {
 	case h.synced > uint64(r.off):
 		return r.src.corrupt(r.off, "record knows of %d synced bytes", h.synced)
 	}
-	r.off += bareSize + int64(h.length)
+	r.off += frameSize + int64(h.length)
 	r.seq = h.seq
 	r.end = End{Torn, r.off}
 	switch h.typ {
@@ -163,20 +163,20 @@ func (r *Reader) accept(h *head) error {
 // record returns the record at r.off if it is good, and otherwise, as an
 // error, what the bytes there mean. The payload is valid until the next call.
 func (r *Reader) record() (h head, payload []byte, err error) {
-	if r.src.size-r.off < bareSize {
+	if r.src.size-r.off < frameSize {
 		return h, nil, io.EOF
 	}
-	b, err := r.window(headSize)
+	b, err := r.peek(headSize)
 	if err != nil {
 		return h, nil, err
 	}
 	h = decodeHead(b)
-	if !h.possible(r.src.number, r.off, r.src.size) {
-		return h, nil, r.ended()
+	if !h.fits(r.src.number, r.off, r.src.size) {
+		return h, nil, r.classifyEnd()
 	}
-	n := bareSize + int(h.length)
+	n := frameSize + int(h.length)
 	if n <= chunkSize {
-		if b, err = r.window(n); err != nil {
+		if b, err = r.peek(n); err != nil {
 			return h, nil, err
 		}
 		body := b[atLength : n-footSize]
@@ -191,25 +191,25 @@ func (r *Reader) record() (h head, payload []byte, err error) {
 		return h, nil, err
 	}
 	if s.head != h.sum && s.foot != foot {
-		return h, nil, r.ended()
+		return h, nil, r.classifyEnd()
 	}
-	if b, err = r.window(n); err != nil {
+	if b, err = r.peek(n); err != nil {
 		return h, nil, err
 	}
 	return h, b[headSize : n-footSize], nil
 }
 
 // ended returns what it means that there is no good record at r.off.
-func (r *Reader) ended() error {
+func (r *Reader) classifyEnd() error {
 	t := tail{src: r.src, off: r.off}
-	err := t.judge()
-	r.remains = t.remains
+	err := t.classify()
+	r.partial = t.partial
 	return err
 }
 
 // window returns the n bytes at r.off, which the file must hold. They are valid
 // until the next call.
-func (r *Reader) window(n int) ([]byte, error) {
+func (r *Reader) peek(n int) ([]byte, error) {
 	i := int(r.off - r.base)
 	if i+n <= len(r.buf) {
 		return r.buf[i : i+n], nil

@@ -104,17 +104,17 @@ func TestRecordsOutOfPlace(t *testing.T) {
 		"header":             {typ: typeHeader, number: 7, seq: 5},
 		"no type":            {typ: 0, number: 7, seq: 6},
 		"unknown type":       {typ: 5, number: 7, seq: 6},
-		"synced":             {typ: typeBatch, number: 7, seq: 6, synced: first + bareSize + 1},
+		"synced":             {typ: typeBatch, number: 7, seq: 6, synced: first + frameSize + 1},
 	} {
 		got, _, err := readAll(craft(nil, one, bad))
 		var c *CorruptError
-		if !errors.As(err, &c) || len(got) != 1 || c.Offset != first+bareSize || c.Segment != 7 {
-			t.Errorf("%s: got %d batches and %v, want 1 and corruption at %d", name, len(got), err, first+bareSize)
+		if !errors.As(err, &c) || len(got) != 1 || c.Offset != first+frameSize || c.Segment != 7 {
+			t.Errorf("%s: got %d batches and %v, want 1 and corruption at %d", name, len(got), err, first+frameSize)
 		}
 	}
 	// A good record of an older segment, exactly where the next one belongs.
 	got, end, err := readAll(craft(nil, one, head{typ: typeBatch, number: 6, seq: 6}))
-	if err != nil || len(got) != 1 || end != (End{Torn, first + bareSize}) {
+	if err != nil || len(got) != 1 || end != (End{Torn, first + frameSize}) {
 		t.Errorf("older record: got %d batches, end %v, %v, want the end of the log", len(got), end, err)
 	}
 }
@@ -244,7 +244,7 @@ func TestLengthIsNotBelieved(t *testing.T) {
 	const size = 64 << 20
 	h := Header{Store: testStore, Number: 7, Size: size}
 	data := appendRecord(nil, head{typ: typeHeader, number: 7}, h.appendPayload(nil))
-	for _, length := range []uint32{1<<32 - 1, 1 << 31, size, size - headerSize - bareSize, 40 << 20} {
+	for _, length := range []uint32{1<<32 - 1, 1 << 31, size, size - headerSize - frameSize, 40 << 20} {
 		torn := head{typ: typeBatch, number: 7, seq: 1, length: length}
 		r, err := NewReader(zeroReader{torn.append(bytes.Clone(data))}, size, testStore, 7)
 		must(t, err)

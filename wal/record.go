@@ -7,9 +7,9 @@ import (
 
 // Sizes of a record, part of the format, which the package comment draws.
 const (
-	headSize = 33 // before the payload
-	footSize = 4  // behind it
-	bareSize = headSize + footSize
+	headSize  = 33 // before the payload
+	footSize  = 4  // behind it
+	frameSize = headSize + footSize
 )
 
 // Places of the fields in the head of a record, part of the format.
@@ -38,7 +38,7 @@ const sectorSize = 512
 
 // Overhead returns what a record with a payload of n bytes takes in a segment
 // beyond the payload.
-func Overhead(n int) int64 { return bareSize }
+func Overhead(n int) int64 { return frameSize }
 
 // head is the part of a record before its payload.
 type head struct {
@@ -76,8 +76,8 @@ func decodeHead(b []byte) head {
 // possible reports whether a record with this head can stand at offset off of
 // a segment: it is of the segment, and ends inside the file. The record at the
 // front is the header, which may be that of an older segment.
-func (h *head) possible(number uint64, off, size int64) bool {
-	return (h.number == number || off == 0) && int64(h.length) <= size-off-bareSize
+func (h *head) fits(number uint64, off, size int64) bool {
+	return (h.number == number || off == 0) && int64(h.length) <= size-off-frameSize
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -15,12 +15,12 @@ import (
 // are found there if it was not, however much alike the payloads are. And it
 // keeps others from choosing what the file holds: a value made to look like a
 // record does not look like one there.
-type pad [sectorSize + 4096]byte // the pattern, repeated: a longer run for each start
+type scrambler [sectorSize + 4096]byte // the pattern, repeated: a longer run for each start
 
 // newPad returns the pad of a segment: the SHA-512 sums of the store's id, the
 // segment's number and a counter. Part of the format.
-func newPad(store [16]byte, number uint64) *pad {
-	var p pad
+func newScrambler(store [16]byte, number uint64) *scrambler {
+	var p scrambler
 	in := binary.LittleEndian.AppendUint64(store[:], number)
 	for i := range sectorSize / sha512.Size {
 		sum := sha512.Sum512(append(in, byte(i)))
@@ -33,7 +33,7 @@ func newPad(store [16]byte, number uint64) *pad {
 }
 
 // apply scrambles b, or restores it, in place. It starts at offset off of the file.
-func (p *pad) apply(b []byte, off int64) {
+func (p *scrambler) apply(b []byte, off int64) {
 	for len(b) > 0 {
 		n := subtle.XORBytes(b, b, p[off%sectorSize:])
 		b = b[n:]

@@ -19,12 +19,12 @@ const flagCopy = 1 << 0
 // and headerSize that of the whole record.
 const (
 	headerPayload = 40
-	headerSize    = bareSize + headerPayload
+	headerSize    = frameSize + headerPayload
 )
 
 // SealSize is the most that a seal takes of a segment: the seal, and one before
 // it that fills the sector.
-const SealSize = sectorSize + 2*bareSize
+const SealSize = sectorSize + 2*frameSize
 
 // sealSpace is kept free behind the batches: for an idle seal, and for the
 // final one.

@@ -15,13 +15,13 @@ type source struct {
 }
 
 // flip is one bit of a file, to be seen as the opposite of what it is.
-type flip struct {
+type bitFlip struct {
 	off  int64
 	mask byte
 }
 
 // noFlip leaves the file as it is.
-var noFlip = flip{off: -1}
+var noFlip = bitFlip{off: -1}
 
 // read fills b from offset off. All of b lies inside the file, so that its end
 // is an error here, and never io.EOF.
@@ -39,7 +39,7 @@ func (s *source) read(b []byte, off int64) error {
 // recordSums returns the checksums of the record of n bytes at off, one bit of
 // it flipped, and the second checksum that is stored with it. It takes little
 // memory, however long the record.
-func (s *source) recordSums(off int64, n int, f flip) (got sums, foot uint32, err error) {
+func (s *source) recordSums(off int64, n int, f bitFlip) (got sums, foot uint32, err error) {
 	end := off + int64(n) - footSize
 	buf := make([]byte, min(n, 64<<10))
 	for at := off + atLength; at < end; {

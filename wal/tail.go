@@ -15,19 +15,19 @@ import (
 type tail struct {
 	src     source
 	off     int64
-	remains bool // it holds what may be a record of the segment, not whole
+	partial bool // it holds what may be a record of the segment, not whole
 }
 
 // judge returns io.EOF if the log ends at t.off, and otherwise why not.
-func (t *tail) judge() error {
-	at, err := t.proof()
+func (t *tail) classify() error {
+	at, err := t.findProof()
 	if err != nil {
 		return err
 	}
 	if at > 0 {
 		return t.src.corrupt(t.off, "no good record, though the one at offset %d proves that it was synced", at)
 	}
-	f, err := t.rotten()
+	f, err := t.findBitFlip()
 	if err != nil {
 		return err
 	}
@@ -40,12 +40,12 @@ func (t *tail) judge() error {
 // proof returns the offset of a record that proves the bytes at t.off to have
 // been synced, or 0. It looks at every offset of the rest of the file: when a
 // length is damaged nothing tells where the next record begins.
-func (t *tail) proof() (int64, error) {
+func (t *tail) findProof() (int64, error) {
 	var number [8]byte
 	binary.LittleEndian.PutUint64(number[:], t.src.number)
-	sums := prefix{src: t.src, base: t.off}
+	sums := rangeSums{src: t.src, base: t.off}
 	buf := make([]byte, min(chunkSize, t.src.size-t.off))
-	for base := t.off + 1; t.src.size-base >= bareSize; base += int64(len(buf)) - headSize + 1 {
+	for base := t.off + 1; t.src.size-base >= frameSize; base += int64(len(buf)) - headSize + 1 {
 		b := buf[:min(t.src.size-base, int64(len(buf)))]
 		if err := t.src.read(b, base); err != nil {
 			return 0, err
@@ -58,7 +58,7 @@ func (t *tail) proof() (int64, error) {
 				break
 			}
 			i += skip
-			t.remains = true
+			t.partial = true
 			h := decodeHead(b[i:])
 			if !t.proves(&h, base+int64(i)) {
 				continue
@@ -81,11 +81,11 @@ func (t *tail) proof() (int64, error) {
 func (t *tail) proves(h *head, at int64) bool {
 	return typeBatch <= h.typ && h.typ <= typeFinal &&
 		h.synced > uint64(t.off) && h.synced <= uint64(at) &&
-		h.possible(t.src.number, at, t.src.size)
+		h.fits(t.src.number, at, t.src.size)
 }
 
 // rotten returns the one bit that makes the record at t.off good, or noFlip.
-func (t *tail) rotten() (flip, error) {
+func (t *tail) findBitFlip() (bitFlip, error) {
 	var b [headSize]byte
 	if err := t.src.read(b[:], t.off); err != nil {
 		return noFlip, err
@@ -94,17 +94,17 @@ func (t *tail) rotten() (flip, error) {
 	wrong := h.number ^ t.src.number
 	switch bits.OnesCount64(wrong) {
 	case 0:
-		t.remains = true
-		f, err := t.rottenLength(&h)
+		t.partial = true
+		f, err := t.flipInLength(&h)
 		if err != nil || f != noFlip {
 			return f, err
 		}
-		return t.rottenByte(&h)
+		return t.flipInRecord(&h)
 	case 1:
 		bit := bits.TrailingZeros64(wrong)
-		f := flip{t.off + atNumber + int64(bit/8), 1 << (bit % 8)}
+		f := bitFlip{t.off + atNumber + int64(bit/8), 1 << (bit % 8)}
 		h.number = t.src.number
-		return t.confirm(&h, f)
+		return t.confirmFlip(&h, f)
 	default:
 		return noFlip, nil // zeros, old records, anything
 	}
@@ -112,12 +112,12 @@ func (t *tail) rotten() (flip, error) {
 
 // rottenLength looks for the bit in the length, which decides where the record
 // ends.
-func (t *tail) rottenLength(h *head) (flip, error) {
-	sums := prefix{src: t.src, base: t.off}
+func (t *tail) flipInLength(h *head) (bitFlip, error) {
+	sums := rangeSums{src: t.src, base: t.off}
 	for bit := range 32 {
 		g := *h
 		g.length ^= 1 << bit
-		if !g.possible(t.src.number, t.off, t.src.size) {
+		if !g.fits(t.src.number, t.off, t.src.size) {
 			continue
 		}
 		var length [4]byte
@@ -130,7 +130,7 @@ func (t *tail) rottenLength(h *head) (flip, error) {
 		if sum != h.sum {
 			continue
 		}
-		f, err := t.confirm(&g, flip{t.off + atLength + int64(bit/8), 1 << (bit % 8)})
+		f, err := t.confirmFlip(&g, bitFlip{t.off + atLength + int64(bit/8), 1 << (bit % 8)})
 		if err != nil || f != noFlip {
 			return f, err
 		}
@@ -139,31 +139,31 @@ func (t *tail) rottenLength(h *head) (flip, error) {
 }
 
 // rottenByte looks for the bit anywhere else.
-func (t *tail) rottenByte(h *head) (flip, error) {
-	if !h.possible(t.src.number, t.off, t.src.size) {
+func (t *tail) flipInRecord(h *head) (bitFlip, error) {
+	if !h.fits(t.src.number, t.off, t.src.size) {
 		return noFlip, nil
 	}
-	n := bareSize + int(h.length)
+	n := frameSize + int(h.length)
 	s, _, err := t.src.recordSums(t.off, n, noFlip)
 	if err != nil {
 		return noFlip, err
 	}
 	body := int64(n - footSize - atLength)
-	back, mask := locate(s.head^h.sum, body)
+	back, mask := locateFlip(s.head^h.sum, body)
 	at := atLength + body - back
 	if mask == 0 || at >= atNumber && at < atSeq {
 		return noFlip, nil // with another number it is not of this segment
 	}
-	return t.confirm(h, flip{t.off + at, mask})
+	return t.confirmFlip(h, bitFlip{t.off + at, mask})
 }
 
 // confirm returns f if the record with the head h, which has f applied already,
 // is good by both checksums once f is flipped.
-func (t *tail) confirm(h *head, f flip) (flip, error) {
-	if !h.possible(t.src.number, t.off, t.src.size) {
+func (t *tail) confirmFlip(h *head, f bitFlip) (bitFlip, error) {
+	if !h.fits(t.src.number, t.off, t.src.size) {
 		return noFlip, nil
 	}
-	n := bareSize + int(h.length)
+	n := frameSize + int(h.length)
 	s, foot, err := t.src.recordSums(t.off, n, f)
 	if err != nil || s.head != h.sum || s.foot != foot {
 		return noFlip, err

@@ -186,9 +186,9 @@ func (g *segment) subsets(t testing.TB, old []byte, f func(image []byte, subset 
 // Many segments make sure that what is lost is often one bit away from what
 // was there.
 func TestTornNearSectorBoundary(t *testing.T) {
-	const before = headerSize + bareSize
+	const before = headerSize + frameSize
 	for seed := range uint64(8) {
-		for pad := 2*sectorSize - before - 2*bareSize; pad < 2*sectorSize-before+10; pad++ {
+		for pad := 2*sectorSize - before - 2*frameSize; pad < 2*sectorSize-before+10; pad++ {
 			s := script{size: 4096, number: 7, seed: seed, fill: contents["digits"],
 				groups: [][]int{{pad}, {int(seed)}}}
 			for base, old := range bases(t, s) {
@@ -236,7 +236,7 @@ func TestGarbledByChance(t *testing.T) {
 	now := sums{}.update(image[start+atLength : end]).head
 	delta := now ^ target
 	for range end - hole {
-		delta = delta<<8 ^ undo[delta>>24]
+		delta = delta<<8 ^ unstep[delta>>24]
 	}
 	binary.LittleEndian.PutUint32(image[hole:], delta)
 	got := sums{}.update(image[start+atLength : end]).head
@@ -292,7 +292,7 @@ func checksumAt(data []byte, used int) []bool {
 	is := make([]bool, len(data))
 	for off := 0; off < used; {
 		h := decodeHead(data[off:])
-		end := off + bareSize + int(h.length)
+		end := off + frameSize + int(h.length)
 		for i := range 4 {
 			is[off+i], is[end-footSize+i] = true, true
 		}
@@ -466,7 +466,7 @@ func TestProofAnywhere(t *testing.T) {
 	}
 	clear(base.data[1999 : 1999+len(seal)])
 	copy(seal, proof)
-	for at := size - bareSize - 50; at <= size-bareSize; at++ {
+	for at := size - frameSize - 50; at <= size-frameSize; at++ {
 		check(at)
 	}
 }
@@ -479,7 +479,7 @@ func TestHolesDropTheRest(t *testing.T) {
 	for base, old := range bases(t, s) {
 		g := s.run(t, old)
 		for i := 1; i < 7; i++ {
-			start := g.ends[0] + (i-1)*(600+bareSize)
+			start := g.ends[0] + (i-1)*(600+frameSize)
 			image := bytes.Clone(g.data)
 			copy(image[start+100:start+300], old[start+100:start+300])
 			got, end, err := readAll(image)
@@ -524,8 +524,8 @@ func crowded(size int) []byte {
 	w.Append(1, []byte("x"))
 	w.Sync()
 	copy(data, f.data)
-	for at := f.off + 1; at+bareSize <= size; at += headSize {
-		h := head{length: uint32(size - at - bareSize), typ: typeBatch, number: 7, seq: 3, synced: uint64(at)}
+	for at := f.off + 1; at+frameSize <= size; at += headSize {
+		h := head{length: uint32(size - at - frameSize), typ: typeBatch, number: 7, seq: 3, synced: uint64(at)}
 		copy(data[at:], h.append(nil))
 	}
 	return data

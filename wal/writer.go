@@ -34,24 +34,24 @@ type Writer struct {
 	// it says so, what the write did not take is written again.
 	Retry func(cause error) bool
 
-	f      File
-	whole  bool // nobody reads the segment before it is finished
-	header Header
-	pad    *pad
-	buf    []byte // encoded, not yet written; at most bufferSize
-	size   int64  // of all records, written or not
-	synced int64  // known to be durable
-	seq    uint64 // of the last batch
-	sure   uint64 // of the last batch that is known to be durable
-	sealed bool   // nothing was appended since the last seal
-	closed bool
-	err    error
+	f          File
+	singleSync bool // nobody reads the segment before it is finished
+	header     Header
+	scrambler  *scrambler
+	buf        []byte // encoded, not yet written; at most bufferSize
+	size       int64  // of all records, written or not
+	synced     int64  // known to be durable
+	seq        uint64 // of the last batch
+	durableSeq uint64 // of the last batch that is known to be durable
+	sealed     bool   // nothing was appended since the last seal
+	closed     bool
+	err        error
 }
 
 // NewWriter returns a Writer of the segment h in the file f, which it owns
 // from now on. The header is written by the first Sync.
 func NewWriter(f File, h Header) *Writer {
-	w := &Writer{f: f, header: h, pad: newPad(h.Store, h.Number), sealed: true}
+	w := &Writer{f: f, header: h, scrambler: newScrambler(h.Store, h.Number), sealed: true}
 	if h.Number == 0 || h.Size < MinSegment(0) {
 		w.fail(fmt.Errorf("log segment %d cannot have %d bytes", h.Number, h.Size))
 		return w
@@ -66,7 +66,7 @@ func NewWriter(f File, h Header) *Writer {
 // fills it up to the segment's size.
 func NewSingleSyncWriter(f File, h Header) *Writer {
 	w := NewWriter(f, h)
-	w.whole = true
+	w.singleSync = true
 	return w
 }
 
@@ -76,12 +76,12 @@ func (w *Writer) Size() int64 { return w.size }
 // Room returns the length of the largest payload that Append can still take.
 // It is negative if there is room for none.
 func (w *Writer) Room() int64 {
-	return min(w.header.Size-w.size-sealSpace-bareSize, math.MaxUint32)
+	return min(w.header.Size-w.size-sealSpace-frameSize, math.MaxUint32)
 }
 
 // Durable returns the sequence number of the last batch that is known to be
 // durable, 0 for none.
-func (w *Writer) Durable() uint64 { return w.sure }
+func (w *Writer) Durable() uint64 { return w.durableSeq }
 
 // Append adds a batch to those that the next Sync makes durable. Its sequence
 // number must be above that of the batch before it, and the payload no longer
@@ -115,7 +115,7 @@ func (w *Writer) Sync() error {
 		w.fail(fmt.Errorf("sync log segment %d: %w", w.header.Number, err))
 		return w.err
 	}
-	w.synced, w.sure = w.size, w.seq
+	w.synced, w.durableSeq = w.size, w.seq
 	return nil
 }
 
@@ -165,19 +165,19 @@ func (w *Writer) Close() error {
 // seal makes all batches durable, and after them a seal in a sector of its own:
 // the loss of one sector must not take both the last batch and its proof.
 func (w *Writer) seal(t recordType) error {
-	whole := w.whole && t == typeFinal && w.err == nil
-	if whole {
+	unsynced := w.singleSync && t == typeFinal && w.err == nil
+	if unsynced {
 		w.synced = w.size // when anybody reads the seal
 	} else if err := w.Sync(); err != nil {
 		return err
 	}
 	if into := w.size % sectorSize; into > 0 {
 		var gap [sectorSize]byte
-		w.put(typeSeal, gap[:(2*sectorSize-into-bareSize)%sectorSize])
+		w.put(typeSeal, gap[:(2*sectorSize-into-frameSize)%sectorSize])
 	}
 	w.put(t, nil)
 	w.sealed = true
-	if whole {
+	if unsynced {
 		w.flush()
 		w.write(make([]byte, w.header.Size-w.size))
 	}
@@ -190,7 +190,7 @@ func (w *Writer) put(t recordType, payload []byte) {
 	if t != typeHeader {
 		h.seq = w.seq
 	}
-	n := bareSize + len(payload)
+	n := frameSize + len(payload)
 	if len(w.buf)+n > bufferSize {
 		w.flush()
 	}
@@ -200,7 +200,7 @@ func (w *Writer) put(t recordType, payload []byte) {
 		start := len(w.buf)
 		w.buf = append(h.append(w.buf), payload...)
 		if t != typeHeader {
-			w.pad.apply(w.buf[start+headSize:], w.size+headSize)
+			w.scrambler.apply(w.buf[start+headSize:], w.size+headSize)
 		}
 		s := sums{}.update(w.buf[start+atLength:])
 		binary.LittleEndian.PutUint32(w.buf[start:], s.head)
@@ -217,7 +217,7 @@ func (w *Writer) putLarge(h *head, payload []byte) {
 		off := w.size + headSize
 		for p := range slices.Chunk(payload, bufferSize) {
 			w.buf = append(w.buf[:0], p...)
-			w.pad.apply(w.buf, off)
+			w.scrambler.apply(w.buf, off)
 			off += int64(len(p))
 			f()
 		}

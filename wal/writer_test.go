@@ -303,7 +303,7 @@ func TestErrorsNameTheSegment(t *testing.T) {
 func TestLargePayloads(t *testing.T) {
 	w, f := testWriter(32 << 20)
 	var want []batch
-	for i, n := range []int{10, 3 << 20, 10, bufferSize - bareSize, bufferSize - bareSize + 1, 0, 600 << 10, 600 << 10, 20} {
+	for i, n := range []int{10, 3 << 20, 10, bufferSize - frameSize, bufferSize - frameSize + 1, 0, 600 << 10, 600 << 10, 20} {
 		b := batch{uint64(i + 1), random(uint64(i), n)}
 		want = append(want, b)
 		p := bytes.Clone(b.payload)

@@ -64,7 +64,7 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 }
 
 // patience is far beyond any start or stop, and short of a part's time.
-const patience = time.Minute
+const timeout = time.Minute
 
 // URL waits until the server is ready. The error has what the server said when
 // it ended instead.
@@ -76,9 +76,9 @@ func (p *Process) URL() (string, error) {
 			return "", fmt.Errorf("the server ended before it was ready: %v\n%s", p.err, p.Output())
 		}
 		return url, nil
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		p.Kill()
-		return "", fmt.Errorf("the server was not ready after %v\n%s", patience, p.Output())
+		return "", fmt.Errorf("the server was not ready after %v\n%s", timeout, p.Output())
 	}
 }
 
@@ -124,7 +124,7 @@ func (p *Process) Terminate(impatience time.Duration) error {
 	}
 	select {
 	case <-p.done:
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		p.Kill()
 		return errors.New("the server has not ended after SIGTERM")
 	}

@@ -72,10 +72,10 @@ var planted = []mutant{
 		w.fail(fmt.Errorf("sync log segment %d: %w", w.header.Number, err))
 		return w.err
 	}
-	w.synced, w.sure = w.size, w.seq
+	w.synced, w.durableSeq = w.size, w.seq
 	return nil
 }`,
-			new: `	w.synced, w.sure = w.size, w.seq
+			new: `	w.synced, w.durableSeq = w.size, w.seq
 	return nil
 }`,
 		},
@@ -92,9 +92,9 @@ var planted = []mutant{
 	{number: 7, bug: "a bad record is the end of the log", part: "flip", edits: []edit{
 		{
 			file: "wal/tail.go",
-			old: `func (t *tail) judge() error {
+			old: `func (t *tail) classify() error {
 `,
-			new: `func (t *tail) judge() error {
+			new: `func (t *tail) classify() error {
 	if t.off > 0 {
 		return io.EOF
 	}

@@ -13,20 +13,20 @@ var zeroPage page
 // image is the content of a file, made of pages that images share. A nil page
 // is all zeros, and so is what lies beyond size in the last page. Copies of an
 // image made by share are independent and cost nothing until one is written.
-type image struct {
+type fileData struct {
 	size   int64
 	pages  []*page
 	shared bool // pages belongs to other images too
 }
 
 // share returns an independent copy.
-func (im *image) share() image {
+func (im *fileData) share() fileData {
 	im.shared = true
 	return *im
 }
 
 // readAt copies what the image holds at off into p, and returns how much.
-func (im *image) readAt(p []byte, off int64) int {
+func (im *fileData) readAt(p []byte, off int64) int {
 	if off >= im.size {
 		return 0
 	}
@@ -42,7 +42,7 @@ func (im *image) readAt(p []byte, off int64) int {
 }
 
 // write puts p at off. A gap between the end and off becomes zeros.
-func (im *image) write(p []byte, off int64) {
+func (im *fileData) write(p []byte, off int64) {
 	im.grow(max(im.size, off+int64(len(p))))
 	for len(p) > 0 {
 		at := int(off % pageSize)
@@ -54,7 +54,7 @@ func (im *image) write(p []byte, off int64) {
 }
 
 // grow lengthens the image with zeros and makes the table of pages its own.
-func (im *image) grow(size int64) {
+func (im *fileData) grow(size int64) {
 	n := int((size + pageSize - 1) / pageSize)
 	if im.shared {
 		im.pages = append(make([]*page, 0, max(n, len(im.pages))), im.pages...)

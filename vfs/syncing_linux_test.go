@@ -11,40 +11,40 @@ import (
 	"testing"
 )
 
-// pacedCall is one of sync_file_range.
-type pacedCall struct {
+// rangeCall is one of sync_file_range.
+type rangeCall struct {
 	from, n int64
 	flags   int
 }
 
 // paced creates a file whose calls are noted, and answered with the error that fail points to.
-func paced(t *testing.T) (p *pacedFile, name string, calls *[]pacedCall, fail *error) {
+func syncing(t *testing.T) (p *syncingFile, name string, calls *[]rangeCall, fail *error) {
 	t.Helper()
 	name = filepath.Join(t.TempDir(), "f")
 	f, err := OS.Create(name)
 	must(t, err)
 	t.Cleanup(func() { f.Close() })
-	p, calls, fail = f.(*pacedFile), new([]pacedCall), new(error)
-	p.call = func(from, n int64, flags int) error {
-		*calls = append(*calls, pacedCall{from, n, flags})
+	p, calls, fail = f.(*syncingFile), new([]rangeCall), new(error)
+	p.syncRange = func(from, n int64, flags int) error {
+		*calls = append(*calls, rangeCall{from, n, flags})
 		return *fail
 	}
 	return p, name, calls, fail
 }
 
-// TestPaced: stretches go to the disk one after another, each after the one before, and none that a
+// TestSyncing: stretches go to the disk one after another, each after the one before, and none that a
 // Sync has dealt with.
-func TestPaced(t *testing.T) {
-	p, name, calls, _ := paced(t)
-	piece := bytes.Repeat([]byte("a"), paceBytes/2)
+func TestSyncing(t *testing.T) {
+	p, name, calls, _ := syncing(t)
+	piece := bytes.Repeat([]byte("a"), bytesPerSync/2)
 	for range 7 {
 		writeTo(t, p, string(piece))
 	}
 	must(t, p.Sync())
 	writeTo(t, p, string(piece))
 	writeTo(t, p, string(piece))
-	const n = paceBytes
-	want := []pacedCall{
+	const n = bytesPerSync
+	want := []rangeCall{
 		{0, n, rangeWrite},
 		{0, n, rangeWaitBefore}, {n, n, rangeWrite},
 		{n, n, rangeWaitBefore}, {2 * n, n, rangeWrite},
@@ -60,12 +60,12 @@ func TestPaced(t *testing.T) {
 	}
 }
 
-// TestPacedFailure: a write to the disk that failed fails all that comes after it, since the kernel
+// TestSyncingFailure: a write to the disk that failed fails all that comes after it, since the kernel
 // does not report it again.
-func TestPacedFailure(t *testing.T) {
-	p, _, _, fail := paced(t)
+func TestSyncingFailure(t *testing.T) {
+	p, _, _, fail := syncing(t)
 	*fail = syscall.EIO
-	_, err := p.Write(make([]byte, paceBytes))
+	_, err := p.Write(make([]byte, bytesPerSync))
 	wantIs(t, "Write", err, syscall.EIO)
 	*fail = nil
 	_, err = p.Write([]byte("a"))
@@ -73,13 +73,13 @@ func TestPacedFailure(t *testing.T) {
 	wantIs(t, "Sync", p.Sync(), syscall.EIO)
 }
 
-// TestPacedFailureLater: what would be a refusal of the first call is a failure of a write to the disk
+// TestSyncingFailureLater: what would be a refusal of the first call is a failure of a write to the disk
 // when a file system has taken one before.
-func TestPacedFailureLater(t *testing.T) {
-	p, _, calls, fail := paced(t)
-	writeTo(t, p, string(make([]byte, paceBytes)))
+func TestSyncingFailureLater(t *testing.T) {
+	p, _, calls, fail := syncing(t)
+	writeTo(t, p, string(make([]byte, bytesPerSync)))
 	*fail = syscall.EOPNOTSUPP
-	_, err := p.Write(make([]byte, paceBytes))
+	_, err := p.Write(make([]byte, bytesPerSync))
 	wantIs(t, "Write", err, syscall.EOPNOTSUPP)
 	if last := (*calls)[len(*calls)-1]; last.flags != rangeWaitBefore {
 		t.Errorf("the last call is %v, want one that waits", last)
@@ -87,14 +87,14 @@ func TestPacedFailureLater(t *testing.T) {
 	wantIs(t, "Sync", p.Sync(), syscall.EOPNOTSUPP)
 }
 
-// TestPacedNowhere: a file system without such calls is written as any other.
-func TestPacedNowhere(t *testing.T) {
-	p, _, calls, fail := paced(t)
+// TestSyncingNowhere: a file system without such calls is written as any other.
+func TestSyncingNowhere(t *testing.T) {
+	p, _, calls, fail := syncing(t)
 	*fail = syscall.EINVAL
 	writeTo(t, p, "a little first")
 	must(t, p.Sync())
 	for range 3 {
-		writeTo(t, p, string(make([]byte, paceBytes)))
+		writeTo(t, p, string(make([]byte, bytesPerSync)))
 	}
 	must(t, p.Sync())
 	if len(*calls) != 1 {

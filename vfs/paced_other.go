@@ -1,9 +1,0 @@
-//go:build !linux || arm
-
-package vfs
-
-import "os"
-
-// created returns f, which was just created, as a file to be written. Package syscall has no
-// sync_file_range(2) here.
-func created(f *os.File) File { return &osFile{f} }
