@@ -148,61 +148,63 @@ func (s *script) read(t *testing.T, d *datadriven.TestData) string {
 	seq, now := uint64(math.MaxUint64), timeArg(t, d, "now")
 	d.MaybeScanArgs(t, "seq", &seq)
 	columns := columnsArg(d)
-	var v Visibility
-	v.Init(seq, now, s.policies, columns)
-	var b strings.Builder
 	rows := mergeRows(s.newer, s.inputs, s.older)
-	for _, row := range rows {
-		writeRow(&b, row.key, inEachSplit(t, row.cells, dictionaryOf(rows), func(feed func(keep) []cell.Cell) []string {
+	return inEachWay(t, rows, func(w way) string {
+		var v Visibility
+		v.Init(seq, now, s.policies, columns)
+		var b strings.Builder
+		for _, row := range rows {
 			v.BeginRow()
-			texts := []string{}
-			for _, c := range feed(v.Visible) {
+			var texts []string
+			for _, c := range w.feed(row.cells, v.Visible) {
 				texts = append(texts, seenText(&c))
 			}
-			return texts
-		}))
-	}
-	return b.String()
+			writeRow(&b, row.key, texts)
+		}
+		return b.String()
+	})
 }
 
 func (s *script) compact(t *testing.T, d *datadriven.TestData) string {
 	var oldest uint64
 	d.ScanArgs(t, "oldest", &oldest)
+	now := timeArg(t, d, "now")
 	rows, some := d.Arg("bottommost")
 	isBottommost := func(row []byte) bool {
 		return some && (len(rows.Vals) == 0 || slices.Contains(rows.Vals, string(row)))
 	}
-	var f, again Filter
-	now := timeArg(t, d, "now")
-	var b strings.Builder
 	var output []testRow
-	var dropped [reasonCount]uint64
-	for _, row := range s.inputs {
-		var kept []cell.Cell
-		writeRow(&b, row.key, inEachSplit(t, row.cells, dictionaryOf(s.inputs), func(feed func(keep) []cell.Cell) []string {
-			f.Init(oldest, now, s.policies, isBottommost)
+	answer := inEachWay(t, s.inputs, func(w way) string {
+		var f Filter
+		f.Init(oldest, now, s.policies, isBottommost)
+		var b strings.Builder
+		entries := 0
+		output = nil
+		for _, row := range s.inputs {
 			f.BeginRow([]byte(row.key))
-			kept = feed(f.Keep)
-			if len(kept)+int(f.Dropped()) != len(row.cells) {
-				t.Errorf("%d entries, %d kept, %d dropped", len(row.cells), len(kept), f.Dropped())
-			}
-			return append(entryTexts(kept), fmt.Sprint(f.dropped))
-		})[:len(kept)])
-		for i := range dropped {
-			dropped[i] += f.dropped[i]
+			kept := w.feed(row.cells, f.Keep)
+			writeRow(&b, row.key, entryTexts(kept))
+			output = append(output, testRow{row.key, kept})
+			entries += len(row.cells) - len(kept)
 		}
-		output = append(output, testRow{row.key, kept})
-
-		again.Init(oldest, now, s.policies, isBottommost)
+		if entries != int(f.Dropped()) {
+			t.Errorf("%d entries are missing, %d were dropped", entries, f.Dropped())
+		}
+		fmt.Fprintf(&b, "dropped: %s\n", droppedText(f.dropped))
+		return b.String()
+	})
+	var again Filter
+	again.Init(oldest, now, s.policies, isBottommost)
+	for _, row := range output {
 		again.BeginRow([]byte(row.key))
-		if twice := entryTexts(again.Keep(slices.Clone(kept), &UnknownRun)); !slices.Equal(twice, entryTexts(kept)) {
-			t.Errorf("once %q\ntwice %q", entryTexts(kept), twice)
+		if got, want := entryTexts(again.Keep(slices.Clone(row.cells), &UnknownRun)), entryTexts(row.cells); !slices.Equal(got, want) {
+			t.Errorf("once  %q\ntwice %q", want, got)
 		}
 	}
 	if d.HasArg("install") {
 		s.inputs = output
 	}
-	return b.String() + "dropped: " + droppedText(dropped) + "\n"
+	return answer
 }
 
 var reasonNames = [reasonCount]string{
@@ -248,59 +250,56 @@ func mergeRows(lists ...[]testRow) (merged []testRow) {
 	return merged
 }
 
-// keep is Visibility.Visible or Filter.Keep.
-type keep func([]cell.Cell, *cell.Run) []cell.Cell
+// way is a way to feed rows to a Visibility or Filter.
+type way struct {
+	split      int      // each row comes in two chunks, the first of so many entries
+	dictionary []string // of the columns, nil for none
+}
 
-// inEachSplit calls f with each way to feed a row in two chunks, without and with a dictionary,
-// and returns its answer, which must always be the same.
-func inEachSplit(t *testing.T, row []cell.Cell, dictionary []string, f func(feed func(keep) []cell.Cell) []string) (answer []string) {
+// inEachWay calls f with every way to feed rows and returns its answer, which must always be
+// the same.
+func inEachWay(t *testing.T, rows []testRow, f func(way) string) string {
 	t.Helper()
-	for _, dictionary := range [][]string{nil, dictionary} {
-		for split := range len(row) + 1 {
-			got := f(func(k keep) []cell.Cell {
-				return feedChunks(k, dictionary, row[:split], row[split:])
-			})
-			if answer == nil {
-				answer = got
-			}
-			if !slices.Equal(got, answer) {
-				t.Errorf("in two chunks from entry %d, with dictionary %q: got %q, otherwise %q", split, dictionary, got, answer)
+	longest := 0
+	var columns []string
+	for _, row := range rows {
+		longest = max(longest, len(row.cells))
+		for _, c := range row.cells {
+			columns = append(columns, string(c.Column))
+		}
+	}
+	slices.Sort(columns)
+	answer := f(way{})
+	for _, dictionary := range [][]string{nil, slices.Compact(columns)} {
+		for split := range longest + 1 {
+			w := way{split, dictionary}
+			if got := f(w); got != answer {
+				t.Errorf("fed as %+v:\n%sotherwise:\n%s", w, got, answer)
 			}
 		}
 	}
 	return answer
 }
 
-// dictionaryOf returns the columns of rows, in order.
-func dictionaryOf(rows []testRow) (columns []string) {
-	for _, row := range rows {
-		for _, c := range row.cells {
-			columns = append(columns, string(c.Column))
-		}
-	}
-	slices.Sort(columns)
-	return slices.Compact(columns)
-}
-
-// feedChunks sends the chunks of a row through k and returns what comes back. The columns come
-// from the dictionary, if there is one. The memory of each chunk is overwritten before the next.
-func feedChunks(k keep, dictionary []string, chunks ...[]cell.Cell) (all []cell.Cell) {
-	const number = 7
-	for i, chunk := range chunks {
+// feed sends a row through keep, which is Visible or Keep, and returns what comes back. It
+// overwrites the memory of each chunk before the next.
+func (w way) feed(row []cell.Cell, keep func([]cell.Cell, *cell.Run) []cell.Cell) (all []cell.Cell) {
+	split := min(w.split, len(row))
+	for i, chunk := range [][]cell.Cell{row[:split], row[split:]} {
 		var lent []cell.Cell
 		for _, c := range chunk {
 			c.Column, c.Value = bytes.Clone(c.Column), bytes.Clone(c.Value)
-			if dictionary != nil {
-				c.ColumnID = 1 + uint32(slices.Index(dictionary, string(c.Column)))
+			if i := slices.Index(w.dictionary, string(c.Column)); i >= 0 {
+				c.ColumnID = uint32(i) + 1
 			}
 			lent = append(lent, c)
 		}
 		run := runOf(lent)
-		run.EndOfRow = i == len(chunks)-1
-		if dictionary != nil {
-			run.DictionaryID = number
+		if w.dictionary != nil {
+			run.DictionaryID = 1
 		}
-		for _, c := range k(slices.Clone(lent), &run) {
+		run.EndOfRow = i == 1
+		for _, c := range keep(slices.Clone(lent), &run) {
 			c.Column, c.Value, c.ColumnID = bytes.Clone(c.Column), bytes.Clone(c.Value), 0
 			all = append(all, c)
 		}
