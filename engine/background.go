@@ -270,7 +270,7 @@ func (db *DB) logWorkLocked() func() error {
 	case size > db.opt.LogBytes/2 && !pinned && db.retirableLocked():
 		return db.trimLog
 	case len(db.log.spares) == 0 && size+db.opt.SegmentBytes <= db.opt.LogBytes:
-		return func() error { return db.prepareSegment(db.opt.SegmentBytes, 0) }
+		return func() error { return db.prepareSegment(0) }
 	}
 	return nil
 }

@@ -282,6 +282,7 @@ func TestCheckWhileOpenOverErrorsOfTheDevice(t *testing.T) {
 			if err != nil || at < 20 || db.Damage() != nil {
 				t.Errorf("a check of %d operations that all succeed: %v, damage %v", at, err, db.Damage())
 			}
+			failure.Store(failing(-1)) // Close writes and reads, too
 			return
 		}
 		if !errors.Is(err, syscall.EIO) {
@@ -352,7 +353,7 @@ func TestBatchThatCannotBe(t *testing.T) {
 		mustPut(t, db, mustCreate(t, db, "a")[0], "row", "q", "v")
 		segment := db.segmentPath(db.log.current.number)
 		db.log.current.w.Append(db.lastSeq+1, payload)
-		mustClose(t, db)
+		closeWithLog(t, db)
 		is := func(c *CorruptError) bool {
 			return c.File == segment && c.Partition == "" && strings.Contains(c.Reason, reason)
 		}

@@ -7,13 +7,15 @@ import (
 	"sync"
 
 	"colonnade/engine/manifest"
+	"colonnade/wal"
 )
 
 // closePatience is how many times SyncTimeout Close waits for the disk.
 const closePatience = 3
 
-// Close waits for the calls under way, flushes large memtables, seals the log
-// and releases the directory. Snapshots and scans must be closed before.
+// Close waits for the calls under way, flushes the memtables, leaves a log with nothing
+// in it, and releases the directory. What it cannot flush in SyncTimeout stays in the log,
+// which it seals. Snapshots and scans must be closed before.
 // Nothing is lost when it fails or is not called at all.
 //
 // When the disk does not answer in time it returns ErrSlowDisk and goes on by
@@ -42,6 +44,16 @@ func (db *DB) Close() error {
 
 // shut does the work of Close.
 func (db *DB) shut() error {
+	db.stop()
+	err := db.flushRest()
+	if err == nil {
+		err = db.emptyLog()
+	}
+	return db.release(err)
+}
+
+// stop waits for the calls under way and ends the background work.
+func (db *DB) stop() {
 	db.mu.Lock()
 	for db.leading || db.log.preparing != nil {
 		db.background.work.Wait()
@@ -49,7 +61,11 @@ func (db *DB) shut() error {
 	db.mu.Unlock()
 	db.stopBackground()
 	awaitHolder(&db.installMu) // partitions may be created or dropped
-	err := db.flushLarge()
+}
+
+// release seals the log, closes what is open, and unlocks the directory. It returns err, or the
+// first failure of its own.
+func (db *DB) release(err error) error {
 	db.mu.Lock()
 	failed := db.failed
 	db.mu.Unlock()
@@ -70,16 +86,13 @@ func awaitHolder(l *sync.Mutex) {
 	defer l.Unlock()
 }
 
-// reopenBytes is the size from which Close flushes a memtable: smaller ones
-// take the next open less time to read from the log than a flush would take.
-const reopenBytes = 1 << 20
-
-// flushLarge flushes the memtables that would make the next open slow.
-func (db *DB) flushLarge() error {
+// flushRest flushes the memtables, as long as SyncTimeout allows.
+func (db *DB) flushRest() error {
+	begun := db.opt.Clock.Now()
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	for _, p := range db.partitions {
-		if p.active.bytes.Load() >= reopenBytes {
+		if p.active.minSeq != 0 {
 			db.freezeLocked(p)
 		}
 	}
@@ -90,6 +103,57 @@ func (db *DB) flushLarge() error {
 		if err != nil {
 			return err
 		}
+		if db.opt.Clock.Now()-begun > db.opt.SyncTimeout.Microseconds() {
+			return nil
+		}
+	}
+	return nil
+}
+
+// emptyLog replaces the log by one segment, as small as can be, if all batches are in files. Segments
+// have their full size whatever is in them, so a store that is closed would take much more room than
+// its files. A crash before the edit of the manifest leaves the log as it was, with one more spare.
+func (db *DB) emptyLog() error {
+	db.mu.Lock()
+	s := &segment{number: db.log.next, size: wal.MinSegment(0)}
+	needed := db.failed != nil || db.log.current == nil
+	for _, p := range db.partitions {
+		needed = needed || p.oldestSeq(nil) != 0
+	}
+	db.mu.Unlock()
+	if needed {
+		return nil
+	}
+	if err := db.fillSegment(s, nil); err != nil {
+		if shortage(err) != nil {
+			return nil // the log stays as it is
+		}
+		return fmt.Errorf("make log segment: %w", err)
+	}
+	db.mu.Lock()
+	l := &db.log
+	l.next++
+	before, recycled := slices.Concat(l.segments, l.spares), l.recycled
+	l.segments, l.spares, l.recycled, l.current = []*segment{s}, nil, nil, s
+	db.mu.Unlock()
+	var err error
+	for _, old := range before {
+		if old.w != nil {
+			err = errors.Join(err, old.w.Close())
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("close log: %w", err)
+	}
+	err = db.install(nil, func(m *manifest.Manifest) error {
+		m.LogStart, m.Settled = s.number, db.lastSeq+1
+		return nil
+	}, func() {})
+	if err != nil {
+		return err
+	}
+	for _, old := range append(before, recycled...) {
+		db.obsolete.addFile(db.segmentPath(old.number))
 	}
 	return nil
 }

@@ -3,12 +3,17 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
+	"colonnade/clock"
+	"colonnade/engine/manifest"
 	"colonnade/engine/rowmerge"
 	"colonnade/vfs"
 )
@@ -149,6 +154,216 @@ func TestIdleLeaderEnds(t *testing.T) {
 			t.Fatal("a leader of a closed store waits for the next group")
 		default:
 			runtime.Gosched()
+		}
+	}
+}
+
+// logFiles returns the names and the sizes of the files of the log.
+func logFiles(t *testing.T, fs vfs.FS) (names []string, bytes int64) {
+	t.Helper()
+	names, err := fs.List("store/" + manifest.LogDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		size, err := fs.Stat("store/" + manifest.LogDir + "/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bytes += size
+	}
+	return names, bytes
+}
+
+// TestCloseEmptiesTheLog: what a store takes when it is closed is its sorted files and a log of some
+// KiB, however much was written, and whatever a crash had left before.
+func TestCloseEmptiesTheLog(t *testing.T) {
+	fs := vfs.NewMem()
+	opt := testOptions(fs)
+	opt.MemtableBytes, opt.SegmentBytes, opt.LogBytes = 4<<20, 1<<20, 16<<20
+	open := func(fs vfs.FS) *DB {
+		opt.FS = fs
+		db, err := Open("store", opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return db
+	}
+	db := open(fs)
+	ids := mustCreate(t, db, "a", "b", "c")
+	fill := func(db *DB, from, to int) {
+		for i := from; i < to; i++ {
+			mustPut(t, db, ids[i%2], fmt.Sprint("row", i), "q", strings.Repeat("v", 10<<10))
+		}
+	}
+	small := func(what string, fs vfs.FS) {
+		t.Helper()
+		if names, bytes := logFiles(t, fs); len(names) != 1 || bytes > 8<<10 {
+			t.Errorf("%s, the log is %v, %d bytes", what, names, bytes)
+		}
+	}
+	fill(db, 0, 1000)
+	crashed := fs.Crash(vfs.DropAll, 1)
+	mustClose(t, db)
+	small("after a close", fs)
+	db = open(crashed)
+	fill(db, 1000, 1010)
+	mustClose(t, db)
+	small("after a crash, an open and a close", crashed)
+	db = open(crashed)
+	defer mustClose(t, db)
+	if got := len(contents(t, db, ids[0])) + len(contents(t, db, ids[1])); got != 1010 {
+		t.Errorf("%d cells are there, want 1010", got)
+	}
+	if db.LastSeq() < 1010 {
+		t.Errorf("the last batch is %d", db.LastSeq())
+	}
+}
+
+// TestSmallStoreIsSmall: a store with little in it takes little, also while it is open.
+func TestSmallStoreIsSmall(t *testing.T) {
+	fs := vfs.NewMem()
+	db, err := Open("store", Options{FS: fs, Clock: clock.System, ReserveBytes: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	for i := range 1000 {
+		mustPut(t, db, id, fmt.Sprint("row", i), "q", strings.Repeat("v", 500))
+	}
+	eventually(db, func() bool { return len(db.log.spares) > 0 })
+	if names, bytes := logFiles(t, fs); bytes > 2<<20 {
+		t.Errorf("with half a megabyte of values the log is %v, %d bytes", names, bytes)
+	}
+}
+
+// TestSegmentsGrow: each is twice as large as the one before, up to Options.SegmentBytes.
+func TestSegmentsGrow(t *testing.T) {
+	db, err := Open("store", Options{FS: vfs.NewMem(), Clock: clock.System, SegmentBytes: 2 << 20, ReserveBytes: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	for i := range 60 {
+		mustPut(t, db, id, fmt.Sprint("row", i), "q", strings.Repeat("v", 100<<10))
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	want := int64(firstSegment)
+	for _, s := range db.log.segments {
+		if s.size != want {
+			t.Errorf("segment %d has %d bytes, want %d", s.number, s.size, want)
+		}
+		want = min(2*want, 2<<20)
+	}
+	if len(db.log.segments) < 5 {
+		t.Errorf("only %d segments", len(db.log.segments))
+	}
+}
+
+// TestCrashInClose takes images of what a crash can leave at every operation of a Close: each has all
+// that was acknowledged.
+func TestCrashInClose(t *testing.T) {
+	fs := vfs.NewMem()
+	db, err := Open("store", crashOptions(fs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &workload{ids: mustCreate(t, db, "a", "b", "c")}
+	if err := w.run(db, 0, 40); err != nil {
+		t.Fatal(err)
+	}
+	stop := capture(fs, w, 1, 1000)
+	mustClose(t, db)
+	images := stop()
+	if len(images) < 40 {
+		t.Fatalf("only %d images", len(images))
+	}
+	for i, im := range images {
+		if err := w.survive(t, im, uint64(i)); err != nil {
+			t.Errorf("image %d of %d: %s after %s: %v", i, len(images), im.model, im.op, err)
+		}
+	}
+	t.Logf("%d images", len(images))
+}
+
+// TestCloseThatCannotEmptyTheLog: with a full disk the log stays as it is, and nothing is lost.
+func TestCloseThatCannotEmptyTheLog(t *testing.T) {
+	for _, part := range []string{manifest.FillSuffix, manifest.TempSuffix, manifest.TableSuffix} {
+		mem := vfs.NewMem()
+		var full atomic.Bool
+		opt := testOptions(vfs.Inject(mem, func(op vfs.Op) (f vfs.Fault) {
+			if full.Load() && op.Kind == vfs.OpWrite && strings.HasSuffix(op.Name, part) {
+				f.Err = syscall.ENOSPC
+			}
+			return f
+		}))
+		db, err := Open("store", opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := mustCreate(t, db, "a")[0]
+		mustPut(t, db, id, "row", "q", "v")
+		full.Store(true)
+		if err := db.Close(); err != nil && !errors.Is(err, ErrDiskFull) && !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("%s: Close: %v", part, err)
+		}
+		db = mustOpen(t, mem)
+		if got := contents(t, db, id); len(got) != 1 {
+			t.Errorf("%s: got %q, want the one cell", part, got)
+		}
+		mustClose(t, db)
+	}
+}
+
+// racing is a clock that moves on by a minute whenever it is asked, once it has begun.
+type racing struct {
+	clock.Clock
+	begun atomic.Bool
+	moved atomic.Int64
+}
+
+func (c *racing) Now() int64 {
+	if c.begun.Load() {
+		c.moved.Add(time.Minute.Microseconds())
+	}
+	return c.Clock.Now() + c.moved.Load()
+}
+
+// TestCloseWithoutTime: what Close has no time to flush stays in the log.
+func TestCloseWithoutTime(t *testing.T) {
+	fs := vfs.NewMem()
+	opt := testOptions(fs)
+	slow := &racing{Clock: clock.NewManual(1)}
+	opt.Clock = slow
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for i := range 2*flushFiles + 1 {
+		names = append(names, fmt.Sprint("p", i))
+	}
+	ids := mustCreate(t, db, names...)
+	for _, id := range ids {
+		mustPut(t, db, id, "row", "q", "v")
+	}
+	slow.begun.Store(true)
+	mustClose(t, db)
+	files := 0
+	for _, p := range db.partitions {
+		files += len(slices.Collect(p.version.Files()))
+	}
+	if files == 0 || files >= len(ids) {
+		t.Fatalf("%d of %d memtables were flushed, want some", files, len(ids))
+	}
+	db = mustOpen(t, fs)
+	defer mustClose(t, db)
+	for _, id := range ids {
+		if got := contents(t, db, id); len(got) != 1 {
+			t.Errorf("partition %d has %q, want the one cell", id, got)
 		}
 	}
 }

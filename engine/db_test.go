@@ -45,6 +45,20 @@ func mustClose(t testing.TB, db *DB) {
 	}
 }
 
+// closeWithLog closes a store as Close does when it has no time to flush: what is in the memtables
+// stays in the log.
+func closeWithLog(t testing.TB, db *DB) {
+	t.Helper()
+	db.mu.Lock()
+	db.closed = true
+	db.found.Store(nil)
+	db.mu.Unlock()
+	db.stop()
+	if err := db.release(nil); err != nil {
+		t.Fatalf("close: %v", err)
+	}
+}
+
 // mustOpenIdle opens a store whose clock stands still: it does nothing by itself after a
 // time, such as to seal an idle log.
 func mustOpenIdle(t testing.TB, fs vfs.FS) *DB {

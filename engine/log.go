@@ -105,13 +105,25 @@ func (l *log) assignLocked(n int) *segment {
 	}
 }
 
-// prepareSegment makes one spare segment of the given size, or of a larger one that
-// can take a record with n bytes of payload. When there is no room, nothing has
-// changed (ErrDiskFull).
-func (db *DB) prepareSegment(size int64, n int) error {
+// nextSegmentBytesLocked is the size of the next segment: twice that of the last one, up to
+// Options.SegmentBytes. So a store with few writes has a small log, and one with many soon
+// has segments of full size.
+func (db *DB) nextSegmentBytesLocked() int64 {
+	l := &db.log
+	size := int64(firstSegment) / 2
+	if n := len(l.spares); n > 0 {
+		size = l.spares[n-1].size
+	} else if n := len(l.segments); n > 0 {
+		size = l.segments[n-1].size
+	}
+	return min(2*size, db.opt.SegmentBytes)
+}
+
+// prepareSegment makes one spare segment, which can take a record with n bytes of payload.
+// When there is no room, nothing has changed (ErrDiskFull).
+func (db *DB) prepareSegment(n int) error {
 	db.log.prepareMu.Lock()
 	defer db.log.prepareMu.Unlock()
-	size = max(size, wal.MinSegment(n))
 	db.mu.Lock()
 	if db.closed {
 		db.mu.Unlock()
@@ -123,6 +135,7 @@ func (db *DB) prepareSegment(size int64, n int) error {
 			return nil // another caller made it
 		}
 	}
+	size := max(db.nextSegmentBytesLocked(), wal.MinSegment(n))
 	s := &segment{number: db.log.next, size: size}
 	old := db.takeRecycledLocked(size)
 	db.mu.Unlock()

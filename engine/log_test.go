@@ -50,7 +50,4 @@ func TestSegmentsAreReused(t *testing.T) {
 	reuse()
 	segments(12)
 	mustClose(t, db)
-	db = mustOpen(t, fs)
-	defer mustClose(t, db)
-	reuse()
 }

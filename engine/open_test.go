@@ -89,7 +89,7 @@ func TestLostParts(t *testing.T) {
 		for i := range 12 {
 			mustPut(t, db, id, fmt.Sprint("row", i), "q", strings.Repeat("v", 20<<10))
 		}
-		mustClose(t, db)
+		closeWithLog(t, db)
 		if len(db.log.segments) < 3 {
 			t.Fatalf("the log has only %d segments", len(db.log.segments))
 		}

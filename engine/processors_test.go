@@ -86,6 +86,7 @@ func TestProcessors(t *testing.T) {
 			db.mu.Lock()
 			defer db.mu.Unlock()
 			db.opt.FileBytes = test.fileBytes
+			last := db.lastTime
 			if test.unused {
 				db.lastTime, db.lastRead = -2*unusedAfter, -2*unusedAfter
 			}
@@ -110,6 +111,7 @@ func TestProcessors(t *testing.T) {
 			for _, p := range parts {
 				p.compactionStopped = true
 			}
+			db.lastTime = last // times never go back, and Close makes edits
 		})
 	}
 }

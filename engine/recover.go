@@ -77,7 +77,7 @@ func (r *recovery) run() error {
 	}
 	db.visible.Store(db.lastSeq)
 	r.freezeTables()
-	if err := db.prepareSegment(min(firstSegment, db.opt.SegmentBytes), 0); err != nil {
+	if err := db.prepareSegment(0); err != nil {
 		return err
 	}
 	db.log.segments = r.copies.segments
@@ -101,8 +101,7 @@ func (r *recovery) freezeTables() {
 }
 
 // firstSegment is the size of the segment that an open begins to write: one of
-// Options.SegmentBytes would take most of its time. Those of the run before become
-// the next ones.
+// Options.SegmentBytes would take most of its time.
 const firstSegment = 256 << 10
 
 // install makes the copies, or the new segment, the beginning of the log.

@@ -168,7 +168,7 @@ func TestRefusedOpensLeaveNothing(t *testing.T) {
 	for i := range 12 {
 		mustPut(t, db, id, fmt.Sprint("row", i), "q", strings.Repeat("v", 20<<10))
 	}
-	mustClose(t, db)
+	closeWithLog(t, db)
 	d := &damagedStore{fs: fs}
 	name := "store/wal/" + manifest.SegmentFile(4)
 	data := readAll(t, fs, name)
@@ -293,7 +293,7 @@ func TestReadErrorInRecovery(t *testing.T) {
 	for i := range 12 {
 		mustPut(t, db, id, fmt.Sprint("row", i), "q", strings.Repeat("v", 20<<10))
 	}
-	mustClose(t, db)
+	closeWithLog(t, db)
 	for _, effect := range []vfs.Effect{vfs.None, vfs.Half} {
 		for n := int64(0); ; n++ {
 			image := fs.Clone()

@@ -24,7 +24,7 @@ func newHandmade(t *testing.T) *handmade {
 	fs := vfs.NewMem()
 	db := mustOpen(t, fs)
 	h := &handmade{t: t, fs: fs, first: db.log.current.number, id: mustCreate(t, db, "a")[0]}
-	mustClose(t, db)
+	closeWithLog(t, db)
 	return h
 }
 

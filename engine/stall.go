@@ -151,7 +151,7 @@ func (db *DB) prepareLocked(n int) stallReason {
 }
 
 func (db *DB) prepare(p *segmentPreparation, n int) {
-	p.err = db.prepareSegment(db.opt.SegmentBytes, n)
+	p.err = db.prepareSegment(n)
 	db.mu.Lock()
 	db.log.preparing = nil
 	db.background.signalLocked() // Close may wait for it

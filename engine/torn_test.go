@@ -65,7 +65,7 @@ func TestTornSegmentOfALongLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := len(db.partitions[1].version.Levels[0])
-	mustClose(t, db)
+	closeWithLog(t, db)
 	if kept := tornFiles(t, image); files != 1 || len(kept) != 1 {
 		t.Errorf("%d sorted files, and %v are kept; want one of each", files, kept)
 	}
@@ -83,7 +83,7 @@ func TestTornSegmentIsKept(t *testing.T) {
 	if _, err := image.Stat(segment); err == nil {
 		t.Error("the segment is there under its old name as well")
 	}
-	mustClose(t, db)
+	closeWithLog(t, db)
 	if got := tornFiles(t, image); len(got) != 1 {
 		t.Errorf("after a close %v are kept", got)
 	}
@@ -107,7 +107,7 @@ func TestTornSegmentsAreBounded(t *testing.T) {
 	for range 4 {
 		image, last, _ = tornImage(t, image, 1, "next")
 	}
-	mustClose(t, mustOpen(t, image))
+	closeWithLog(t, mustOpen(t, image))
 	got := tornFiles(t, image)
 	if len(got) != maxTorn || !strings.HasPrefix(last, "store/wal/"+strings.TrimSuffix(got[maxTorn-1], manifest.TornSuffix)) {
 		t.Errorf("kept are %v, want %d, the last of them %s", got, maxTorn, last)
