@@ -199,7 +199,7 @@ func TestSegmentThatCannotBeRemoved(t *testing.T) {
 	eventually(db, func() bool { return len(db.log.spares) > 0 })
 	full.Store(true)
 	for i := range 2 {
-		if err := db.prepareSegment(int(2*opt.SegmentBytes)); !errors.Is(err, ErrDiskFull) || !errors.Is(err, syscall.ENOSPC) {
+		if err := db.prepareSegment(int(2 * opt.SegmentBytes)); !errors.Is(err, ErrDiskFull) || !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("attempt %d: got %v, want ErrDiskFull", i, err)
 		}
 	}
