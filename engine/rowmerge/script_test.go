@@ -44,6 +44,11 @@ func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		var s script
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			for _, arg := range d.CmdArgs {
+				if !slices.Contains(scriptArgs[d.Cmd], arg.Key) {
+					d.Fatalf(t, "unknown argument %q", arg.Key)
+				}
+			}
 			switch d.Cmd {
 			case "define":
 				return s.define(t, d)
@@ -58,6 +63,14 @@ func TestScripts(t *testing.T) {
 			return ""
 		})
 	})
+}
+
+// scriptArgs are the arguments of each command.
+var scriptArgs = map[string][]string{
+	"define":   {"newer", "older"},
+	"policies": {"all", "unknown", "as-of"},
+	"read":     {"seq", "now", "columns"},
+	"compact":  {"oldest", "now", "bottommost", "install"},
 }
 
 // script is the state of a script.
