@@ -82,15 +82,15 @@ func TestBatchOfTheLogThatDoesNotGoIn(t *testing.T) {
 	p := db.partitions[mustCreate(t, db, "a")[0]]
 	mustClose(t, db) // so that nothing else flushes
 	r := newRecovery(db)
-	r.inserts, r.copies = newInsertion(db), newCopier(db)
+	r.inserter, r.copier = newReplayInserter(db), newLogCopier(db)
 	payload := goodBatch(1)
-	l := r.inserts.fill("log", len(payload))
+	l := r.inserter.fill("log", len(payload))
 	var b batchReader
 	b.init(payload)
 	b.next()
-	l.begin(&b, payload, batchHeader, l.assign(p, 7))
-	l.finish(len(payload) - 1)
-	r.inserts.add(7, payload)
+	l.beginRun(&b, payload, batchHeader, l.addPartition(p, 7))
+	l.endRun(len(payload) - 1)
+	r.inserter.add(7, payload)
 	db.lastSeq = 7
 	db.freezeLocked(p)
 	r.startFlushLargest()
@@ -98,7 +98,7 @@ func TestBatchOfTheLogThatDoesNotGoIn(t *testing.T) {
 		t.Errorf("flush returned %v, and something is in files: %v", err, r.flushed)
 	}
 	r.startFlushLargest()
-	for name, err := range map[string]error{"flush": r.awaitFlush(), "cut": r.inserts.cut()(), "end": r.inserts.end()} {
+	for name, err := range map[string]error{"flush": r.awaitFlush(), "cut": r.inserter.barrier()(), "end": r.inserter.end()} {
 		var damage *CorruptError
 		if !errors.As(err, &damage) || damage.File != "log" || !strings.Contains(damage.Reason, "batch 7: ") {
 			t.Errorf("%s returned %v, want that batch 7 of the log is damaged", name, err)
@@ -114,7 +114,7 @@ func TestLoadLeavesOutWhatIsInFiles(t *testing.T) {
 	defer mustClose(t, db)
 	ids := mustCreate(t, db, "a", "b")
 	r := newRecovery(db)
-	r.inserts = newInsertion(db)
+	r.inserter = newReplayInserter(db)
 	first := db.LastSeq() + 1
 	db.partitions[ids[0]].flushed = first
 	for seq := first; seq < first+2; seq++ {
@@ -127,7 +127,7 @@ func TestLoadLeavesOutWhatIsInFiles(t *testing.T) {
 			t.Fatalf("batch %d: live %v, %v", seq, live, err)
 		}
 	}
-	if err := r.inserts.end(); err != nil {
+	if err := r.inserter.end(); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []int{1, 2} {
@@ -144,7 +144,7 @@ func TestLoadEndsWithItsMemtable(t *testing.T) {
 	defer mustClose(t, db)
 	id := mustCreate(t, db, "a")[0]
 	r := newRecovery(db)
-	r.inserts = newInsertion(db)
+	r.inserter = newReplayInserter(db)
 	r.flush = make(chan error, 1) // one is under way
 	first := db.LastSeq() + 1
 	for seq := first; seq < first+4; seq++ {
@@ -156,13 +156,13 @@ func TestLoadEndsWithItsMemtable(t *testing.T) {
 		}
 		if seq == first+1 { // as if much had gone in
 			db.memTableBytes.Add(db.opt.MemtableBytes * 3 / 4)
-			if err := r.relieve(); err != nil {
+			if err := r.flushIfFull(); err != nil {
 				t.Fatal(err)
 			}
 			db.memTableBytes.Add(-db.opt.MemtableBytes * 3 / 4)
 		}
 	}
-	if err := r.inserts.end(); err != nil {
+	if err := r.inserter.end(); err != nil {
 		t.Fatal(err)
 	}
 	p := db.partitions[id]

@@ -133,13 +133,13 @@ func (c *checker) file(p *partition, f *manifest.File) error {
 // log reads every segment as a recovery would, and copies nothing.
 func (c *checker) log() error {
 	r := newRecovery(c.db)
-	r.take = func(_ uint64, payload []byte) error {
+	r.onBatch = func(_ uint64, payload []byte) error {
 		c.result.Batches++
-		return checkBatch(payload, func(b *batchReader, _ int) error { return r.known(b.partition) })
+		return checkBatch(payload, func(b *batchReader, _ int) error { return r.checkPartition(b.partition) })
 	}
-	err := r.list()
+	err := r.listSegments()
 	if err == nil {
-		c.result.Segments = len(r.live())
+		c.result.Segments = len(r.liveSegments())
 		err = r.replay()
 	}
 	return c.damaged(err)
@@ -153,7 +153,7 @@ func (c *checker) unreferred() error {
 			used[f.Number] = true
 		}
 	}
-	err := newRecovery(c.db).eachTable(func(_ *partition, _ string, number uint64) {
+	err := newRecovery(c.db).eachTable(func(_ string, number uint64) {
 		if !used[number] {
 			c.result.Unreferred++
 		}

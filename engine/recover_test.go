@@ -80,7 +80,7 @@ func (s *unsyncedStore) judge(t *testing.T, fs vfs.FS, when string) {
 
 // recoveries are the two ways to make good what was flushed: with copies of the rest,
 // or with everything else.
-var recoveries = map[string]int{"all is flushed": 0, "the largest are flushed": wholeParts}
+var recoveries = map[string]int{"all is flushed": 0, "the largest are flushed": flushAllPartitions}
 
 // TestSecondFaultInRecovery takes the power away at every operation of a recovery of a
 // batch that was not synced.
@@ -337,7 +337,7 @@ func TestWriteErrorInRecovery(t *testing.T) {
 		mustPut(t, db, id, fmt.Sprintf("row%02d", i), "q", value)
 	}
 	few := mem.Crash(vfs.DropAll, 1)
-	mustCreate(t, db, make([]string, wholeParts)...)
+	mustCreate(t, db, make([]string, flushAllPartitions)...)
 	many := mem.Crash(vfs.DropAll, 1) // not all memtables are flushed at once
 	mustClose(t, db)
 	for _, c := range []struct {

@@ -2,15 +2,14 @@ package engine
 
 import "colonnade/engine/manifest"
 
-// A segment in whose end a crash has torn something, or so it looked, is kept as
-// evidence when recovery has written again what was whole of it: as a .torn file, which
-// nothing reads. It goes when the log has gone on, and all that was copied is in sorted
-// files, or when there are newer ones.
+// A segment whose end a crash has torn, or seems to have, is kept as evidence after recovery has
+// written its whole batches again. It becomes a .torn file, which nothing reads. It is removed when
+// the log has gone on and all that was copied is in sorted files, or when there are newer ones.
 
 // maxTorn bounds the torn segments that are kept.
 const maxTorn = 2
 
-// findTorn finds those that earlier recoveries have kept.
+// findTorn finds the torn segments that earlier recoveries have kept.
 func (r *recovery) findTorn() error {
 	db := r.db
 	names, err := db.listDir(db.path(manifest.LogDir))
@@ -25,7 +24,7 @@ func (r *recovery) findTorn() error {
 	return nil
 }
 
-// keepTorn keeps a segment that was torn, if it can be given its name.
+// keepTorn renames a torn segment to keep it, and reports whether that succeeded.
 func (r *recovery) keepTorn(s *segment) bool {
 	db := r.db
 	from, to := db.segmentPath(s.number), db.path(manifest.LogDir, manifest.TornFile(s.number))
@@ -38,11 +37,11 @@ func (r *recovery) keepTorn(s *segment) bool {
 	return true
 }
 
-// releaseTornLocked lets go of the torn segments that are not kept any longer.
+// releaseTornLocked removes the torn segments that are not kept any longer.
 func (db *DB) releaseTornLocked() {
 	l := &db.log
 	keep := maxTorn
-	if db.manifest.LogStart > db.manifest.Copied { // all that recovery has copied is in files, or the log has gone on from it
+	if db.manifest.LogStart > db.manifest.Copied { // all that recovery has copied is in files, or the log has gone on
 		keep = 0
 	}
 	for len(l.torn) > keep {

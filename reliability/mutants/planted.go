@@ -194,7 +194,7 @@ var planted = []mutant{
 	}},
 	{number: 17, bug: "the number of a file that was never part of the store is given again", part: "crash", edits: []edit{
 		{
-			file: "engine/sweep.go",
+			file: "engine/recover_cleanup.go",
 			old: `		db.nextFile = max(db.nextFile, number+1)
 `,
 			new: "",
@@ -265,7 +265,7 @@ var planted = []mutant{
 	}},
 	{number: 22, bug: "recovery trusts what it reads of the log to be durable", part: "crash", edits: []edit{
 		{
-			file: "engine/logcopy.go",
+			file: "engine/recover_copy.go",
 			old: `		w.Append(b.seq, rest[:b.size])
 `,
 			new: "",

@@ -14,8 +14,8 @@ import (
 	"colonnade/vfs"
 )
 
-// TestRecoveryInTables: a memory that recovery fills table by table reads as before
-// the kill, with rows and versions that lie in several of them, and becomes one file.
+// TestRecoveryInTables: a memTable that recovery fills table by table reads as before the kill, with
+// rows and versions in several tables, and becomes one file.
 func TestRecoveryInTables(t *testing.T) {
 	fs := vfs.NewMem()
 	open := func(fs vfs.FS) *DB {
@@ -33,7 +33,7 @@ func TestRecoveryInTables(t *testing.T) {
 	value := strings.Repeat("v", 400)
 	for n := range 300 {
 		var b Batch
-		for range 1 + n%100/99*199 { // some are too large for a load
+		for range 1 + n%100/99*199 { // some are too large for a chunk
 			row, c := set(fmt.Sprint("row", r.IntN(40)), fmt.Sprint("q", r.IntN(4)), fmt.Sprint(n, value))
 			if c.Time = int64(r.IntN(50)); r.IntN(4) == 0 {
 				c.Kind, c.Type, c.Value = cell.DeleteVersion, 0, nil
@@ -48,12 +48,12 @@ func TestRecoveryInTables(t *testing.T) {
 	killed := fs.Clone()
 	mustClose(t, db)
 
-	looked := make(chan struct{})
-	look := sync.OnceFunc(func() { close(looked) })
+	checked := make(chan struct{})
+	look := sync.OnceFunc(func() { close(checked) })
 	defer look() // before the store is closed
 	killed.SetHook(func(op vfs.Op, done bool) {
 		if !done && op.Kind == vfs.OpCreate && strings.Contains(op.Name, manifest.PartitionsDir) {
-			<-looked
+			<-checked
 		}
 	})
 	db = open(killed)
@@ -70,13 +70,13 @@ func TestRecoveryInTables(t *testing.T) {
 	frozen := len(p.frozen)
 	db.mu.Unlock()
 	if frozen != 1 || tables < 4 {
-		t.Errorf("%d frozen memories after the open, of %d tables; want one of several", frozen, tables)
+		t.Errorf("%d frozen memTables after the open, of %d tables; want one of several", frozen, tables)
 	}
 	if counted != held {
 		t.Errorf("the tables are counted as %d bytes, want %d", counted, held)
 	}
 	if got := contents(t, db, id); !slices.Equal(got, want) {
-		t.Errorf("out of the memory got %d cells, want the %d there were: %.300q", len(got), len(want), got)
+		t.Errorf("from the memTable got %d cells, want the %d there were: %.300q", len(got), len(want), got)
 	}
 	look()
 	eventually(db, func() bool { return len(p.frozen) == 0 })
@@ -84,6 +84,6 @@ func TestRecoveryInTables(t *testing.T) {
 		t.Errorf("%d files in level 0, want 1", n)
 	}
 	if got := contents(t, db, id); !slices.Equal(got, want) {
-		t.Errorf("out of the file got %d cells, want the %d there were: %.300q", len(got), len(want), got)
+		t.Errorf("from the file got %d cells, want the %d there were: %.300q", len(got), len(want), got)
 	}
 }

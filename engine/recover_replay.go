@@ -11,15 +11,14 @@ import (
 	"colonnade/wal"
 )
 
-// The first half of a recovery: the segments of the log are found, read in order,
-// and what is in no file goes into the memtables.
+// Recovery reads the segments of the log in order, and puts what is in no file into the memTables.
 
-// list finds the segments and makes sure that none is missing.
-func (r *recovery) list() error {
+// listSegments lists the segments and makes sure that none is missing.
+func (r *recovery) listSegments() error {
 	db := r.db
 	names, err := db.listDir(db.path(manifest.LogDir))
 	if err != nil {
-		return db.noLog(err)
+		return db.noLogError(err)
 	}
 	start := r.manifest.LogStart
 	db.log.next = start
@@ -36,17 +35,17 @@ func (r *recovery) list() error {
 		db.log.next = max(db.log.next, n+1)
 	}
 	slices.SortFunc(r.old, func(a, b *segment) int { return int(a.number) - int(b.number) })
-	if live := r.live(); r.written() && (len(live) == 0 || live[0].number != start) {
-		return r.missing(start)
+	if live := r.liveSegments(); r.mayHaveBatches() && (len(live) == 0 || live[0].number != start) {
+		return r.missingSegment(start)
 	}
 	return nil
 }
 
-// written reports whether the log can ever have had a batch.
-func (r *recovery) written() bool { return r.manifest.NextPartition > 1 }
+// mayHaveBatches reports whether the log can ever have had a batch.
+func (r *recovery) mayHaveBatches() bool { return r.manifest.NextPartition > 1 }
 
-// live returns the segments that the manifest knows of.
-func (r *recovery) live() []*segment {
+// liveSegments returns the segments from the manifest's LogStart on.
+func (r *recovery) liveSegments() []*segment {
 	i := slices.IndexFunc(r.old, func(s *segment) bool { return s.number >= r.manifest.LogStart })
 	if i < 0 {
 		return nil
@@ -54,35 +53,34 @@ func (r *recovery) live() []*segment {
 	return r.old[i:]
 }
 
-// noLog returns the error of a log whose directory cannot be listed: that it is
-// missing is damage, other failures are of the disk.
-func (db *DB) noLog(err error) error {
+// noLogError returns the error for a log whose directory cannot be listed. A missing directory is
+// damage.
+func (db *DB) noLogError(err error) error {
 	if !errors.Is(err, iofs.ErrNotExist) {
 		return err
 	}
 	return &CorruptError{File: db.path(manifest.LogDir), Offset: -1, Reason: "directory is missing"}
 }
 
-func (r *recovery) missing(number uint64) error {
+func (r *recovery) missingSegment(number uint64) error {
 	return &CorruptError{File: r.db.segmentPath(number), Offset: -1, Reason: "log segment is missing"}
 }
 
-// replay reads the segments up to the one in which the log ends: the first that
-// is not finished. Behind it there may be a spare segment without batches, and
-// copies of recoveries that were interrupted.
+// replay reads the segments up to the end of the log, which is in the first unfinished segment. After
+// that one there may be a spare segment without batches, and copies of interrupted recoveries.
 func (r *recovery) replay() error {
 	var last *segment // in which the log ends
 	next := r.manifest.LogStart
-	for _, s := range r.live() {
-		if last == nil && s.number != next && r.written() {
-			return r.missing(next)
+	for _, s := range r.liveSegments() {
+		if last == nil && s.number != next && r.mayHaveBatches() {
+			return r.missingSegment(next)
 		}
 		next = s.number + 1
 		c, err := r.replaySegment(s, last != nil)
 		switch {
 		case err != nil:
 			return err
-		case !c.headed && last == nil && r.written():
+		case !c.headed && last == nil && r.mayHaveBatches():
 			return r.corrupt(s, "segment has no header")
 		case c.batches && !c.copied && last != nil:
 			return r.corrupt(last, fmt.Sprintf("segment was not finished, but segment %d has batches", s.number))
@@ -91,24 +89,22 @@ func (r *recovery) replay() error {
 			last = s
 		}
 	}
-	if last == nil && r.written() {
-		return r.missing(next)
+	if last == nil && r.mayHaveBatches() {
+		return r.missingSegment(next)
 	}
-	return r.reachesFiles(last)
+	return r.checkReachesFiles(last)
 }
 
-// reachesFiles makes sure that the log goes as far as the files do. A batch is
-// flushed once it is durable in the log, so the log has all batches that are in a file,
-// but for those that are settled. One that ends before is of an
-// earlier moment than the files, as in a copy of a directory that was written
-// meanwhile, or has lost its end: of the batches in between some partitions have
-// entries and others have not.
-func (r *recovery) reachesFiles(last *segment) error {
+// checkReachesFiles makes sure that the log goes as far as the files do. A batch is flushed after it is
+// durable in the log, so the log has all batches of the files, except those up to Manifest.Settled. A
+// shorter log has lost its end, or is older than the files, as in a copy of a directory made during
+// writes. Then some partitions would have the batches in between and others not.
+func (r *recovery) checkReachesFiles(last *segment) error {
 	end := r.lastSeq
 	switch settled := r.manifest.Settled; {
 	case settled > 0:
 		end = max(end, settled-1)
-	case !r.grown:
+	case !r.hasNewBatches:
 		return nil // there may be copies of some batches only
 	}
 	for _, p := range r.manifest.Partitions {
@@ -125,17 +121,17 @@ func (r *recovery) corrupt(s *segment, reason string) error {
 	return &CorruptError{File: r.db.segmentPath(s.number), Offset: -1, Reason: reason}
 }
 
-// segmentContent is what was found in a segment.
+// segmentContent says what a segment has.
 type segmentContent struct {
 	headed, batches, finished bool
-	copied                    bool // by a recovery that did not get to its end
+	copied                    bool // by a recovery that was interrupted
 }
 
-// replaySegment reads one segment. ended says that the log ends before it.
+// replaySegment reads one segment. ended says that the log has ended before it.
 func (r *recovery) replaySegment(s *segment, ended bool) (c segmentContent, err error) {
 	db := r.db
 	name := db.segmentPath(s.number)
-	r.name = name
+	r.segmentName = name
 	f, err := db.opt.FS.Open(name)
 	if err != nil {
 		return c, err
@@ -158,7 +154,7 @@ func (r *recovery) replaySegment(s *segment, ended bool) (c segmentContent, err 
 			return c, inSegment(err, name)
 		}
 		c.batches = true
-		r.grown = r.grown || !in.Header().Copy
+		r.hasNewBatches = r.hasNewBatches || !in.Header().Copy
 		if c.copied && seq <= r.lastSeq {
 			continue // the original was read
 		}
@@ -177,74 +173,74 @@ func (r *recovery) replaySegment(s *segment, ended bool) (c segmentContent, err 
 	return c, nil
 }
 
-// record handles one batch of the log.
+// record checks the order of a batch of the log, and passes it on.
 func (r *recovery) record(seq uint64, payload []byte) error {
 	if seq <= r.lastSeq {
 		return fmt.Errorf("batch %d follows batch %d", seq, r.lastSeq)
 	}
 	r.lastSeq = seq
-	if err := r.take(seq, payload); err != nil {
+	if err := r.onBatch(seq, payload); err != nil {
 		return fmt.Errorf("batch %d: %w", seq, err)
 	}
 	return nil
 }
 
-// writeError is the failure to write what was replayed.
+// writeError is a failure to write what was replayed.
 type writeError struct{ error }
 
 func (e writeError) Unwrap() error { return e.error }
 
-// takeOver puts a batch where the store will find it.
-func (r *recovery) takeOver(seq uint64, payload []byte) error {
+// replayBatch puts a batch into the memTables, and has it copied if necessary.
+func (r *recovery) replayBatch(seq uint64, payload []byte) error {
 	live, err := r.insert(seq, payload)
 	if err != nil || !live {
 		return err
 	}
-	if !r.whole {
-		if err := r.copies.add(seq, payload); err != nil {
+	if !r.flushAll {
+		if err := r.copier.add(seq, payload); err != nil {
 			return writeError{err}
 		}
 	}
-	if err := r.relieve(); err != nil {
+	if err := r.flushIfFull(); err != nil {
 		return writeError{err}
 	}
 	return nil
 }
 
-// insert has the entries of a batch that are in no file yet put into the memtables,
-// and reports whether there are any. They are in after the wait of the next cut of r.inserts.
+// insert inserts the entries of a batch that are in no file yet, and reports whether there are any.
+// They are in the memTables after the next barrier of r.inserter.
 func (r *recovery) insert(seq uint64, payload []byte) (live bool, err error) {
-	l := r.inserts.fill(r.name, len(payload))
+	l := r.inserter.fill(r.segmentName, len(payload))
 	if live, err = r.assign(l, seq, payload); live && err == nil {
-		r.inserts.add(seq, payload)
+		r.inserter.add(seq, payload)
 	}
 	return live, err
 }
 
-// assign checks a batch, notes the runs of its entries that are for memtables, and
-// reports whether there are any.
-func (r *recovery) assign(l *load, seq uint64, payload []byte) (live bool, err error) {
+// assign checks a batch, records the runs of its entries that are in no file, and reports whether there
+// are any.
+func (r *recovery) assign(l *insertChunk, seq uint64, payload []byte) (live bool, err error) {
 	db := r.db
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	var (
-		last   PartitionID // of the run before: no partition has this one
+		last   PartitionID // of the last run; 0 is no partition
 		inFile bool        // it has the batch in a file, or was dropped
 		part   uint32
 		before = len(l.runs)
 	)
 	err = checkBatch(payload, func(b *batchReader, at int) error {
-		l.finish(at)
+		l.endRun(at)
 		if b.partition != last {
 			last = b.partition
 			p := db.partitions[last]
 			if inFile = p == nil || seq <= p.flushed; inFile {
-				return r.known(last)
+				return r.checkPartition(last)
 			}
-			part = l.assign(p, seq)
+			part = l.addPartition(p, seq)
 		}
 		if !inFile {
-			l.begin(b, payload, at, part)
+			l.beginRun(b, payload, at, part)
 		}
 		return nil
 	})
@@ -252,14 +248,14 @@ func (r *recovery) assign(l *load, seq uint64, payload []byte) (live bool, err e
 		l.runs, l.open = l.runs[:before], false
 		return false, err
 	}
-	l.finish(len(payload))
+	l.endRun(len(payload))
 	db.lastSeq = max(db.lastSeq, seq)
 	db.lastTime = max(db.lastTime, batchTime(payload))
 	return len(l.runs) > before, nil
 }
 
-// known returns an error if a batch of the log cannot be for a partition.
-func (r *recovery) known(id PartitionID) error {
+// checkPartition returns an error if the log cannot have batches for a partition.
+func (r *recovery) checkPartition(id PartitionID) error {
 	if id >= r.manifest.NextPartition {
 		return fmt.Errorf("partition %d was never created", id)
 	}

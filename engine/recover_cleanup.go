@@ -6,41 +6,43 @@ import (
 	"colonnade/engine/manifest"
 )
 
-// What a crash leaves beside the store: files that never got their name, files that
-// nothing refers to, directories of partitions that are gone.
+// Cleanup after a crash: files that never got their name, files that nothing refers to (orphans), and
+// directories of dropped partitions.
 
-// survey removes the files that never got their name, and moves the next file
-// number above all that are there: a number is not used twice, even when the
-// file that had it was never part of the store.
-func (r *recovery) survey() error {
+// removeTemporary removes the files that never got their name.
+func (r *recovery) removeTemporary() error {
 	db := r.db
-	err := r.sweepDir(db.dir, func(name string) bool {
+	err := r.removeMatching(db.dir, func(name string) bool {
 		_, temp := manifest.ParseName(name, manifest.FilePrefix, manifest.TempSuffix)
 		return temp
 	})
-	if err == nil {
-		err = r.sweepDir(db.path(manifest.LogDir), func(name string) bool {
-			_, fill := manifest.ParseName(name, "", manifest.FillSuffix)
-			return fill
-		})
-	}
 	if err != nil {
 		return err
 	}
+	return r.removeMatching(db.path(manifest.LogDir), func(name string) bool {
+		_, fill := manifest.ParseName(name, "", manifest.FillSuffix)
+		return fill
+	})
+}
+
+// findTables moves the next file number above that of every sorted file on disk, and reports those
+// that are missing. A number is not used twice, even if its file was never part of the store.
+func (r *recovery) findTables() error {
+	db := r.db
 	there := make(map[string]bool)
-	err = r.eachTable(func(_ *partition, path string, number uint64) {
+	err := r.eachTable(func(path string, number uint64) {
 		db.nextFile = max(db.nextFile, number+1)
 		there[path] = true
 	})
 	if err == nil {
-		r.missTables(there)
+		r.reportMissingTables(there)
 	}
 	return err
 }
 
-// missTables tells of the sorted files that should be there and are not. They keep
-// nothing from opening: reads that need one fail.
-func (r *recovery) missTables(there map[string]bool) {
+// reportMissingTables logs the sorted files that are missing. The store opens without them; reads that
+// need one fail.
+func (r *recovery) reportMissingTables(there map[string]bool) {
 	for _, p := range r.db.partitions {
 		for f := range p.version.Files() {
 			if !there[tableOf(f).path] {
@@ -51,17 +53,15 @@ func (r *recovery) missTables(there map[string]bool) {
 	}
 }
 
-// eachTable calls f for every sorted file in the directory of a partition. The
-// partition is nil if it was dropped.
-func (r *recovery) eachTable(f func(p *partition, path string, number uint64)) error {
+// eachTable calls f for every sorted file on disk.
+func (r *recovery) eachTable(f func(path string, number uint64)) error {
 	db := r.db
 	dirs, err := db.listDir(db.path(manifest.PartitionsDir))
 	if err != nil {
 		return err
 	}
 	for _, dir := range dirs {
-		id, ok := manifest.ParseName(dir, "", "")
-		if !ok {
+		if _, ok := manifest.ParseName(dir, "", ""); !ok {
 			continue
 		}
 		names, err := db.listDir(db.path(manifest.PartitionsDir, dir))
@@ -70,15 +70,15 @@ func (r *recovery) eachTable(f func(p *partition, path string, number uint64)) e
 		}
 		for _, name := range names {
 			if number, ok := manifest.ParseName(name, "", manifest.TableSuffix); ok {
-				f(db.partitions[PartitionID(id)], db.path(manifest.PartitionsDir, dir, name), number)
+				f(db.path(manifest.PartitionsDir, dir, name), number)
 			}
 		}
 	}
 	return nil
 }
 
-// sweep removes what nothing refers to.
-func (r *recovery) sweep() error {
+// removeOrphans removes all files that nothing refers to.
+func (r *recovery) removeOrphans() error {
 	db := r.db
 	if err := r.findTorn(); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (r *recovery) sweep() error {
 			r.remove(db.segmentPath(s.number))
 		}
 	}
-	err := r.sweepDir(db.dir, func(name string) bool {
+	err := r.removeMatching(db.dir, func(name string) bool {
 		n, ok := manifest.ParseName(name, manifest.FilePrefix, "")
 		return ok && n < db.manifest.Edit
 	})
@@ -101,19 +101,19 @@ func (r *recovery) sweep() error {
 	db.mu.Lock()
 	db.releaseTornLocked()
 	db.mu.Unlock()
-	return r.sweepTables()
+	return r.removeOrphanTables()
 }
 
-// sweepTables removes sorted files that no version holds, and the directories of
-// dropped partitions.
-func (r *recovery) sweepTables() error {
+// removeOrphanTables removes sorted files that are in no version, and the directories of dropped
+// partitions.
+func (r *recovery) removeOrphanTables() error {
 	used := make(map[uint64]bool)
 	for _, p := range r.db.partitions {
 		for f := range p.version.Files() {
 			used[f.Number] = true
 		}
 	}
-	err := r.eachTable(func(_ *partition, path string, number uint64) {
+	err := r.eachTable(func(path string, number uint64) {
 		if !used[number] {
 			r.remove(path)
 		}
@@ -121,27 +121,28 @@ func (r *recovery) sweepTables() error {
 	if err != nil {
 		return err
 	}
-	return r.sweepDir(r.db.path(manifest.PartitionsDir), func(name string) bool {
+	return r.removeMatching(r.db.path(manifest.PartitionsDir), func(name string) bool {
 		id, ok := manifest.ParseName(name, "", "")
 		return ok && r.db.partitions[PartitionID(id)] == nil
 	})
 }
 
-// remove removes a file that nothing refers to. One that cannot be removed
-// does no harm: the next open tries again.
+// remove removes a file that nothing refers to. A file that cannot be removed does no harm: the next
+// open tries again.
 func (r *recovery) remove(path string) {
 	if err := r.db.opt.FS.Remove(path); err != nil {
 		r.db.opt.Log.Warn("leftover not removed", "file", path, "cause", err)
 	}
 }
 
-func (r *recovery) sweepDir(dir string, old func(name string) bool) error {
+// removeMatching removes the files of a directory whose names match.
+func (r *recovery) removeMatching(dir string, match func(name string) bool) error {
 	names, err := r.db.opt.FS.List(dir)
 	if err != nil {
 		return fmt.Errorf("list %s: %w", dir, err)
 	}
 	for _, name := range names {
-		if old(name) {
+		if match(name) {
 			r.remove(dir + "/" + name)
 		}
 	}
