@@ -79,12 +79,12 @@ profile: ## Renew the profile by which the compiler optimizes bin/colonnade
 	cd bench/service && ROWS=50000 $(GO) test -run '^$$' -bench Served -benchtime 4s -o ../../bin/served.test -cpuprofile ../../bin/served.pprof .
 	cd bench/service && $(GO) run ./profile ../../bin/served.pprof ../../cmd/colonnade/default.pgo
 
-bench-service: build ## Measure the server beside a bare net/http handler; writes docs/performance.md
-	cd bench/service && $(GO) run . -server $(CURDIR)/$(BINARY) -rows $(ROWS) -runs $(RUNS) -docs $(CURDIR)/docs/performance.md
+bench-service: build ## Measure the server beside a bare net/http handler; writes REPORT.md beside it
+	cd bench/service && $(GO) run . -server $(CURDIR)/$(BINARY) -rows $(ROWS) -runs $(RUNS) -docs $(CURDIR)/bench/service/REPORT.md
 
-bench-peers: ## Measure other engines beside this one, ROWS=n; writes docs/performance.md
+bench-peers: ## Measure other engines beside this one, ROWS=n; writes REPORT.md beside it
 	cd bench/peers && $(GO) build -o ../../bin/peers .
-	bin/peers -rows $(ROWS) -runs $(RUNS) -out docs/performance.md
+	bin/peers -rows $(ROWS) -runs $(RUNS) -out bench/peers/REPORT.md
 
 clean: ## Remove what was built; the data stays
 	rm -rf bin

@@ -1,8 +1,8 @@
 // Command peers runs the same work on this engine and on the embedded engines
 // that a Go program would take instead, and writes what came out, with plots and
-// a verdict on each target, to docs/performance.md.
+// a verdict on each target, to REPORT.md.
 //
-//	go run . [-rows 100000] [-runs 3] [-engines pebble,bbolt] [-tables reads] [-out ../../docs/performance.md]
+//	go run . [-rows 100000] [-runs 3] [-engines pebble,bbolt] [-tables reads] [-out REPORT.md]
 //
 // Each engine is behind a Store (engine.go), in a file of its own; each table of
 // work is a file as well (ordered and random loads, durable commits, reads, …). A

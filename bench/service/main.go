@@ -4,7 +4,7 @@
 // ceiling: no server on net/http does better, on the same cores, with the same
 // client.
 //
-//	service -server ../../bin/colonnade -rows 100000 -runs 3 -docs ../../docs/performance.md
+//	service -server ../../bin/colonnade -rows 100000 -runs 3 -docs REPORT.md
 //
 // It prints tables, and writes them between the two markers of the file that -docs
 // names. The code is 0 if every answer was right, whatever the figures are.

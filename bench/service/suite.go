@@ -20,7 +20,7 @@ type line struct {
 // target is what a line has to reach: a number of cells in a second, or a part of
 // what the bare server does.
 type target struct {
-	row   int // of ../shared/performance.md
+	row   int // of docs/performance.md
 	cells float64
 	ratio float64
 }
