@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"colonnade/clock"
-	"colonnade/internal/cores"
 	"colonnade/server"
 	"colonnade/widecol"
 )
@@ -140,9 +139,6 @@ func serve(cmd *cobra.Command, f serveFlags) error {
 		return err
 	}
 	s := server.New(store, server.Options{Now: time.Now, Clock: clock.System, Seed: rand.Uint64(), Log: log, Hosts: f.hosts, MaxInflight: maxInflight(memory)})
-	if os.Getenv("GOMAXPROCS") == "" { // an operator knows better
-		cores.AddSpare() // of the log's syncs one is nearly always under way: decision 46
-	}
 	err = serveUntil(signals, cmd, s, listener, log)
 	return errors.Join(err, store.Close())
 }
