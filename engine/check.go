@@ -55,7 +55,7 @@ func (c *checker) run() error {
 	db := c.db
 	m, _, err := readManifest(db.opt.FS, db.dir)
 	if err == nil && m == nil {
-		if err = db.vacant(); err == nil {
+		if err = db.checkVacant(); err == nil {
 			return fmt.Errorf("%s holds no store", db.dir)
 		}
 	}

@@ -21,14 +21,14 @@ func (db *DB) Check(ctx context.Context, report func(*CorruptError)) (CheckResul
 	if _, _, err := db.readManifestAgain(); c.damaged(err) != nil {
 		return c.result, err
 	}
-	for _, p := range db.list() {
-		stripe := ownStripe()
-		state := p.acquire(stripe)
+	for _, p := range db.partitionsByID() {
+		shard := currentShard()
+		state := p.acquire(shard)
 		if state == nil {
 			continue // dropped
 		}
 		err := c.partition(p, state.version)
-		state.unref(stripe)
+		state.unref(shard)
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return c.result, err
 		}

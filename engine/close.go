@@ -28,12 +28,12 @@ func (db *DB) Close() error {
 		return ErrClosed
 	}
 	db.closed = true
-	db.found.Store(nil)
+	db.readPartitions.Store(nil)
 	db.background.progressLocked() // whoever waits for room need not
 	db.mu.Unlock()
 	done, late := make(chan error, 1), make(chan struct{})
 	defer db.opt.Clock.AfterFunc(closePatience*db.opt.SyncTimeout, func() { close(late) })()
-	go func() { done <- db.shut() }()
+	go func() { done <- db.closeNow() }()
 	select {
 	case err := <-done:
 		return err
@@ -43,7 +43,7 @@ func (db *DB) Close() error {
 }
 
 // shut does the work of Close.
-func (db *DB) shut() error {
+func (db *DB) closeNow() error {
 	db.stop()
 	err := db.flushRest()
 	if err == nil {
@@ -60,7 +60,7 @@ func (db *DB) stop() {
 	}
 	db.mu.Unlock()
 	db.stopBackground()
-	awaitHolder(&db.installMu) // partitions may be created or dropped
+	waitUnlocked(&db.installMu) // partitions may be created or dropped
 }
 
 // release seals the log, closes what is open, and unlocks the directory. It returns err, or the
@@ -79,9 +79,9 @@ func (db *DB) release(err error) error {
 	return err
 }
 
-// awaitHolder waits for whoever holds a lock. Those that take it later find that
+// waitUnlocked waits for whoever holds a lock. Those that take it later find that
 // the DB is closed.
-func awaitHolder(l *sync.Mutex) {
+func waitUnlocked(l *sync.Mutex) {
 	l.Lock()
 	defer l.Unlock()
 }

@@ -37,7 +37,7 @@ type DB struct {
 	snapshots snapshots
 	// found is a copy of partitions for reads. It is nil when it has to be made again, and once the
 	// DB is closed.
-	found atomic.Pointer[map[PartitionID]*partition]
+	readPartitions atomic.Pointer[map[PartitionID]*partition]
 
 	installMu sync.Mutex // held during a manifest edit
 	namesMu   sync.Mutex // held while the directory of partitions is synced

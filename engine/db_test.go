@@ -51,7 +51,7 @@ func closeWithLog(t testing.TB, db *DB) {
 	t.Helper()
 	db.mu.Lock()
 	db.closed = true
-	db.found.Store(nil)
+	db.readPartitions.Store(nil)
 	db.mu.Unlock()
 	db.stop()
 	if err := db.release(nil); err != nil {

@@ -7,8 +7,8 @@ import (
 	"colonnade/engine/manifest"
 )
 
-// maxParts keeps the parts of large ranges few.
-const maxParts = 64
+// maxRanges keeps the parts of large ranges few.
+const maxRanges = 64
 
 // Divide returns rows, in order, that divide the rows from start up to end into about 64 parts
 // of about the same size, or into fewer so that the files that decide have about least bytes in
@@ -22,7 +22,7 @@ func (s *Snapshot) Divide(id PartitionID, start, end []byte, least int64) (bound
 	}
 	files, _ := pin.state.version.LargestRun(start, end)
 	size := sizeWithin(files, start, end)
-	parts := min(size/least, maxParts)
+	parts := min(size/least, maxRanges)
 	if parts < 2 {
 		return nil
 	}

@@ -12,21 +12,20 @@ import (
 	"colonnade/engine/rowmerge"
 )
 
-// flushing is a frozen memtable, the oldest of its partition, on its way to a file.
+// flushJob is the flush of the oldest frozen memTable of a partition.
 type flushJob struct {
 	p         *partition
 	m         *memTable
-	entries   int // of m when it was written
+	entries   int // of m when the file was written
 	out       *output
 	written   bool // its file is complete and verified
-	chosen    bool // it is part of the edit
-	installed bool // and this is durable
+	inEdit    bool // it is part of the manifest edit
+	installed bool // and the edit is durable
 }
 
-// flush writes memtables to files of level 0 and drops them, all in one edit: a
-// manifest is written as a whole, and a thousand partitions with little in them
-// must not write it a thousand times. Versions that no reader can see any more stay
-// behind. The ones that fail leave the others alone.
+// flush writes memTables to files of level 0 and drops the memTables, all in one manifest edit: a
+// thousand partitions with little in them must not write the whole manifest a thousand times. It
+// leaves out versions that no reader can see. A job that fails does not affect the others.
 func (db *DB) flush(list []flushJob) error {
 	defer discardFlushed(list)
 	err := db.writeMemTables(list)
@@ -37,8 +36,8 @@ func (db *DB) flush(list []flushJob) error {
 	return err
 }
 
-// flushAll is flush for memtables that, with the files there are, have all batches up
-// to last: either all of them are in files then, and the manifest says so, or none is.
+// flushAll is flush for memTables that, together with the files, have all batches up to last. Either
+// all of them are installed, and the manifest says so, or none is.
 func (db *DB) flushAll(list []flushJob, last uint64) error {
 	defer discardFlushed(list)
 	if err := db.writeMemTables(list); err != nil {
@@ -47,7 +46,7 @@ func (db *DB) flushAll(list []flushJob, last uint64) error {
 	return db.installFlushed(list, last)
 }
 
-// discardFlushed removes files that were not installed.
+// discardFlushed removes the files that were not installed.
 func discardFlushed(list []flushJob) {
 	for i := range list {
 		if f := &list[i]; f.out != nil && !f.installed {
@@ -56,17 +55,17 @@ func discardFlushed(list []flushJob) {
 	}
 }
 
-// filesPerWriter is for how many files a flush has one goroutine more; flushFiles bounds these.
-// Small files take the disk longer than the processor: of each it has to make the content and
-// the name durable.
+// filesPerWriter is the number of files for which a flush uses one more goroutine; flushFiles bounds
+// the files. Small files take more disk time than CPU time: the content and the name of each have to
+// become durable.
 const filesPerWriter = 16
 
-// writeMemTables writes the files. When one fails for a reason that the others share,
-// such as a full disk, those that are not begun are not tried.
+// writeMemTables writes the files. After a failure that would affect all, such as a full disk, it
+// starts no more.
 func (db *DB) writeMemTables(list []flushJob) error {
 	var (
 		mu      sync.Mutex
-		rest    = list // not begun, nil after a failure that all share; guarded by mu
+		rest    = list // not started, nil after a failure that affects all; guarded by mu
 		failure error  // guarded by mu
 		all     sync.WaitGroup
 	)
@@ -102,12 +101,12 @@ func (db *DB) writeMemTables(list []flushJob) error {
 	return failure
 }
 
-// writeMemTable writes the file of one memtable. That its partition was dropped is no failure.
+// writeMemTable writes the file of one memTable. A dropped partition is no failure.
 func (db *DB) writeMemTable(f *flushJob) error {
 	src := f.m.source()
-	f.out = &output{db: db, p: f.p, split: compaction.SplitAtSize(maxFile), shortLived: db.overlaps(f.p, src)}
+	f.out = &output{db: db, p: f.p, split: compaction.SplitAtSize(noSplit), shortLived: db.overlapsFiles(f.p, src)}
 	f.entries = f.m.entries()
-	err := db.write(f.out, src, f.entries, nil)
+	err := db.writeAll(f.out, src, f.entries, nil)
 	src.Close()
 	f.written = err == nil
 	if err == nil || f.p.state.Load() == nil { // dropped
@@ -116,9 +115,9 @@ func (db *DB) writeMemTable(f *flushJob) error {
 	return fmt.Errorf("flush partition %s: %w", f.p.name, err)
 }
 
-// overlaps reports whether a source, which it leaves at any row, has rows among those of a file of the
-// partition. If not, its file may be moved down as it is.
-func (db *DB) overlaps(p *partition, src rowmerge.Source) bool {
+// overlapsFiles reports whether src has rows in the range of a file of the partition. If not, its file
+// may be moved down without being rewritten. It leaves src at any row.
+func (db *DB) overlapsFiles(p *partition, src rowmerge.Source) bool {
 	db.mu.Lock()
 	v := p.version
 	db.mu.Unlock()
@@ -131,9 +130,9 @@ func (db *DB) overlaps(p *partition, src rowmerge.Source) bool {
 	return false
 }
 
-// installFlushed makes the files part of their partitions. ErrNoPartition if none is
-// written, or all of their partitions are gone. Unless last is 0, it installs all or
-// none, and all batches up to last are in files then.
+// installFlushed makes the files part of their partitions. It returns ErrNoPartition if none is
+// written, or all of their partitions are dropped. Unless last is 0, it installs all or none, and
+// records that all batches up to last are in files.
 func (db *DB) installFlushed(list []flushJob, last uint64) error {
 	flushed := make(map[*partition]*memTable, len(list))
 	for _, f := range list {
@@ -166,17 +165,17 @@ func (db *DB) installFlushed(list []flushJob, last uint64) error {
 				return fault
 			case fault != nil:
 				broken = fault
-				delete(flushed, f.p) // so the log keeps its batches
+				delete(flushed, f.p) // the log keeps its batches
 				continue
 			}
-			f.chosen = true
+			f.inEdit = true
 			next.Partitions[r.ID] = r.With(f.m.maxSeq, v)
 			err = nil
 		}
 		return err
 	}, func() {
 		for i := range list {
-			if f := &list[i]; f.chosen {
+			if f := &list[i]; f.inEdit {
 				f.installed = true
 				db.smallFiles.Flushed(manifest.TotalSize(f.out.files))
 				db.unfreezeLocked(f.p, f.m)
@@ -190,10 +189,10 @@ func (db *DB) installFlushed(list []flushJob, last uint64) error {
 	return err
 }
 
-// maxFile is a file size that no flush reaches: a memtable makes one file.
-const maxFile = 1 << 62
+// noSplit is a file size that no flush reaches: a memTable becomes one file.
+const noSplit = 1 << 62
 
-// adoptLocked takes over what the manifest, just installed, says of the partition.
+// adoptLocked takes over the partition's files from the manifest that was just installed.
 func (db *DB) adoptLocked(p *partition) {
 	r := db.manifest.Partitions[p.id]
 	p.version, p.flushed = r.Version, r.Flushed
@@ -201,14 +200,14 @@ func (db *DB) adoptLocked(p *partition) {
 	db.background.compactable[p] = true
 }
 
-// yieldCells is after how many entries, about a tenth of a millisecond, a flush or compaction lets
-// others have the processor. The scheduler would take it away after 10 ms, for which time
-// all the Commits wait that are next in line on it.
+// yieldCells is the number of entries, about a tenth of a millisecond, after which a flush or
+// compaction yields its CPU. The scheduler would preempt it only after 10 ms, and Commits that are
+// queued on that CPU would wait for that long.
 const yieldCells = 512
 
-// write writes the entries of src that rowmerge.Filter keeps into out and finishes it. src must
+// writeAll writes the entries of src that rowmerge.Filter keeps into out and finishes it. src must
 // have as many entries as entries says. isBottommost is as in Filter.Init.
-func (db *DB) write(out *output, src rowmerge.Source, entries int, isBottommost func(row []byte) bool) error {
+func (db *DB) writeAll(out *output, src rowmerge.Source, entries int, isBottommost func(row []byte) bool) error {
 	read, err := db.writeRows(out, src, rowRange{}, isBottommost)
 	if err == nil && read != entries {
 		err = out.p.miscounted(entries, read)
@@ -216,22 +215,22 @@ func (db *DB) write(out *output, src rowmerge.Source, entries int, isBottommost 
 	return err
 }
 
-// rowRange is rows from start up to end, nil for no end.
+// rowRange is the rows from start up to end, end not included. A nil end is open.
 type rowRange struct{ start, end []byte }
 
-// reaches reports whether a row is at the end or behind.
+// reaches reports whether a row is at or after the end.
 func (r *rowRange) reaches(row []byte) bool {
 	return r.end != nil && bytes.Compare(row, r.end) >= 0
 }
 
-// writeRows is write for a range of rows. It returns how many entries it has read.
+// writeRows is writeAll for a range of rows. It returns how many entries it has read.
 func (db *DB) writeRows(out *output, src rowmerge.Source, rows rowRange, isBottommost func(row []byte) bool) (read int, err error) {
 	var filter rowmerge.Filter
 	filter.Init(db.visible.Load(), db.opt.Clock.Now(), out.p.policies.Load(), isBottommost)
 	var cells []cell.Cell
 	yield := yieldCells
 	for src.SeekRow(rows.start); src.Row() != nil && !rows.reaches(src.Row()); src.NextRow() {
-		if err := out.pointless(); err != nil {
+		if err := out.unneeded(); err != nil {
 			return 0, err
 		}
 		if read >= yield {
@@ -266,7 +265,7 @@ func (db *DB) writeRows(out *output, src rowmerge.Source, rows rowRange, isBotto
 	return read, nil
 }
 
-// miscounted is what a stream that has other entries than it should says of its partition.
+// miscounted quarantines a partition whose memTable or files have an unexpected number of entries.
 func (p *partition) miscounted(entries, read int) error {
 	return p.quarantine("%d entries expected, %d read", entries, read)
 }

@@ -230,9 +230,9 @@ func TestWriteCountsEntries(t *testing.T) {
 		id := mustCreate(t, db, "a")[0]
 		mustPut(t, db, id, "row", "q", "v")
 		p := db.partitions[id]
-		out := &output{db: db, p: p, split: compaction.SplitAtSize(maxFile), cells: c.written}
+		out := &output{db: db, p: p, split: compaction.SplitAtSize(noSplit), cells: c.written}
 		it := p.active.last().NewIterator(memtable.ReadOptions{})
-		err := db.write(out, it, c.entries, func([]byte) bool { return false })
+		err := db.writeAll(out, it, c.entries, func([]byte) bool { return false })
 		it.Close()
 		var damage *CorruptError
 		if !errors.As(err, &damage) || damage.Partition != "a" || damage.Reason != reason {

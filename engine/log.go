@@ -50,7 +50,7 @@ type log struct {
 	// prepareMu is held while a spare is made, without DB.mu.
 	prepareMu    sync.Mutex
 	preparing    *segmentPreparation // by a Commit, nil for none
-	low          func()              // called when spares were taken
+	onSpareTaken func()              // called when spares were taken
 	reserveBytes int64               // Options.ReserveBytes, 0 during recovery, which may use the reserve
 
 	unpinned uint64 // segment that no memtable keeps any more, but for frozen ones
@@ -101,7 +101,7 @@ func (l *log) assignLocked(n int) *segment {
 		}
 		l.segments = append(l.segments, l.spares[0])
 		l.spares = l.spares[1:]
-		l.low() // the next one can be made while this one fills
+		l.onSpareTaken() // the next one can be made while this one fills
 	}
 }
 
@@ -194,7 +194,7 @@ func (db *DB) fillSegment(s *segment, old *segment) error {
 	} else if err := db.writeFill(source, s.size); err != nil {
 		return err
 	}
-	f, err := reuseAnew(fs, source, path)
+	f, err := reuseReplacing(fs, source, path)
 	if err == nil {
 		s.w = wal.NewWriter(f, wal.Header{Store: db.store, Number: s.number, Size: s.size})
 		s.room = segmentRoom(s.size)
@@ -210,8 +210,8 @@ func (db *DB) fillSegment(s *segment, old *segment) error {
 	return err
 }
 
-// reuseAnew gives a file a name that an attempt which failed may have left.
-func reuseAnew(fs vfs.FS, old, new string) (vfs.File, error) {
+// reuseReplacing gives a file a name that an attempt which failed may have left.
+func reuseReplacing(fs vfs.FS, old, new string) (vfs.File, error) {
 	f, err := fs.Reuse(old, new)
 	if !errors.Is(err, iofs.ErrExist) {
 		return f, err
@@ -227,7 +227,7 @@ func (db *DB) writeFill(name string, size int64) error {
 	if err := db.checkReserve(size); err != nil {
 		return err
 	}
-	f, err := createAnew(fs, name)
+	f, err := createReplacing(fs, name)
 	if err != nil {
 		return err
 	}

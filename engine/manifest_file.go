@@ -106,7 +106,7 @@ func nameManifest(fs vfs.FS, name string) error {
 // writeTemp writes a file and reads it again: what is wrong with it must come out
 // while the manifest before is still there.
 func writeTemp(fs vfs.FS, name string, data []byte) error {
-	f, err := createAnew(fs, name)
+	f, err := createReplacing(fs, name)
 	if err != nil {
 		return err
 	}
@@ -124,9 +124,9 @@ func writeTemp(fs vfs.FS, name string, data []byte) error {
 	return err
 }
 
-// createAnew creates a file under a temporary name, which an attempt that failed may
+// createReplacing creates a file under a temporary name, which an attempt that failed may
 // have left.
-func createAnew(fs vfs.FS, name string) (vfs.File, error) {
+func createReplacing(fs vfs.FS, name string) (vfs.File, error) {
 	f, err := fs.Create(name)
 	if !errors.Is(err, iofs.ErrExist) {
 		return f, err

@@ -29,7 +29,7 @@ func Open(dir string, opt Options) (*DB, error) {
 	db.leaders = make(chan struct{})
 	db.inserters = make(chan *group)
 	db.whole = make(chan struct{}, 1)
-	db.log.low = db.background.signalLocked
+	db.log.onSpareTaken = db.background.signalLocked
 	db.obsolete.wake = func() {
 		select {
 		case db.background.wake <- struct{}{}:
@@ -97,7 +97,7 @@ func (db *DB) adopt(m *manifest.Manifest) {
 // create makes a new store. A log segment may be missing from a store that never
 // had a partition, since nothing can have been written to it.
 func (db *DB) create() error {
-	if err := db.vacant(); err != nil {
+	if err := db.checkVacant(); err != nil {
 		return err
 	}
 	for _, sub := range []string{manifest.LogDir, manifest.PartitionsDir} {
@@ -114,7 +114,7 @@ func (db *DB) create() error {
 	if err := db.opt.FS.SyncDir(db.dir); err != nil {
 		return err
 	}
-	if err := db.syncAbove(); err != nil {
+	if err := db.syncParents(); err != nil {
 		return err
 	}
 	m := &manifest.Manifest{Edit: 1, NextFile: 1, NextPartition: 1, LogStart: 1, Partitions: make(map[PartitionID]*manifest.Partition)}
@@ -124,9 +124,9 @@ func (db *DB) create() error {
 	return writeManifest(db.opt.FS, db.dir, m)
 }
 
-// syncAbove makes the name of the store's directory durable, and the names of those
+// syncParents makes the name of the store's directory durable, and the names of those
 // above that Open may have made as well: such a one holds nothing but the next.
-func (db *DB) syncAbove() error {
+func (db *DB) syncParents() error {
 	for dir := db.dir; ; {
 		above := path.Dir(dir)
 		names, err := db.opt.FS.List(above)
@@ -157,7 +157,7 @@ func (db *DB) startLog() {
 // vacant makes sure that a directory without a manifest holds no store that has
 // lost it. A crash while a store was created leaves empty directories and an
 // unfinished manifest at most.
-func (db *DB) vacant() error {
+func (db *DB) checkVacant() error {
 	names, err := db.opt.FS.List(db.dir)
 	if err != nil {
 		return err

@@ -15,46 +15,46 @@ import (
 	"colonnade/vfs"
 )
 
-// output writes a sorted stream of entries into new files of a partition. The
-// files are on disk, synced, and referenced by nobody when finish returns.
+// output writes a sorted stream of entries to new files of a partition. When finish returns, the files
+// are durable, and nothing refers to them yet.
 type output struct {
 	db         *DB
 	p          *partition
 	split      *compaction.Splitter // says where files end
-	shortLived bool                 // files that will be merged before long
-	stop       <-chan struct{}      // when closed, nobody needs the output; nil for never
+	shortLived bool                 // the files will be merged before long
+	stop       <-chan struct{}      // when closed, the output is not needed; may be nil
 
-	abandoned *atomic.Bool // true when a part beside it has failed, so that nobody needs it; nil without parts
+	abandoned *atomic.Bool // set when another subcompaction has failed; nil without subcompactions
 
 	others   yielder // of who writes it
 	patience int64   // for so long, in microseconds, it waits for flushes
 
-	files  []*manifest.File
-	wrong  bool   // a file is not what was written
-	cells  uint64 // entries written to all files
-	number uint64 // of the file under writing, while w is set
-	f      vfs.File
-	w      *sstable.Writer
+	files   []*manifest.File
+	corrupt bool   // a file is not what was written
+	cells   uint64 // entries written to all files
+	number  uint64 // of the current file, while w is set
+	f       vfs.File
+	w       *sstable.Writer
 }
 
-// add writes the entries of a row, or some of them. The rows and the entries of
-// a row come in order.
+// add writes entries of a row; first says that they are its first. Rows and their entries come in
+// order.
 func (o *output) add(row []byte, first bool, cells []cell.Cell) error {
-	if first && o.ends(row) && o.w != nil {
-		if err := o.end(); err != nil {
+	if first && o.endsFile(row) && o.w != nil {
+		if err := o.endFile(); err != nil {
 			return err
 		}
 	}
 	if o.w == nil {
-		if err := o.begin(); err != nil {
+		if err := o.beginFile(); err != nil {
 			return err
 		}
 	}
 	return o.w.Add(row, cells)
 }
 
-// pointless returns why nobody needs the output any more, or nil.
-func (o *output) pointless() error {
+// unneeded returns why the output is not needed any more, nil if it is.
+func (o *output) unneeded() error {
 	if o.p.state.Load() == nil {
 		return ErrNoPartition
 	}
@@ -69,8 +69,8 @@ func (o *output) pointless() error {
 	}
 }
 
-// ends reports whether the file under writing ends before a row.
-func (o *output) ends(row []byte) bool {
+// endsFile reports whether the current file ends before a row.
+func (o *output) endsFile(row []byte) bool {
 	size := int64(0)
 	if o.w != nil {
 		size = o.w.EstimatedSize()
@@ -78,7 +78,7 @@ func (o *output) ends(row []byte) bool {
 	return o.split.StartsFile(row, size)
 }
 
-func (o *output) begin() error {
+func (o *output) beginFile() error {
 	fs := o.db.opt.FS
 	if err := o.db.makeDir(o.p); err != nil {
 		return err
@@ -98,8 +98,8 @@ func (o *output) begin() error {
 	return nil
 }
 
-// end completes the file under writing.
-func (o *output) end() error {
+// endFile completes the current file.
+func (o *output) endFile() error {
 	info, err := o.w.Finish()
 	if err == nil {
 		err = o.f.Sync()
@@ -122,13 +122,13 @@ func (o *output) end() error {
 	return o.verify(f)
 }
 
-// verifyWhole is every how many files one is verified cell by cell: that takes a
-// quarter of the time of writing it, the rest about a hundredth.
+// verifyWhole: one in so many files is verified cell by cell. That takes a quarter of the time of
+// writing the file, the other checks about a hundredth.
 const verifyWhole = 16
 
-// verify reads a new file again, before anything depends on it. Every file has to
-// have the bytes that were written and the properties that the manifest will
-// state; one in sixteen is read cell by cell.
+// verify reads a new file again before anything depends on it. Every file must have the bytes that
+// were written and the properties that the manifest will state. One in verifyWhole is read cell by
+// cell.
 func (o *output) verify(f *manifest.File) error {
 	r, err := tableOf(f).newReader(yielding{tableOf(f), o}, nil)
 	switch {
@@ -142,7 +142,7 @@ func (o *output) verify(f *manifest.File) error {
 		return nil
 	}
 	err = o.p.named(err)
-	o.wrong = errors.As(err, new(*CorruptError))
+	o.corrupt = errors.As(err, new(*CorruptError))
 	return readError{fmt.Errorf("verify what was written: %w", err)}
 }
 
@@ -171,10 +171,10 @@ func (y yielding) ReadAt(p []byte, off int64) (int, error) {
 	return y.ReaderAt.ReadAt(p, off)
 }
 
-// finish completes the last file and makes the names of all durable.
+// finish completes the last file and makes the names of all files durable.
 func (o *output) finish() error {
 	if o.w != nil {
-		if err := o.end(); err != nil {
+		if err := o.endFile(); err != nil {
 			return err
 		}
 	}
@@ -184,9 +184,8 @@ func (o *output) finish() error {
 	return o.db.syncTables(o.p)
 }
 
-// discard removes what was written. What it cannot remove, the next open does.
-// When the manifest could not be written it may refer to the files all the
-// same, so then they stay.
+// discard removes the files. Those that it cannot remove go with the next open. If the store is
+// read-only, the files stay: a failed manifest write may have made the manifest refer to them.
 func (o *output) discard() {
 	if o.f != nil {
 		o.f.Close()
@@ -206,10 +205,9 @@ func (o *output) discard() {
 	}
 }
 
-// makeDir makes the partition's directory, durably, before its first file. One that
-// is there already may be there for readers alone: a sync of its name has failed,
-// and no later one would make up for that. So as long as no file lies in it, it is
-// made again.
+// makeDir makes the partition's directory, durably, before its first file. A directory that exists may
+// not be durable: if a sync of its name has failed, later syncs do not make up for that. So an empty
+// directory is made again.
 func (db *DB) makeDir(p *partition) error {
 	if p.made.Load() {
 		return nil
@@ -238,11 +236,10 @@ func (db *DB) syncTables(p *partition) error { return db.syncDir(p.dir, &p.names
 // syncPartitions makes the names of the partitions' directories durable.
 func (db *DB) syncPartitions() error { return db.syncDir(db.path(manifest.PartitionsDir), &db.namesMu) }
 
-// syncDir makes the names in a directory durable, of which mu is the lock. After a failure
-// nobody knows which of them are, and no later sync would say; one can be that of
-// a file which another goroutine is about to install. So the DB turns read-only, and
-// that before anybody else can sync the directory: it would succeed, and prove nothing.
-// Of other directories the file system keeps apart what has failed.
+// syncDir makes the names in a directory durable. mu is the lock of the directory. After a failure it is
+// not known which names are durable, and no later sync tells. One may be that of a file that another
+// goroutine is about to install. So the DB turns read-only before another sync of the directory can
+// succeed, which would prove nothing. File systems report failures of each directory separately.
 func (db *DB) syncDir(dir string, mu *sync.Mutex) error {
 	mu.Lock()
 	defer mu.Unlock()
@@ -254,7 +251,7 @@ func (db *DB) syncDir(dir string, mu *sync.Mutex) error {
 	}
 	err := db.opt.FS.SyncDir(dir)
 	if err == nil || outOfDescriptors(err) {
-		return err // with no handle for the directory, no sync was tried
+		return err // without a file descriptor for the directory, no sync was tried
 	}
 	err = fmt.Errorf("sync directory %s: %w", dir, err)
 	db.mu.Lock()

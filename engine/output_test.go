@@ -174,7 +174,7 @@ func TestWriteFailsAmidARow(t *testing.T) {
 		c.Time, c.Seq = 5, 1
 		cells = append(cells, *c)
 	}
-	out := &output{db: db, p: p, split: compaction.SplitAtSize(maxFile)}
+	out := &output{db: db, p: p, split: compaction.SplitAtSize(noSplit)}
 	if err := out.add([]byte("row"), true, cells); !errors.Is(err, syscall.EIO) || !strings.Contains(err.Error(), p.tablePath(out.number)) {
 		t.Errorf("got %v, want an I/O error that names the file", err)
 	}

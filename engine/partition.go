@@ -112,7 +112,7 @@ func (db *DB) addPartitionLocked(r *manifest.Partition) *partition {
 		f.Owner = db.newTableRef(p, f)
 	}
 	db.partitions[r.ID] = p
-	db.found.Store(nil)
+	db.readPartitions.Store(nil)
 	db.publishLocked(p)
 	return p
 }
@@ -144,7 +144,7 @@ func (db *DB) DropPartitions(ids ...PartitionID) error {
 
 func (db *DB) dropPartitionLocked(p *partition) {
 	delete(db.partitions, p.id)
-	db.found.Store(nil)
+	db.readPartitions.Store(nil)
 	delete(db.frozen, p)
 	p.dropped = true
 	db.setLevel0PressureLocked(p, 0)
@@ -166,7 +166,7 @@ func (p *partition) tablePath(number uint64) string {
 }
 
 // list returns the partitions in the order in which they were created.
-func (db *DB) list() []*partition {
+func (db *DB) partitionsByID() []*partition {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	var list []*partition

@@ -17,14 +17,14 @@ const unusedAfter = 100_000
 
 // readMark is set by reads and taken away by who wants to know whether there were any.
 type readMark struct {
-	_   [64]byte // readers share the fields before, and change this
-	set atomic.Bool
-	_   [63]byte
+	_  [64]byte // readers share the fields before, and change this
+	on atomic.Bool
+	_  [63]byte
 }
 
-func (m *readMark) leave() {
-	if !m.set.Load() {
-		m.set.Store(true)
+func (m *readMark) set() {
+	if !m.on.Load() {
+		m.on.Store(true)
 	}
 }
 
@@ -65,7 +65,7 @@ func (db *DB) mostProcessors() int {
 // unusedLocked reports whether nobody has begun to read or to write for a while.
 func (db *DB) unusedLocked() bool {
 	now := db.opt.Clock.Now()
-	if db.reads.set.Swap(false) {
+	if db.reads.on.Swap(false) {
 		db.lastRead = now
 	}
 	return now-max(db.lastTime, db.lastRead) > unusedAfter

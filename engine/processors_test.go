@@ -53,7 +53,7 @@ func TestUnused(t *testing.T) {
 
 	db.mu.Lock() // or a compaction that is looked for meanwhile asks before the time has passed
 	defer db.mu.Unlock()
-	db.reads.leave()
+	db.reads.set()
 	manual.Advance(4 * long)
 	if db.unusedLocked() {
 		t.Error("unused, though read since it was asked last, which may be just now")

@@ -165,7 +165,7 @@ func (c *logCopier) write(h *copyChunk) error {
 
 func (c *logCopier) writeSegment(s *segment, h *copyChunk) error {
 	fs, fill, name := c.db.opt.FS, c.db.path(manifest.LogDir, manifest.FillFile(s.number)), c.db.segmentPath(s.number)
-	f, err := createAnew(fs, fill)
+	f, err := createReplacing(fs, fill)
 	if err != nil {
 		return err
 	}

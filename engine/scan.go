@@ -97,7 +97,7 @@ func (s *Scan) start(snap *Snapshot, id PartitionID, opt ScanOptions) error {
 	if damage := pin.p.quarantined.Load(); damage != nil {
 		return damage
 	}
-	snap.db.reads.leave()
+	snap.db.reads.set()
 	s.db, s.p, s.state, s.opt = snap.db, pin.p, pin.state, opt
 	err = s.open()
 	s.join() // what was opened before an error has to be closed as well

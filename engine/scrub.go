@@ -14,25 +14,24 @@ import (
 	"colonnade/wal"
 )
 
-// The scrubber reads everything on disk again, slowly, and says what has gone bad
-// since it was written: before somebody needs it, and while a backup is still young.
+// The scrubber slowly reads everything on disk and reports what has been damaged since it was written:
+// before it is needed, and while backups are recent.
 //
-// A pass goes over the manifest, the finished segments of the log, and every sorted
-// file in the order of numbers. It reads past the cache and holds one file at a
-// time. Of a damaged sorted file nothing is changed. Manifest and log are in memory
-// as well, as long as the process lives: so a damaged manifest is written anew, and
-// what a damaged segment holds is flushed to files.
+// A pass reads the manifest, the finished segments of the log, and every sorted file in the order of
+// numbers. It bypasses the cache and refers to one file at a time. It does not change a damaged
+// sorted file. The content of manifest and log is in memory too: so it writes a damaged manifest
+// again, and has the content of a damaged segment flushed to files.
 //
-// On its way it finds files that are largely garbage; see expired.
+// It also finds files that are mostly garbage; see markGarbage.
 
 const (
-	// firstScrub is when the first pass begins after the store was opened, and
-	// scrubEvery when the next one begins after a pass did, if that is over.
+	// firstScrub is the time from an open to the first pass, scrubEvery from the beginning of a pass
+	// to that of the next, if it is over by then.
 	firstScrub = time.Minute
 	scrubEvery = 24 * time.Hour
-	// scrubSteps is how many pauses the scrubber makes in a second's reading.
+	// scrubSteps is how many pauses the scrubber makes for a second's worth of bytes.
 	scrubSteps = 4
-	// scrubOpen is what opening a file counts for, in bytes.
+	// scrubOpen is how many bytes opening a file counts as.
 	scrubOpen = 4 << 10
 )
 
@@ -41,12 +40,12 @@ type ScrubStats struct {
 	Passes int   // over everything
 	Files  int   // sorted files and segments read
 	Bytes  int64 // read of all
-	Ended  int64 // the time of the end of the last pass, 0 for none yet
-	// Unreadable are what the last pass could not read, for errors of the device.
+	Ended  int64 // when the last pass ended, in microseconds since the Unix epoch; 0 for none yet
+	// Unreadable are the errors of the device in the last pass.
 	Unreadable []error
 }
 
-// scrubber is guarded by DB.mu, save owed.
+// scrubber is guarded by DB.mu, except owed.
 type scrubber struct {
 	stats      ScrubStats
 	unreadable []error         // of the pass under way
@@ -71,7 +70,7 @@ func (db *DB) scrubLoop() {
 	}
 }
 
-// sleep waits for d, and reports whether the DB goes on.
+// sleep waits for d, and reports whether the DB is still open.
 func (db *DB) sleep(d time.Duration) bool {
 	over := make(chan struct{})
 	cancel := db.opt.Clock.AfterFunc(d, func() { close(over) })
@@ -92,7 +91,7 @@ func (db *DB) stopped() bool {
 	}
 }
 
-// scrubPass reads everything once, unless the DB is closed before.
+// scrubPass reads everything once, or until the DB is closed.
 func (db *DB) scrubPass() {
 	db.scrubManifest()
 	db.scrubLog()
@@ -114,7 +113,7 @@ func (db *DB) scrubPass() {
 	s.stats.Unreadable, s.unreadable = s.unreadable, nil
 }
 
-// filesByNumber lists every file that there is now.
+// filesByNumber returns the current files in the order of their numbers.
 func (db *DB) filesByNumber() []*manifest.File {
 	db.mu.Lock()
 	var list []*manifest.File
@@ -128,7 +127,7 @@ func (db *DB) filesByNumber() []*manifest.File {
 	return list
 }
 
-// hold takes a reference on a file, unless it has gone from its partition.
+// hold takes a reference on a file, unless the file is obsolete.
 func (db *DB) hold(f *manifest.File) bool {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -141,22 +140,22 @@ func (db *DB) hold(f *manifest.File) bool {
 
 // scrubFile reads a sorted file. It returns ErrClosed when the DB is closed.
 func (db *DB) scrubFile(f *manifest.File) error {
-	info, err := db.verifySlowly(f)
+	info, err := db.verifyPaced(f)
 	if err == nil {
 		db.scrubbed(f.Size)
-		db.sortOut(f, info)
+		db.markGarbage(f, info)
 		return nil
 	}
 	if tableOf(f).obsolete.Load() {
 		return err // nobody will read it
 	}
-	db.foundBad(tableOf(f).path, tableOf(f).p.inTable(err))
+	db.reportDamage(tableOf(f).path, tableOf(f).p.inTable(err))
 	return err
 }
 
-// verifySlowly reads a file by a handle of its own: one that has been open for long
-// would not tell whether the name still leads there.
-func (db *DB) verifySlowly(f *manifest.File) (info sstable.Info, err error) {
+// verifyPaced opens the file again to read it: a file descriptor that has been open would not tell
+// whether the name still leads to the file.
+func (db *DB) verifyPaced(f *manifest.File) (info sstable.Info, err error) {
 	if !db.pace(scrubOpen) {
 		return info, ErrClosed
 	}
@@ -172,7 +171,7 @@ func (db *DB) verifySlowly(f *manifest.File) (info sstable.Info, err error) {
 	return r.Info(), r.Verify(0)
 }
 
-// scrubbed counts what was read in full.
+// scrubbed counts a file or segment that was read to its end.
 func (db *DB) scrubbed(size int64) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -180,8 +179,8 @@ func (db *DB) scrubbed(size int64) {
 	db.scrub.stats.Bytes += size
 }
 
-// foundBad takes note of what is wrong with a file.
-func (db *DB) foundBad(name string, err error) {
+// reportDamage logs and records what is wrong with a file.
+func (db *DB) reportDamage(name string, err error) {
 	var damage *CorruptError
 	switch {
 	case errors.Is(err, ErrClosed):
@@ -200,8 +199,7 @@ func (db *DB) foundBad(name string, err error) {
 	}
 }
 
-// scrubManifest reads the manifest, and writes it anew if it is not what it has to
-// be.
+// scrubManifest reads the manifest, and writes it again if it is damaged.
 func (db *DB) scrubManifest() {
 	name, size, err := db.readManifestAgain()
 	db.pace(size)
@@ -209,7 +207,7 @@ func (db *DB) scrubManifest() {
 		db.scrubbed(int64(size))
 		return
 	}
-	db.foundBad(name, err)
+	db.reportDamage(name, err)
 	if errors.As(err, new(*CorruptError)) {
 		err = db.install(nil, func(*manifest.Manifest) error { return nil }, func() {})
 		db.opt.Log.Info("damaged manifest was replaced", "file", name, "error", err)
@@ -240,7 +238,7 @@ func firstDifference(a, b []byte) int64 {
 	return int64(i)
 }
 
-// scrubLog reads the segments that are finished.
+// scrubLog reads the finished segments of the log.
 func (db *DB) scrubLog() {
 	db.mu.Lock()
 	var list []*segment
@@ -253,11 +251,11 @@ func (db *DB) scrubLog() {
 	for _, s := range list {
 		err := db.scrubSegment(s)
 		if err == nil || !db.inLog(s) {
-			continue // or its file may have gone, or have other content
+			continue // not in the log any more: its file may be gone or reused
 		}
-		db.foundBad(db.segmentPath(s.number), err)
+		db.reportDamage(db.segmentPath(s.number), err)
 		if errors.As(err, new(*CorruptError)) {
-			db.rescue(s)
+			db.flushSegment(s)
 		}
 	}
 }
@@ -279,7 +277,7 @@ func (db *DB) scrubSegment(s *segment) error {
 	r, err := wal.NewReader(paced{f, db}, s.size, db.store, s.number)
 	for err == nil {
 		if !db.inLog(s) {
-			return nil // its file may be overwritten by now
+			return nil // its file may be reused by now
 		}
 		_, _, err = r.Next()
 	}
@@ -293,8 +291,8 @@ func (db *DB) scrubSegment(s *segment) error {
 	return nil
 }
 
-// rescue has what a damaged segment holds flushed, while it is in memory.
-func (db *DB) rescue(s *segment) {
+// flushSegment has the batches of a damaged segment flushed while they are in memory.
+func (db *DB) flushSegment(s *segment) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	for _, p := range db.partitions {
@@ -304,7 +302,7 @@ func (db *DB) rescue(s *segment) {
 	}
 }
 
-// paced is a file that is read no faster than the scrubber may.
+// paced is a file that is read at the scrubber's rate.
 type paced struct {
 	in io.ReaderAt
 	db *DB
@@ -317,8 +315,7 @@ func (p paced) ReadAt(b []byte, off int64) (int, error) {
 	return p.in.ReadAt(b, off)
 }
 
-// pace waits until the scrubber may read n bytes more, and reports whether the DB
-// goes on.
+// pace waits until the scrubber may read n more bytes, and reports whether the DB is still open.
 func (db *DB) pace(n int) bool {
 	rate := db.opt.ScrubBytesPerSecond
 	db.scrub.owed += int64(n)
@@ -330,11 +327,10 @@ func (db *DB) pace(n int) bool {
 	return db.sleep(wait)
 }
 
-// Damage returns everything that is known to be damaged or unreadable, nil in
-// health: for each partition the last damage that a read, a compaction or the
-// scrubber came upon, as a *CorruptError that names it; and what the scrubber found
-// in manifest and log. It is a matter of the process: an open begins with a clean
-// slate.
+// Damage returns all known damage and unreadable files, nil if there is none: for each partition the last
+// damage that a read, a compaction or the scrubber has found, as a *CorruptError that names the
+// partition, and what the scrubber has found in manifest and log. It is not stored: an open begins
+// with none.
 func (db *DB) Damage() []error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -350,7 +346,7 @@ func (db *DB) Damage() []error {
 	return append(list, db.scrub.stats.Unreadable...)
 }
 
-// knownDamage returns what stopped compaction or a read came upon, nil in health.
+// knownDamage returns the damage that stops compactions or that a read has found, nil if there is none.
 // The caller holds DB.mu.
 func (p *partition) knownDamage() error {
 	if damage := p.quarantined.Load(); damage != nil {
@@ -365,9 +361,8 @@ func (p *partition) knownDamage() error {
 	return nil
 }
 
-// sortOut has a file written again without its garbage, if that is half of it or
-// more.
-func (db *DB) sortOut(f *manifest.File, info sstable.Info) {
+// markGarbage marks a file for a rewrite if at least half of it is garbage.
+func (db *DB) markGarbage(f *manifest.File, info sstable.Info) {
 	p := tableOf(f).p
 	if p.policies.Load().Garbage(gcContents(&info), db.opt.Clock.Now()) < 0.5 {
 		return

@@ -7,22 +7,21 @@ import (
 	"sync/atomic"
 )
 
-// Snapshot is one point in the order of batches, in a set of partitions. It
-// holds on to the memtables and files that they had then: so a flush, a
-// compaction or a drop that comes later need not know of it, and what they
-// replace goes when the last snapshot on it is closed.
+// Snapshot is one point in the order of batches, in a set of partitions. It holds the memtables and
+// files of that moment. So later flushes, compactions and drops need not know of it, and the files
+// that they replace are removed when the last snapshot with them is closed.
 //
-// It is safe for concurrent use, save Close.
+// It is safe for concurrent use, except Close.
 type Snapshot struct {
-	db     *DB
-	seq    uint64
-	pinned []pin
-	room   [1]pin // for most of what is pinned
+	db    *DB
+	seq   uint64
+	pins  []pin
+	first [1]pin // where pins begins, so that most snapshots allocate nothing for it
 
 	opened int64  // when
-	stripe uint32 // where it counts among the readers and the open snapshots
+	shard  uint32 // of the readers of states and of the open snapshots
 
-	// The snapshot among the open ones; guarded by the lock of its list.
+	// Its neighbours in its list, whose lock guards them.
 	older, newer *Snapshot
 }
 
@@ -31,10 +30,9 @@ type pin struct {
 	state *readState
 }
 
-// NewSnapshot returns a snapshot of partitions that sees every batch whose
-// Commit has returned. The caller closes it. ErrNoPartition if one of them is
-// not there, ErrSnapshots if Options.Snapshots are open, or nearly as many while others
-// come and go.
+// NewSnapshot returns a snapshot of partitions. It sees every batch whose Commit has returned. The
+// caller closes it. The error is ErrNoPartition if a partition does not exist, and ErrSnapshots if
+// Options.Snapshots are open, or nearly as many while others are opened and closed.
 func (db *DB) NewSnapshot(ids ...PartitionID) (*Snapshot, error) {
 	s := new(Snapshot)
 	if err := s.take(db, ids...); err != nil {
@@ -43,29 +41,29 @@ func (db *DB) NewSnapshot(ids ...PartitionID) (*Snapshot, error) {
 	return s, nil
 }
 
-// take makes a snapshot of one that is zero, and leaves it closed on an error.
+// take opens a zero Snapshot. On an error it leaves it closed.
 func (s *Snapshot) take(db *DB, ids ...PartitionID) error {
-	partitions, err := db.readable()
+	partitions, err := db.readablePartitions()
 	if err != nil {
 		return err
 	}
-	s.db, s.opened, s.stripe, s.pinned = db, db.opt.Clock.Now(), ownStripe(), s.room[:0]
+	s.db, s.opened, s.shard, s.pins = db, db.opt.Clock.Now(), currentShard(), s.first[:0]
 	for _, id := range ids {
 		p := partitions[id]
 		if p == nil {
 			return ErrNoPartition
 		}
-		s.pinned = append(s.pinned, pin{p: p})
+		s.pins = append(s.pins, pin{p: p})
 	}
 	if !db.snapshots.add(s, db.opt.Snapshots) {
 		return ErrSnapshots
 	}
 	for {
 		ok := s.acquire()
-		// A batch that is visible now was put into a memtable that its partition
-		// had before. If that is among the ones acquired, nothing is missing; and
-		// nothing is too old: what a flush or compaction left out of the files
-		// acquired was hidden by what was visible when it began.
+		// A batch that is visible now is in a memtable that its partition had before. If the states
+		// are still current, they have that memtable, so nothing is missing. Nothing is too old
+		// either: what a flush or compaction has dropped from the acquired files was hidden by what
+		// was visible when it began.
 		s.seq = db.visible.Load()
 		if ok && s.current() {
 			return nil
@@ -78,10 +76,10 @@ func (s *Snapshot) take(db *DB, ids ...PartitionID) error {
 	}
 }
 
-// readable returns the partitions without a lock, as long as they stay the same. One
-// that was dropped just now may be among them.
-func (db *DB) readable() (map[PartitionID]*partition, error) {
-	if found := db.found.Load(); found != nil {
+// readablePartitions returns the partitions, without a lock unless they have changed. One that was just
+// dropped may be among them.
+func (db *DB) readablePartitions() (map[PartitionID]*partition, error) {
+	if found := db.readPartitions.Load(); found != nil {
 		return *found, nil
 	}
 	db.mu.Lock()
@@ -90,16 +88,16 @@ func (db *DB) readable() (map[PartitionID]*partition, error) {
 		return nil, ErrClosed
 	}
 	found := maps.Clone(db.partitions)
-	db.found.Store(&found)
+	db.readPartitions.Store(&found)
 	return found, nil
 }
 
-// acquire takes a reference on the present state of every partition. It returns
-// false if one was dropped.
+// acquire takes a reference on the current state of every partition. It returns false if one was
+// dropped.
 func (s *Snapshot) acquire() bool {
-	for i := range s.pinned {
-		pin := &s.pinned[i]
-		if pin.state = pin.p.acquire(s.stripe); pin.state == nil {
+	for i := range s.pins {
+		pin := &s.pins[i]
+		if pin.state = pin.p.acquire(s.shard); pin.state == nil {
 			return false
 		}
 	}
@@ -108,8 +106,8 @@ func (s *Snapshot) acquire() bool {
 
 // current reports whether the acquired states are still those of the partitions.
 func (s *Snapshot) current() bool {
-	for i := range s.pinned {
-		if s.pinned[i].p.state.Load() != s.pinned[i].state {
+	for i := range s.pins {
+		if s.pins[i].p.state.Load() != s.pins[i].state {
 			return false
 		}
 	}
@@ -119,24 +117,24 @@ func (s *Snapshot) current() bool {
 // Seq returns the sequence number of the last batch that the snapshot sees.
 func (s *Snapshot) Seq() uint64 { return s.seq }
 
-// Close lets go of what the snapshot holds. Its scans must be closed before.
+// Close releases what the snapshot holds. Its scans must be closed before.
 func (s *Snapshot) Close() {
 	s.release()
 	s.db.snapshots.remove(s)
 }
 
 func (s *Snapshot) release() {
-	for i := range s.pinned {
-		if state := s.pinned[i].state; state != nil {
-			state.unref(s.stripe)
-			s.pinned[i].state = nil
+	for i := range s.pins {
+		if state := s.pins[i].state; state != nil {
+			state.unref(s.shard)
+			s.pins[i].state = nil
 		}
 	}
 }
 
-// pin returns what the snapshot holds of a partition.
+// pin returns the pin of a partition.
 func (s *Snapshot) pin(id PartitionID) (pin, error) {
-	for _, pin := range s.pinned {
+	for _, pin := range s.pins {
 		if pin.p.id == id {
 			return pin, nil
 		}
@@ -144,47 +142,47 @@ func (s *Snapshot) pin(id PartitionID) (pin, error) {
 	return pin{}, fmt.Errorf("partition %d is not in the snapshot", id)
 }
 
-// snapshots is the open ones, in lists that share no lock. Each list has places for some,
-// of the Options.Snapshots that there are in all. One that is full is given another, which
-// it keeps until another list has none and nobody else has: so lists soon need not ask.
+// snapshots are the open snapshots, in lists that share no lock. Options.Snapshots places are divided
+// among the lists. A full list takes another place, first of those that no list has, then from
+// another list. It keeps the place until another list needs it, so lists seldom have to ask.
 type snapshots struct {
-	given atomic.Int64 // places that lists have, or are about to have
-	lists [stripes]snapshotList
+	places atomic.Int64 // those that lists have, or are about to have
+	lists  [shards]snapshotList
 }
 
-// snapshotList is in the order in which they were opened, but for those opened at
-// the same time.
+// snapshotList is a list of open snapshots, in the order in which they were opened, except for those
+// opened at the same time.
 type snapshotList struct {
 	mu             sync.Mutex
 	oldest, newest *Snapshot
-	open, places   int      // no more are open than there are places
-	_              [88]byte // two lines of the processor's cache for each, wherever the first begins
+	open, places   int      // open <= places
+	_              [88]byte // so that no two lists share a cache line, wherever the first begins
 }
 
-// add takes a snapshot in, unless limit are open. A snapshot that brings its place along
-// always finds room, so no place is lost on the way.
+// add adds a snapshot, unless limit are open. Taking a place and using it is one step of the list, so
+// no place is lost in between.
 func (l *snapshots) add(s *Snapshot, limit int) bool {
-	list := &l.lists[s.stripe]
+	list := &l.lists[s.shard]
 	return list.add(s, 0) || l.takePlace(limit) && list.add(s, 1)
 }
 
-// takePlace takes a place that no list has, or else a free one from a list. Lists are asked
-// one after the other, and may have one again by the time that all have been asked.
+// takePlace takes a place that no list has, or else a free one of a list. It asks one list after the
+// other, so a place that becomes free meanwhile may be missed.
 func (l *snapshots) takePlace(limit int) bool {
-	if l.given.Add(1) <= int64(limit) {
+	if l.places.Add(1) <= int64(limit) {
 		return true
 	}
-	l.given.Add(-1)
+	l.places.Add(-1)
 	for i := range l.lists {
-		if l.lists[i].yield() {
+		if l.lists[i].giveUpPlace() {
 			return true
 		}
 	}
 	return false
 }
 
-// yield gives up a free place, if there is one.
-func (l *snapshotList) yield() bool {
+// giveUpPlace gives up a free place, and reports whether there was one.
+func (l *snapshotList) giveUpPlace() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open == l.places {
@@ -194,7 +192,7 @@ func (l *snapshotList) yield() bool {
 	return true
 }
 
-// add takes a snapshot in, if there is a place for it, with so many that come with it.
+// add adds a snapshot if there is a place for it, after adding so many places.
 func (l *snapshotList) add(s *Snapshot, places int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -211,9 +209,9 @@ func (l *snapshotList) add(s *Snapshot, places int) bool {
 	return true
 }
 
-// remove takes a snapshot out, unless it is out already.
+// remove removes a snapshot, unless it is removed already.
 func (l *snapshots) remove(s *Snapshot) {
-	list := &l.lists[s.stripe]
+	list := &l.lists[s.shard]
 	list.mu.Lock()
 	defer list.mu.Unlock()
 	if s.older == nil && list.oldest != s {
@@ -233,7 +231,7 @@ func (l *snapshots) remove(s *Snapshot) {
 	s.older, s.newer = nil, nil
 }
 
-// stats describes them.
+// stats counts the open snapshots, and finds the oldest.
 func (l *snapshots) stats() SnapshotStats {
 	var stats SnapshotStats
 	found := false

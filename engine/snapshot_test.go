@@ -270,7 +270,7 @@ func TestSnapshotPlaces(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 0))
 	for range 10_000 {
 		if rnd.IntN(2) == 0 {
-			s := &Snapshot{stripe: rnd.Uint32N(1 + rnd.Uint32N(stripes))} // mostly in few lists
+			s := &Snapshot{shard: rnd.Uint32N(1 + rnd.Uint32N(shards))} // mostly in few lists
 			if got, want := l.add(s, limit), len(open) < limit; got != want {
 				t.Fatalf("with %d open, add returns %t", len(open), got)
 			} else if got {
@@ -299,7 +299,7 @@ func TestSnapshotPlacesAtOnce(t *testing.T) {
 				for range 1000 {
 					var mine []*Snapshot
 					for range each {
-						s := &Snapshot{stripe: rnd.Uint32N(stripes)}
+						s := &Snapshot{shard: rnd.Uint32N(shards)}
 						if !l.add(s, limit) {
 							continue
 						}
@@ -327,8 +327,8 @@ func checkPlaces(t *testing.T, l *snapshots, open, limit int) {
 	for i := range l.lists {
 		places += l.lists[i].places
 	}
-	if stats := l.stats(); stats.Open != open || places > limit || int64(places) != l.given.Load() {
-		t.Fatalf("%d open: %+v, %d places, %d of %d given", open, stats, places, l.given.Load(), limit)
+	if stats := l.stats(); stats.Open != open || places > limit || int64(places) != l.places.Load() {
+		t.Fatalf("%d open: %+v, %d places, %d of %d given", open, stats, places, l.places.Load(), limit)
 	}
 }
 

@@ -116,7 +116,7 @@ func (subs subcompactions) files() (files []*manifest.File) {
 // until the next open, as evidence.
 func (subs subcompactions) discard() {
 	for i := range subs {
-		if out := subs[i].out; !out.wrong {
+		if out := subs[i].out; !out.corrupt {
 			out.discard()
 		}
 	}

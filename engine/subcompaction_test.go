@@ -242,7 +242,7 @@ func TestSubcompactionsAreAbandoned(t *testing.T) {
 		t.Errorf("merge returned %v, want EIO", err)
 	}
 	for i, sub := range subs {
-		if err := sub.out.pointless(); err != errAbandoned {
+		if err := sub.out.unneeded(); err != errAbandoned {
 			t.Errorf("subcompaction %d: got %v, want %v", i, err, errAbandoned)
 		}
 	}

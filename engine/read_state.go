@@ -9,41 +9,40 @@ import (
 	"colonnade/memtable"
 )
 
-// readState is a consistent set of what a partition holds: the memtables,
-// newest first, and the files. It is immutable. Readers count themselves, so
-// that files stay until the last of them is done.
+// readState is a consistent view of a partition: its memtables, newest first, and its files. It is
+// immutable. Readers count themselves, so that files stay until the last reader is done.
 type readState struct {
 	tables     []*memtable.Table
 	version    *manifest.Version
 	thresholds compaction.Thresholds // of read-triggered compactions
 	obsolete   *obsoleteFiles
 
-	replaced atomic.Bool // it is no longer that of its partition
-	released atomic.Bool // its files were given up
-	readers  [stripes]stripedCount
+	replaced atomic.Bool // its partition has another state, or none
+	released atomic.Bool // the references to its files were given up
+	readers  [shards]counterShard
 }
 
-// acquire returns the partition's present state with a reference on it, for unref with
-// the same stripe. It returns nil if the partition was dropped.
-func (p *partition) acquire(stripe uint32) *readState {
+// acquire returns the partition's current state with a reference, for unref with the same shard. It
+// returns nil if the partition was dropped.
+func (p *partition) acquire(shard uint32) *readState {
 	for {
 		s := p.state.Load()
 		if s == nil {
 			return nil
 		}
-		s.readers[stripe].Add(1)
-		// Whoever replaces it looks at the readers after that. So a reader that still
-		// finds it here is one that was counted in time.
+		s.readers[shard].Add(1)
+		// retire counts the readers after the state is replaced. So if the state is still here, it
+		// will see this one.
 		if p.state.Load() == s {
 			return s
 		}
-		s.unref(stripe)
+		s.unref(shard)
 	}
 }
 
-// unref gives a reference back.
-func (s *readState) unref(stripe uint32) {
-	s.readers[stripe].Add(-1)
+// unref gives up a reference.
+func (s *readState) unref(shard uint32) {
+	s.readers[shard].Add(-1)
 	if s.replaced.Load() {
 		s.release()
 	}
@@ -55,14 +54,13 @@ func (s *readState) retire() {
 	s.release()
 }
 
-// release gives the files of a replaced state up, unless one reads them still or they
-// were given up before. The stripes need not be looked at in one moment: a reader that
-// came in time keeps its own above zero until it leaves, and those that are counted later
-// leave at once.
+// release gives up the references of a replaced state to its files, unless it still has readers or did
+// so before. It need not see all shards at one moment: a reader that came in time keeps its shard
+// above zero until it leaves, and one that is counted later leaves at once.
 func (s *readState) release() {
 	for i := range s.readers {
 		if s.readers[i].Load() != 0 {
-			return // the last one comes here again
+			return // the last reader calls release again
 		}
 	}
 	if !s.released.CompareAndSwap(false, true) {
@@ -73,7 +71,7 @@ func (s *readState) release() {
 	}
 }
 
-// publishLocked replaces the state that readers find.
+// publishLocked replaces the state that reads use.
 func (db *DB) publishLocked(p *partition) {
 	opt := db.compactionOptions()
 	db.setLevel0PressureLocked(p, compaction.Level0Pressure(p.version, opt))

@@ -6,12 +6,12 @@ import (
 	"colonnade/engine/compaction"
 )
 
-// Flush writes what all memtables hold to files and returns when that is done.
-// Commits that come meanwhile may or may not be included.
+// Flush writes all memtables to files and returns when that is done. It may or may not include Commits
+// that come meanwhile.
 func (db *DB) Flush(ctx context.Context) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	var last uint64 // every memtable up to here is to be flushed
+	var last uint64 // every batch up to here is to be in files
 	for _, p := range db.partitions {
 		if p.active.minSeq != 0 {
 			db.freezeLocked(p)
@@ -28,8 +28,8 @@ func (db *DB) Flush(ctx context.Context) error {
 	})
 }
 
-// awaitLocked waits, with DB.mu released, until done says so or fails. It fails
-// when background work has stopped for good.
+// awaitLocked waits, with DB.mu released, until done returns true or an error. It fails when the DB is
+// closed or read-only.
 func (db *DB) awaitLocked(ctx context.Context, done func() (bool, error)) error {
 	for {
 		if ok, err := done(); ok || err != nil {
@@ -54,8 +54,8 @@ func (db *DB) awaitLocked(ctx context.Context, done func() (bool, error)) error 
 	}
 }
 
-// Compact flushes a partition and merges its files into the last level, where
-// nothing is left that no reader can see. It returns when that is done.
+// Compact flushes a partition and merges its files into the last level, without what no reader can see.
+// It returns when that is done.
 func (db *DB) Compact(ctx context.Context, id PartitionID) error {
 	if err := db.Flush(ctx); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (db *DB) Compact(ctx context.Context, id PartitionID) error {
 	if p == nil {
 		return ErrNoPartition
 	}
-	full := new(compaction.Manual)
+	manual := new(compaction.Manual)
 	return db.awaitLocked(ctx, func() (bool, error) {
 		switch {
 		case p.dropped:
@@ -75,10 +75,10 @@ func (db *DB) Compact(ctx context.Context, id PartitionID) error {
 			return false, p.damage
 		case p.quarantined.Load() != nil:
 			return false, p.quarantined.Load()
-		case full.Done:
+		case manual.Done:
 			return true, nil
-		case p.manual == nil: // after that of another caller, if there was one
-			p.manual = full
+		case p.manual == nil: // once that of another caller is done
+			p.manual = manual
 			db.background.compactable[p] = true
 		}
 		return false, nil

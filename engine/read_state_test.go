@@ -38,15 +38,15 @@ func TestStateOutlivesReaders(t *testing.T) {
 		readers.Go(func() {
 			rnd := rand.New(rand.NewPCG(g, 0))
 			for !over.Load() {
-				stripe := rnd.Uint32N(stripes)
-				s := p.acquire(stripe)
+				shard := rnd.Uint32N(shards)
+				s := p.acquire(shard)
 				for range rnd.IntN(50) {
 					if s.released.Load() {
 						t.Error("the files of a state are gone while it is read")
 						return
 					}
 				}
-				s.unref(stripe)
+				s.unref(shard)
 			}
 		})
 	}
@@ -69,27 +69,27 @@ func TestStateOutlivesReaders(t *testing.T) {
 }
 
 // TestStateHeld: only the last reader gives up the files of a replaced state, from
-// whichever stripe it leaves, and nobody those of a state that is not replaced.
+// whichever shard it leaves, and no reader gives up those of a state that is not replaced.
 func TestStateHeld(t *testing.T) {
 	p, s := new(partition), newTestState()
 	p.state.Store(s)
 	file := tableOf(s.version.Levels[1][0])
 	p.acquire(0).unref(0)
-	for stripe := range uint32(stripes) {
-		if p.acquire(stripe) != s {
+	for shard := range uint32(shards) {
+		if p.acquire(shard) != s {
 			t.Fatal("another state")
 		}
 	}
 	p.state.Store(nil)
 	s.retire()
-	for stripe := range uint32(stripes) {
+	for shard := range uint32(shards) {
 		if n := file.refs.Load(); n != 1 {
 			t.Fatalf("%d references with %d readers", n, s.holders())
 		}
-		if p.acquire(stripe) != nil {
+		if p.acquire(shard) != nil {
 			t.Fatal("a dropped partition has a state")
 		}
-		s.unref((stripe + 5) % stripes)
+		s.unref((shard + 5) % shards)
 	}
 	if n := file.refs.Load(); n != 0 {
 		t.Errorf("%d references without readers", n)
