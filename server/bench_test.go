@@ -32,7 +32,7 @@ func writeBody() []byte {
 
 func BenchmarkDecodeWrite(b *testing.B) {
 	body := writeBody()
-	x := &exchange{scratch: new(scratch)}
+	x := &requestContext{scratch: new(scratch)}
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -49,7 +49,7 @@ func BenchmarkDecodeWrite(b *testing.B) {
 
 func BenchmarkDecodeWriteIntegers(b *testing.B) {
 	body := bytes.ReplaceAll(bytes.ReplaceAll(writeBody(), []byte(`"string"`), []byte(`"i64"`)), []byte(`"some text of moderate length 0`), []byte(`"1`))
-	x := &exchange{scratch: new(scratch)}
+	x := &requestContext{scratch: new(scratch)}
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -103,7 +103,7 @@ func (w *discardWriter) Write(p []byte) (int, error) { w.bytes += int64(len(p));
 func BenchmarkAnswer(b *testing.B) {
 	s := New(nil, Options{Now: time.Now})
 	w := &discardWriter{header: make(http.Header)}
-	x := &exchange{server: s, w: w, r: httptest.NewRequest("POST", "/", nil), scratch: new(scratch)}
+	x := &requestContext{server: s, w: w, r: httptest.NewRequest("POST", "/", nil), scratch: new(scratch)}
 	x.to = x
 	rows := newBenchRows()
 	b.ReportAllocs()
@@ -111,8 +111,8 @@ func BenchmarkAnswer(b *testing.B) {
 		rows.next, x.sent = 0, false
 		w.bytes = 0
 		x.begin(200)
-		a := x.newAnswer(&x.collector)
-		if _, err := a.all(rows); err != nil {
+		a := x.newRowWriter(&x.responseBuffer)
+		if _, err := a.writeAll(rows); err != nil {
 			b.Fatal(err)
 		}
 		if err := x.finish(querySuccessful); err != nil {

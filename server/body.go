@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// readBody reads the whole body, inflated, into x.body. Its size is limited,
-// and charged to the memory that all requests share before it is read.
-func (x *exchange) readBody() error {
+// readBody reads the whole body, inflated, into x.body. Its size is limited, and charged to the
+// memory that all requests share before it is read.
+func (x *requestContext) readBody() error {
 	x.body = x.body[:0]
 	if x.r.ContentLength != 0 {
 		if err := x.readSome(); err != nil {
@@ -22,7 +22,7 @@ func (x *exchange) readBody() error {
 	return nil
 }
 
-func (x *exchange) readSome() error {
+func (x *requestContext) readSome() error {
 	if err := checkContentType(x.r.Header.Get("Content-Type")); err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (x *exchange) readSome() error {
 const firstRead = 16 << 10
 
 // readAll reads source to its end, into a buffer that has size bytes at first.
-func (x *exchange) readAll(source io.Reader, size int64) error {
+func (x *requestContext) readAll(source io.Reader, size int64) error {
 	size = min(size, x.maxBody+1)
 	if !x.admitted.Charge(size) {
 		return overloaded()
@@ -83,8 +83,7 @@ func grow(b []byte, size int64) []byte {
 	return append(make([]byte, 0, size), b...)
 }
 
-// checkContentType accepts JSON, nothing, and what curl says when it is not
-// told otherwise.
+// checkContentType accepts JSON, no type, and curl's default.
 func checkContentType(value string) error {
 	if value == "" || value == "application/json" { // as nearly everybody says
 		return nil
@@ -98,11 +97,11 @@ func checkContentType(value string) error {
 	return nil
 }
 
-func (x *exchange) tooLarge() error {
+func (x *requestContext) tooLarge() error {
 	return refuse(http.StatusRequestEntityTooLarge, "body_too_large", atBody, "the body has more than %d bytes", x.maxBody)
 }
 
-// readFailure says why a body could not be read to its end.
+// readFailure says why a body could not be read.
 func readFailure(err error) error {
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {

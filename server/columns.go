@@ -79,14 +79,13 @@ func (d *decoder) columnKey() string {
 	return key
 }
 
-// filterOf is the filter for keys that are checked.
+// filterOf returns the filter for keys that were checked.
 func filterOf(keys ...string) widecol.Filter {
 	f, _ := widecol.ColumnsFilter(keys...)
 	return f
 }
 
-// at returns the place of the filter's i-th family in a body that has the
-// filter at the given path.
+// at returns the place of the filter's i-th family in a body with the filter at a path.
 func (f *columnFilter) at(path string, i int) string {
 	switch {
 	case i < 0 || f.field == "":
@@ -97,7 +96,7 @@ func (f *columnFilter) at(path string, i int) string {
 	return path + "." + f.field
 }
 
-// element returns the place of an element of the list at path.
+// element returns the place of an element of the list at a path.
 func element(path string, i int) string {
 	return path + "[" + strconv.Itoa(i) + "]"
 }

@@ -17,9 +17,9 @@ type encoder interface {
 }
 
 const (
-	// compressFrom is the size from which an answer is compressed.
+	// compressFrom is the size from which a response is compressed.
 	compressFrom = 1 << 10
-	// encoderMemory is what an encoder is charged with.
+	// encoderMemory is charged for an encoder.
 	encoderMemory = 2 << 20
 )
 
@@ -35,9 +35,8 @@ var encoders = map[string]*sync.Pool{
 	}},
 }
 
-// chooseEncoder compresses the answer if the client would have it so and there
-// is memory for it.
-func (x *exchange) chooseEncoder() {
+// chooseEncoder compresses the response if the client accepts that and there is memory for it.
+func (x *requestContext) chooseEncoder() {
 	name := acceptable(x.r.Header.Values("Accept-Encoding"))
 	if name == "" || !x.admitted.Charge(encoderMemory) {
 		return
@@ -48,7 +47,7 @@ func (x *exchange) chooseEncoder() {
 }
 
 // dropEncoder makes the encoder available again, without ending what it began.
-func (x *exchange) dropEncoder() {
+func (x *requestContext) dropEncoder() {
 	if x.encoder == nil {
 		return
 	}
@@ -57,8 +56,8 @@ func (x *exchange) dropEncoder() {
 	x.encoder = nil
 }
 
-// acceptable returns the best of our encodings that the header values accept:
-// the one with the larger q, zstd before gzip. It returns "" for none.
+// acceptable returns the best encoding that the header values accept: the one with the larger q,
+// zstd before gzip; "" for none.
 func acceptable(values []string) string {
 	best, bestQ := "", 0.0
 	for _, value := range values {

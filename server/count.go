@@ -3,7 +3,7 @@ package server
 import "net/http"
 
 // count is POST /v1/table/{table}/count.
-func (s *Server) count(x *exchange) error {
+func (s *Server) count(x *requestContext) error {
 	sel := newSelection()
 	if err := x.decode(false, func(d *decoder) { d.selection(&sel, false) }); err != nil {
 		return err
@@ -14,7 +14,7 @@ func (s *Server) count(x *exchange) error {
 		return err
 	}
 	defer view.Close()
-	stats, err := x.tally(view, &sel.query)
+	stats, err := x.countParallel(view, &sel.query)
 	if err != nil {
 		return placed(err, func(_ string, i int) string { return sel.column.at("column", i) })
 	}

@@ -7,8 +7,8 @@ import (
 	"colonnade/widecol"
 )
 
-// decoder reads the body of a request. Every endpoint has a method of it that
-// reads as a list of the fields that the endpoint takes:
+// decoder reads the body of a request. Every endpoint has a method that reads as a list of the
+// fields it takes:
 //
 //	d.Object()
 //	for d.Key() {
@@ -20,8 +20,7 @@ import (
 //		}
 //	}
 //
-// The first error stays, with its place, and ends every loop; nobody has to
-// look at it before the end. See strictjson.Reader.
+// The first error is sticky, keeps its place, and ends every loop. See strictjson.Reader.
 type decoder struct {
 	strictjson.Reader
 	columns int // column keys met so far
@@ -57,8 +56,8 @@ func (d *decoder) nonEmpty(n int) {
 	}
 }
 
-// integer reads an integer from low to high. 1.0 and 1e3 are none: what a
-// client rounded, or meant as a fraction, should not pass as a count.
+// integer reads an integer from low to high. It refuses 1.0 and 1e3: what a client rounded, or
+// meant as a fraction, must not pass as a count.
 func (d *decoder) integer(low, high int64) int64 {
 	raw := d.Number()
 	if raw == nil {
@@ -84,7 +83,7 @@ func digits(raw []byte) bool {
 	return true
 }
 
-// limit reads how many of something there may be.
+// limit reads a number of things, 0 or more.
 func (d *decoder) limit() int64 { return d.integer(0, math.MaxInt64) }
 
 // rowKey reads the key of one row.
@@ -96,8 +95,7 @@ func (d *decoder) rowKey() []byte {
 	return key
 }
 
-// failWith refuses the value that was read last for what is wrong with it, if
-// anything is.
+// failWith refuses the value that was read last if err is not nil.
 func (d *decoder) failWith(err *widecol.Error) {
 	if err != nil {
 		d.Fail(err.Code, "%s", err.Message)
@@ -114,7 +112,7 @@ func (d *decoder) nothing() {
 
 // decode reads the body of the request, waits for a slot, and parses the body with read. An
 // optional body that is missing counts as an empty object.
-func (x *exchange) decode(optional bool, read func(*decoder)) error {
+func (x *requestContext) decode(optional bool, read func(*decoder)) error {
 	if err := x.readBody(); err != nil {
 		return err
 	}

@@ -3,7 +3,7 @@ package server
 import "net/http"
 
 // deleteRow is DELETE /v1/table/{table}/row.
-func (s *Server) deleteRow(x *exchange) error {
+func (s *Server) deleteRow(x *requestContext) error {
 	var row []byte
 	var f columnFilter
 	err := x.decode(false, func(d *decoder) {
@@ -23,7 +23,7 @@ func (s *Server) deleteRow(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := x.changing()
+	ctx, cancel := x.changeContext()
 	defer cancel()
 	deleted, err := s.store.DeleteRow(ctx, x.table, row, f.Filter, x.key)
 	if err != nil {

@@ -187,7 +187,7 @@ func TestLargeWrite(t *testing.T) {
 		body = fmt.Appendf(body, `{"column_key":"title:%d","type":"i64","value":%d},`, i, i)
 	}
 	body = append(body[:len(body)-1], `]}]}`...)
-	x := &exchange{server: c.Server, scratch: newScratch()}
+	x := &requestContext{server: c.Server, scratch: newScratch()}
 	x.decoder.Reset(body)
 	x.decodeWrite(&x.decoder)
 	x.decoder.End()

@@ -7,7 +7,7 @@ import (
 )
 
 // createFamilies is POST /v1/table/{table}/column-family.
-func (s *Server) createFamilies(x *exchange) error {
+func (s *Server) createFamilies(x *requestContext) error {
 	var families []widecol.Family
 	group, listed := false, false
 	err := x.decode(false, func(d *decoder) {
@@ -28,7 +28,7 @@ func (s *Server) createFamilies(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := x.changing()
+	ctx, cancel := x.changeContext()
 	defer cancel()
 	if err := s.store.CreateFamilies(ctx, x.table, families, group); err != nil {
 		return placed(err, familyAt)
@@ -37,7 +37,7 @@ func (s *Server) createFamilies(x *exchange) error {
 }
 
 // setGC is PATCH /v1/table/{table}/column-family/{family}.
-func (s *Server) setGC(x *exchange) error {
+func (s *Server) setGC(x *requestContext) error {
 	var gc widecol.GC
 	given := false
 	err := x.decode(false, func(d *decoder) {
@@ -55,7 +55,7 @@ func (s *Server) setGC(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := x.changing()
+	ctx, cancel := x.changeContext()
 	defer cancel()
 	if err := s.store.SetGC(ctx, x.table, x.family, gc); err != nil {
 		return err
@@ -64,11 +64,11 @@ func (s *Server) setGC(x *exchange) error {
 }
 
 // dropFamily is DELETE /v1/table/{table}/column-family/{family}.
-func (s *Server) dropFamily(x *exchange) error {
+func (s *Server) dropFamily(x *requestContext) error {
 	if err := x.decode(true, (*decoder).nothing); err != nil {
 		return err
 	}
-	ctx, cancel := x.changing()
+	ctx, cancel := x.changeContext()
 	defer cancel()
 	if err := s.store.DropFamily(ctx, x.table, x.family); err != nil {
 		return err

@@ -46,7 +46,7 @@ func FuzzCellValueDecode(f *testing.F) {
 
 // decodeValue reads a whole text as a value.
 func decodeValue(t cell.Type, text []byte) ([]byte, bool) {
-	x := &exchange{scratch: newScratch()}
+	x := &requestContext{scratch: newScratch()}
 	var d decoder
 	d.Reset(bytes.Clone(text))
 	value, reason := x.encodeValue(t, d.Scalar())
@@ -80,7 +80,7 @@ func FuzzJSONWrite(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		x := &exchange{scratch: newScratch()}
+		x := &requestContext{scratch: newScratch()}
 		x.mutations, x.ends, x.values = x.mutations[:0], x.ends[:0], x.values[:0]
 		var d decoder
 		d.Reset(bytes.Clone(body))

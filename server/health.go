@@ -9,7 +9,7 @@ import (
 )
 
 // health is GET /healthz: the process answers.
-func (s *Server) health(x *exchange) error {
+func (s *Server) health(x *requestContext) error {
 	if err := x.decode(true, (*decoder).nothing); err != nil {
 		return err
 	}
@@ -22,7 +22,7 @@ type healthy interface{ Health() error }
 
 // ready is GET /readyz: the server takes requests. It still does when its store
 // takes no writes, and says so.
-func (s *Server) ready(x *exchange) error {
+func (s *Server) ready(x *requestContext) error {
 	if err := x.decode(true, (*decoder).nothing); err != nil {
 		return err
 	}

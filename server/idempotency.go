@@ -10,7 +10,7 @@ import (
 // takeKey notes the Idempotency-Key of a request that may be repeated. Other changes
 // refuse it, so that nobody relies on it: when a table is created or dropped a second
 // time, the answer says that it has been done. What only reads may be repeated anyway.
-func (x *exchange) takeKey() error {
+func (x *requestContext) takeKey() error {
 	if x.class != admission.Write {
 		return nil
 	}

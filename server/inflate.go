@@ -10,8 +10,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// inflaterMemory is what reading a compressed body is charged with besides the
-// body: the largest window that is accepted.
+// inflaterMemory is charged for reading a compressed body, beside the body: the largest window
+// that is accepted.
 const inflaterMemory = maxWindow
 
 // maxWindow is the window up to which decoders of zstd should go (RFC 8878).
@@ -39,9 +39,9 @@ func contentEncoding(h http.Header) (string, error) {
 	return "", refuse(http.StatusUnsupportedMediaType, "unsupported_encoding", atHeader, "content encoding %q is not taken: send gzip, zstd or none", shorten(all))
 }
 
-// inflate reads a compressed body. What counts against the limits is its
-// inflated size, which is met byte by byte, never believed.
-func (x *exchange) inflate(encoding string) error {
+// inflate reads a compressed body. Its inflated size counts against the limits, as it is met; a
+// size that the body claims is not believed.
+func (x *requestContext) inflate(encoding string) error {
 	if !x.admitted.Charge(inflaterMemory) {
 		return overloaded()
 	}

@@ -13,7 +13,7 @@ import (
 type route struct {
 	method string
 	path   []string
-	handle func(*Server, *exchange) error
+	handle func(*Server, *requestContext) error
 	class  admission.Class
 	bulk   bool // its bodies may be as large as any
 	keyed  bool // it takes an Idempotency-Key
@@ -42,12 +42,12 @@ var routes = []route{
 	keyed(endpoint(admission.Write, "DELETE /v1/table/{table}/row", (*Server).deleteRow)),
 }
 
-func endpoint(class admission.Class, pattern string, handle func(*Server, *exchange) error) route {
+func endpoint(class admission.Class, pattern string, handle func(*Server, *requestContext) error) route {
 	method, path, _ := strings.Cut(pattern, " ")
 	return route{class: class, method: method, path: strings.Split(path[1:], "/"), handle: handle}
 }
 
-func bulk(class admission.Class, pattern string, handle func(*Server, *exchange) error) route {
+func bulk(class admission.Class, pattern string, handle func(*Server, *requestContext) error) route {
 	r := endpoint(class, pattern, handle)
 	r.bulk = true
 	return r
@@ -65,7 +65,7 @@ const maxSegments = 5
 //
 // The path is taken apart before it is unescaped, so that an escaped slash is
 // part of a name, and it is not cleaned: /v1//table is no route.
-func (x *exchange) find() (func(*Server, *exchange) error, error) {
+func (x *requestContext) find() (func(*Server, *requestContext) error, error) {
 	var segments [maxSegments]string
 	path, ok := split(segments[:0], x.r.URL)
 	if ok {
@@ -129,7 +129,7 @@ func (r *route) matches(path []string) bool {
 }
 
 // name notes the names that stand in the open segments of the route.
-func (x *exchange) name(r *route, path []string) error {
+func (x *requestContext) name(r *route, path []string) error {
 	for i, segment := range r.path {
 		var err error
 		switch segment {

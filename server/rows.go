@@ -8,8 +8,7 @@ import (
 	"colonnade/widecol"
 )
 
-// rowRead is an item of a rows request. There may be millions of them, so it
-// holds what it needs and no more.
+// rowRead is an item of a rows request. There may be millions, so it is small.
 type rowRead struct {
 	key       []byte // part of the body
 	cellLimit int64
@@ -17,7 +16,7 @@ type rowRead struct {
 }
 
 // rows is POST /v1/table/{table}/rows.
-func (s *Server) rows(x *exchange) error {
+func (s *Server) rows(x *requestContext) error {
 	var items []rowRead
 	err := x.decode(false, func(d *decoder) { items = d.rowReads() })
 	if err != nil {
@@ -37,7 +36,7 @@ func (s *Server) rows(x *exchange) error {
 	}
 	x.begin(http.StatusOK)
 	x.out = append(x.out, `{"rows":[`...)
-	a := x.newAnswer(&x.collector)
+	a := x.newRowWriter(&x.responseBuffer)
 	var missing []int
 	for i := range items {
 		if err := x.Step(i + 1); err != nil {
@@ -57,7 +56,7 @@ func (s *Server) rows(x *exchange) error {
 	for i, item := range missing {
 		x.comma(i)
 		x.out = strconv.AppendInt(x.out, int64(item), 10)
-		if err := x.flush(); err != nil {
+		if err := x.flushIfFull(); err != nil {
 			return err
 		}
 	}
@@ -65,10 +64,9 @@ func (s *Server) rows(x *exchange) error {
 	return x.finish(querySuccessful)
 }
 
-// checkFamilies finds a family that the table does not have in the filter of any
-// item, before the answer begins. One query with all families and no rows asks
-// for all of them.
-func (x *exchange) checkFamilies(view widecol.View, items []rowRead) error {
+// checkFamilies finds a family that the table does not have in the filter of any item, before the
+// response begins. One query with all families and no rows asks for all of them.
+func (x *requestContext) checkFamilies(view widecol.View, items []rowRead) error {
 	if len(items) == 1 {
 		return nil // its own query says so in time
 	}
@@ -107,8 +105,8 @@ func (x *exchange) checkFamilies(view widecol.View, items []rowRead) error {
 	return nil
 }
 
-// readRow appends the row of item i to the answer, if there is one.
-func (x *exchange) readRow(a *answer, view widecol.View, item *rowRead, i int) (found bool, err error) {
+// readRow appends the row of item i, if there is one.
+func (x *requestContext) readRow(a *rowWriter, view widecol.View, item *rowRead, i int) (found bool, err error) {
 	q := widecol.NewQuery()
 	q.SetKey(item.key)
 	q.RowCellLimit = item.cellLimit
@@ -125,7 +123,7 @@ func (x *exchange) readRow(a *answer, view widecol.View, item *rowRead, i int) (
 		})
 	}
 	defer rows.Close()
-	return a.all(rows)
+	return a.writeAll(rows)
 }
 
 // rowReads reads the body of a rows request.

@@ -5,7 +5,7 @@ import "net/http"
 const querySuccessful = "Query successful"
 
 // scan is POST /v1/table/{table}/scan.
-func (s *Server) scan(x *exchange) error {
+func (s *Server) scan(x *requestContext) error {
 	sel := newSelection()
 	if err := x.decode(false, func(d *decoder) { d.selection(&sel, true) }); err != nil {
 		return err

@@ -16,7 +16,7 @@ type scratch struct {
 	ends      []int  // of each item of a write: the index behind its last mutation
 	values    []byte // encoded values that are not part of the body
 	collected []byte // memory for a collector
-	answer    answer
+	rows      rowWriter
 	key       string // the Idempotency-Key of a write, "" for none
 }
 
@@ -37,9 +37,9 @@ func (s *scratch) reuse() {
 	poison.Bytes(s.body)
 	poison.Bytes(s.values)
 	poison.Bytes(s.collected)
-	poison.Bytes(s.answer.own)
+	poison.Bytes(s.rows.own)
 	s.decoder.Reset(nil)
-	s.answer = answer{own: keep(s.answer.own, keepBody), digits: s.answer.digits}
+	s.rows = rowWriter{own: keep(s.rows.own, keepBody), digits: s.rows.digits}
 	s.key = ""
 	clear(s.mutations) // they point into the body
 	s.body, s.mutations, s.ends, s.values, s.collected = keep(s.body, keepBody), keep(s.mutations, keepMutations),

@@ -64,7 +64,7 @@ func (d *decoder) rowSelection(q *widecol.Query) {
 	}
 }
 
-// rowRange reads a range of row keys. It includes its end only if it says so.
+// rowRange reads a range of row keys. The end is included only with "inclusive".
 func (d *decoder) rowRange(q *widecol.Query) {
 	inclusive := false
 	d.Object()
@@ -91,7 +91,7 @@ func (d *decoder) rowRange(q *widecol.Query) {
 	}
 }
 
-// sample reads the part of the rows that is asked for.
+// sample reads the fraction of rows to return.
 func (d *decoder) sample() float64 {
 	raw := d.Number()
 	if raw == nil {

@@ -20,15 +20,15 @@ import (
 // Server serves a Store over HTTP. It is safe for concurrent use. It does not
 // own the Store: close that after Shutdown.
 type Server struct {
-	store     widecol.Store
-	opt       Options // without zeros
-	limits    timeouts
-	origin    http.CrossOriginProtection
-	hosts     map[string]bool
-	admission *admission.Control
-	senders   *admission.Budget // answers that are sent by a goroutine of their own
-	divisions *admission.Budget // answers that several goroutines collect
-	http      http1.Server
+	store         widecol.Store
+	opt           Options // without zeros
+	limits        timeouts
+	origin        http.CrossOriginProtection
+	hosts         map[string]bool
+	admission     *admission.Control
+	senders       *admission.Budget // answers that are sent by a goroutine of their own
+	parallelScans *admission.Budget // answers that several goroutines collect
+	http          http1.Server
 
 	jitterMu sync.Mutex
 	jitter   *rand.Rand // of Retry-After; guarded by jitterMu
@@ -40,14 +40,14 @@ type Server struct {
 func New(store widecol.Store, opt Options) *Server {
 	opt = opt.withDefaults()
 	s := &Server{
-		store:     store,
-		opt:       opt,
-		limits:    defaultTimeouts,
-		hosts:     make(map[string]bool),
-		admission: admission.New(opt.MaxInflight, opt.Clock),
-		senders:   admission.NewBudget(int64(outgoingPerCore * cores.Count())),
-		divisions: admission.NewBudget(maxDivisions),
-		jitter:    rand.New(rand.NewPCG(opt.Seed, 0)),
+		store:         store,
+		opt:           opt,
+		limits:        defaultTimeouts,
+		hosts:         make(map[string]bool),
+		admission:     admission.New(opt.MaxInflight, opt.Clock),
+		senders:       admission.NewBudget(int64(sendersPerCore * cores.Count())),
+		parallelScans: admission.NewBudget(maxParallelScans),
+		jitter:        rand.New(rand.NewPCG(opt.Seed, 0)),
 	}
 	for _, host := range opt.Hosts {
 		s.hosts[hostname(host)] = true

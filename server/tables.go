@@ -8,7 +8,7 @@ import (
 )
 
 // createTable is PUT /v1/table/{table}.
-func (s *Server) createTable(x *exchange) error {
+func (s *Server) createTable(x *requestContext) error {
 	var spec widecol.TableSpec
 	err := x.decode(true, func(d *decoder) {
 		d.Object()
@@ -29,7 +29,7 @@ func (s *Server) createTable(x *exchange) error {
 	if err := spec.Check(); err != nil {
 		return placed(err, familyAt)
 	}
-	ctx, cancel := x.changing()
+	ctx, cancel := x.changeContext()
 	defer cancel()
 	if err := s.store.CreateTable(ctx, x.table, spec); err != nil {
 		return err
@@ -38,11 +38,11 @@ func (s *Server) createTable(x *exchange) error {
 }
 
 // dropTable is DELETE /v1/table/{table}.
-func (s *Server) dropTable(x *exchange) error {
+func (s *Server) dropTable(x *requestContext) error {
 	if err := x.decode(true, (*decoder).nothing); err != nil {
 		return err
 	}
-	ctx, cancel := x.changing()
+	ctx, cancel := x.changeContext()
 	defer cancel()
 	if err := s.store.DropTable(ctx, x.table); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (s *Server) dropTable(x *exchange) error {
 
 // accepted answers a deletion: its effect shows at once, its space comes back
 // later.
-func (x *exchange) accepted(message string) error {
+func (x *requestContext) accepted(message string) error {
 	x.begin(http.StatusAccepted)
 	x.out = appendField(x.out, `{"micros":`, x.elapsed().Microseconds())
 	x.out = append(x.out, '}')
@@ -60,7 +60,7 @@ func (x *exchange) accepted(message string) error {
 }
 
 // listTables is GET /v1/table.
-func (s *Server) listTables(x *exchange) error {
+func (s *Server) listTables(x *requestContext) error {
 	if err := x.decode(true, (*decoder).nothing); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (s *Server) listTables(x *exchange) error {
 	for i := range tables {
 		x.comma(i)
 		x.appendTable(&tables[i], false)
-		if err := x.flush(); err != nil {
+		if err := x.flushIfFull(); err != nil {
 			return err
 		}
 	}
@@ -86,7 +86,7 @@ func (s *Server) listTables(x *exchange) error {
 }
 
 // describeTable is GET /v1/table/{table}.
-func (s *Server) describeTable(x *exchange) error {
+func (s *Server) describeTable(x *requestContext) error {
 	if err := x.decode(true, (*decoder).nothing); err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (s *Server) describeTable(x *exchange) error {
 }
 
 // appendTable appends a table, with what its partitions are made of if detailed.
-func (x *exchange) appendTable(t *widecol.Table, detailed bool) {
+func (x *requestContext) appendTable(t *widecol.Table, detailed bool) {
 	x.out = append(x.out, `{"name":`...)
 	x.out = appendString(x.out, t.Name)
 	x.out = append(x.out, `,"column_families":[`...)
@@ -129,7 +129,7 @@ func (x *exchange) appendTable(t *widecol.Table, detailed bool) {
 	x.out = append(x.out, '}')
 }
 
-func (x *exchange) appendFamily(f widecol.Family) {
+func (x *requestContext) appendFamily(f widecol.Family) {
 	x.out = append(x.out, `{"name":`...)
 	x.out = appendString(x.out, f.Name)
 	x.out = append(x.out, `,"gc_settings":{"ttl_secs":`...)
@@ -142,7 +142,7 @@ func (x *exchange) appendFamily(f widecol.Family) {
 	x.out = append(x.out, "}}"...)
 }
 
-func (x *exchange) appendPartition(p *widecol.Partition, detailed bool) {
+func (x *requestContext) appendPartition(p *widecol.Partition, detailed bool) {
 	x.out = append(x.out, `{"name":`...)
 	x.out = appendString(x.out, p.Name)
 	x.out = append(x.out, `,"path":`...)
@@ -169,7 +169,7 @@ func (x *exchange) appendPartition(p *widecol.Partition, detailed bool) {
 }
 
 // comma separates element i of a list from the one before.
-func (x *exchange) comma(i int) {
+func (x *requestContext) comma(i int) {
 	if i > 0 {
 		x.out = append(x.out, ',')
 	}

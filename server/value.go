@@ -9,10 +9,9 @@ import (
 	"colonnade/server/strictjson"
 )
 
-// encodeValue returns the value that a token spells in type t, as the store
-// wants it, or else what it would have to be. Strings stay in the body, the
-// others go to x.values.
-func (x *exchange) encodeValue(t cell.Type, token strictjson.Token) (value []byte, reason string) {
+// encodeValue returns the value of a token as the store wants it, in type t, or else what it has
+// to be. Strings stay in the body, other values go to x.values.
+func (x *requestContext) encodeValue(t cell.Type, token strictjson.Token) (value []byte, reason string) {
 	switch t {
 	case cell.String:
 		if token.Kind == strictjson.String {
@@ -40,10 +39,10 @@ func (x *exchange) encodeValue(t cell.Type, token strictjson.Token) (value []byt
 	return x.encodeInteger(t, token)
 }
 
-// The values of type boolean. Nobody writes to values.
+// The values of type boolean. They must not be changed.
 var valueTrue, valueFalse = []byte{1}, []byte{0}
 
-func (x *exchange) encodeInteger(t cell.Type, token strictjson.Token) ([]byte, string) {
+func (x *requestContext) encodeInteger(t cell.Type, token strictjson.Token) ([]byte, string) {
 	n, ok := int64(0), false
 	switch {
 	case token.Kind == strictjson.Number:
@@ -70,8 +69,7 @@ func (x *exchange) encodeInteger(t cell.Type, token strictjson.Token) ([]byte, s
 	}
 }
 
-// decimal returns the integer that a text spells, in the form that JSON gives
-// integers.
+// decimal returns the integer that a text spells in JSON's form.
 func decimal(text []byte) (int64, bool) {
 	digits := text
 	if len(text) > 0 && text[0] == '-' {
@@ -83,7 +81,7 @@ func decimal(text []byte) (int64, bool) {
 	return strictjson.Int64(text)
 }
 
-func (x *exchange) encodeFloat(t cell.Type, token strictjson.Token) ([]byte, string) {
+func (x *requestContext) encodeFloat(t cell.Type, token strictjson.Token) ([]byte, string) {
 	if token.Kind == strictjson.Number && t == cell.F32 {
 		if f, ok := strictjson.Float32(token.Raw); ok {
 			return x.keepValue(uint64(math.Float32bits(f)), 4), ""
@@ -98,7 +96,7 @@ func (x *exchange) encodeFloat(t cell.Type, token strictjson.Token) ([]byte, str
 }
 
 // keepValue puts the low bytes of v into x.values.
-func (x *exchange) keepValue(v uint64, size int) []byte {
+func (x *requestContext) keepValue(v uint64, size int) []byte {
 	var le [8]byte
 	binary.LittleEndian.PutUint64(le[:], v)
 	value := x.room(size)
@@ -106,8 +104,8 @@ func (x *exchange) keepValue(v uint64, size int) []byte {
 	return value
 }
 
-// unbase64 puts the bytes that a text in base64 stands for into x.values.
-func (x *exchange) unbase64(text []byte) ([]byte, bool) {
+// unbase64 decodes a base64 text into x.values.
+func (x *requestContext) unbase64(text []byte) ([]byte, bool) {
 	value := x.room(strictBase64.DecodedLen(len(text)))
 	n, err := strictBase64.Decode(value, text)
 	// The decoder passes over line ends; they are not part of the alphabet.
@@ -116,12 +114,12 @@ func (x *exchange) unbase64(text []byte) ([]byte, bool) {
 
 var strictBase64 = base64.StdEncoding.Strict()
 
-// valuesChunk is how much x.values grows by. What was given out stays where it
-// is: a new chunk begins when the last one is full.
+// valuesChunk is the size of a chunk of x.values. Values stay where they are: when a chunk is
+// full, a new one begins.
 const valuesChunk = 16 << 10
 
 // room returns size bytes that live as long as the request.
-func (x *exchange) room(size int) []byte {
+func (x *requestContext) room(size int) []byte {
 	n := len(x.values)
 	if cap(x.values)-n < size {
 		x.values, n = make([]byte, 0, max(size, valuesChunk)), 0

@@ -72,7 +72,7 @@ func TestRefusedValues(t *testing.T) {
 
 // TestFloatsReadBack: what is answered can be written again, and is the same.
 func TestFloatsReadBack(t *testing.T) {
-	x := &exchange{scratch: newScratch()}
+	x := &requestContext{scratch: newScratch()}
 	bits := uint64(0x9e3779b97f4a7c15)
 	for range 100_000 {
 		bits = bits*6364136223846793005 + 1442695040888963407
@@ -108,7 +108,7 @@ func TestAppendText(t *testing.T) {
 }
 
 func TestAppendValueOfNaN(t *testing.T) {
-	x := &exchange{scratch: newScratch()}
+	x := &requestContext{scratch: newScratch()}
 	for _, f := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		if got := string(appendValue(nil, cell.F64, x.keepValue(math.Float64bits(f), 8))); got != "null" {
 			t.Errorf("%v: got %s, want null", f, got)

@@ -12,11 +12,11 @@ import (
 )
 
 // write is POST /v1/table/{table}/write.
-func (s *Server) write(x *exchange) error {
+func (s *Server) write(x *requestContext) error {
 	if err := x.decode(false, x.decodeWrite); err != nil {
 		return err
 	}
-	ctx, cancel := x.changing()
+	ctx, cancel := x.changeContext()
 	defer cancel()
 	if _, err := s.store.Write(ctx, x.table, x.mutations, x.key); err != nil {
 		return x.writeFailure(err)
@@ -30,9 +30,8 @@ func (s *Server) write(x *exchange) error {
 	return x.finish("Data ingestion successful")
 }
 
-// decodeWrite reads the items of a write as mutations, which borrow their bytes
-// from the body.
-func (x *exchange) decodeWrite(d *decoder) {
+// decodeWrite reads the items of a write as mutations. They borrow their bytes from the body.
+func (x *requestContext) decodeWrite(d *decoder) {
 	listed := false
 	d.Object()
 	for d.Key() {
@@ -51,7 +50,7 @@ func (x *exchange) decodeWrite(d *decoder) {
 	d.require(listed, "items")
 }
 
-func (x *exchange) decodeItem(d *decoder) {
+func (x *requestContext) decodeItem(d *decoder) {
 	var row []byte
 	first, listed := len(x.mutations), false
 	d.Object()
@@ -79,7 +78,7 @@ func (x *exchange) decodeItem(d *decoder) {
 	x.ends = append(x.ends, len(x.mutations))
 }
 
-func (x *exchange) decodeCell(d *decoder, m *widecol.Mutation) {
+func (x *requestContext) decodeCell(d *decoder, m *widecol.Mutation) {
 	var value strictjson.Token
 	d.Object()
 	for d.Key() {
@@ -129,12 +128,12 @@ func (d *decoder) cellType() cell.Type {
 	return cell.None
 }
 
-// time reads the time of a cell. Negative ones are refused here, because one of
-// them is widecol.CommitTime.
+// time reads the time of a cell. It refuses negative ones, because one of them is
+// widecol.CommitTime.
 func (d *decoder) time() int64 { return d.integer(0, cell.MaxTime) }
 
-// writeFailure says which part of the body the store's error is about.
-func (x *exchange) writeFailure(err error) error {
+// writeFailure says which part of the body a store's error is about.
+func (x *requestContext) writeFailure(err error) error {
 	var stored *widecol.Error
 	if errors.As(err, &stored) && stored.Code == "unknown_column_family" && stored.Index >= 0 && stored.Index < len(x.mutations) {
 		// No table has a family that cannot be. Looking only now keeps the
@@ -146,8 +145,8 @@ func (x *exchange) writeFailure(err error) error {
 	return placed(err, x.mutationAt)
 }
 
-// mutationAt is where in the body mutation i stands.
-func (x *exchange) mutationAt(code string, i int) string {
+// mutationAt returns the place of mutation i in the body.
+func (x *requestContext) mutationAt(code string, i int) string {
 	if i < 0 || i >= len(x.mutations) {
 		return atBody
 	}

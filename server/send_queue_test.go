@@ -49,11 +49,11 @@ func (c *client) scanTo(ctx context.Context, w http.ResponseWriter) (broken bool
 // settled fails the test unless all that answers share is free again.
 func (c *client) settled() {
 	c.t.Helper()
-	if free := c.senders.Free(); free != int64(outgoingPerCore*cores.Count()) {
-		c.t.Errorf("%d answers may be sent by a goroutine, want %d", free, outgoingPerCore*cores.Count())
+	if free := c.senders.Free(); free != int64(sendersPerCore*cores.Count()) {
+		c.t.Errorf("%d answers may be sent by a goroutine, want %d", free, sendersPerCore*cores.Count())
 	}
-	if free := c.divisions.Free(); free != maxDivisions {
-		c.t.Errorf("%d answers may be divided, want %d", free, maxDivisions)
+	if free := c.parallelScans.Free(); free != maxParallelScans {
+		c.t.Errorf("%d answers may be divided, want %d", free, maxParallelScans)
 	}
 }
 
@@ -130,32 +130,32 @@ func TestLargeAreCut(t *testing.T) {
 
 // TestEnqueue: pieces are in order, and keep no more memory than they may.
 func TestEnqueue(t *testing.T) {
-	for _, size := range []int{1, flushSize, mostCopied, mostKept, mostKept + 1, 10 * flushSize} {
+	for _, size := range []int{1, flushSize, maxCopied, maxKept, maxKept + 1, 10 * flushSize} {
 		want := make([]byte, size)
 		rand.NewChaCha8([32]byte{}).Read(want)
-		c := collector{out: append(make([]byte, 0, size), want...)}
+		c := responseBuffer{out: append(make([]byte, 0, size), want...)}
 		queue := make(chan *[]byte, 20)
 		if !c.enqueue(queue, nil) || len(c.out) != 0 {
 			t.Fatalf("%d bytes: %d are left", size, len(c.out))
 		}
 		close(queue)
-		if n := (size + mostCopied - 1) / mostCopied; size > mostKept && len(queue) != n {
+		if n := (size + maxCopied - 1) / maxCopied; size > maxKept && len(queue) != n {
 			t.Errorf("%d bytes: %d pieces, want %d", size, len(queue), n)
 		}
 		var got []byte
 		for piece := range queue {
 			got = append(got, *piece...)
-			if cap(*piece) > mostKept {
-				t.Errorf("%d bytes: a piece keeps %d, want at most %d", size, cap(*piece), mostKept)
+			if cap(*piece) > maxKept {
+				t.Errorf("%d bytes: a piece keeps %d, want at most %d", size, cap(*piece), maxKept)
 			}
 		}
 		if !bytes.Equal(got, want) {
 			t.Errorf("%d bytes: got others, %d", size, len(got))
 		}
 	}
-	large := make([]byte, 0, mostKept+1)
-	if release(&large); large != nil {
-		t.Errorf("a piece that had %d bytes is kept", mostKept+1)
+	large := make([]byte, 0, maxKept+1)
+	if releaseChunk(&large); large != nil {
+		t.Errorf("a piece that had %d bytes is kept", maxKept+1)
 	}
 }
 

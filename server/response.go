@@ -6,26 +6,26 @@ import (
 	"time"
 )
 
-// An answer is the envelope
+// A response is the envelope
 //
 //	{"result":…,"message":"…","status":200,"time_ms":1}
 //
-// with the result first, because its end is not known when a long one begins.
-// A handler calls begin, appends the result to x.out, calls flush now and then
-// if the result may be long, and finish at its end. Until flushSize bytes are
-// there nothing is sent, so that an error can still become the whole answer.
+// The result comes first, because its end is not known when a long one begins. A handler calls
+// begin, appends the result to x.out, calls flushIfFull now and then if the result may be long, and
+// finish at the end. Nothing is sent before flushSize bytes are there, so that an error can still
+// become the whole response.
 
-// begin starts an answer.
-func (x *exchange) begin(status int) {
+// begin starts a response.
+func (x *requestContext) begin(status int) {
 	x.status = status
 	x.out = append(x.out[:0], `{"result":`...)
 }
 
-// pass sends what is there, which is not the end.
-func (x *exchange) pass() error { return x.send(x.server.opt.Now(), false) }
+// flush sends the buffer, which is not the end of the response.
+func (x *requestContext) flush() error { return x.send(x.server.opt.Now(), false) }
 
-// finish ends the answer and sends it.
-func (x *exchange) finish(message string) error {
+// finish ends the response and sends it.
+func (x *requestContext) finish(message string) error {
 	now := x.server.opt.Now()
 	x.out = append(x.out, `,"message":`...)
 	x.out = appendString(x.out, message)
@@ -34,15 +34,15 @@ func (x *exchange) finish(message string) error {
 	return x.send(now, true)
 }
 
-// reply answers without a result.
-func (x *exchange) reply(status int, message string) error {
+// reply responds without a result.
+func (x *requestContext) reply(status int, message string) error {
 	x.begin(status)
 	x.out = append(x.out, "null"...)
 	return x.finish(message)
 }
 
-// failed answers with an error. That it cannot be sent interests nobody.
-func (x *exchange) failed(f *failure) {
+// sendFailure responds with an error. It ignores whether that can be sent.
+func (x *requestContext) sendFailure(f *failure) {
 	now := x.server.opt.Now()
 	x.status = f.status
 	x.out = append(x.out[:0], `{"message":`...)
@@ -57,27 +57,27 @@ func (x *exchange) failed(f *failure) {
 	_ = x.send(now, true)
 }
 
-func (x *exchange) endEnvelope(now time.Time) {
+func (x *requestContext) endEnvelope(now time.Time) {
 	x.out = append(x.out, `,"status":`...)
 	x.out = strconv.AppendInt(x.out, int64(x.status), 10)
 	x.out = append(x.out, `,"time_ms":`...)
 	x.out = strconv.AppendInt(x.out, now.Sub(x.start).Milliseconds(), 10)
 }
 
-// send sends what has been collected. Most answers end with their first piece or the
-// second; of longer ones the pieces between are sent while the handler goes on.
-func (x *exchange) send(now time.Time, last bool) error {
+// send sends the buffer. Most responses end with their first or second chunk. The middle chunks
+// of longer ones are sent by a goroutine while the handler goes on.
+func (x *requestContext) send(now time.Time, last bool) error {
 	more := x.sent && !last
 	if !x.sent {
 		x.sendHeader(now, last)
 	}
 	x.Release()
 	var err error
-	if more && x.beside() {
-		if err = x.unsent(); err == nil && !x.enqueue(x.queue, x.ended) {
+	if more && x.startSender() {
+		if err = x.sendError(); err == nil && !x.enqueue(x.queue, x.ended) {
 			err = x.err
 		}
-	} else if err = x.settle(); err == nil {
+	} else if err = x.finishSender(); err == nil {
 		err = x.write(x.out, last)
 		x.out = x.out[:0]
 	}
@@ -87,9 +87,9 @@ func (x *exchange) send(now time.Time, last bool) error {
 	return x.Reacquire()
 }
 
-// write hands a piece to the connection, compressed if the answer is. The client has to take
-// it within the time for progress from now on, however long the whole answer takes.
-func (x *exchange) write(piece []byte, last bool) error {
+// write hands a chunk to the connection, compressed if the response is. The client has the time
+// for progress to take it, however long the whole response takes.
+func (x *requestContext) write(piece []byte, last bool) error {
 	// A writer without deadlines is a test's or a wrapper's.
 	_ = http.NewResponseController(x.w).SetWriteDeadline(x.server.opt.Now().Add(x.server.limits.progress))
 	var err error
@@ -104,7 +104,7 @@ func (x *exchange) write(piece []byte, last bool) error {
 	return nil
 }
 
-// fixedHeader is what every answer has. The values are shared by all of them.
+// fixedHeader is in every response. All of them share the values.
 var fixedHeader = []struct {
 	name   string // in canonical form
 	values []string
@@ -116,7 +116,7 @@ var fixedHeader = []struct {
 	{"X-Server", []string{"colonnade"}},
 }
 
-func (x *exchange) sendHeader(now time.Time, last bool) {
+func (x *requestContext) sendHeader(now time.Time, last bool) {
 	x.sent = true
 	h := x.w.Header()
 	for i := range fixedHeader {

@@ -12,9 +12,9 @@ import (
 	"colonnade/server/http1"
 )
 
-// exchange is a request and the answer that is being made for it. It belongs
-// to the goroutine of its handler, but for what outgoing has.
-type exchange struct {
+// requestContext is a request and the response that is being made for it. It belongs to the
+// goroutine of its handler, except for what a sendQueue owns.
+type requestContext struct {
 	server *Server
 	w      http.ResponseWriter
 	r      *http.Request
@@ -32,20 +32,19 @@ type exchange struct {
 	class admission.Class // of its route
 	keyed bool            // the same
 
-	// The answer; see reply.go.
-	collector
+	// The response; see response.go.
+	responseBuffer
 	status  int
 	sent    bool      // the header has gone out
 	own     [2]string // values in the header that other answers do not share
 	encoder encoder
-	outgoing
+	sendQueue
 }
 
-// ServeHTTP finds the handler of a request, runs it, and answers for it where it
-// fails. It is the only place that does.
+// ServeHTTP finds the handler of a request and runs it. Here alone an error becomes a response.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{server: s, w: w, r: r, start: s.opt.Now(), maxBody: s.opt.MaxBody, scratch: newScratch()}
-	x.collector = collector{out: x.collected[:0], to: x}
+	x := &requestContext{server: s, w: w, r: r, start: s.opt.Now(), maxBody: s.opt.MaxBody, scratch: newScratch()}
+	x.responseBuffer = responseBuffer{out: x.collected[:0], to: x}
 	x.admitted.Control = s.admission
 	defer x.release()
 	if err := s.serve(x); err != nil {
@@ -54,9 +53,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.answered[x.status/100].Add(1)
 }
 
-// serve runs the handler of a request. A panic in it is an error like others,
-// and leaves nothing locked: what handlers open, they close in a defer.
-func (s *Server) serve(x *exchange) (err error) {
+// serve runs the handler of a request. A panic in it becomes an error, and leaves nothing locked:
+// handlers close in a defer what they open.
+func (s *Server) serve(x *requestContext) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			x.scratch, x.out = new(scratch), nil // whoever panicked may not have let go of it
@@ -85,20 +84,19 @@ func (s *Server) serve(x *exchange) (err error) {
 	return handle(s, x)
 }
 
-func (x *exchange) ctx() context.Context { return x.r.Context() }
+func (x *requestContext) ctx() context.Context { return x.r.Context() }
 
-// changing returns the context for a change; a request makes one. After its deadline
-// nobody knows whether the change was applied.
-func (x *exchange) changing() (context.Context, context.CancelFunc) {
+// changeContext returns the context for a change; a request makes one. After its deadline nobody
+// knows whether the change was applied.
+func (x *requestContext) changeContext() (context.Context, context.CancelFunc) {
 	return http1.WithTimeout(x.r, x.server.limits.write)
 }
 
-func (x *exchange) elapsed() time.Duration { return x.server.opt.Now().Sub(x.start) }
+func (x *requestContext) elapsed() time.Duration { return x.server.opt.Now().Sub(x.start) }
 
-// fail answers with an error. If the answer has begun, or nobody is there to
-// read it, it breaks the connection off: the client cannot take what it got for
-// the whole.
-func (x *exchange) fail(err error) {
+// fail responds with an error. If the response has begun, or the client has gone, it breaks the
+// connection off: the client must not take a part for the whole.
+func (x *requestContext) fail(err error) {
 	gone := errors.Is(err, errGone) || errors.Is(err, context.Canceled)
 	f := failureOf(err)
 	if !gone && f.status >= http.StatusInternalServerError && !f.retry {
@@ -122,12 +120,12 @@ func (x *exchange) fail(err error) {
 	if !x.bodyRead && x.r.ContentLength != 0 {
 		x.abandonBody()
 	}
-	x.failed(f)
+	x.sendFailure(f)
 }
 
-// retryAfter returns in how many seconds a refused client may come back: after, rounded up, and
-// up to as much more, so that clients that were refused together do not come back together. An
-// after of 0 says that nobody knows. The result is 1 to 5.
+// retryAfter returns Retry-After in seconds, 1 to 5: after rounded up, and at random up to as much
+// more, so that clients that were refused together do not come back together. An after of 0 is
+// unknown.
 func (s *Server) retryAfter(after time.Duration) int {
 	s.jitterMu.Lock()
 	defer s.jitterMu.Unlock()
@@ -141,16 +139,15 @@ func (s *Server) retryAfter(after time.Duration) int {
 // longestRetry bounds Retry-After, in seconds.
 const longestRetry = 5
 
-// abandonBody lets the connection end with the answer instead of reading a body
-// that nobody wants. The client has a moment to finish what it is sending: closing
-// on it at once could take the answer from it. http1 sees to that by itself; the
-// deadline is for other servers.
-func (x *exchange) abandonBody() {
+// abandonBody ends the connection with the response instead of reading a body that nobody wants.
+// The client gets a moment to finish sending: closing at once could take the response from it.
+// http1 does so by itself; the deadline is for other servers.
+func (x *requestContext) abandonBody() {
 	x.w.Header().Set("Connection", "close")
 	_ = http.NewResponseController(x.w).SetReadDeadline(x.server.opt.Now().Add(x.server.limits.linger))
 }
 
-func (x *exchange) logFailure(f *failure) {
+func (x *requestContext) logFailure(f *failure) {
 	attrs := []any{"method", x.r.Method, "path", x.r.URL.Path, "status", f.status, "code", f.code, "message", f.message, "sent", x.sent}
 	if f.cause != nil {
 		attrs = append(attrs, "cause", f.cause)
@@ -158,10 +155,10 @@ func (x *exchange) logFailure(f *failure) {
 	x.server.opt.Log.Log(context.WithoutCancel(x.ctx()), slog.LevelError, "request failed", attrs...)
 }
 
-// release gives back what the exchange has taken.
-func (x *exchange) release() {
+// release gives back what the request has taken.
+func (x *requestContext) release() {
 	x.Release()
-	x.abandon() // of an answer that is broken off
+	x.abandonSender() // of an answer that is broken off
 	x.dropEncoder()
 	x.admitted.Close()
 	x.collected = x.out

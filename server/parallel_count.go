@@ -10,22 +10,21 @@ import (
 	"colonnade/widecol"
 )
 
-// divisible is what a View can offer beside the contract: Divide returns queries that
-// together select what q does, each a range of its rows, in their order, with about least
-// bytes of files in each, or more if there were too many. Their answers may be read at
-// once, each by a goroutine of its own, and their Stats add up to those of q. A part can be
-// divided again, also meanwhile, until there is nothing to divide.
+// divisible is an optional interface of a View. Divide returns queries that together select what q
+// does: ranges of its rows, in order, with about least bytes of files in each, or more if there
+// would be too many. Goroutines may read their answers at once, and their Stats add up to those of
+// q. A part can be divided again, also meanwhile, until nothing is left to divide.
 type divisible interface {
 	Divide(q *widecol.Query, least int64) []widecol.Query
 }
 
-// countedPart is how much a part of a count has of files: what begins and ends a scan is a
-// small part of that.
-const countedPart = 1 << 20
+// countPartBytes is how many bytes of files a part of a count has: beginning and ending a scan
+// costs little beside that.
+const countPartBytes = 1 << 20
 
-// tally is a query whose cells nobody wants, only what it costs. Several goroutines
-// work on its parts, each in turns of its own.
-type tally struct {
+// parallelCount is a query of which only the cost is wanted. Several goroutines work on its parts,
+// each with a slot of its own.
+type parallelCount struct {
 	view   widecol.View
 	parts  []widecol.Query
 	next   atomic.Int64 // the first part that nobody works on
@@ -36,12 +35,12 @@ type tally struct {
 	err   error         // the first; guarded by mu
 }
 
-// tally returns the statistics of a query. A part of it may be worked on for each
-// core, as far as turns are free.
-func (x *exchange) tally(view widecol.View, q *widecol.Query) (widecol.Stats, error) {
-	t := &tally{view: view, parts: []widecol.Query{*q}}
+// countParallel returns the statistics of a query. One goroutine per core works on its parts, as
+// far as slots are free.
+func (x *requestContext) countParallel(view widecol.View, q *widecol.Query) (widecol.Stats, error) {
+	t := &parallelCount{view: view, parts: []widecol.Query{*q}}
 	if d, ok := view.(divisible); ok {
-		t.parts = d.Divide(q, countedPart)
+		t.parts = d.Divide(q, countPartBytes)
 	}
 	var ctx context.Context
 	ctx, t.cancel = context.WithCancel(x.ctx())
@@ -62,9 +61,9 @@ func (x *exchange) tally(view widecol.View, q *widecol.Query) (widecol.Stats, er
 	return t.stats, t.err
 }
 
-// work works on parts until none is left or one has failed. Here and not in serve a
-// panic is made an error, since it may be in another goroutine.
-func (t *tally) work(ctx context.Context, slot *admission.Slot) {
+// work works on parts until none is left or one has failed. It turns a panic into an error, because
+// serve cannot: this may be another goroutine.
+func (t *parallelCount) work(ctx context.Context, slot *admission.Slot) {
 	defer func() {
 		if p := recover(); p != nil {
 			t.fail(panicked(p))
@@ -82,8 +81,8 @@ func (t *tally) work(ctx context.Context, slot *admission.Slot) {
 	}
 }
 
-// part runs one part.
-func (t *tally) part(ctx context.Context, slot *admission.Slot, q *widecol.Query) error {
+// part counts one part.
+func (t *parallelCount) part(ctx context.Context, slot *admission.Slot, q *widecol.Query) error {
 	rows, err := t.view.Scan(ctx, q)
 	if err != nil {
 		return err
@@ -103,8 +102,8 @@ func (t *tally) part(ctx context.Context, slot *admission.Slot, q *widecol.Query
 	return nil
 }
 
-// fail notes an error, unless it follows from an earlier one, and stops the others.
-func (t *tally) fail(err error) {
+// fail keeps the first error and stops the others.
+func (t *parallelCount) fail(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.err == nil {

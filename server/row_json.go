@@ -10,13 +10,13 @@ import (
 	"colonnade/widecol"
 )
 
-// answer appends the rows of queries to what is collected, as they come:
+// rowWriter writes the rows of queries as JSON, while they come:
 //
 //	[{"row_key":"r","columns":{"f":{"q":[{"time":1,"type":"i64","value":1},…],…},…}},…]
 //
-// Only the place within the current row is kept in memory.
-type answer struct {
-	c     *collector
+// It keeps only its place within the current row.
+type rowWriter struct {
+	c     *responseBuffer
 	some  bool   // a row was appended
 	open  bool   // a row was begun and not ended
 	last  []byte // the column of the cell appended last, of the current row
@@ -29,20 +29,20 @@ type answer struct {
 	digits []byte // time in decimal
 }
 
-func (s *scratch) newAnswer(c *collector) *answer {
-	a := &s.answer
-	*a = answer{c: c, own: a.own, digits: append(a.digits[:0], '0')}
+func (s *scratch) newRowWriter(c *responseBuffer) *rowWriter {
+	a := &s.rows
+	*a = rowWriter{c: c, own: a.own, digits: append(a.digits[:0], '0')}
 	return a
 }
 
-// all appends all rows of a query. It reports whether there were any.
-func (a *answer) all(rows widecol.Rows) (found bool, err error) {
+// writeAll writes all rows of a query. It reports whether there were any.
+func (a *rowWriter) writeAll(rows widecol.Rows) (found bool, err error) {
 	for n := 1; rows.Next(); n++ {
 		if err := a.c.Step(n); err != nil {
 			return found, err
 		}
 		if n%admission.StepEvery == 0 { // it may be long until there is another piece
-			if err := a.c.to.unsent(); err != nil {
+			if err := a.c.to.sendError(); err != nil {
 				return found, err
 			}
 		}
@@ -51,7 +51,7 @@ func (a *answer) all(rows widecol.Rows) (found bool, err error) {
 			a.beginRow(rows.Row())
 			found = true
 		}
-		if err := a.cells(rows.Cells()); err != nil {
+		if err := a.writeCells(rows.Cells()); err != nil {
 			return found, err
 		}
 		a.own = append(a.own[:0], a.last...)
@@ -65,7 +65,7 @@ func (a *answer) all(rows widecol.Rows) (found bool, err error) {
 	return found, nil
 }
 
-func (a *answer) beginRow(key []byte) {
+func (a *rowWriter) beginRow(key []byte) {
 	out := a.c.out
 	if a.some {
 		out = append(out, ',')
@@ -76,15 +76,15 @@ func (a *answer) beginRow(key []byte) {
 	a.some, a.open, a.last = true, true, nil
 }
 
-func (a *answer) endRow() {
+func (a *rowWriter) endRow() {
 	if a.open {
 		a.c.out = append(a.c.out, "]}}}"...)
 		a.open = false
 	}
 }
 
-// cells appends a chunk of the current row.
-func (a *answer) cells(cells []cell.Cell) error {
+// writeCells writes a chunk of the current row.
+func (a *rowWriter) writeCells(cells []cell.Cell) error {
 	for i := range cells {
 		c := &cells[i]
 		if !c.Type.Fits(c.Value) {
@@ -101,16 +101,16 @@ func (a *answer) cells(cells []cell.Cell) error {
 		out = appendValue(out, c.Type, c.Value)
 		a.c.out = append(out, '}')
 		a.last = c.Column
-		if err := a.c.flush(); err != nil {
+		if err := a.c.flushIfFull(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// beginColumn ends the column before, and its family if the new one has
-// another, and begins the new one up to the time of its first version.
-func (a *answer) beginColumn(out, column []byte) []byte {
+// beginColumn ends the last column, and its family if the new one has another, and begins the
+// new one up to the time of its first version.
+func (a *rowWriter) beginColumn(out, column []byte) []byte {
 	if a.last != nil && bytes.HasPrefix(column, a.last[:a.named]) {
 		out = append(out, "],"...)
 	} else {
@@ -126,7 +126,7 @@ func (a *answer) beginColumn(out, column []byte) []byte {
 	return append(out, `:[{"time":`...)
 }
 
-func (a *answer) appendTime(out []byte, time int64) []byte {
+func (a *rowWriter) appendTime(out []byte, time int64) []byte {
 	if time != a.time {
 		a.time = time
 		a.digits = strconv.AppendInt(a.digits[:0], time, 10)
@@ -134,8 +134,8 @@ func (a *answer) appendTime(out []byte, time int64) []byte {
 	return append(out, a.digits...)
 }
 
-// addStats adds what a query has cost to what others have. Queries of one request
-// read the same partitions over again; what counts is the one that read most of them.
+// addStats adds the cost of a query to that of others. Queries of one request read the same
+// partitions again, so the largest number of partitions counts.
 func addStats(t *widecol.Stats, s widecol.Stats) {
 	t.Rows += s.Rows
 	t.Cells += s.Cells
@@ -145,8 +145,8 @@ func addStats(t *widecol.Stats, s widecol.Stats) {
 	t.Partitions = max(t.Partitions, s.Partitions)
 }
 
-// appendStats appends what queries have cost, as the last fields of a result.
-func (x *exchange) appendStats(s *widecol.Stats) {
+// appendStats appends the cost of queries, as the last fields of a result.
+func (x *requestContext) appendStats(s *widecol.Stats) {
 	out := x.out
 	out = appendField(out, `"row_count":`, s.Rows)
 	out = appendField(out, `,"cell_count":`, s.Cells)
@@ -158,7 +158,7 @@ func (x *exchange) appendStats(s *widecol.Stats) {
 }
 
 // appendMicros appends the time so far, and the time for one of n rows.
-func (x *exchange) appendMicros(out []byte, n int64) []byte {
+func (x *requestContext) appendMicros(out []byte, n int64) []byte {
 	micros := x.elapsed().Microseconds()
 	out = appendField(out, `,"micros":`, micros)
 	return appendField(out, `,"micros_per_row":`, micros/max(n, 1))

@@ -143,9 +143,9 @@ func TestPartsAhead(t *testing.T) {
 			most := int64(0)
 			switch {
 			case part == 0:
-				most = partPieces + 3 // one taken, one under way, those that wait, one collected
+				most = partChunks + 3 // one taken, one under way, those that wait, one collected
 			case part < 4:
-				most = partPieces + 1
+				most = partChunks + 1
 			}
 			// Later pieces have fewer chunks, which are longer.
 			if n := chunks[part].Load() / perPiece; n > most || n < most*9/10 {
@@ -260,13 +260,13 @@ func TestDividedClientGoes(t *testing.T) {
 // for the last worker.
 func TestWorkersMakeRoom(t *testing.T) {
 	store := newFakeStore()
-	d := &division{
-		view: &fakeView{store: store}, slots: make(chan struct{}, 3), order: make(chan *part, 3),
+	d := &parallelScan{
+		view: &fakeView{store: store}, slots: make(chan struct{}, 3), order: make(chan *scanPart, 3),
 		ctx: t.Context(), rest: make([]widecol.Query, 2), left: 2,
 	}
 	control := admission.New(1<<20, clock.System)
 	control.SetLimiter(admission.Scan, limiter(1, clock.System))
-	w := &worker{division: d}
+	w := &scanWorker{parallelScan: d}
 	w.Slot = mustBegin(t, control, admission.Scan)
 	ctx, cancel := context.WithCancel(t.Context())
 	var other sync.WaitGroup
@@ -317,8 +317,8 @@ func TestFewAreDivided(t *testing.T) {
 			go func() { done <- c.scanTo(t.Context(), w) }()
 		}
 		synctest.Wait()
-		if n := divided.Load(); n != maxDivisions {
-			t.Errorf("%d scans are divided, want %d", n, maxDivisions)
+		if n := divided.Load(); n != maxParallelScans {
+			t.Errorf("%d scans are divided, want %d", n, maxParallelScans)
 		}
 		close(hold)
 		for range cap(done) {

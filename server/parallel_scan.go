@@ -1,0 +1,282 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"colonnade/admission"
+	"colonnade/internal/cores"
+	"colonnade/widecol"
+)
+
+// parallelScan is a long response that several goroutines collect. Each takes one range of rows
+// after another, with a slot of its own. The handler sends what they collect, in order:
+//
+//	worker 1   collects part 1     | collects part 3        | ...
+//	worker 2   collects part 2            | collects part 4 | ...
+//	handler    sends part 1        | part 2        | part 3 | ...
+type parallelScan struct {
+	view    divisibleView
+	slots   chan struct{}  // one for each part that may be begun before another is sent
+	order   chan *scanPart // as begun
+	workers sync.WaitGroup
+	ctx     context.Context // ends with the reason when a worker fails
+	cancel  context.CancelCauseFunc
+	some    bool // a piece was taken; for the handler
+
+	mu   sync.Mutex
+	rest []widecol.Query // what nobody has begun, from the last rows to the first; guarded by mu
+	left int             // workers that go on; guarded by mu
+}
+
+// scanPart is the part of a response that one worker collects.
+type scanPart struct {
+	query  widecol.Query
+	chunks chan *[]byte  // closed at the end
+	stats  widecol.Stats // to be read after that
+}
+
+type divisibleView interface {
+	widecol.View
+	divisible
+}
+
+const (
+	// scanPartBytes is about how many bytes of files a part has: some megabyte of JSON.
+	scanPartBytes = 256 << 10
+	// partChunks is how many chunks of a part may wait for the parts before it, about all of
+	// it. Then its worker waits.
+	partChunks = 24
+	// maxWorkers and maxParallelScans bound the memory of what waits. More than two scans at once
+	// need no more goroutines to keep the cores busy.
+	maxWorkers       = 8
+	maxParallelScans = 2
+)
+
+// appendRows appends the rows of a query, with a worker per core if there are many.
+func (x *requestContext) appendRows(view widecol.View, q *widecol.Query) (widecol.Stats, error) {
+	if d := x.startParallelScan(view, q); d != nil {
+		return x.sendParts(d)
+	}
+	rows, err := view.Scan(x.ctx(), q)
+	if err != nil {
+		return widecol.Stats{}, err
+	}
+	defer rows.Close()
+	a := x.newRowWriter(&x.responseBuffer)
+	_, err = a.writeAll(rows)
+	return a.stats, err
+}
+
+// startParallelScan starts the workers. It returns nil if there is too little to divide, or no
+// second slot is free.
+func (x *requestContext) startParallelScan(view widecol.View, q *widecol.Query) *parallelScan {
+	v, ok := view.(divisibleView)
+	if !ok || cores.Count() == 1 {
+		return nil
+	}
+	parts := v.Divide(q, scanPartBytes)
+	if len(parts) == 1 || !x.server.parallelScans.Take(1) {
+		return nil
+	}
+	ctx, cancel := context.WithCancelCause(x.ctx())
+	workers := []admission.Slot{{}} // the first is that of the handler
+	for len(workers) < min(cores.Count(), maxWorkers, len(parts)) {
+		more, ok := x.Another(ctx)
+		if !ok {
+			break
+		}
+		workers = append(workers, more)
+	}
+	n := len(workers)
+	if n == 1 {
+		cancel(nil)
+		x.server.parallelScans.Give(1)
+		return nil
+	}
+	workers[0] = x.Move(ctx) // the handler needs none to send
+	slices.Reverse(parts)
+	d := &parallelScan{
+		view: v, slots: make(chan struct{}, n+1), order: make(chan *scanPart, n+1), // no worker waits while one part is sent
+		ctx: ctx, cancel: cancel, rest: parts, left: n,
+	}
+	for _, slot := range workers {
+		d.begin(slot)
+	}
+	return d
+}
+
+// sendParts sends what the workers collect, and waits until they have ended.
+func (x *requestContext) sendParts(d *parallelScan) (stats widecol.Stats, err error) {
+	defer x.server.parallelScans.Give(1)
+	defer d.workers.Wait()
+	defer d.cancel(nil)
+	for {
+		p, ok, err := receive(d, d.order)
+		if !ok {
+			return stats, err
+		}
+		if err := x.sendPart(d, p); err != nil {
+			return stats, err
+		}
+		addStats(&stats, p.stats)
+		<-d.slots
+	}
+}
+
+func (x *requestContext) sendPart(d *parallelScan, p *scanPart) error {
+	for {
+		piece, ok, err := receive(d, p.chunks)
+		if !ok {
+			return err
+		}
+		switch {
+		case !d.some: // each row of a part has a comma before it
+			x.out = append(x.out, (*piece)[1:]...)
+			d.some = true
+		case len(x.out) > 0:
+			x.out = append(x.out, *piece...)
+		default:
+			x.out, *piece = *piece, x.out
+		}
+		releaseChunk(piece)
+		if err := x.flushIfFull(); err != nil {
+			return err
+		}
+	}
+}
+
+// receive takes the next thing that workers have made. ok is false at the end, and with an error
+// when a worker has failed.
+func receive[T any](d *parallelScan, from <-chan T) (next T, ok bool, err error) {
+	select {
+	case next, ok = <-from:
+		if ok {
+			return next, true, nil
+		}
+	case <-d.ctx.Done():
+	}
+	return next, false, context.Cause(d.ctx)
+}
+
+// scanWorker is a goroutine that collects parts.
+type scanWorker struct {
+	responseBuffer
+	*parallelScan
+	scratch *scratch
+	part    *scanPart // at hand
+}
+
+// begin starts a worker with a slot. It takes parts until none is left or one has failed.
+func (d *parallelScan) begin(slot admission.Slot) {
+	w := &scanWorker{parallelScan: d, scratch: newScratch()}
+	w.responseBuffer = responseBuffer{out: w.scratch.collected[:0], Slot: slot, to: w}
+	d.workers.Go(func() {
+		defer w.Release()
+		if err := w.work(); err != nil {
+			d.cancel(err)
+			return
+		}
+		w.scratch.collected = w.out
+		w.scratch.reuse()
+	})
+}
+
+// work collects part after part. It turns a panic into an error, because serve cannot: this is
+// another goroutine.
+func (w *scanWorker) work() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicked(p)
+		}
+	}()
+	for w.wait() {
+		if w.part = w.take(); w.part == nil {
+			return nil
+		}
+		if err := w.collect(); err != nil {
+			return err
+		}
+		close(w.part.chunks)
+		w.out = keep(w.out, maxKept) // a large value may have been there
+	}
+	return nil
+}
+
+// wait waits for a place in the order and a slot. It returns false when the response has ended.
+func (w *scanWorker) wait() bool {
+	select {
+	case w.slots <- struct{}{}:
+	default:
+		w.Release()
+		select {
+		case w.slots <- struct{}{}:
+		case <-w.ctx.Done():
+			return false
+		}
+	}
+	return w.Reacquire() == nil
+}
+
+// take begins the next part. It returns nil when none is left, or when other requests wait for
+// slots and another worker goes on.
+func (w *scanWorker) take() *scanPart {
+	d := w.parallelScan
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	last := len(d.rest) - 1
+	if last < 0 {
+		return nil
+	}
+	if d.left > 1 && w.Contended() {
+		d.left--
+		<-d.slots
+		return nil
+	}
+	// Divide makes few parts of many rows, which can be divided again.
+	for parts := d.divide(last); len(parts) > 1; parts = d.divide(last) {
+		slices.Reverse(parts)
+		d.rest = append(d.rest[:last], parts...)
+		last = len(d.rest) - 1
+	}
+	p := &scanPart{query: d.rest[last], chunks: make(chan *[]byte, partChunks)}
+	d.order <- p // has room for all that have a slot
+	if d.rest = d.rest[:last]; last == 0 {
+		close(d.order)
+	}
+	return p
+}
+
+// divide divides a query of rest.
+func (d *parallelScan) divide(i int) []widecol.Query { return d.view.Divide(&d.rest[i], scanPartBytes) }
+
+// collect collects the current part.
+func (w *scanWorker) collect() error {
+	rows, err := w.view.Scan(w.ctx, &w.part.query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	a := w.scratch.newRowWriter(&w.responseBuffer)
+	a.some = true // before the part, as far as it knows
+	if _, err := a.writeAll(rows); err != nil {
+		return err
+	}
+	w.part.stats = a.stats
+	if len(w.out) == 0 {
+		return nil
+	}
+	return w.flush()
+}
+
+// flush queues the buffer for the handler.
+func (w *scanWorker) flush() error {
+	w.Release()
+	if !w.enqueue(w.part.chunks, w.ctx.Done()) {
+		return context.Cause(w.ctx)
+	}
+	return w.Reacquire()
+}
+
+func (w *scanWorker) sendError() error { return context.Cause(w.ctx) }

@@ -1,0 +1,80 @@
+package server
+
+import (
+	"slices"
+	"sync"
+
+	"colonnade/admission"
+	"colonnade/internal/poison"
+)
+
+// responseBuffer is where one goroutine appends a response, or a part of one. The goroutine has a
+// slot of its own.
+type responseBuffer struct {
+	out []byte // what has not been passed on yet
+	admission.Slot
+	to chunkSink
+}
+
+// chunkSink takes the chunks of a responseBuffer.
+type chunkSink interface {
+	// flush takes all that the buffer holds. It may wait for a client, without the slot.
+	flush() error
+	// sendError returns why an earlier chunk could not be sent, nil as far as is known.
+	sendError() error
+}
+
+// flushIfFull flushes the buffer if it holds flushSize bytes.
+func (c *responseBuffer) flushIfFull() error {
+	if len(c.out) < flushSize {
+		return nil
+	}
+	return c.to.flush()
+}
+
+const (
+	// flushSize is how many bytes of a response are collected before they are sent.
+	flushSize = 64 << 10
+	// maxKept bounds the memory that a waiting chunk keeps. A larger buffer, which a large value has
+	// grown, is copied to chunks of maxCopied; most buffers fit as they are.
+	maxKept   = 2 * maxCopied
+	maxCopied = flushSize + flushSize/4
+)
+
+// chunks are buffers for queued chunks.
+var chunks = sync.Pool{New: func() any { return new([]byte) }}
+
+// enqueue moves the buffer's bytes to a queue, and waits while that is full. It returns false if
+// done was closed first.
+func (c *responseBuffer) enqueue(queue chan<- *[]byte, done <-chan struct{}) bool {
+	if cap(c.out) <= maxKept {
+		piece := chunks.Get().(*[]byte)
+		*piece, c.out = c.out, (*piece)[:0]
+		return put(queue, done, piece)
+	}
+	for part := range slices.Chunk(c.out, maxCopied) {
+		piece := chunks.Get().(*[]byte)
+		*piece = append((*piece)[:0], part...)
+		if !put(queue, done, piece) {
+			return false
+		}
+	}
+	c.out = c.out[:0]
+	return true
+}
+
+func put(queue chan<- *[]byte, done <-chan struct{}, piece *[]byte) bool {
+	select {
+	case queue <- piece:
+		return true
+	case <-done:
+		return false
+	}
+}
+
+// releaseChunk returns the memory of a chunk to the pool, unless it is too large.
+func releaseChunk(piece *[]byte) {
+	poison.Bytes(*piece)
+	*piece = keep(*piece, maxKept)
+	chunks.Put(piece)
+}
