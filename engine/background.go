@@ -41,7 +41,7 @@ const (
 
 func (db *DB) startBackground() {
 	bg := &db.background
-	compactors := db.mostProcessors()
+	compactors := db.maxCompactionCPUs()
 	bg.running.Add(3 + compactors)
 	go db.flushLoop()
 	go db.prepareLoop()
@@ -170,7 +170,7 @@ func (db *DB) flushLoop() {
 			continue
 		}
 		db.mu.Unlock()
-		over := db.precedence.beginFlush()
+		over := db.foreground.beginFlush()
 		err := db.flush(list)
 		over()
 		db.mu.Lock()

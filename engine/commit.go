@@ -6,24 +6,24 @@ import (
 	"fmt"
 )
 
-// Commit describes a batch that was applied.
+// Commit describes a batch that was committed.
 type Commit struct {
-	Seq  uint64 // its place in the order of batches
-	Time int64  // what stands for CommitTime in it
+	Seq  uint64 // its sequence number
+	Time int64  // its commit time, in microseconds since the Unix epoch
 }
 
-// Commit applies a batch and returns once it is durable and visible to
-// snapshots taken from then on.
+// Commit commits a batch. It returns once the batch is durable and visible to snapshots taken from then
+// on.
 //
 //	ErrNoPartition, ErrTooLarge, ErrOverloaded, ErrDiskFull, *ReadOnlyError,
 //	ErrClosed, the context's error     nothing was written
-//	ErrSlowDisk                        the same: the log waits for the disk
-//	*UnknownError                      see there; the Commit is the one that
-//	                                   the batch has if it is applied
+//	ErrSlowDisk                        nothing was written: the log waits for the disk
+//	*UnknownError                      see there; the Commit is valid if the batch
+//	                                   turns out to be applied
 //
-// A batch that has its sequence number is always seen through. When that takes
-// longer than Options.SyncTimeout, or than the context has, Commit returns a
-// *UnknownError all the same, and the batch goes on by itself.
+// A batch that has its sequence number cannot be cancelled. If it takes longer than
+// Options.SyncTimeout, or than the context allows, Commit returns an *UnknownError and the batch goes
+// on.
 func (db *DB) Commit(ctx context.Context, b *Batch) (Commit, error) {
 	if b.count == 0 {
 		return Commit{}, errors.New("batch is empty")
@@ -41,7 +41,7 @@ func (db *DB) Commit(ctx context.Context, b *Batch) (Commit, error) {
 	if err != nil {
 		return Commit{}, err
 	}
-	if p := (pending{seq: b.seq, payload: b.buf, parts: b.parts}); !p.small() {
+	if p := (pendingBatch{seq: b.seq, payload: b.buf, parts: b.parts}); !p.small() {
 		db.insert(g, &p)
 	}
 	if leading {
@@ -49,15 +49,15 @@ func (db *DB) Commit(ctx context.Context, b *Batch) (Commit, error) {
 	}
 	c := Commit{Seq: b.seq, Time: b.time()}
 	if err := g.await(ctx); err != nil {
-		b.lent = true // to the group, which may still be about to write it, or to insert it
+		b.lent = true // to the group, which may still write or insert it
 		return c, err
 	}
 	return c, nil
 }
 
-// enter gives the batch its place in the order: sequence number, time,
-// memtables, log segment and group. It waits for room as long as the options
-// allow.
+// enter gives the batch its place in the order of batches: sequence number, time, memTables, log segment
+// and group. It waits out write stalls as long as the options allow. leading says that the caller has
+// to start the leader.
 func (db *DB) enter(ctx context.Context, b *Batch) (g *group, leading bool, err error) {
 	timer := &b.stall
 	defer timer.stop()
@@ -84,6 +84,7 @@ func (db *DB) enter(ctx context.Context, b *Batch) (g *group, leading bool, err 
 	}
 }
 
+// checkBatchLocked returns why a batch cannot be written, nil if it can.
 func (db *DB) checkBatchLocked(b *Batch) error {
 	if err := db.writableLocked(); err != nil {
 		return err
@@ -110,8 +111,7 @@ func (db *DB) pausedLocked() error {
 	return nil
 }
 
-// joinLocked puts a batch into the order and into the group that is forming.
-// leading says that the caller has to start the leader.
+// joinLocked puts a batch into the order of batches and into the forming group.
 func (db *DB) joinLocked(b *Batch, s *segment) (g *group, leading bool) {
 	db.lastSeq++
 	db.lastTime = max(db.opt.Clock.Now(), db.lastTime+1)
@@ -130,7 +130,7 @@ func (db *DB) joinLocked(b *Batch, s *segment) (g *group, leading bool) {
 		db.group = db.newGroup()
 	}
 	g = db.group
-	p := pending{seq: b.seq, payload: b.buf, segment: s, parts: b.parts}
+	p := pendingBatch{seq: b.seq, payload: b.buf, segment: s, parts: b.parts}
 	g.batches = append(g.batches, p)
 	g.shared = g.shared || p.small()
 	g.missing.Add(1)

@@ -22,13 +22,13 @@ func (db *DB) nextCompactionLocked() *compactionJob {
 	if db.backingOffLocked() {
 		return nil
 	}
-	unused := db.unusedLocked()
+	idle := db.idleLocked()
 	for p := range db.background.compactable {
 		if p.dropped || p.compactionStopped || p.quarantined.Load() != nil {
 			db.nothingToCompactLocked(p)
 			continue
 		}
-		free := db.processorsFor(p, unused) - db.background.compactionCPUs
+		free := db.cpusFor(p, idle) - db.background.compactionCPUs
 		if p.readBackoff.waiting || free < 1 {
 			continue
 		}

@@ -31,10 +31,10 @@ type DB struct {
 	visible          atomic.Uint64 // every batch up to here is durable and in the memtables
 	memTableBytes    atomic.Int64  // of all memTables, frozen ones included
 
-	leaders   chan struct{} // wakes an idle leader
-	whole     chan struct{} // wakes a leader that waits for a group; holds one signal
-	inserters chan *group   // wakes an idle inserter of small batches
-	snapshots snapshots
+	leaders    chan struct{} // wakes an idle leader
+	groupReady chan struct{} // wakes a leader that waits for a group; holds one signal
+	inserters  chan *group   // wakes an idle inserter of small batches
+	snapshots  snapshots
 	// found is a copy of partitions for reads. It is nil when it has to be made again, and once the
 	// DB is closed.
 	readPartitions atomic.Pointer[map[PartitionID]*partition]
@@ -51,7 +51,7 @@ type DB struct {
 	nextFile    uint64
 	group       *group   // batches that the next sync will carry
 	groupSize   int      // batches in the group before it
-	underWay    []*group // being written, not settled yet, oldest first
+	inFlight    []*group // being written, not settled yet, oldest first
 	awaited     *group   // the last of them, if the leader waits to settle it
 	leading     bool     // a leader is writing the log
 	slow        bool     // the log has waited for the disk longer than SyncTimeout
@@ -62,7 +62,7 @@ type DB struct {
 	smallFiles  compaction.SmallFileBudget
 	log         log
 	diskReserve diskReserve
-	precedence  precedence
+	foreground  foregroundPriority
 	background  background
 	scrub       scrubber
 }

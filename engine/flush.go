@@ -235,7 +235,7 @@ func (db *DB) writeRows(out *output, src rowmerge.Source, rows rowRange, isBotto
 		}
 		if read >= yield {
 			yield = read + yieldCells
-			out.giveWay()
+			out.yield()
 		}
 		row := src.Row()
 		filter.BeginRow(row)

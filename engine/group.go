@@ -9,32 +9,31 @@ import (
 	"colonnade/internal/cores"
 )
 
-// Group commit: the batches that come while the log is being written and synced
-// form the next group. The leader, a goroutine, writes them one after another as long
-// as there are any. Whoever waits for a group can give up, as the leader cannot: a
-// sync that has been asked for ends when the disk says so.
+// Group commit: the batches that come while the log is being written and synced form the next group.
+// The leader, a goroutine, writes one group after another as long as there are any. Waiters can time
+// out. The leader cannot: a sync cannot be cancelled.
 //
-//	forming     DB.group       batches join it
-//	under way   DB.underWay    being written, and inserted, or at least one of both: oldest first
-//	settled                    the outcome is known, in the order in which the groups formed
+//	forming    DB.group       batches join it
+//	in flight  DB.inFlight    being written or inserted, or both; oldest first
+//	settled                   the outcome is known, in the order in which the groups formed
 
 // group is the batches that one sync of the log makes durable.
 type group struct {
-	batches []pending
-	shared  bool          // some are small: the leader has them inserted
-	claimed atomic.Int32  // batches that somebody inserts, or has, if they are small
-	missing atomic.Int32  // batches that are not in the memtables yet, and one for the write
-	refused error         // why nothing of it is written, nil if it is
-	answer  chan struct{} // closed when the outcome is known, or SyncTimeout has passed
-	late    bool          // it was closed for that
-	unwatch func() bool   // ends the watch on that
-	done    chan struct{} // closed when the outcome is known
-	err     error         // the outcome, once done is closed
-	writers *awakening    // those who wait for the outcome
+	batches   []pendingBatch
+	shared    bool          // some batches are small: the leader has them inserted
+	claimed   atomic.Int32  // batches, from the first, whose insert has been claimed
+	missing   atomic.Int32  // batches that are not in the memTables yet, plus one until the group is written
+	refusal   error         // why the group is not written, nil if it is
+	released  chan struct{} // closed when the outcome is known or SyncTimeout has passed
+	late      bool          // released was closed by the timeout
+	stopTimer func() bool   // of SyncTimeout
+	done      chan struct{} // closed when the outcome is known
+	err       error         // the outcome, once done is closed
+	writers   *wakeup       // that wait for the outcome
 }
 
-// pending is a batch on its way into the log and the memtables.
-type pending struct {
+// pendingBatch is a batch on its way into the log and the memTables.
+type pendingBatch struct {
 	seq     uint64
 	payload []byte
 	segment *segment
@@ -51,21 +50,21 @@ func (g *group) size() int {
 
 // newGroup returns a group that has room for as many batches as the last one had.
 func (db *DB) newGroup() *group {
-	g := &group{batches: make([]pending, 0, db.groupSize), answer: make(chan struct{}), done: make(chan struct{}), writers: newAwakening()}
+	g := &group{batches: make([]pendingBatch, 0, db.groupSize), released: make(chan struct{}), done: make(chan struct{}), writers: newWakeup()}
 	g.missing.Store(1)
-	g.unwatch = db.opt.Clock.AfterFunc(db.opt.SyncTimeout, func() { db.overdue(g) })
+	g.stopTimer = db.opt.Clock.AfterFunc(db.opt.SyncTimeout, func() { db.timeOut(g) })
 	return g
 }
 
-// await waits for the outcome, but no longer than the context or the watch says.
+// await waits for the outcome, at most until the context ends or SyncTimeout has passed.
 func (g *group) await(ctx context.Context) error {
-	defer g.writers.gone()
+	defer g.writers.leave()
 	cause := ErrSlowDisk
-	if ctx.Done() == nil { // to wait for one channel costs half of what two cost
-		<-g.answer
+	if ctx.Done() == nil { // waiting for one channel costs half as much as for two
+		<-g.released
 	} else {
 		select {
-		case <-g.answer:
+		case <-g.released:
 		case <-ctx.Done():
 			cause = ctx.Err()
 		}
@@ -78,9 +77,9 @@ func (g *group) await(ctx context.Context) error {
 	}
 }
 
-// overdue gives up waiting for a group. Until the log moves on, nobody else has
-// to begin: memory stays bounded by what has entered so far.
-func (db *DB) overdue(g *group) {
+// timeOut releases the waiters of a group after SyncTimeout. Until the log moves on, no batch may enter,
+// so memory stays bounded by what has entered so far.
+func (db *DB) timeOut(g *group) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	select {
@@ -89,16 +88,16 @@ func (db *DB) overdue(g *group) {
 	default:
 	}
 	g.late = true
-	close(g.answer)
+	close(g.released)
 	if !db.slow {
 		db.slow = true
 		db.opt.Log.Warn("the disk does not answer: writes are refused until it does", "after", db.opt.SyncTimeout)
-		db.background.progressLocked() // whoever waits for room has to know
+		db.background.progressLocked() // stalled writers must fail
 	}
 }
 
-// caughtUpLocked takes note that the log has moved on.
-func (db *DB) caughtUpLocked() {
+// logMovedLocked ends the states in which the log could not be written or the disk did not answer.
+func (db *DB) logMovedLocked() {
 	if db.diskReserve.writeError != nil {
 		db.diskReserve.writeError = nil
 		db.opt.Log.Info("the log can be written again")
@@ -109,9 +108,8 @@ func (db *DB) caughtUpLocked() {
 	}
 }
 
-// startLeader has a goroutine lead: one that did so before, if it is idle by now. A new
-// one has to grow its stack first, a tenth of what a small batch costs that waits for
-// no disk.
+// startLeader wakes an idle leader goroutine, or starts one. A new one has to grow its stack first, which
+// costs a tenth of a small batch that waits for no disk.
 func (db *DB) startLeader() {
 	select {
 	case db.leaders <- struct{}{}:
@@ -129,9 +127,9 @@ func (db *DB) startLeader() {
 	}
 }
 
-// lead writes the groups that form until there is none. One goroutine at a time
-// does (DB.leading). When more than half as many batches wait as a group had, it goes on with
-// these at once, while that group's are inserted and its writers make up what they have next.
+// lead writes groups until none is forming. Only one goroutine leads at a time (DB.leading). If by the
+// end of a group's write more than half as many batches wait as it had, lead writes these at once,
+// while the group is inserted and its writers prepare their next batches.
 func (db *DB) lead() {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -140,26 +138,26 @@ func (db *DB) lead() {
 		db.group = nil
 		db.writeLocked(g)
 		n := len(g.batches)
-		if db.group.size() > n/2 { // half of the writers wait for the disk, the others work
+		if db.group.size() > n/2 { // half of the writers wait for the disk while the others work
 			continue
 		}
 		db.awaitSettledLocked(g)
-		if n >= manyBatches {
-			db.giveWayLocked(n)
+		if n >= largeGroup {
+			db.yieldToWritersLocked(n)
 		}
 	}
 	db.leading = false
 	db.armSealLocked()
-	if db.closed || len(db.frozen) > 0 { // somebody may wait for the batches to be visible
+	if db.closed || len(db.frozen) > 0 { // Close, or flushes, may wait for the batches
 		db.background.signalLocked()
 	}
 }
 
-// writeLocked writes a group to the log, with DB.mu released. The group is settled when it
-// returns, unless batches of it, or of a group before it, are not in the memtables yet.
+// writeLocked writes a group to the log, with DB.mu released. It settles the group, unless batches of
+// it, or of a group before it, are not in the memTables yet.
 func (db *DB) writeLocked(g *group) {
-	g.refused = db.failed
-	db.underWay = append(db.underWay, g)
+	g.refusal = db.failed
+	db.inFlight = append(db.inFlight, g)
 	db.groupSize = len(g.batches)
 	db.mu.Unlock()
 	if g.shared {
@@ -167,7 +165,7 @@ func (db *DB) writeLocked(g *group) {
 	}
 	var durable uint64
 	var err error
-	if g.refused == nil {
+	if g.refusal == nil {
 		durable, err = db.writeGroup(g)
 	}
 	db.mu.Lock()
@@ -175,59 +173,59 @@ func (db *DB) writeLocked(g *group) {
 	if err != nil {
 		db.failLocked(err)
 	}
-	if g.arrived() {
-		db.settleWholeLocked()
+	if g.arrive() {
+		db.settleReadyLocked()
 	}
 }
 
-// awaitSettledLocked waits until the last group under way is settled, with DB.mu released. If it
-// is small, the leader settles it: so when a commit returns that was alone, the leader is through
-// with it, and the log idle. The writers of a large one need not wait until the leader runs.
+// awaitSettledLocked waits until the last group in flight is settled, with DB.mu released. The leader
+// settles a small group itself. So when a commit that was alone returns, the leader is done and the
+// log idle. The writers of a large group need not wait until the leader runs.
 func (db *DB) awaitSettledLocked(g *group) {
-	if len(db.underWay) == 0 {
+	if len(db.inFlight) == 0 {
 		return
 	}
 	over := g.done
-	if len(g.batches) < manyBatches {
-		db.awaited, over = g, db.whole
+	if len(g.batches) < largeGroup {
+		db.awaited, over = g, db.groupReady
 	}
 	db.mu.Unlock()
 	<-over
 	db.mu.Lock()
-	db.settleWholeLocked()
+	db.settleReadyLocked()
 }
 
-// arrived takes note that a batch is in the memtables, or that the group is written, and
-// reports whether that was the last.
-func (g *group) arrived() bool { return g.missing.Add(-1) == 0 }
+// arrive records that a batch is in the memTables, or that the group is written, and reports whether
+// that was the last missing.
+func (g *group) arrive() bool { return g.missing.Add(-1) == 0 }
 
-// settleWholeLocked makes the outcome of groups known that are written and inserted, but of none
-// before those that formed earlier. One that the leader settles is left to it.
-func (db *DB) settleWholeLocked() {
-	for len(db.underWay) > 0 && db.underWay[0].missing.Load() == 0 {
-		g := db.underWay[0]
+// settleReadyLocked settles the groups that are written and inserted, in the order in which they formed.
+// It wakes the leader for the one that the leader settles.
+func (db *DB) settleReadyLocked() {
+	for len(db.inFlight) > 0 && db.inFlight[0].missing.Load() == 0 {
+		g := db.inFlight[0]
 		if g == db.awaited {
 			db.awaited = nil
-			db.whole <- struct{}{}
+			db.groupReady <- struct{}{}
 			return
 		}
-		db.underWay = slices.Delete(db.underWay, 0, 1)
+		db.inFlight = slices.Delete(db.inFlight, 0, 1)
 		db.settleLocked(g)
 	}
-	if len(db.underWay) == 0 { // the log waits with none of them
-		db.caughtUpLocked()
+	if len(db.inFlight) == 0 { // the log is not stuck in any of them
+		db.logMovedLocked()
 	}
 }
 
-// manyBatches is from how many batches in a group on the leader waits for what their
-// writers have next, and flushes and compactions for their writers. Few writers hardly wait for
-// each other, and where four of them load, each cost a tenth of the rate and more.
-const manyBatches = 8
+// largeGroup is the number of batches from which the leader waits for the next batches of a group's
+// writers, and flushes and compactions wait for these writers. With few writers there is little to wait
+// for; with four that load, each of the two cost a tenth of the rate or more.
+const largeGroup = 8
 
-// The leader lets others run until they took less than the least that counts as work so many
-// times in a row: then its processor is idle, or soon will be, and a sync keeps nobody from it.
-// It begins no other time after the longest wait, which can be late by a time slice for each
-// that has work, nor after so many times, whatever the clock says.
+// The leader yields until idleYields yields in a row were shorter than leastWork: then its CPU is idle,
+// or soon will be, and a sync keeps nothing from running. It starts no yield after mostWait, which can
+// be exceeded by a time slice of each runnable goroutine, nor more than mostYields, whatever the clock
+// says.
 const (
 	idleYields = 8
 	leastWork  = 10   // microseconds
@@ -235,31 +233,32 @@ const (
 	mostYields = mostWait / leastWork
 )
 
-// giveWayLocked lets the writers of a group of n, which has just been settled, run, and
-// whoever else has work on this machine, their clients first of all, with DB.mu released,
-// until three times as many wait for the next group, within those bounds. While there is other
-// work, a larger group costs nothing but its writers' time, and each sync that is saved is
-// processor time for all. A group that grows no faster leaves some writers to work while it is
-// synced. Flushes and compactions are not such work: once one had a turn in which nobody came,
-// the writers that are there have waited enough.
-func (db *DB) giveWayLocked(n int) {
+// yieldToWritersLocked yields, with DB.mu released, so that the n writers of the group that has just been
+// settled can prepare their next batches, and their clients and other processes can run. It yields
+// within the bounds above, until three times n batches wait for the next group. While there is other
+// work, a larger group costs nothing but its writers' time, and each sync saved is CPU time for all.
+// If the group does not grow any faster, some writers can work while it is synced.
+//
+// Flushes and compactions are no reason to go on: after one has run and no batch has come, the writers
+// that wait have waited enough.
+func (db *DB) yieldToWritersLocked(n int) {
 	begun := db.opt.Clock.Now()
-	last, idle, turns := begun, 0, db.precedence.turns.Load()
+	last, idle, yields := begun, 0, db.foreground.yields.Load()
 	for i := 0; i < mostYields && idle < idleYields && last-begun <= mostWait && db.group.size() < 3*n; i++ {
 		size := db.group.size()
 		db.mu.Unlock()
 		if idle == 0 {
 			cores.Yield()
-		} else { // no goroutine had work a moment ago
+		} else { // no goroutine was runnable a moment ago
 			cores.YieldThread()
 		}
 		now := db.opt.Clock.Now()
 		db.mu.Lock()
-		if t := db.precedence.turns.Load(); t != turns {
+		if y := db.foreground.yields.Load(); y != yields {
 			if db.group.size() == size {
 				return
 			}
-			turns = t
+			yields = y
 		}
 		if now-last < leastWork {
 			idle++
@@ -272,25 +271,25 @@ func (db *DB) giveWayLocked(n int) {
 
 // settleLocked makes the outcome of a group known.
 func (db *DB) settleLocked(g *group) {
-	g.unwatch()
+	g.stopTimer()
 	switch {
-	case g.refused != nil:
-		g.err = g.refused
-	case db.failed != nil: // the write, an insert, or an edit meanwhile
+	case g.refusal != nil:
+		g.err = g.refusal
+	case db.failed != nil: // in the write, an insert, or a manifest edit meanwhile
 		g.err = &UnknownError{Cause: errors.Unwrap(db.failed)}
 	default:
 		db.publishGroupLocked(g)
 	}
-	if len(g.batches) >= manyBatches {
-		db.precedence.woken.Store(g.writers)
+	if len(g.batches) >= largeGroup {
+		db.foreground.wakeup.Store(g.writers)
 	} else {
-		db.precedence.woken.Store(nil)
+		db.foreground.wakeup.Store(nil)
 	}
 	close(g.done)
 	if !g.late {
-		close(g.answer)
+		close(g.released)
 	}
-	g.writers.gone() // that of the group itself
+	g.writers.leave() // the group itself
 }
 
 // publishGroupLocked makes the batches of a group visible.

@@ -61,15 +61,15 @@ func TestGiveWay(t *testing.T) {
 		{"the clock is set back, and all have work", []int64{0, -1e9, 50}, 0, 0, 0, mostYields},
 	} {
 		c := &scripted{steps: test.steps}
-		db := &DB{opt: Options{Clock: c}, group: &group{batches: make([]pending, test.waiting)}}
+		db := &DB{opt: Options{Clock: c}, group: &group{batches: make([]pendingBatch, test.waiting)}}
 		c.each = func() {
 			if c.asked > 1 { // not before the first yield
-				db.group.batches = append(db.group.batches, make([]pending, test.joining)...)
-				db.precedence.turns.Add(test.turns)
+				db.group.batches = append(db.group.batches, make([]pendingBatch, test.joining)...)
+				db.foreground.yields.Add(test.turns)
 			}
 		}
 		db.mu.Lock()
-		db.giveWayLocked(n)
+		db.yieldToWritersLocked(n)
 		db.mu.Unlock()
 		if got := c.asked - 1; got != test.yields {
 			t.Errorf("%s: others could run %d times, want %d", test.name, got, test.yields)
@@ -135,7 +135,7 @@ func (a *ahead) awaitWrite() {
 // insert puts a batch into the memtables, as Commit does.
 func (a *ahead) insert(i int) {
 	b := a.batches[i]
-	a.db.insert(a.groups[i], &pending{seq: b.seq, payload: b.buf, parts: b.parts})
+	a.db.insert(a.groups[i], &pendingBatch{seq: b.seq, payload: b.buf, parts: b.parts})
 }
 
 // settled reports whether the outcome of a group is known.
@@ -193,8 +193,8 @@ func TestLeaderFailsAhead(t *testing.T) {
 	}
 	a.db.mu.Lock()
 	defer a.db.mu.Unlock()
-	if len(a.db.underWay) > 0 {
-		t.Errorf("%d groups are still under way", len(a.db.underWay))
+	if len(a.db.inFlight) > 0 {
+		t.Errorf("%d groups are still under way", len(a.db.inFlight))
 	}
 }
 
@@ -251,7 +251,7 @@ func TestInsertersShare(t *testing.T) {
 		b.Add(id, r, c)
 		b.parts[0].mem = db.partitions[id].active
 		g.missing.Add(1)
-		g.batches = append(g.batches, pending{seq: db.lastSeq + uint64(i) + 1, payload: b.buf, parts: b.parts})
+		g.batches = append(g.batches, pendingBatch{seq: db.lastSeq + uint64(i) + 1, payload: b.buf, parts: b.parts})
 	}
 	var all sync.WaitGroup
 	for range 3 {

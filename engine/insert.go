@@ -8,24 +8,23 @@ import (
 )
 
 const (
-	// smallBatch is up to what size, in bytes, batches wait to be inserted with others of
-	// their group. A larger one is inserted by its own goroutine, on whatever processor there is.
+	// smallBatch is the largest batch, in bytes, that is inserted together with others of its group.
+	// The goroutine of its Commit inserts a larger one.
 	smallBatch = 8 << 10
-	// searchWidth is how many of them look for their rows at a time. A processor waits for a
-	// dozen lines of memory at once.
+	// searchWidth is how many small batches look for their rows at a time. A CPU can wait for about a
+	// dozen cache lines at once.
 	searchWidth = 16
 )
 
-// startInserting has the small batches of a group inserted, searchWidth at a time, by one
-// goroutine for each processor, or fewer if there is not so much to do.
+// startInserting has the small batches of a group inserted, searchWidth at a time, by one goroutine per
+// CPU, or fewer if there are few batches.
 func (db *DB) startInserting(g *group) {
 	for range min(cores.Count(), (len(g.batches)+searchWidth-1)/searchWidth) {
 		db.startInserter(g)
 	}
 }
 
-// startInserter has a goroutine insert small batches of a group: one that did so before, if it
-// is idle by now.
+// startInserter wakes an idle inserter goroutine for a group, or starts one.
 func (db *DB) startInserter(g *group) {
 	select {
 	case db.inserters <- g:
@@ -34,8 +33,7 @@ func (db *DB) startInserter(g *group) {
 	}
 }
 
-// insertLoop inserts small batches of groups, of g first. While it is idle it keeps nothing of
-// them.
+// insertLoop inserts small batches of groups, of g first. It refers to none of them while it is idle.
 func (db *DB) insertLoop(g *group) {
 	var searches [searchWidth]memtable.Search
 	for {
@@ -49,8 +47,7 @@ func (db *DB) insertLoop(g *group) {
 	}
 }
 
-// insertSmall puts small batches of a group into the memtables, until there are none that
-// nobody has claimed.
+// insertSmall claims and inserts small batches of a group until none is left to claim.
 func (db *DB) insertSmall(g *group, searches []memtable.Search) {
 	for {
 		end := int(g.claimed.Add(searchWidth))
@@ -61,10 +58,9 @@ func (db *DB) insertSmall(g *group, searches []memtable.Search) {
 	}
 }
 
-// insertTogether puts the small ones of these batches into the memtables, as many as there are
-// searches at most. Where the first rows of several are for one table, it looks for these rows
-// together.
-func (db *DB) insertTogether(g *group, batches []pending, searches []memtable.Search) {
+// insertTogether inserts the small ones of these batches, at most as many as there are searches. When the
+// first rows of several adjacent ones go into one table, it searches for these rows together.
+func (db *DB) insertTogether(g *group, batches []pendingBatch, searches []memtable.Search) {
 	defer clear(searches)
 	for from := 0; from < len(batches); {
 		var table *memtable.Table
@@ -94,10 +90,9 @@ func (db *DB) insertTogether(g *group, batches []pending, searches []memtable.Se
 	}
 }
 
-// insert puts the entries of a batch into the memtables. It cannot fail but for a
-// fault of our own; what the memtables then hold must never be seen, and the
-// group must not wait for it.
-func (db *DB) insert(g *group, b *pending) {
+// insert inserts a batch into the memTables. It fails only by a bug of ours. Then the DB turns read-only,
+// because what the memTables hold must never be seen, and the group does not wait for the batch.
+func (db *DB) insert(g *group, b *pendingBatch) {
 	err := b.insert()
 	for i := range b.parts {
 		db.accountMemTable(b.parts[i].mem)
@@ -107,17 +102,17 @@ func (db *DB) insert(g *group, b *pending) {
 		db.failLocked(err)
 		db.mu.Unlock()
 	}
-	if g.arrived() {
+	if g.arrive() {
 		db.mu.Lock()
-		db.settleWholeLocked()
+		db.settleReadyLocked()
 		db.mu.Unlock()
 	}
 }
 
-func (b *pending) small() bool { return len(b.payload) <= smallBatch }
+func (b *pendingBatch) small() bool { return len(b.payload) <= smallBatch }
 
 // firstRow returns the row of the first entry.
-func (b *pending) firstRow() []byte {
+func (b *pendingBatch) firstRow() []byte {
 	var r batchReader
 	r.init(b.payload)
 	r.next()
@@ -125,7 +120,7 @@ func (b *pending) firstRow() []byte {
 }
 
 // part returns the entry of parts for a partition that the batch touches.
-func (b *pending) part(id PartitionID) *batchPart {
+func (b *pendingBatch) part(id PartitionID) *batchPart {
 	for i := range b.parts {
 		if b.parts[i].id == id {
 			return &b.parts[i]
@@ -134,7 +129,7 @@ func (b *pending) part(id PartitionID) *batchPart {
 	return nil
 }
 
-func (b *pending) insert() (err error) {
+func (b *pendingBatch) insert() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("insert batch %d: %v", b.seq, p)

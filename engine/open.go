@@ -28,7 +28,7 @@ func Open(dir string, opt Options) (*DB, error) {
 	db.background.init(&db.mu)
 	db.leaders = make(chan struct{})
 	db.inserters = make(chan *group)
-	db.whole = make(chan struct{}, 1)
+	db.groupReady = make(chan struct{}, 1)
 	db.log.onSpareTaken = db.background.signalLocked
 	db.obsolete.wake = func() {
 		select {

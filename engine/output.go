@@ -26,8 +26,8 @@ type output struct {
 
 	abandoned *atomic.Bool // set when another subcompaction has failed; nil without subcompactions
 
-	others   yielder // of who writes it
-	patience int64   // for so long, in microseconds, it waits for flushes
+	yielder   yielder // of the writing goroutine
+	flushWait int64   // how long it may still wait for flushes, in microseconds
 
 	files   []*manifest.File
 	corrupt bool   // a file is not what was written
@@ -130,7 +130,7 @@ const verifyWhole = 16
 // were written and the properties that the manifest will state. One in verifyWhole is read cell by
 // cell.
 func (o *output) verify(f *manifest.File) error {
-	r, err := tableOf(f).newReader(yielding{tableOf(f), o}, nil)
+	r, err := tableOf(f).newReader(yieldingReader{tableOf(f), o}, nil)
 	switch {
 	case err != nil:
 	case f.Number%verifyWhole == 1:
@@ -146,28 +146,28 @@ func (o *output) verify(f *manifest.File) error {
 	return readError{fmt.Errorf("verify what was written: %w", err)}
 }
 
-// giveWay lets others have the processor. The caller has no locks.
-func (o *output) giveWay() {
-	if flush := o.db.precedence.flushing(); flush != nil && o.patience > 0 && o.db.slowedPartitions.Load() == 0 {
+// yield yields to foreground work. The caller holds no locks.
+func (o *output) yield() {
+	if flush := o.db.foreground.flushUnderWay(); flush != nil && o.flushWait > 0 && o.db.slowedPartitions.Load() == 0 {
 		begun := o.db.opt.Clock.Now()
 		select {
 		case <-flush:
 		case <-o.stop:
 		}
-		o.patience -= max(0, o.db.opt.Clock.Now()-begun)
+		o.flushWait -= max(0, o.db.opt.Clock.Now()-begun)
 	}
-	o.others.giveWay(&o.db.precedence, o.db.opt.Clock)
+	o.yielder.yield(&o.db.foreground, o.db.opt.Clock)
 }
 
-// yielding lets others have the processor before each read, as write does: a file is
-// read in pieces that take much less than a millisecond.
-type yielding struct {
+// yieldingReader yields before each read: a file is read in pieces that take much less than a
+// millisecond.
+type yieldingReader struct {
 	io.ReaderAt
 	out *output
 }
 
-func (y yielding) ReadAt(p []byte, off int64) (int, error) {
-	y.out.giveWay()
+func (y yieldingReader) ReadAt(p []byte, off int64) (int, error) {
+	y.out.yield()
 	return y.ReaderAt.ReadAt(p, off)
 }
 

@@ -46,7 +46,7 @@ func (db *DB) sealIdle() {
 	if err != nil {
 		db.failLocked(err)
 	}
-	db.caughtUpLocked()
+	db.logMovedLocked()
 	db.mu.Unlock()
 	db.lead() // those that came meanwhile
 }

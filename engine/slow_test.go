@@ -176,13 +176,13 @@ func TestKnownOutcome(t *testing.T) {
 	_, done := d.begin(context.Background(), "row")
 	<-d.held
 	d.db.mu.Lock()
-	g := d.db.underWay[0]
+	g := d.db.inFlight[0]
 	d.db.mu.Unlock()
 	close(d.release)
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	d.db.overdue(g)
+	d.db.timeOut(g)
 	if err := d.db.Health(); err != nil {
 		t.Errorf("Health is %v", err)
 	}

@@ -173,7 +173,7 @@ func TestContextEndsTheDelay(t *testing.T) {
 	}
 }
 
-// TestAboveMuch: writers of a large partition are slowed down, compactions of it take more processors,
+// TestAboveMuch: writers of a large partition are slowed down, compactions of it take more CPUs,
 // and its writers stop, when level 0 has as many files more as it may have.
 func TestAboveMuch(t *testing.T) {
 	before := runtime.GOMAXPROCS(3)
@@ -205,8 +205,8 @@ func TestAboveMuch(t *testing.T) {
 			t.Errorf("at %d files writers are slowed down: %v", files, got)
 		}
 		p.rateLimit = writeRateLimit{}
-		if got := db.processorsFor(p, false) > db.opt.Workers; got != slow {
-			t.Errorf("at %d files compactions take more processors: %v", files, got)
+		if got := db.cpusFor(p, false) > db.opt.Workers; got != slow {
+			t.Errorf("at %d files compactions take more CPUs: %v", files, got)
 		}
 		if got := db.stallReasonLocked(&large, &stallTimer{delayed: true}) != nil; got != (files >= stopFiles+more) {
 			t.Errorf("at %d files writers stop: %v", files, got)

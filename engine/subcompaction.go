@@ -11,7 +11,7 @@ import (
 )
 
 // Subcompactions. Usually one goroutine merges the inputs of a compaction. When more CPUs are free
-// (processorsFor), the rows are divided into ranges, and a goroutine for each range writes files of
+// (cpusFor), the rows are divided into ranges, and a goroutine for each range writes files of
 // its own. All files are installed in one edit, so to everything else it is one compaction.
 
 // boundaryChoices is how many rows for each subcompaction its boundary is chosen from.
@@ -31,9 +31,9 @@ var errAbandoned = errors.New("another part of the compaction has failed")
 
 // newSubcompactions divides a compaction.
 func (db *DB) newSubcompactions(c *compactionJob) subcompactions {
-	opt, patience := db.compactionOptions(), int64(0)
-	if c.subcompactions == 1 && db.crowded() {
-		patience = mostPatience
+	opt, flushWait := db.compactionOptions(), int64(0)
+	if c.subcompactions == 1 && db.cpusScarce() {
+		flushWait = longestFlushWait
 	}
 	starts := append([][]byte{nil}, c.boundaries(c.subcompactions)...)
 	ends := append(starts[1:len(starts):len(starts)], nil)
@@ -41,7 +41,7 @@ func (db *DB) newSubcompactions(c *compactionJob) subcompactions {
 	var subs subcompactions
 	for i, start := range starts {
 		subs = append(subs, subcompaction{rows: rowRange{start, ends[i]}, out: &output{
-			db: db, p: c.p, patience: patience,
+			db: db, p: c.p, flushWait: flushWait,
 			split: compaction.NewSplitter(c.version, &c.choice, start, opt), stop: db.background.stop, abandoned: &abandoned,
 		}})
 	}

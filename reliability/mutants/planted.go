@@ -183,10 +183,10 @@ var planted = []mutant{
 	{number: 16, bug: "a batch is visible before it is durable", part: "crash", edits: []edit{
 		{
 			file: "engine/group.go",
-			old: `	if g.refused == nil {
+			old: `	if g.refusal == nil {
 		durable, err = db.writeGroup(g)
 	}`,
-			new: `	if g.refused == nil {
+			new: `	if g.refusal == nil {
 		db.visible.Store(g.batches[len(g.batches)-1].seq)
 		durable, err = db.writeGroup(g)
 	}`,

@@ -17,33 +17,33 @@ import (
 	"colonnade/vfs"
 )
 
-// TestPrecedence: a flush stops until the writers of the group that was settled last have gone on,
-// and the leader with them.
-func TestPrecedence(t *testing.T) {
+// TestForegroundPriority: a flush waits until the writers of the group that was settled last have run,
+// and the leader too.
+func TestForegroundPriority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var p precedence
+		var p foregroundPriority
 		var y yielder
-		y.giveWay(&p, clock.System) // no group yet
-		w := newAwakening()
+		y.yield(&p, clock.System) // no group yet
+		w := newWakeup()
 		w.waiting.Add(1)
-		p.woken.Store(w)
+		p.wakeup.Store(w)
 		went := false
 		go func() {
-			y.giveWay(&p, clock.System)
+			y.yield(&p, clock.System)
 			went = true
 		}()
-		w.gone()
+		w.leave()
 		synctest.Wait()
 		if went {
-			t.Fatal("gave way to one of two only")
+			t.Fatal("waited for one of two only")
 		}
-		w.gone()
+		w.leave()
 		synctest.Wait()
 		if !went {
-			t.Error("still waits, and nobody is left to go on")
+			t.Error("still waits, though both have run")
 		}
-		if got := p.turns.Load(); got != 2 {
-			t.Errorf("%d turns, want 2", got)
+		if got := p.yields.Load(); got != 2 {
+			t.Errorf("%d yields, want 2", got)
 		}
 	})
 }
@@ -60,37 +60,37 @@ func (r *readings) Now() int64 {
 	return now
 }
 
-// TestYielderWorksOn for a while when others have kept the processor for long, whatever the clock says
-// then.
+// TestYielderWorksOn: after a long yield, a yielder works for a while before the next, whatever the clock
+// says then.
 func TestYielderWorksOn(t *testing.T) {
-	const late = 1002 + longTurn // the end of a long turn
+	const late = 1002 + longYield // the end of a long yield
 	for _, test := range []struct {
-		name  string
-		now   []int64 // at each reading: three for a turn, one for none
-		turns int64
+		name   string
+		now    []int64 // at each reading: three for a yield, one without
+		yields int64
 	}{
-		{"short turns", []int64{1000, 1001, 1001 + longTurn, 5000, 5001, 5002}, 2},
-		{"after a long one", []int64{1000, 1001, late, late, late + workOn - 1}, 1},
-		{"until it has worked", []int64{1000, 1001, late, late + workOn, 9000, 9001}, 2},
+		{"short yields", []int64{1000, 1001, 1001 + longYield, 5000, 5001, 5002}, 2},
+		{"after a long one", []int64{1000, 1001, late, late, late + workBetweenYields - 1}, 1},
+		{"until it has worked", []int64{1000, 1001, late, late + workBetweenYields, 9000, 9001}, 2},
 		{"writers before it took long", []int64{1000, 9000, 9001, 9002, 9003, 9004}, 2},
 		{"the clock has stepped back", []int64{1000, 1001, late, 10, 11, 12}, 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var p precedence
+			var p foregroundPriority
 			r := &readings{next: test.now}
 			for y := (yielder{}); len(r.next) > 0; {
-				y.giveWay(&p, r)
+				y.yield(&p, r)
 			}
-			if got := p.turns.Load(); got != test.turns {
-				t.Errorf("%d turns, want %d", got, test.turns)
+			if got := p.yields.Load(); got != test.yields {
+				t.Errorf("%d yields, want %d", got, test.yields)
 			}
 		})
 	}
 }
 
-// TestFlushGivesWay: a flush has turns while it writes and while it reads again what it has written, and
-// waits in the first for the writers that were woken.
-func TestFlushGivesWay(t *testing.T) {
+// TestFlushYields: a flush yields while it writes and while it verifies what it has written. The first
+// time it waits for the writers that were woken.
+func TestFlushYields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var written atomic.Bool
 		db := mustOpen(t, vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
@@ -109,8 +109,8 @@ func TestFlushGivesWay(t *testing.T) {
 		if _, err := db.Commit(context.Background(), &b); err != nil {
 			t.Fatal(err)
 		}
-		w := newAwakening()
-		db.precedence.woken.Store(w)
+		w := newWakeup()
+		db.foreground.wakeup.Store(w)
 		flushed := false
 		go func() {
 			if err := db.Flush(context.Background()); err != nil {
@@ -120,19 +120,19 @@ func TestFlushGivesWay(t *testing.T) {
 		}()
 		synctest.Wait()
 		if written.Load() {
-			t.Error("a flush went on before those who were woken")
+			t.Error("a flush went on before the writers that were woken")
 		}
-		w.gone()
+		w.leave()
 		synctest.Wait()
-		if got := db.precedence.turns.Load(); !flushed || !written.Load() || got < 4 { // two while it writes
-			t.Errorf("done: %v, after %d turns, want at least 4", flushed, got)
+		if got := db.foreground.yields.Load(); !flushed || !written.Load() || got < 4 { // two while it writes
+			t.Errorf("done: %v, after %d yields, want at least 4", flushed, got)
 		}
 	})
 }
 
-// TestCommitsAreGivenWay: flushes know the writers of a group of many that is settled, and wait
-// for them no longer than until all have gone on.
-func TestCommitsAreGivenWay(t *testing.T) {
+// TestLargeGroupsAreWaitedFor: flushes wait for the writers of a settled large group, and no longer than
+// until all have run.
+func TestLargeGroupsAreWaitedFor(t *testing.T) {
 	var holding atomic.Bool
 	held := make(chan struct{})
 	fs := vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
@@ -146,7 +146,7 @@ func TestCommitsAreGivenWay(t *testing.T) {
 	if err := tryPut(db, id); err != nil {
 		t.Fatal(err)
 	}
-	if db.precedence.woken.Load() != nil {
+	if db.foreground.wakeup.Load() != nil {
 		t.Error("flushes wait for a group of one")
 	}
 	holding.Store(true)
@@ -165,51 +165,51 @@ func TestCommitsAreGivenWay(t *testing.T) {
 			db.mu.Unlock()
 		}
 	}
-	for n := range manyBatches + 1 { // the first is being synced
+	for n := range largeGroup + 1 { // the first is being synced
 		commit(n)
 	}
 	holding.Store(false)
 	close(held)
 	all.Wait()
-	w := db.precedence.woken.Load()
+	w := db.foreground.wakeup.Load()
 	if w == nil {
-		t.Fatal("flushes do not know a group of many")
+		t.Fatal("flushes do not wait for a large group")
 	}
 	select {
-	case <-w.over: // the leader may be a little later than the writers
+	case <-w.done: // the leader may be a little later than the writers
 	case <-time.After(10 * time.Second):
-		t.Fatal("some have not gone on yet")
+		t.Fatal("some have not run yet")
 	}
 	if n := w.waiting.Load(); n != 0 {
-		t.Errorf("%d have not gone on, and it is over", n)
+		t.Errorf("%d have not run, but the wait is over", n)
 	}
 	if err := tryPut(db, id); err != nil {
 		t.Fatal(err)
 	}
-	if db.precedence.woken.Load() != nil {
-		t.Error("a group of one has come, and flushes still know one of many")
+	if db.foreground.wakeup.Load() != nil {
+		t.Error("after a group of one, flushes still wait for the large one")
 	}
 }
 
-// TestCompactionWaitsForFlush: where both together would leave many writers no processor, a
-// compaction stops while there is a flush, unless writers wait for it.
+// TestCompactionWaitsForFlush: where both together would leave many writers no CPU, a compaction waits
+// for the end of a flush, unless writers wait for the compaction.
 func TestCompactionWaitsForFlush(t *testing.T) {
 	for _, test := range []struct {
-		name       string
-		processors int
-		many       bool // writers
-		files      int  // in level 0
-		other      int  // in that of another partition
-		waits      bool
+		name  string
+		cpus  int
+		many  bool // writers
+		files int  // in level 0
+		other int  // in that of another partition
+		waits bool
 	}{
-		{"two processors", 2, true, compaction.Level0Files, 1, true},
+		{"two CPUs", 2, true, compaction.Level0Files, 1, true},
 		{"few writers", 2, false, compaction.Level0Files, 1, false},
 		{"writers are slowed down", 2, true, slowdownFiles, 1, false},
 		{"writers of another partition are", 2, true, compaction.Level0Files, slowdownFiles, false},
-		{"three processors", 3, true, compaction.Level0Files, 1, false},
+		{"three CPUs", 3, true, compaction.Level0Files, 1, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			before := runtime.GOMAXPROCS(test.processors)
+			before := runtime.GOMAXPROCS(test.cpus)
 			t.Cleanup(func() { runtime.GOMAXPROCS(before) })
 			synctest.Test(t, func(t *testing.T) {
 				db := mustOpen(t, vfs.NewMem())
@@ -217,11 +217,11 @@ func TestCompactionWaitsForFlush(t *testing.T) {
 				p := fillLevel0(t, db, test.files, "a")[0]
 				fillLevel0(t, db, test.other, "b")
 				if test.many {
-					w := newAwakening()
-					w.gone()
-					db.precedence.woken.Store(w)
+					w := newWakeup()
+					w.leave()
+					db.foreground.wakeup.Store(w)
 				}
-				over := db.precedence.beginFlush()
+				end := db.foreground.beginFlush()
 				db.mu.Lock()
 				p.compactionStopped = false
 				db.background.compactable[p] = true
@@ -236,7 +236,7 @@ func TestCompactionWaitsForFlush(t *testing.T) {
 				if got := left() > 0; got != test.waits {
 					t.Errorf("during the flush: waiting is %v", got)
 				}
-				over()
+				end()
 				if n := left(); n > 0 {
 					t.Errorf("after the flush: %d files are left in level 0", n)
 				}
@@ -245,20 +245,20 @@ func TestCompactionWaitsForFlush(t *testing.T) {
 	}
 }
 
-// TestPatienceEnds: flushes that follow one another keep a compaction for so long, and no longer.
-func TestPatienceEnds(t *testing.T) {
+// TestFlushWaitIsBounded: flushes that follow one another delay a compaction for longestFlushWait.
+func TestFlushWaitIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := &DB{opt: Options{Clock: clock.System}}
-		w := newAwakening()
-		w.gone()
-		db.precedence.woken.Store(w)
-		o := &output{db: db, patience: mostPatience}
-		const each = mostPatience * time.Microsecond / 4
+		w := newWakeup()
+		w.leave()
+		db.foreground.wakeup.Store(w)
+		o := &output{db: db, flushWait: longestFlushWait}
+		const each = longestFlushWait * time.Microsecond / 4
 		for i := range 6 {
-			over := db.precedence.beginFlush()
+			end := db.foreground.beginFlush()
 			went := false
 			go func() {
-				o.giveWay()
+				o.yield()
 				went = true
 			}()
 			synctest.Wait()
@@ -266,7 +266,7 @@ func TestPatienceEnds(t *testing.T) {
 				t.Errorf("flush %d: the compaction goes on: %v, want %v", i, went, want)
 			}
 			time.Sleep(each)
-			over()
+			end()
 			synctest.Wait()
 		}
 	})

@@ -12,8 +12,8 @@ import (
 	"colonnade/vfs"
 )
 
-// TestUnused: a store is unused once nobody has written or begun to read for a while.
-func TestUnused(t *testing.T) {
+// TestIdle: a store is idle when no write or read has begun for a while.
+func TestIdle(t *testing.T) {
 	db := mustOpenIdle(t, vfs.NewMem())
 	defer mustClose(t, db)
 	manual := db.opt.Clock.(*clock.Manual)
@@ -22,11 +22,11 @@ func TestUnused(t *testing.T) {
 		t.Helper()
 		db.mu.Lock()
 		defer db.mu.Unlock()
-		if got := db.unusedLocked(); got != want {
-			t.Errorf("%s: unused is %v", when, got)
+		if got := db.idleLocked(); got != want {
+			t.Errorf("%s: idle is %v", when, got)
 		}
 	}
-	const long = (unusedAfter + 1) * time.Microsecond
+	const long = (idleAfter + 1) * time.Microsecond
 	write := func() {
 		t.Helper()
 		var b Batch
@@ -40,7 +40,7 @@ func TestUnused(t *testing.T) {
 	check("opened long ago", true)
 	write()
 	check("just written", false)
-	manual.Advance(unusedAfter * time.Microsecond)
+	manual.Advance(idleAfter * time.Microsecond)
 	check("written a while ago", false)
 	manual.Advance(time.Microsecond)
 	check("written long ago", true)
@@ -55,14 +55,14 @@ func TestUnused(t *testing.T) {
 	defer db.mu.Unlock()
 	db.reads.set()
 	manual.Advance(4 * long)
-	if db.unusedLocked() {
-		t.Error("unused, though read since it was asked last, which may be just now")
+	if db.idleLocked() {
+		t.Error("idle, though read since the last call, which may be just now")
 	}
 }
 
-// TestProcessors: one compaction runs beside writers, as many as there are processors while
-// they are slowed down or the store is unused. What a divided one takes is not there for others.
-func TestProcessors(t *testing.T) {
+// TestCompactionCPUs: compactions run on one CPU beside writers, and on all while writers are slowed
+// down or the store is idle. The CPUs of a divided compaction are not free for others.
+func TestCompactionCPUs(t *testing.T) {
 	before := runtime.GOMAXPROCS(3)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
 	const small, large = 1, 1 << 30 // files that a compaction writes
@@ -70,14 +70,14 @@ func TestProcessors(t *testing.T) {
 		name      string
 		files     int // in level 0 of each of four partitions
 		fileBytes int64
-		unused    bool
-		want      []int // parts of the compactions that begin
+		idle      bool
+		want      []int // subcompactions of the compactions that begin
 	}{
-		{"used", compaction.Level0Files, small, false, []int{1}},
+		{"busy", compaction.Level0Files, small, false, []int{1}},
 		{"slowed down", slowdownFiles, small, false, []int{3}},
 		{"slowed down, little to merge", slowdownFiles, large, false, []int{1, 1, 1}},
-		{"unused", compaction.Level0Files, small, true, []int{3}},
-		{"unused, little to merge", compaction.Level0Files, large, true, []int{1, 1, 1}},
+		{"idle", compaction.Level0Files, small, true, []int{3}},
+		{"idle, little to merge", compaction.Level0Files, large, true, []int{1, 1, 1}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			db := mustOpenIdle(t, vfs.NewMem())
@@ -87,8 +87,8 @@ func TestProcessors(t *testing.T) {
 			defer db.mu.Unlock()
 			db.opt.FileBytes = test.fileBytes
 			last := db.lastTime
-			if test.unused {
-				db.lastTime, db.lastRead = -2*unusedAfter, -2*unusedAfter
+			if test.idle {
+				db.lastTime, db.lastRead = -2*idleAfter, -2*idleAfter
 			}
 			for _, p := range parts {
 				p.compactionStopped = false
@@ -100,13 +100,13 @@ func TestProcessors(t *testing.T) {
 				got, begun = append(got, c.subcompactions), append(begun, c)
 			}
 			if !slices.Equal(got, test.want) {
-				t.Errorf("compactions of %d parts have begun, want %d", got, test.want)
+				t.Errorf("compactions of %d subcompactions have begun, want %d", got, test.want)
 			}
 			for _, c := range begun {
 				db.endCompactionLocked(c)
 			}
 			if n := db.background.compactionCPUs; n != 0 {
-				t.Errorf("%d processors are taken at the end", n)
+				t.Errorf("%d CPUs are taken at the end", n)
 			}
 			for _, p := range parts {
 				p.compactionStopped = true
