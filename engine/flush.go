@@ -58,6 +58,8 @@ func discardFlushed(list []flushJob) {
 // filesPerWriter is the number of files for which a flush uses one more goroutine; flushFiles bounds
 // the files. Small files take more disk time than CPU time: the content and the name of each have to
 // become durable.
+//
+// 16: a load into a thousand tables took 18.0, 18.1, 20.3 and 20.9 s with 4, 16, 32 and 64.
 const filesPerWriter = 16
 
 // writeMemTables writes the files. After a failure that would affect all, such as a full disk, it
@@ -203,6 +205,8 @@ func (db *DB) adoptLocked(p *partition) {
 // yieldCells is the number of entries, about a tenth of a millisecond, after which a flush or
 // compaction yields its CPU. The scheduler would preempt it only after 10 ms, and Commits that are
 // queued on that CPU would wait for that long.
+//
+// 512: the p99 of 64 writers was 1.61, 1.16, 1.11 and 0.98 ms with 2,048, 512, 256 and 128.
 const yieldCells = 512
 
 // writeAll writes the entries of src that rowmerge.Filter keeps into out and finishes it. src must

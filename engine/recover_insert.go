@@ -74,12 +74,16 @@ const (
 	chunkShare = 32
 	// chunkBytes bounds a chunk of several batches, largestInChunk a chunk of one. A larger batch is
 	// inserted by the goroutine that reads the log, without a copy.
+	//
+	// 512 KiB: half a GiB of small batches took 8.1, 8.0 and 8.8 s of CPU time with 0.5, 1 and 2 MiB.
 	chunkBytes     = 512 << 10
 	largestInChunk = 2 << 20
 	// tableBytes is how many bytes of the log a memTable takes before it starts another table. It is
 	// at most a tableShareMost-th and at least a tableShareLeast-th of the memtable budget. Larger
-	// tables miss the CPU's caches; many tables cost time in the flush that merges them. Measured:
-	// docs/performance.md, Recovery of a long log.
+	// tables miss the CPU's caches; many tables cost time in the flush that merges them.
+	//
+	// 2 MiB: half a GiB of small batches took 8.0, 8.1, 8.7 and 8.9 s of CPU time with 1, 2, 4 and
+	// 8 MiB, and 10.6 s with one table.
 	tableBytes      = 2 << 20
 	tableShareMost  = 16
 	tableShareLeast = 128

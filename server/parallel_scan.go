@@ -44,6 +44,7 @@ type divisibleView interface {
 
 const (
 	// scanPartBytes is about how many bytes of files a part has: some megabyte of JSON.
+	// With 512 KiB and 1 MiB a scan takes as long.
 	scanPartBytes = 256 << 10
 	// partChunks is how many chunks of a part may wait for the parts before it, about all of
 	// it. Then its worker waits.

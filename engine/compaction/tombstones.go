@@ -51,6 +51,8 @@ func (p *picker) fromLevel0IfPays(group []*manifest.File) Choice {
 
 // purgeRatio is how many bytes, and how many entries for each tombstone, are merged to get rid of
 // tombstones.
+//
+// 10: a row among deleted rows took 1.34, 1.31 and 1.48 µs with 3, 10 and 30, a scan 8.5, 8.9 and 9.4 ms.
 const purgeRatio = 10
 
 // pays reports whether to merge upper into lower for the sake of its tombstones: when that costs
