@@ -226,6 +226,9 @@ const largeGroup = 8
 // or soon will be, and a sync keeps nothing from running. It starts no yield after mostWait, which can
 // be exceeded by a time slice of each runnable goroutine, nor more than mostYields, whatever the clock
 // says.
+//
+// idleYields 8: 64 writers committed 0.97, 0.95 to 1.08, 0.76 and 0.66 times as much with 2, 4, 32 and
+// 128.
 const (
 	idleYields = 8
 	leastWork  = 10   // microseconds
@@ -237,6 +240,7 @@ const (
 // settled can prepare their next batches, and their clients and other processes can run. It yields
 // within the bounds above, until three times n batches wait for the next group. While there is other
 // work, a larger group costs nothing but its writers' time, and each sync saved is CPU time for all.
+// 64 writers committed 55,900 batches/s with n, 58,400 with 3n and 55,500 without that bound.
 // If the group does not grow any faster, some writers can work while it is synced.
 //
 // Flushes and compactions are no reason to go on: after one has run and no batch has come, the writers

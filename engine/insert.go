@@ -12,7 +12,8 @@ const (
 	// The goroutine of its Commit inserts a larger one.
 	smallBatch = 8 << 10
 	// searchWidth is how many small batches look for their rows at a time. A CPU can wait for about a
-	// dozen cache lines at once.
+	// dozen cache lines at once. With 1, 4, 8, 16 and 32 a row takes about 1.41, 1.38, 1.31, 1.24 and
+	// 1.26 µs (BenchmarkLocate of package memtable).
 	searchWidth = 16
 )
 
