@@ -3,13 +3,12 @@ package widecol
 // MaxIdempotencyKey is the largest idempotency key, in bytes.
 const MaxIdempotencyKey = 255
 
-// IdempotencyWindowSecs is how many seconds an idempotency key is remembered, by
-// the Store's clock: a day, so that what was sent in the evening can be sent again
-// in the morning.
+// IdempotencyWindowSecs is how many seconds an idempotency key is remembered, by the Store's clock:
+// a day, so that a request of the evening can be repeated in the morning.
 const IdempotencyWindowSecs = 24 * 60 * 60
 
-// CheckIdempotencyKey reports why key cannot be an idempotency key: it has 1 to
-// MaxIdempotencyKey visible characters of ASCII. They mean nothing.
+// CheckIdempotencyKey says why key cannot be an idempotency key, nil if it can. A key has 1 to
+// MaxIdempotencyKey visible ASCII characters.
 func CheckIdempotencyKey(key string) error {
 	if len(key) == 0 || len(key) > MaxIdempotencyKey {
 		return Errorf(Invalid, "invalid_idempotency_key", "idempotency key has %d bytes, allowed are 1 to %d", len(key), MaxIdempotencyKey)
@@ -22,8 +21,7 @@ func CheckIdempotencyKey(key string) error {
 	return nil
 }
 
-// IdempotencyKeyReused is the error for a key that came with a different request
-// before.
+// IdempotencyKeyReused is the error for a key that came with a different request before.
 func IdempotencyKeyReused(key string) *Error {
 	return Errorf(KeyReused, "idempotency_key_reused", "idempotency key %s was used for a different request: give every request a key of its own", quote(key))
 }

@@ -17,8 +17,8 @@ type Mutation struct {
 	Type      cell.Type // not cell.None
 }
 
-// Check reports why a mutation cannot be stored in any table. maxValue is the
-// store's limit on a value's bytes.
+// Check says why a mutation cannot be stored in any table, nil if it can. maxValue is the store's
+// limit on a value's bytes.
 func (m *Mutation) Check(maxValue int) *Error {
 	switch {
 	case len(m.Row) == 0 || len(m.Row) > MaxRowKey:

@@ -7,7 +7,7 @@ import (
 	"colonnade/cell"
 )
 
-// NoLimit, as a limit of a Query, stands for none.
+// NoLimit, as a limit of a Query, means no limit.
 const NoLimit int64 = -1
 
 // Query selects rows and cells of a table. NewQuery makes one that selects
@@ -62,8 +62,8 @@ func (q *Query) SetPrefix(prefix []byte) {
 	}
 }
 
-// Sampled reports whether row i, counted from 0, stays in a sample, where
-// taken rows stayed before it.
+// Sampled reports whether row i, counted from 0, stays in a sample of which taken rows came before
+// it.
 func (q *Query) Sampled(i, taken int64) bool {
 	// The slack absorbs that most decimal fractions have no exact float64:
 	// without it, row 100 of a sample of 0.29 would slip to row 101.

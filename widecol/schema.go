@@ -24,7 +24,7 @@ type GC = cell.GC
 // MaxTTLSecs is the largest TTLSecs: its microseconds still fit in a time.
 const MaxTTLSecs = math.MaxInt64 / 1_000_000
 
-// CheckGC reports a setting that is out of range.
+// CheckGC returns an error for a setting that is out of range.
 func CheckGC(g GC) error {
 	switch {
 	case g.TTLSecs < 0 || g.TTLSecs > MaxTTLSecs:
@@ -49,8 +49,8 @@ type Group struct {
 	Families []string
 }
 
-// Partition is one sorted map on disk. Stores without partitions report the
-// ones that the names of the model imply.
+// Partition is one sorted map on disk. Stores without partitions report those that the names of
+// the model imply.
 type Partition struct {
 	Name  string // _man_<table>, _dat_<table> or _lg_<group id>
 	Path  string // where it is stored
@@ -82,13 +82,13 @@ type Table struct {
 	DiskBytes  int64
 }
 
-// TableSpec is what a table is created with.
+// TableSpec says how to create a table.
 type TableSpec struct {
 	Families []Family
 	Groups   [][]string // names out of Families, none twice; the rest go to the default partition
 }
 
-// CheckTableName reports why name cannot name a table.
+// CheckTableName says why name cannot name a table, nil if it can.
 func CheckTableName(name string) error {
 	if err := checkName("table", name); err != nil {
 		return err
@@ -99,7 +99,7 @@ func CheckTableName(name string) error {
 	return nil
 }
 
-// CheckFamilyName reports why name cannot name a column family.
+// CheckFamilyName says why name cannot name a column family, nil if it can.
 func CheckFamilyName(name string) error { return checkName("column family", name) }
 
 func checkName(what, name string) error {
@@ -126,8 +126,7 @@ func nameByte(b byte) bool {
 	return b == '_' || b == '.' || b == '#' || b == '$' || b == '-'
 }
 
-// quote quotes a name from outside and keeps it short, so that it can stand in
-// an error message or a log line.
+// quote quotes a name from outside and keeps it short, for error messages and log lines.
 func quote(s string) string {
 	if len(s) > 64 {
 		return fmt.Sprintf("%q…", s[:64])
@@ -135,8 +134,8 @@ func quote(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// Check reports why a table cannot be created so. The index of the error is
-// that of the family it is about.
+// Check says why a table cannot be created like this, nil if it can. The index of the error is that
+// of the family it is about.
 func (s TableSpec) Check() error {
 	seen := make(map[string]bool) // family name -> already in a group
 	for i, f := range s.Families {

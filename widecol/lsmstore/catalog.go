@@ -85,9 +85,9 @@ func (r *record) family(f *family) {
 		number("since", int64(f.since)).flag("dropped", f.dropped)
 }
 
-// load reads the metadata of every table, finds the partition of the keys, and drops the partitions of those
-// that were never finished. A table whose metadata are damaged stays as it is,
-// without being of use; nothing is dropped then, as its partitions are not known.
+// load reads the metadata of every table, finds the partition of the keys, and drops partitions of
+// tables and groups that were never finished. A table with damaged metadata stays as it is and
+// cannot be used. Nothing is dropped then, because its partitions are not known.
 func (s *Store) load() error {
 	unclaimed := make(map[engine.PartitionID]bool)
 	all := s.db.Partitions()
@@ -137,8 +137,7 @@ func (s *Store) load() error {
 	return s.db.DropPartitions(slices.Sorted(maps.Keys(unclaimed))...)
 }
 
-// loadTable reads the metadata of one table. It returns nil when the table was
-// never finished.
+// loadTable reads the metadata of one table. It returns nil if the table was never finished.
 func (s *Store) loadTable(name string, id engine.PartitionID) (*table, error) {
 	rows, err := s.readMeta(id)
 	if err != nil || rows[tableRow] == nil {

@@ -2,11 +2,10 @@ package lsmstore
 
 import "colonnade/widecol"
 
-// Divide returns queries that together select what q does, each a range of its rows,
-// in their order, with about least bytes of files in each, or more, so that there are about 64. The
-// answers of the parts may be read at once, by several goroutines, and what they have cost adds
-// up to what q costs. It is q alone where the rows have to be counted from the first, and where
-// there are too few to divide. A part can be divided again, also while others are read.
+// Divide returns queries that together select what q does: ranges of its rows, in order, with about
+// least bytes of files in each, or more, so that there are about 64. Goroutines may read the parts
+// at once, and their costs add up to that of q. It returns q alone if rows must be counted from the
+// first, or there are too few to divide. A part can be divided again, also while others are read.
 func (v *view) Divide(q *widecol.Query, least int64) []widecol.Query {
 	whole := []widecol.Query{*q}
 	if q.RowLimit != widecol.NoLimit || q.CellLimit != widecol.NoLimit || q.Offset > 0 || q.Sample < 1 {

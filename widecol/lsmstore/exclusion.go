@@ -9,21 +9,19 @@ import (
 	"colonnade/engine"
 )
 
-// exclusion keeps the writes of a table from its changes: any number of writes are
-// under way at once, or one change. Who waits for a change that waits for a disk
-// gives up with its context, which a sync.RWMutex could not.
+// exclusion keeps the writes of a table apart from its schema changes: any number of writes, or
+// one change. A wait ends with its context, which a sync.RWMutex cannot do.
 type exclusion struct{ s *semaphore.Weighted }
 
-// everybody is more than there are ever writes at once.
+// everybody is more than the writes that can be under way at once.
 const everybody = 1 << 40
 
 func newExclusion() exclusion { return exclusion{semaphore.NewWeighted(everybody)} }
 
-// share takes its place among the writes, unless the context ends before: then
-// nothing was begun.
+// share joins the writes. If the context ends first, nothing was begun.
 func (x exclusion) share(ctx context.Context) error { return x.take(ctx, 1) }
 
-// exclude waits for the writes that have begun, and keeps others out.
+// exclude waits for the writes under way and keeps others out.
 func (x exclusion) exclude(ctx context.Context) error { return x.take(ctx, everybody) }
 
 func (x exclusion) endShare()   { x.s.Release(1) }

@@ -30,7 +30,7 @@ const (
 	keyValueSize  = 1 + sha256.Size + 8
 )
 
-// keyring knows the partition of the keys, and the keys of requests under way.
+// keyring holds the partition of idempotency keys, and the keys of requests under way.
 type keyring struct {
 	policies *engine.Policies
 	making   exclusion // held while the partition is made
@@ -54,7 +54,7 @@ func (k *keyring) found() engine.PartitionID {
 	return k.partition
 }
 
-// adopt makes a partition that of the keys.
+// adopt makes a partition the one of the keys.
 func (k *keyring) adopt(db *engine.DB, id engine.PartitionID) error {
 	if err := db.SetPolicies(id, k.policies); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (k *keyring) adopt(db *engine.DB, id engine.PartitionID) error {
 	return nil
 }
 
-// claim makes a key that of a request under way, unless it is one already.
+// claim claims a key for a request, unless another one under way has it.
 func (k *keyring) claim(row []byte) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -82,9 +82,8 @@ func (k *keyring) release(row []byte) {
 	delete(k.underWay, string(row))
 }
 
-// keyPartition returns the partition of the keys. The first request with a key makes
-// it: stores that were written before there were keys have none, and have to open
-// on a full disk too. Should the context end first, nothing of the request was done.
+// keyPartition returns the partition of the keys. The first request with a key makes it: older
+// stores have none, and must open on a full disk too. If the context ends first, nothing was done.
 func (s *Store) keyPartition(ctx context.Context) (engine.PartitionID, error) {
 	if id := s.keys.found(); id != 0 {
 		return id, nil
@@ -116,21 +115,21 @@ func (s *Store) makeKeyPartition() error {
 	return s.keys.adopt(s.db, ids[0])
 }
 
-// outcome is what a request returned.
+// outcome is the result of a request.
 type outcome struct {
 	time    int64 // of the commit
 	deleted int64
 }
 
-// entry is what becomes of a key when its request is applied.
+// entry is what is stored for a key when its request is applied.
 type entry struct {
 	partition   engine.PartitionID
 	row         []byte
 	fingerprint [sha256.Size]byte
 }
 
-// add puts the entry into the batch of its request. A nil entry is that of a request
-// without a key.
+// add puts the entry into the batch of its request. A nil entry is that of a request without a
+// key.
 func (e *entry) add(b *engine.Batch, deleted int64) {
 	if e == nil {
 		return
@@ -142,8 +141,8 @@ func (e *entry) add(b *engine.Batch, deleted int64) {
 	b.Add(e.partition, e.row, &cell.Cell{Column: column, Time: engine.CommitTime, Type: cell.Bytes, Value: value})
 }
 
-// once applies a request with a key, unless it was applied before: then it returns
-// what came of it. t.changing is shared.
+// once applies a request with a key, unless it was applied before: then it returns the first
+// outcome. The caller shares t.changing.
 func (s *Store) once(ctx context.Context, t *table, key string, fingerprint [sha256.Size]byte, apply func(*entry) (outcome, error)) (outcome, error) {
 	if err := widecol.CheckIdempotencyKey(key); err != nil {
 		return outcome{}, err
@@ -173,9 +172,9 @@ func (s *Store) once(ctx context.Context, t *table, key string, fingerprint [sha
 	return before.outcome, nil
 }
 
-// settle ends the time in which a request has its key for itself. A batch that has not
-// been made durable in time goes on by itself, and nobody sees it meanwhile: the same
-// request would be applied a second time.
+// settle releases the key of a request. If its batch was not durable in time, it goes on by itself
+// and nobody sees it meanwhile; the key stays claimed until it is decided, or the same request
+// would be applied twice.
 func (s *Store) settle(row []byte, late *engine.UnknownError) {
 	if late == nil {
 		s.keys.release(row)
@@ -225,8 +224,7 @@ func (s *Store) recall(e *entry) (*remembered, error) {
 	return m, nil
 }
 
-// digest takes the parts of a request, so that no two requests come to the same
-// bytes.
+// digest hashes the parts of a request so that no two requests hash the same bytes.
 type digest struct {
 	hash.Hash
 	buf []byte

@@ -7,8 +7,8 @@ import (
 	"colonnade/widecol"
 )
 
-// limits applies the limits of a query to a stream of runs of cells, in the
-// order that widecol.Query lays down.
+// limits applies the limits of a query to a stream of runs of cells, in the order of
+// widecol.Query.
 type limits struct {
 	q *widecol.Query
 
@@ -35,7 +35,7 @@ const (
 
 func (l *limits) init(q *widecol.Query) { *l = limits{q: q} }
 
-// reached reports whether n has come to a limit.
+// reached reports whether n has reached a limit.
 func reached(n, limit int64) bool { return limit != widecol.NoLimit && n >= limit }
 
 // exhausted reports whether no further row can be returned.
@@ -95,7 +95,7 @@ func (l *limits) admit() verdict {
 	return takeRow
 }
 
-// total applies the limit on all cells.
+// total applies the limit on cells in all.
 func (l *limits) total(run []cell.Cell) []cell.Cell {
 	if l.q.CellLimit != widecol.NoLimit {
 		run = run[:min(int64(len(run)), l.q.CellLimit-l.cells)]

@@ -8,10 +8,9 @@ import (
 	"colonnade/widecol"
 )
 
-// rowLocks keeps operations that read a row before they write it apart from all
-// other writes of that row. Rows share locks by hash: 64, so that a set of them
-// is a word. A plain write holds the locks of its rows for reading; writes do
-// not get in each other's way.
+// rowLocks keeps operations that read a row before they write it apart from all other writes of
+// the row. Rows share 64 locks by hash, so a set of locks is one word. Plain writes hold the locks
+// of their rows shared and do not block one another.
 type rowLocks [64]sync.RWMutex
 
 // lock returns the lock of a row.
@@ -19,8 +18,8 @@ func (l *rowLocks) lock(row []byte) *sync.RWMutex { return &l[stripe(row)] }
 
 func stripe(row []byte) uint64 { return xxhash.Sum64(row) % 64 }
 
-// rlockAll takes the locks of all rows that the mutations write, in one order
-// for everybody, and returns the set of them.
+// rlockAll takes the locks of all rows that the mutations write, in ascending order, and returns
+// the set of them.
 func (l *rowLocks) rlockAll(mutations []widecol.Mutation) (set uint64) {
 	var last []byte
 	for i := range mutations {

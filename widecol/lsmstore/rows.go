@@ -29,7 +29,7 @@ type rows struct {
 	done    bool
 }
 
-// checkEvery is how many rows pass between two looks at the context.
+// checkEvery is how many rows pass between two checks of the context.
 const checkEvery = 64
 
 // Next implements widecol.Rows.
@@ -68,8 +68,8 @@ func (r *rows) Next() bool {
 	return false
 }
 
-// enterRow decides about a row that has turned out to hold a cell: it is
-// returned, or passed over, or the answer is complete without it.
+// enterRow decides about a row that has a cell: it is returned or skipped, or the answer is
+// complete without it.
 func (r *rows) enterRow() bool {
 	switch r.limits.admit() {
 	case passRow:
@@ -129,7 +129,7 @@ func (r *rows) advance(p *part) bool {
 	return !r.failed(p)
 }
 
-// failed reports whether what has come to an end in a partition is an error.
+// failed reports whether a partition ended with an error.
 func (r *rows) failed(p *part) bool {
 	err := p.scan.Err()
 	if err == nil { // asked twice for each row
@@ -139,9 +139,9 @@ func (r *rows) failed(p *part) bool {
 	return true
 }
 
-// nextRun returns the next cells of the row, all from one partition, or nil at
-// the row's end. A partition that fails in the row ends the answer at once: with a
-// limit nobody might come to the next row, and the row would look complete.
+// nextRun returns the next cells of the row, all from one partition, nil at the end of the row. A
+// partition that fails within the row ends the answer at once: with a limit the next row might
+// never be reached, and this one would look complete.
 func (r *rows) nextRun() []cell.Cell {
 	var lowest *part
 	var bound []byte // the first column of another partition

@@ -33,8 +33,8 @@ type table struct {
 	rows rowLocks
 }
 
-// exists reports an error if the table was dropped or is not there yet. mu or changing
-// is held.
+// exists returns an error if the table was dropped or is not there yet. The caller holds mu or
+// changing.
 func (t *table) exists() error {
 	if t.dropped || t.schema == nil {
 		return widecol.UnknownTable(t.name)
@@ -42,13 +42,12 @@ func (t *table) exists() error {
 	return nil
 }
 
-// partitions lists the partitions of the table, the manifest first. mu or changing is
-// held.
+// partitions lists the partitions of the table, the manifest first. The caller holds mu or changing.
 func (t *table) partitions() []engine.PartitionID {
 	return append([]engine.PartitionID{t.manifest}, t.stores()...)
 }
 
-// stores lists the partitions that hold the table's data. mu or changing is held.
+// stores lists the partitions with the table's data. The caller holds mu or changing.
 func (t *table) stores() []engine.PartitionID { return t.schema.stores }
 
 // schema is the families of a table and where they are stored. It is immutable.
@@ -63,7 +62,7 @@ type schema struct {
 	bare map[engine.PartitionID]*engine.Policies
 }
 
-// family is a column family, or what has to be remembered of a dropped one.
+// family is a column family, or what must be remembered of a dropped one.
 type family struct {
 	name      string
 	gc        cell.GC
@@ -142,7 +141,7 @@ func (s *schema) holding(columns *cell.Columns) []engine.PartitionID {
 	return ids
 }
 
-// check reports a family that a filter names and the schema does not have.
+// check returns an error for a family that a filter names and the schema does not have.
 func (s *schema) check(table string, f *widecol.Filter) error {
 	for i, name := range f.Families {
 		if s.family([]byte(name)) == nil {
