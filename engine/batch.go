@@ -12,22 +12,19 @@ import (
 	"colonnade/sstable"
 )
 
-// CommitTime, as the time of a cell in a Batch, stands for the time of its
-// commit.
+// CommitTime as the time of a cell in a Batch means the time of its commit.
 const CommitTime int64 = -1
 
 // PartitionID identifies a partition. It is never used again for another one.
 type PartitionID = manifest.PartitionID
 
-// Batch is a set of entries over any partitions that Commit applies together.
-// All its entries get one sequence number. Tombstones hide what was there
-// before the batch and nothing in it; of two entries for the same version of
-// the same cell the later one counts.
+// Batch is a set of entries, for any partitions, that Commit applies together. All its entries get one
+// sequence number. Its tombstones hide what was there before the batch, and nothing in it. Of two
+// entries for the same version of the same cell the later one wins.
 //
-// A Batch is for one goroutine. After Commit it must be Reset before it is
-// filled again, whatever Commit returned: the log and the memtables may
-// still read a batch of which the outcome is unknown, and Reset then leaves them that
-// memory.
+// A Batch is for one goroutine. After Commit it must be Reset before it is filled again, whatever
+// Commit returned: the log and the memtables may still read a batch whose outcome is unknown, and Reset
+// then leaves them its memory.
 //
 // The encoding is the payload of a log record, part of the on-disk format:
 //
@@ -52,8 +49,7 @@ type PartitionID = manifest.PartitionID
 //	***    only for the kinds Set and DeleteVersion
 //	****   only for the kind Set
 //
-// Fixed-width numbers are little endian. The time of the batch is its commit
-// time.
+// Fixed-width numbers are little endian. The time of the batch is its commit time.
 type Batch struct {
 	buf   []byte
 	count int
@@ -61,10 +57,10 @@ type Batch struct {
 	last  PartitionID
 	parts []batchPart
 
-	stall stallTimer // of the Commit that is under way
+	stall stallTimer // of the Commit under way
 	seq   uint64     // set by Commit
-	lent  bool       // Commit has returned before its group was done with buf and parts
-	err   error      // of the first entry that Add refused
+	lent  bool       // the group of the last Commit may still use buf and parts
+	err   error      // from the first entry that Add refused
 }
 
 // batchPart is a partition that a batch touches.
@@ -105,10 +101,9 @@ func (b *Batch) Len() int { return b.count }
 // Bytes returns the size of the encoded batch.
 func (b *Batch) Bytes() int { return len(b.buf) }
 
-// Add appends an entry; everything is copied. Seq is ignored. The time of a Set
-// or DeleteVersion may be CommitTime. Otherwise the entry must pass cell.Check, and
-// row and column be no longer than sstable.MaxKey; else Commit refuses the batch,
-// which no recovery or flush could handle.
+// Add appends an entry. It copies everything, and ignores Seq. The time of a Set or DeleteVersion may be
+// CommitTime. Otherwise the entry must pass cell.Check, and row and column must not be longer than
+// sstable.MaxKey; if not, Commit refuses the batch.
 //
 // Batches are smallest and fastest when the entries of a row follow each other.
 func (b *Batch) Add(id PartitionID, row []byte, c *cell.Cell) {
@@ -157,7 +152,7 @@ func (b *Batch) Add(id PartitionID, row []byte, c *cell.Cell) {
 	b.count++
 }
 
-// checkEntry reports why an entry cannot be in a batch.
+// checkEntry returns why an entry cannot be in a batch, nil if it can.
 func checkEntry(row []byte, c *cell.Cell) error {
 	if len(row) == 0 || len(row) > sstable.MaxKey || len(c.Column) > sstable.MaxKey {
 		return fmt.Errorf("row key of %d bytes with a column of %d: allowed are 1 and 0 to %d", len(row), len(c.Column), sstable.MaxKey)
@@ -170,7 +165,7 @@ func checkEntry(row []byte, c *cell.Cell) error {
 	return c.Check()
 }
 
-// touch makes sure that parts lists the partition, and returns its place there.
+// touch adds the partition to parts unless it is there, and returns its index.
 func (b *Batch) touch(id PartitionID) int {
 	for i := range b.parts {
 		if b.parts[i].id == id {
@@ -198,8 +193,7 @@ func (b *Batch) time() int64 { return batchTime(b.buf) }
 // batchTime returns the commit time of an encoded batch with a good header.
 func batchTime(payload []byte) int64 { return int64(binary.LittleEndian.Uint64(payload[1:])) }
 
-// batchReader reads an encoded batch. The slices of an entry are parts of the
-// encoded batch.
+// batchReader reads an encoded batch. The slices of its entries point into the batch.
 type batchReader struct {
 	rest []byte
 	time int64
@@ -209,10 +203,10 @@ type batchReader struct {
 	cell      cell.Cell // without Seq
 	err       error
 
-	left int // the length of rest behind row
+	left int // the length of rest after row
 }
 
-// init begins with a batch. One without a good header has no entries, and an error.
+// init starts to read a batch. A batch with a bad header has no entries, and an error.
 func (r *batchReader) init(payload []byte) {
 	*r = batchReader{}
 	switch {
@@ -297,9 +291,9 @@ func (r *batchReader) fail(what string) {
 	r.rest = nil
 }
 
-// checkBatch verifies an encoded batch as a whole, so that its entries can be
-// taken as they come. It calls begin at the first of each run of entries for one row
-// of one partition, with the entry's place in payload, and returns its first error.
+// checkBatch checks all of an encoded batch, so that its entries can be used without checks. It calls begin
+// at the first entry of each run for one row of one partition, with the entry's offset in payload. It
+// returns the first error, also of begin.
 func checkBatch(payload []byte, begin func(r *batchReader, at int) error) error {
 	var r batchReader
 	r.init(payload)

@@ -9,7 +9,7 @@ import (
 	"colonnade/vfs"
 )
 
-// CheckResult counts what Check has looked at.
+// CheckResult counts what Check has read.
 type CheckResult struct {
 	Partitions  int
 	Files       int    // sorted files
@@ -17,15 +17,15 @@ type CheckResult struct {
 	Entries     uint64 // in them, tombstones included
 	Segments    int    // of the log
 	Batches     int    // in them
-	Unreferred  int    // files that belong to nothing: what a crash left, harmless
+	Unreferred  int    // files that nothing refers to: left by a crash, harmless
 	DamageCount int
 }
 
-// Check reads everything in a store that no process has open, changes nothing
-// but the lock file, and calls report for each damage: every manifest field, every block of every
-// sorted file with its checksum, order and counts, the levels, the order of every
-// row's entries over the levels, every record of the log and what it refers to. An
-// error means that the check could not be made, or not to its end.
+// Check reads everything in a store that no process has open, and calls report for each damage. It changes
+// nothing but the lock file. It checks every manifest field; every block of every sorted file with its
+// checksum, order and counts; the levels; the order of every row's entries over the levels; every
+// record of the log and the partitions that it refers to. An error means that the check could not be
+// completed.
 func Check(fs vfs.FS, dir string, report func(*CorruptError)) (CheckResult, error) {
 	opt := Options{FS: fs}.withDefaults()
 	c := &checker{db: &DB{opt: opt, dir: path.Clean(dir), tableCache: newTableCache(opt.OpenFiles), partitions: make(map[PartitionID]*partition)}}
@@ -93,8 +93,7 @@ func (c *checker) damaged(err error) error {
 	return err
 }
 
-// partition checks the files of a version, and if each is sound, that they go
-// together.
+// partition checks the files of a version, and if each is sound, that they agree with each other.
 func (c *checker) partition(p *partition, v *manifest.Version) error {
 	c.result.Partitions++
 	before := c.result.DamageCount
@@ -112,8 +111,8 @@ func (c *checker) partition(p *partition, v *manifest.Version) error {
 	return c.damaged(p.checkOrder(v))
 }
 
-// file checks a sorted file, by a handle of its own: one that has been open for long
-// would not tell whether the name still leads there.
+// file checks a sorted file. It opens the file again: a file descriptor that has been open would not tell
+// whether the name still leads to the file.
 func (c *checker) file(p *partition, f *manifest.File) error {
 	c.result.Files++
 	in, err := tableOf(f).openFile()
@@ -130,7 +129,7 @@ func (c *checker) file(p *partition, f *manifest.File) error {
 	return c.damaged(p.named(err))
 }
 
-// log reads every segment as a recovery would, and copies nothing.
+// log reads every segment as recovery does, and copies nothing.
 func (c *checker) log() error {
 	r := newRecovery(c.db)
 	r.onBatch = func(_ uint64, payload []byte) error {

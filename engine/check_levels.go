@@ -10,12 +10,12 @@ import (
 	"colonnade/sstable"
 )
 
-// The order of levels: of one row, a newer file of level 0, and a level above
-// another, has only newer entries. Reads depend on it, and no file alone can show
-// that it holds.
+// The order of levels: for one row, a newer file of level 0 has only newer entries than an older one, and
+// a level has only newer entries than the levels below. Reads depend on it. No single file can show
+// whether it holds.
 
-// checkOrder reads all keys of a version and reports the first row that breaks the
-// order of levels.
+// checkOrder reads all keys of a version and returns an error for the first row that breaks the order of
+// levels.
 func (p *partition) checkOrder(v *manifest.Version) error {
 	runs, err := openRuns(v)
 	defer func() {
@@ -46,7 +46,7 @@ func (p *partition) checkOrder(v *manifest.Version) error {
 	return nil
 }
 
-// run is a file of level 0, or another level.
+// run is a file of level 0, or all files of another level.
 type run struct {
 	level  int
 	source rowmerge.Source
@@ -84,9 +84,9 @@ func lowestRow(runs []run) []byte {
 	return bytes.Clone(lowest)
 }
 
-// checkRow takes a row from all runs that have it.
+// checkRow checks a row in all runs that have it, and moves these to their next row.
 func (p *partition) checkRow(row []byte, runs []run) error {
-	above := uint64(math.MaxUint64) // the oldest entry of the row so far
+	above := uint64(math.MaxUint64) // the oldest entry of the row in the runs above
 	level := 0                      // where it is
 	for _, r := range runs {
 		if !bytes.Equal(r.source.Row(), row) {

@@ -5,13 +5,12 @@ import (
 	"errors"
 )
 
-// Check is the function of that name for a store that is open: it reads the manifest
-// and every sorted file, past the cache and as fast as it can, and calls report for
-// each damage. Reads and writes go on. The log is left out: what it holds is in
-// memory, and the scrubber looks at it.
+// Check is the function Check for an open store. It reads the manifest and every sorted file, bypassing
+// the cache and as fast as it can, and calls report for each damage. Reads and writes go on. It leaves
+// out the log, whose content is in memory and which the scrubber reads.
 //
-// Each partition is checked as of one moment. One whose files contradict each other
-// is quarantined.
+// Each partition is checked as of one moment. A partition whose files contradict each other is
+// quarantined.
 func (db *DB) Check(ctx context.Context, report func(*CorruptError)) (CheckResult, error) {
 	c := &checker{db: db}
 	c.report = func(e *CorruptError) {

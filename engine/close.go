@@ -13,14 +13,13 @@ import (
 // closePatience is how many times SyncTimeout Close waits for the disk.
 const closePatience = 3
 
-// Close waits for the calls under way, flushes the memtables, leaves a log with nothing
-// in it, and releases the directory. What it cannot flush in SyncTimeout stays in the log,
-// which it seals. Snapshots and scans must be closed before.
-// Nothing is lost when it fails or is not called at all.
+// Close waits for the calls under way, flushes the memtables, empties the log, and releases the directory.
+// Batches that it cannot flush within SyncTimeout stay in the log, which it seals. Snapshots and scans
+// must be closed before. Nothing is lost if Close fails or is not called.
 //
-// When the disk does not answer in time it returns ErrSlowDisk and goes on by
-// itself. Until that ends, or the process does, the directory stays locked: what
-// the disk still has before it must not meet another that has the store open.
+// If the disk does not answer in time, Close returns ErrSlowDisk and goes on in the background. Until
+// that ends, or the process does, the directory stays locked: requests that the disk still has must not
+// meet another process with the store open.
 func (db *DB) Close() error {
 	db.mu.Lock()
 	if db.closed {
@@ -29,7 +28,7 @@ func (db *DB) Close() error {
 	}
 	db.closed = true
 	db.readPartitions.Store(nil)
-	db.background.progressLocked() // whoever waits for room need not
+	db.background.progressLocked() // stalled writers must fail
 	db.mu.Unlock()
 	done, late := make(chan error, 1), make(chan struct{})
 	defer db.opt.Clock.AfterFunc(closePatience*db.opt.SyncTimeout, func() { close(late) })()
@@ -42,7 +41,7 @@ func (db *DB) Close() error {
 	}
 }
 
-// shut does the work of Close.
+// closeNow does the work of Close.
 func (db *DB) closeNow() error {
 	db.stop()
 	err := db.flushRest()
@@ -60,7 +59,7 @@ func (db *DB) stop() {
 	}
 	db.mu.Unlock()
 	db.stopBackground()
-	waitUnlocked(&db.installMu) // partitions may be created or dropped
+	waitUnlocked(&db.installMu) // partitions may be being created or dropped
 }
 
 // release seals the log, closes what is open, and unlocks the directory. It returns err, or the
@@ -79,8 +78,7 @@ func (db *DB) release(err error) error {
 	return err
 }
 
-// waitUnlocked waits for whoever holds a lock. Those that take it later find that
-// the DB is closed.
+// waitUnlocked waits until a lock is free. Its later holders find that the DB is closed.
 func waitUnlocked(l *sync.Mutex) {
 	l.Lock()
 	defer l.Unlock()
@@ -158,7 +156,7 @@ func (db *DB) emptyLog() error {
 	return nil
 }
 
-// closeFiles closes what is open, and seals the log. Nothing changes any more.
+// closeFiles closes all files, and seals the log. Nothing changes any more.
 func (db *DB) closeFiles() error {
 	db.mu.Lock()
 	var files []*manifest.File

@@ -7,14 +7,14 @@ import (
 	"colonnade/engine/manifest"
 )
 
-// maxRanges keeps the parts of large ranges few.
+// maxRanges bounds the number of parts of large ranges.
 const maxRanges = 64
 
-// Divide returns rows, in order, that divide the rows from start up to end into about 64 parts
-// of about the same size, or into fewer so that the files that decide have about least bytes in
-// each. Parts are to be scanned by several goroutines at once: each goes from one of the rows to
-// the next. It returns none where there is less to divide, and where it cannot tell; Scan says
-// why. start and end are as in ScanOptions. The rows must not be changed.
+// Divide returns rows, in order, that divide the range from start up to end into parts of similar size, for
+// a parallel scan: each goroutine scans from one of the rows up to the next. There are at most about 64
+// parts, or fewer, so that each has about least bytes of the largest run of files. Divide returns none
+// where there is less to divide, and where it cannot tell; Scan then returns the error. start and end
+// are as in ScanOptions. The rows must not be changed.
 func (s *Snapshot) Divide(id PartitionID, start, end []byte, least int64) (bounds [][]byte) {
 	pin, err := s.pin(id)
 	if err != nil {
@@ -31,8 +31,8 @@ func (s *Snapshot) Divide(id PartitionID, start, end []byte, least int64) (bound
 	})
 }
 
-// sizeWithin returns about how many bytes of files that do not overlap, in order, are of rows from
-// start up to end: of the first and the last, all need not be.
+// sizeWithin estimates how many bytes of disjoint files, in order, are of rows from start up to end. Only
+// the first and the last file can have other rows.
 func sizeWithin(files []*manifest.File, start, end []byte) (size int64) {
 	for i, f := range files {
 		n := f.Size
@@ -46,10 +46,10 @@ func sizeWithin(files []*manifest.File, start, end []byte) (size int64) {
 	return size
 }
 
-// divideRun returns rows, in order, that divide files which do not overlap into parts of about so
-// many bytes. Of those within a file, most that are not between start and end are left out.
+// divideRun returns rows, in order, that divide disjoint files into parts of about so many bytes. Of the
+// rows within a file it leaves out most that are not between start and end.
 func divideRun(files []*manifest.File, part int64, start, end []byte) (bounds [][]byte) {
-	since := int64(0) // the last bound, if that is where a file begins
+	since := int64(0) // the last bound, if a file begins there
 	for _, f := range files {
 		if since >= part {
 			bounds, since = append(bounds, f.Smallest), 0

@@ -1,47 +1,65 @@
-// Package engine keeps sorted maps of cells, called partitions, on one disk.
+// Package engine stores sorted maps of cells, called partitions, on one disk.
 //
-// All partitions share one write-ahead log: a Batch over any of them is one
-// record with one checksum, so it is applied as a whole or not at all. Each
-// partition owns a memtable and levels of sorted files. A Snapshot is one point
-// in the order of batches, across all partitions.
+// All partitions share one write-ahead log: a Batch over any of them is one record with one checksum,
+// so it is applied as a whole or not at all. Each partition has a memtable and levels of sorted files.
+// A Snapshot is one point in the order of batches, across all partitions.
+//
+// What files there are is in package manifest, what to compact in package compaction, and which cells
+// a reader sees and a compaction keeps in package rowmerge. All three are without locks and I/O. This
+// package is the running store around them.
 //
 // # A write
 //
-//	Commit        takes a sequence number and a place in the group that the
-//	              next sync will carry, and puts the entries into the memtables
-//	group leader  a goroutine: appends the group's records to the log segment,
-//	              syncs it, then publishes the group's last sequence number as
-//	              visible
-//	freeze        a memtable that is full, or that pins an old segment, becomes
-//	              immutable and the partition gets a new one
-//	flush         writes a frozen memtable to a file of level 0
-//	compaction    merges files downwards and leaves out what nobody can see
+//	Commit        waits out write stalls (stall.go), takes a sequence number and a place in the group
+//	              that the next sync will make durable (commit.go), and inserts the entries into the
+//	              memtables (insert.go)
+//	group leader  a goroutine: appends the group's records to the log segment, syncs it, then makes the
+//	              group's last sequence number the visible one (group.go, log.go)
+//	freeze        a memtable that is full, or that pins an old segment, becomes immutable, and the
+//	              partition gets a new one (mem_table.go)
+//	flush         writes frozen memtables to files of level 0 (flush.go, output.go)
+//	compaction    merges files into lower levels and drops what no reader can see (compact.go,
+//	              subcompaction.go)
 //
-// Entries lie in a memtable before they are durable, but above the visible
-// sequence number, where no reader looks. When the log fails, they stay there.
+// Entries are in a memtable before they are durable, but above the visible sequence number, where no
+// reader looks. If the log fails, they stay there.
+//
+// # A read
+//
+//	Snapshot      pins the read state of each partition, that is memtables and files, and the visible
+//	              sequence number (snapshot.go, read_state.go)
+//	Scan          merges the memtables and files row by row and returns the visible cells (scan.go)
+//	table cache   opens and closes the files (table_cache.go, table_ref.go)
+//
+// # The rest
+//
+//	Open          reads the manifest and recovers the log (open.go, recover*.go, torn.go)
+//	Close         flushes and empties the log (close.go)
+//	install       makes one manifest edit durable (install.go, manifest_file.go)
+//	background    the goroutines and their retries (background.go, obsolete.go); when they run is in
+//	              cpus.go and foreground.go
+//	scrub, Check  find damage (scrub.go, check*.go)
 //
 // # Files
 //
-//	LOCK                             held by the process, names its pid
-//	manifest-00000007                the whole state as of edit 7; see manifest.go
-//	wal/00000012.log                 log segments; see package wal
-//	wal/00000007.torn                one that a crash has torn; see torn.go
-//	partitions/00000003/00000045.sst sorted files; see package sstable
+//	LOCK                              held by the process, has its pid
+//	manifest-00000007                 the whole state as of edit 7; see package manifest
+//	wal/00000012.log                  log segments; see package wal
+//	wal/00000007.torn                 a segment that a crash has torn; see torn.go
+//	partitions/00000003/00000045.sst  sorted files; see package sstable
 //
 // Numbers of files, partitions and segments are never used twice.
 //
 // # Locks, in the order in which they are taken
 //
-//	DB.installMu   one manifest edit at a time; held during its I/O
-//	DB.namesMu     one sync of the directory of partitions at a time; held during
-//	               that
+//	DB.installMu       one manifest edit at a time; held during its I/O
+//	DB.namesMu         one sync of the directory of partitions at a time; held during it
 //	partition.namesMu  the same for the directory of its sorted files
-//	log.prepareMu  one log segment is made at a time; held during its I/O
-//	DB.mu          everything that changes: sequence numbers, groups, memtables,
-//	               versions, background work. Not held during I/O, but for lines
-//	               for the process's log
-//	snapshotList.mu  some of the open snapshots
+//	log.prepareMu      one log segment is made at a time; held during its I/O
+//	DB.mu              everything that changes: sequence numbers, groups, memtables, versions,
+//	                   background work. Not held during I/O, except for lines of Options.Log
+//	snapshotList.mu    some of the open snapshots
 //
-// The log segment under writing belongs to the group leader, of whom there is
-// one at a time (DB.leading).
+// The segment that is being written belongs to the group leader. Only one goroutine leads at a time
+// (DB.leading).
 package engine

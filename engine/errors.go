@@ -10,32 +10,30 @@ import (
 )
 
 var (
-	// ErrClosed is returned by what would read or write after Close.
+	// ErrClosed is returned by reads and writes after Close.
 	ErrClosed = errors.New("store is closed")
-	// ErrNoPartition is returned for a partition that was dropped or never was.
+	// ErrNoPartition is returned for a partition that was dropped or never existed.
 	ErrNoPartition = errors.New("no such partition")
-	// ErrOverloaded is returned by a Commit that waited for flush or compaction
-	// as long as Options.StallTimeout allows. Nothing was written.
+	// ErrOverloaded is returned by a Commit that has waited for flush or compaction for
+	// Options.StallTimeout. Nothing was written.
 	ErrOverloaded = errors.New("flush and compaction do not keep up with writes")
-	// ErrDiskFull is returned by a Commit that found no room for its record.
-	// Nothing was written; it can be tried again.
+	// ErrDiskFull is returned by a Commit that found no room on the disk. Nothing was written. It
+	// can be retried.
 	ErrDiskFull = errors.New("disk is full")
-	// ErrSlowDisk is returned by a Commit while the log waits for the disk, longer
-	// than Options.SyncTimeout by now. Nothing was written; it can be tried again.
+	// ErrSlowDisk is returned by a Commit while the log has been waiting for the disk for longer
+	// than Options.SyncTimeout. Nothing was written. It can be retried.
 	ErrSlowDisk = errors.New("the disk does not answer")
-	// ErrSnapshots is returned by NewSnapshot when Options.Snapshots are open. It
-	// can be tried again when one was closed.
+	// ErrSnapshots is returned by NewSnapshot when Options.Snapshots are open. It can be retried
+	// after one was closed.
 	ErrSnapshots = errors.New("too many snapshots are open")
-	// ErrPartitions is returned by CreatePartitions when there would be more than
-	// MaxPartitions.
+	// ErrPartitions is returned by CreatePartitions when there would be more than MaxPartitions.
 	ErrPartitions = errors.New("too many partitions")
 	// ErrTooLarge is returned by a Commit of a batch over MaxBatch bytes.
 	ErrTooLarge = errors.New("batch is too large")
 )
 
-// ReadOnlyError is returned by every write after the log or the manifest could
-// not be written or synced. What is on disk is not known any more, so nothing
-// is written until the store was opened again; reads go on.
+// ReadOnlyError is returned by every write after the log or the manifest could not be written or synced.
+// What is on disk is not known then, so nothing is written until the store is opened again. Reads go on.
 type ReadOnlyError struct {
 	Cause error // the first failure
 }
@@ -46,16 +44,16 @@ func (e *ReadOnlyError) Error() string {
 
 func (e *ReadOnlyError) Unwrap() error { return e.Cause }
 
-// UnknownError is returned by a Commit whose record was being written or synced
-// when that failed, or when the time was up (ErrSlowDisk or the context's error):
-// the batch is applied as a whole, perhaps later, or not at all.
+// UnknownError is returned by a Commit whose record was being written or synced when that failed, or when
+// the time was up (ErrSlowDisk or the context's error). The batch is applied as a whole, perhaps later,
+// or not at all.
 type UnknownError struct {
 	Cause error
-	group *group // whose outcome will be known yet; nil when only a restart tells
+	group *group // whose outcome will be known; nil if only a restart tells
 }
 
-// Wait waits for an outcome that is only late. It returns nil once the batch is
-// durable and visible, and what Commit would have returned if it is not.
+// Wait waits for an outcome that is late. It returns nil once the batch is durable and visible, otherwise
+// the error that Commit would have returned.
 func (e *UnknownError) Wait() error {
 	if e.group == nil {
 		return e
@@ -89,12 +87,10 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("corruption in %s: %s", where, e.Reason)
 }
 
-// VersionError says that a store has a format that this program does not know.
-// Nothing of it was changed.
+// VersionError says that a store has a format that this program does not know. Nothing of it was changed.
 type VersionError = manifest.VersionError
 
-// inTable names the partition and file of an error from reading a sorted file, and
-// takes note of damage.
+// inTable adds the partition and file to an error from reading a sorted file, and records damage.
 func (p *partition) inTable(err error) error {
 	err = p.named(err)
 	var damage *CorruptError
@@ -104,7 +100,7 @@ func (p *partition) inTable(err error) error {
 	return err
 }
 
-// named names the partition and file of an error from reading a sorted file.
+// named adds the partition and file to an error from reading a sorted file.
 func (p *partition) named(err error) error {
 	var own *CorruptError
 	if errors.As(err, &own) {
@@ -121,23 +117,21 @@ func (p *partition) named(err error) error {
 	return err
 }
 
-// quarantine is for files of a partition that contradict each other: what a read of
-// them would answer cannot be trusted. Until the store is opened again, or the
-// partition dropped, its reads and writes fail with what is returned, and its files
-// stay as they are.
+// quarantine quarantines a partition whose files contradict each other: reads of them cannot be trusted.
+// Until the store is opened again or the partition is dropped, its reads and writes fail with the
+// returned error, and its files stay as they are.
 func (p *partition) quarantine(format string, args ...any) error {
 	err := p.inconsistent(format, args...)
 	p.quarantined.Store(err)
 	return err
 }
 
-// inconsistent is what a partition's files come to be when they contradict each
-// other, though each of them is sound.
+// inconsistent returns the error for files that contradict each other though each of them is sound.
 func (p *partition) inconsistent(format string, args ...any) *CorruptError {
 	return &CorruptError{Partition: p.name, File: p.dir, Offset: -1, Reason: fmt.Sprintf(format, args...)}
 }
 
-// inSegment names the file of an error from reading a log segment.
+// inSegment adds the file to an error from reading a log segment.
 func inSegment(err error, file string) error {
 	var c *wal.CorruptError
 	if errors.As(err, &c) {

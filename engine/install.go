@@ -6,17 +6,15 @@ import (
 	"colonnade/engine/manifest"
 )
 
-// install makes one edit of the manifest durable and then takes it over. change
-// edits a copy of the present manifest; it runs with DB.mu held, as does apply,
-// which brings the DB itself up to the new manifest.
+// install makes one edit of the manifest durable and then takes it over. change edits a copy of the current
+// manifest. apply brings the DB itself up to the new manifest. Both run with DB.mu held.
 //
-// When there is no room for the file (ErrDiskFull), or no memory or handle
-// (ErrOverloaded), nothing has changed and the edit can be tried again. Any other
-// failure leaves open which state is on disk (*UnknownError), so the DB turns
-// read-only, and nothing is deleted.
+// If there is no room for the file (ErrDiskFull), or no memory or file descriptor (ErrOverloaded), nothing
+// has changed and the edit can be retried. After any other failure it is not known which state is on disk
+// (*UnknownError), so the DB turns read-only, and nothing is deleted.
 //
-// Every edit also moves the beginning of the log up to the oldest batch that is
-// in no file then, and settles those of the segments that go; flushed has the memory that the edit flushes of each partition.
+// Every edit also moves LogStart up to the oldest batch that is in no file then, and Settled up to the last
+// batch of the retired segments. flushed has the memTable of each partition that the edit flushes.
 func (db *DB) install(flushed map[*partition]*memTable, change func(*manifest.Manifest) error, apply func()) error {
 	db.installMu.Lock()
 	defer db.installMu.Unlock()
@@ -35,7 +33,7 @@ func (db *DB) install(flushed map[*partition]*memTable, change func(*manifest.Ma
 		db.failLocked(err)
 		return &UnknownError{Cause: err}
 	}
-	// Should this fail, the older file lies there until the next open.
+	// If this fails, the next open removes the file.
 	old := db.path(manifest.FileName(next.Edit - 1))
 	if err := db.opt.FS.Remove(old); err != nil {
 		db.opt.Log.Warn("old manifest not removed", "file", old, "cause", err)
@@ -61,7 +59,7 @@ func (db *DB) nextManifestLocked(flushed map[*partition]*memTable, change func(*
 	next.NextFile = db.nextFile
 	start, gone := db.logStartLocked(next, flushed)
 	next.LogStart = start
-	if next.Settled > 0 { // else it is of version 1, and a recovery has to finish first
+	if next.Settled > 0 { // 0 is from version 1, until a recovery has finished
 		next.Settled = max(next.Settled, gone+1)
 	}
 	if err := next.Follows(db.manifest); err != nil {

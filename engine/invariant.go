@@ -2,13 +2,12 @@ package engine
 
 import "fmt"
 
-// What must hold whatever happens, checked while the store runs. Each check is cheap
-// beside the I/O that it stands next to. One of the log or the manifest that does not
-// hold makes the store read-only, with everything left as it is; one of a partition's
-// data fails the flush or compaction, whose inputs stay. Others are checked where they
-// belong: see Invariants in docs/architecture.md.
+// Invariants that are checked while the store runs. Each check is cheap beside the I/O next to it. A
+// violation in the log or manifest makes the store read-only, with everything left as it is. A violation
+// in a partition's data fails the flush or compaction, whose inputs stay. Other invariants are checked
+// where they belong: see Invariants in docs/architecture.md.
 
-// checkOrder makes sure that batches get into the log in their order.
+// checkOrder makes sure that batches are written to the log in order.
 func (l *log) checkOrder(seq uint64) error {
 	if seq <= l.written {
 		return fmt.Errorf("batch %d comes after batch %d in the log", seq, l.written)
@@ -17,8 +16,8 @@ func (l *log) checkOrder(seq uint64) error {
 	return nil
 }
 
-// checkDurableLocked makes sure that nothing is acknowledged or visible that the log
-// does not say to be durable.
+// checkDurableLocked makes sure that no batch becomes visible, and is acknowledged, before the log says that
+// it is durable.
 func (db *DB) checkDurableLocked(last uint64) error {
 	if visible := db.visible.Load(); last > db.log.durable || last <= visible {
 		return fmt.Errorf("batch %d was to become visible, when %d are visible and %d durable", last, visible, db.log.durable)
@@ -26,9 +25,8 @@ func (db *DB) checkDurableLocked(last uint64) error {
 	return nil
 }
 
-// checkRetiredLocked makes sure that no memtable needs segment s of the log. It is
-// asked right before the segment goes, and does not rely on how the edit came about
-// that lets it go.
+// checkRetiredLocked makes sure that no memTable needs segment s of the log. It is called right before the
+// segment is retired, and does not rely on how the manifest edit was computed.
 func (db *DB) checkRetiredLocked(s *segment) error {
 	if s.w != nil || s == db.log.current {
 		return fmt.Errorf("segment %d of the log was to go while it is written", s.number)
@@ -41,8 +39,8 @@ func (db *DB) checkRetiredLocked(s *segment) error {
 	return nil
 }
 
-// check makes sure that the file is of its memtable alone, and this still as it was
-// when it was written.
+// check makes sure that the file has the batches of its memTable only, and that the memTable has not changed
+// since the file was written.
 func (f *flushJob) check() error {
 	if n := f.m.entries(); n != f.entries {
 		return f.p.inconsistent("a frozen memtable grew from %d to %d entries", f.entries, n)

@@ -10,14 +10,14 @@ import (
 	"colonnade/sstable"
 )
 
-// levelSource reads the files of one level, which are disjoint and in order, as
-// one source. It opens a file when it comes to it.
+// levelSource reads the files of a level other than 0 as one source. It opens each file when it comes to
+// it.
 type levelSource struct {
 	files   []*manifest.File
 	read    sstable.ReadOptions
-	at      int // index of the file under reading
+	at      int // index of the current file
 	it      *sstable.Iterator
-	scanned cell.Scanned // of the files before
+	scanned cell.Scanned // in earlier files
 	err     error
 }
 
@@ -26,7 +26,7 @@ func newLevelSource(files []*manifest.File, read sstable.ReadOptions) *levelSour
 }
 
 func (s *levelSource) SeekRow(row []byte) {
-	if s.Err() != nil { // that of a file may be met by Cells
+	if s.Err() != nil { // Cells may have met one
 		return
 	}
 	at, _ := slices.BinarySearchFunc(s.files, row, func(f *manifest.File, row []byte) int {
@@ -48,7 +48,7 @@ func (s *levelSource) NextRow() {
 	}
 }
 
-// skipEmpty moves on to the next file when the one at hand has no more rows.
+// skipEmpty moves on to the next file while the current one has no more rows.
 func (s *levelSource) skipEmpty() {
 	for s.it != nil && s.it.Row() == nil {
 		if s.err = s.it.Err(); s.err != nil {
@@ -61,8 +61,7 @@ func (s *levelSource) skipEmpty() {
 	}
 }
 
-// open replaces the file under reading by file number at of the level, if
-// there is one.
+// open makes the file with index at the current one, none if there is no such file.
 func (s *levelSource) open(at int) {
 	s.leave()
 	s.at = at

@@ -12,72 +12,70 @@ import (
 	"colonnade/wal"
 )
 
-// The log is a row of segments with consecutive numbers. A batch is given its
-// segment together with its sequence number, before anything is written: so a
-// batch that finds no room on the disk is refused while that is still possible,
-// and what the leader writes always fits.
+// The log is a sequence of segments with consecutive numbers. A batch gets its segment together with
+// its sequence number, before anything is written. So a batch for which the disk has no room is refused
+// in time, and what the leader writes always fits.
 //
 //	segments   [12 13 14 15]   14 is being written, 15 has batches assigned
-//	spares     [16]            filled, named, headed, durable, not in use
+//	spares     [16]            filled, with a durable name and header, not in use
 //	recycled   [9 10]          flushed; their files become the next spares
-//	torn       [7]             kept to be looked at; see torn.go
+//	torn       [7]             kept as evidence; see torn.go
 //
-// The header of a segment is durable before the segment before it is finished.
-// So the log has come to its end only in a segment that is not finished: a
-// finished one whose successor is missing or has no header is damage.
+// The header of a segment is durable before the segment before it is finished. So the log can only end
+// in an unfinished segment. A finished one whose successor is missing or has no header is damage.
 
 // segment is one file of the log.
 type segment struct {
 	number uint64
 	size   int64
-	room   int64       // for records that are not assigned yet
+	room   int64       // bytes that are not assigned to records yet
 	maxSeq uint64      // of the batches assigned to it
 	w      *wal.Writer // nil once the segment is finished
-	torn   bool        // a crash has torn its last record: of one that recovery reads
+	torn   bool        // a crash has torn its end; set by recovery
 }
 
-// log is guarded by DB.mu, save what is marked.
+// log is guarded by DB.mu. What is marked "of the leader" only the leader uses.
 type log struct {
 	segments []*segment // oldest first; batches are assigned to the last
 	spares   []*segment
 	recycled []*segment
-	torn     []string // files of segments that a crash has torn, oldest first
+	torn     []string // paths of torn segments, oldest first
 	next     uint64   // number of the next spare
-	current  *segment // under writing: the leader's, changed with DB.mu held
-	written  uint64   // last batch in the log, durable or not: the leader's
+	current  *segment // being written; of the leader, who changes it with DB.mu held
+	written  uint64   // last batch written, durable or not; of the leader
 	durable  uint64   // last batch that is known to be durable
 
-	// prepareMu is held while a spare is made, without DB.mu.
+	// prepareMu is held while a spare is made; DB.mu is not.
 	prepareMu    sync.Mutex
 	preparing    *segmentPreparation // by a Commit, nil for none
-	onSpareTaken func()              // called when spares were taken
+	onSpareTaken func()              // called when a spare is taken
 	reserveBytes int64               // Options.ReserveBytes, 0 during recovery, which may use the reserve
 
-	unpinned uint64 // segment that no memtable keeps any more, but for frozen ones
+	unpinned uint64 // the segment that only frozen memTables pin, 0 for none
 
 	sealSeq   uint64 // last batch when the idle seal was armed
 	sealArmed bool
 }
 
-// sealDelay is how long the log is idle before it is sealed, so that damage to
-// its last record can be told from a crash.
+// sealDelay is how long the log is idle before it is sealed, so that damage to its last record can be told
+// from a crash.
 const sealDelay = 5 * time.Millisecond
 
-// minRecycled files are kept for reuse whatever the log may take.
+// minRecycled is how many files are kept for reuse whatever LogBytes says.
 const minRecycled = 2
 
-// recordSize is what a record with n bytes of payload takes of a segment's room.
+// recordSize returns the room that a record with n bytes of payload takes in a segment.
 func recordSize(n int) int64 { return int64(n) + wal.Overhead(n) }
 
-// segmentRoom is the room for records in a segment of the given size.
+// segmentRoom returns the room for records in a segment of the given size.
 func segmentRoom(size int64) int64 { return size - segmentSize(0) }
 
-// segmentSize is the size of a segment with the given room.
+// segmentSize returns the size of a segment with the given room.
 func segmentSize(room int64) int64 { return room + wal.MinSegment(0) - recordSize(0) }
 
 func (db *DB) segmentPath(n uint64) string { return db.path(manifest.LogDir, manifest.SegmentFile(n)) }
 
-// logBytesLocked is what the segments in use take.
+// logBytesLocked returns the bytes of the segments in use.
 func (db *DB) logBytesLocked() int64 {
 	var n int64
 	for _, s := range db.log.segments {
@@ -86,8 +84,8 @@ func (db *DB) logBytesLocked() int64 {
 	return n
 }
 
-// assignLocked finds a segment for a record with n bytes of payload. It returns
-// nil when a spare has to be made first.
+// assignLocked assigns a segment to a record with n bytes of payload. It returns nil if a spare has to be
+// made first.
 func (l *log) assignLocked(n int) *segment {
 	need := recordSize(n)
 	for {
@@ -101,7 +99,7 @@ func (l *log) assignLocked(n int) *segment {
 		}
 		l.segments = append(l.segments, l.spares[0])
 		l.spares = l.spares[1:]
-		l.onSpareTaken() // the next one can be made while this one fills
+		l.onSpareTaken() // so that the next one is made while this one fills
 	}
 }
 
@@ -132,7 +130,7 @@ func (db *DB) prepareSegment(n int) error {
 	for _, s := range db.log.spares {
 		if s.room >= recordSize(n) {
 			db.mu.Unlock()
-			return nil // another caller made it
+			return nil // made by another caller
 		}
 	}
 	size := max(db.nextSegmentBytesLocked(), wal.MinSegment(n))
@@ -154,7 +152,7 @@ func (db *DB) prepareSegment(n int) error {
 // recycleLocked keeps the file of an obsolete segment for reuse, unless it has another size or enough
 // are kept. It reports whether it does. Half of Options.LogBytes is enough to make no new segments
 // under steady load, and a random load writes 0.15 instead of 0.22 bytes of zeros for each raw byte.
-// When the disk is almost full, none are kept.
+// When the disk reserve is low, none are kept.
 func (db *DB) recycleLocked(s *segment) bool {
 	l := &db.log
 	n := len(l.recycled)
@@ -166,7 +164,7 @@ func (db *DB) recycleLocked(s *segment) bool {
 	return true
 }
 
-// releaseRecycledLocked lets go of the files that are kept for reuse.
+// releaseRecycledLocked removes the files that are kept for reuse.
 func (db *DB) releaseRecycledLocked() {
 	for _, s := range db.log.recycled {
 		db.obsolete.addFile(db.segmentPath(s.number))
@@ -184,8 +182,8 @@ func (db *DB) takeRecycledLocked(size int64) *segment {
 	return nil
 }
 
-// fillSegment gives s a file whose bytes are all allocated, whose name and header
-// are durable: that of old when there is one.
+// fillSegment gives s a file whose bytes are all allocated and whose name and header are durable. It
+// reuses the file of old if that is not nil.
 func (db *DB) fillSegment(s *segment, old *segment) error {
 	fs, path := db.opt.FS, db.segmentPath(s.number)
 	source := db.path(manifest.LogDir, manifest.FillFile(s.number))
@@ -210,7 +208,7 @@ func (db *DB) fillSegment(s *segment, old *segment) error {
 	return err
 }
 
-// reuseReplacing gives a file a name that an attempt which failed may have left.
+// reuseReplacing renames and opens a file for reuse. It replaces what a failed attempt may have left.
 func reuseReplacing(fs vfs.FS, old, new string) (vfs.File, error) {
 	f, err := fs.Reuse(old, new)
 	if !errors.Is(err, iofs.ErrExist) {
@@ -241,8 +239,8 @@ func (db *DB) writeFill(name string, size int64) error {
 	return err
 }
 
-// prepareFailedLocked decides what the failure to make a segment means. No
-// record was at stake, so that a lack of space, memory or file descriptors passes.
+// prepareFailedLocked handles a failure to make a segment. No record was at stake, so a shortage of space,
+// memory or file descriptors is only returned. Any other failure makes the DB read-only.
 func (db *DB) prepareFailedLocked(err error) error {
 	err = fmt.Errorf("make log segment: %w", err)
 	if short := shortage(err); short != nil {
@@ -252,8 +250,8 @@ func (db *DB) prepareFailedLocked(err error) error {
 	return db.failed
 }
 
-// writeGroup appends the batches of a group to the log and syncs it. Only the
-// leader calls it.
+// writeGroup appends the batches of a group to the log and syncs it. durable is the last batch that is
+// known to be durable then. Only the leader calls it.
 func (db *DB) writeGroup(g *group) (durable uint64, err error) {
 	for _, b := range g.batches {
 		if err := db.switchTo(b.segment); err != nil {
@@ -268,8 +266,8 @@ func (db *DB) writeGroup(g *group) (durable uint64, err error) {
 	return db.log.current.w.Durable(), err
 }
 
-// switchTo makes s the segment under writing: those before it are finished, so
-// that they are durable before anything is written after them.
+// switchTo makes s the current segment. It finishes the segments before it, so that they are durable
+// before anything is written to s.
 func (db *DB) switchTo(s *segment) error {
 	for db.log.current != s {
 		if err := db.log.current.w.Finish(); err != nil {
@@ -282,7 +280,7 @@ func (db *DB) switchTo(s *segment) error {
 	return nil
 }
 
-// nextSegment goes on from the segment under writing, which is finished.
+// nextSegment makes the segment after the current one, which is finished, the current one.
 func (db *DB) nextSegment() error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -297,15 +295,15 @@ func (db *DB) nextSegment() error {
 	return nil
 }
 
-// useLocked makes s the segment under writing.
+// useLocked makes s the current segment.
 func (db *DB) useLocked(s *segment) {
 	db.log.current = s
 	s.w.Retry = db.retryLogWrite
 }
 
-// logStartLocked returns the segment at which the log can begin once m is the
-// manifest and flushed are in files, and the last batch of the segments before that go
-// then, 0 if none goes.
+// logStartLocked returns the segment at which the log can begin once m is the manifest and the memTables
+// in flushed are in files. gone is the last batch of the segments before it that are retired then, 0
+// if none is.
 func (db *DB) logStartLocked(m *manifest.Manifest, flushed map[*partition]*memTable) (start, gone uint64) {
 	oldest := db.lastSeq + 1
 	for id, p := range db.partitions {
@@ -321,25 +319,23 @@ func (db *DB) logStartLocked(m *manifest.Manifest, flushed map[*partition]*memTa
 		if s == db.log.current || s.maxSeq >= oldest {
 			break
 		}
-		start, gone = s.number+1, max(gone, s.maxSeq) // one that was too small for a batch has none
+		start, gone = s.number+1, max(gone, s.maxSeq) // a segment that was too small for its batch has none
 	}
 	return start, gone
 }
 
-// retirableLocked reports whether an edit of the manifest, whatever else is in it,
-// would let segments go.
+// retirableLocked reports whether any manifest edit would retire segments.
 func (db *DB) retirableLocked() bool {
 	start, _ := db.logStartLocked(db.manifest, nil)
 	return start > db.manifest.LogStart
 }
 
-// trimLog lets go of the segments of which nothing is needed any more, and waits
-// for nothing but the edit.
+// trimLog retires the segments that are not needed any more, with a manifest edit of its own.
 func (db *DB) trimLog() error {
 	return db.install(nil, func(*manifest.Manifest) error { return nil }, func() { db.background.progressLocked() })
 }
 
-// retireSegmentsLocked takes out the segments before the manifest's logStart.
+// retireSegmentsLocked removes the segments before the manifest's LogStart from the log.
 func (db *DB) retireSegmentsLocked() {
 	l := &db.log
 	for len(l.segments) > 0 && l.segments[0].number < db.manifest.LogStart {

@@ -11,8 +11,7 @@ import (
 	"colonnade/vfs"
 )
 
-// readManifest reads the manifest with the highest number. It returns nil when
-// the directory holds none.
+// readManifest reads the manifest with the highest number. It returns nil if the directory has none.
 func readManifest(fs vfs.FS, dir string) (m *manifest.Manifest, name string, err error) {
 	names, err := fs.List(dir)
 	if err != nil {
@@ -71,7 +70,7 @@ func readFile(fs vfs.FS, name string) ([]byte, error) {
 func writeManifest(fs vfs.FS, dir string, m *manifest.Manifest) error {
 	name := dir + "/" + manifest.FileName(m.Edit)
 	if err := writeTemp(fs, name+manifest.TempSuffix, m.Encode()); err != nil {
-		fs.Remove(name + manifest.TempSuffix) // or the next attempt does it: it counts for nothing
+		fs.Remove(name + manifest.TempSuffix) // if this fails, the next attempt removes it: it counts for nothing
 		if short := shortage(err); short != nil {
 			return fmt.Errorf("write manifest: %w: %w", short, err)
 		}
@@ -86,8 +85,8 @@ func writeManifest(fs vfs.FS, dir string, m *manifest.Manifest) error {
 	return nil
 }
 
-// nameManifest gives a manifest its name. Whether a rename that lacked room did
-// happen can be seen, as what becomes durable is what can be seen.
+// nameManifest renames a manifest to its name. After a rename that failed for lack of room, it looks whether
+// the rename has happened: what becomes durable is what can be seen.
 func nameManifest(fs vfs.FS, name string) error {
 	err := fs.Rename(name+manifest.TempSuffix, name)
 	short := shortage(err)
@@ -103,8 +102,8 @@ func nameManifest(fs vfs.FS, name string) error {
 	return fmt.Errorf("%w: %w", short, err)
 }
 
-// writeTemp writes a file and reads it again: what is wrong with it must come out
-// while the manifest before is still there.
+// writeTemp writes a file and reads it again: a fault in it must show while the previous manifest is still
+// there.
 func writeTemp(fs vfs.FS, name string, data []byte) error {
 	f, err := createReplacing(fs, name)
 	if err != nil {
@@ -124,8 +123,7 @@ func writeTemp(fs vfs.FS, name string, data []byte) error {
 	return err
 }
 
-// createReplacing creates a file under a temporary name, which an attempt that failed may
-// have left.
+// createReplacing creates a file. It replaces what a failed attempt may have left.
 func createReplacing(fs vfs.FS, name string) (vfs.File, error) {
 	f, err := fs.Create(name)
 	if !errors.Is(err, iofs.ErrExist) {

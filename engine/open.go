@@ -12,14 +12,13 @@ import (
 	"colonnade/sstable/blockcache"
 )
 
-// Open opens the store in a directory, and creates it when the directory is
-// empty or not there. It returns a *vfs.LockedError when another process has
-// the store open, and a *CorruptError when the manifest or the log are damaged.
-// A damaged or missing sorted file does not keep the store from opening: reads
-// that need it fail.
+// Open opens the store in a directory. It creates the store if the directory is empty or missing. It
+// returns a *vfs.LockedError if another process has the store open, and a *CorruptError if the
+// manifest or the log is damaged. A store with a damaged or missing sorted file opens; reads that need
+// the file fail.
 //
-// Nothing that a crash left behind is removed before the log has been read and
-// what is only in there is on disk again; see recovery.
+// Nothing that a crash has left is removed before the log has been read and everything that is only in
+// there is on disk again; see recovery.
 func Open(dir string, opt Options) (*DB, error) {
 	opt = opt.withDefaults()
 	db := &DB{opt: opt, dir: path.Clean(dir), partitions: make(map[PartitionID]*partition), frozen: make(map[*partition]bool)}
@@ -33,7 +32,7 @@ func Open(dir string, opt Options) (*DB, error) {
 	db.obsolete.wake = func() {
 		select {
 		case db.background.wake <- struct{}{}:
-		default: // it will look anyway
+		default: // a signal is pending already
 		}
 	}
 	if err := opt.FS.MkdirAll(db.dir); err != nil {
@@ -46,7 +45,7 @@ func Open(dir string, opt Options) (*DB, error) {
 	db.lock = lock
 	db.blockCache = blockcache.New(opt.CacheBytes)
 	if err := db.load(); err != nil {
-		db.removeObsolete() // or opens that are refused again and again would fill the disk
+		db.removeObsolete() // opens that fail again and again must not fill the disk
 		db.closeFiles()
 		lock.Close()
 		return nil, fmt.Errorf("open store %s: %w", db.dir, err)
@@ -71,9 +70,9 @@ func (db *DB) load() error {
 		return db.load()
 	}
 	if m.Edit == 1 {
-		// Whoever made the store may have been killed before the name of its only
-		// manifest was durable. A log beside a manifest that a loss of power takes
-		// away would be taken for what is left of a damaged store.
+		// The process that created the store may have been killed before the name of this manifest
+		// was durable. If power failed then and took the manifest, a log written meanwhile would
+		// look like the rest of a damaged store.
 		if err := db.opt.FS.SyncDir(db.dir); err != nil {
 			return err
 		}
@@ -82,7 +81,7 @@ func (db *DB) load() error {
 	return newRecovery(db).run()
 }
 
-// adopt takes over a manifest that was read.
+// adopt takes over the manifest that was read.
 func (db *DB) adopt(m *manifest.Manifest) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -94,15 +93,15 @@ func (db *DB) adopt(m *manifest.Manifest) {
 	}
 }
 
-// create makes a new store. A log segment may be missing from a store that never
-// had a partition, since nothing can have been written to it.
+// create creates a store, without a log segment. A store that never had a partition needs none, because
+// nothing can have been written to it.
 func (db *DB) create() error {
 	if err := db.checkVacant(); err != nil {
 		return err
 	}
 	for _, sub := range []string{manifest.LogDir, manifest.PartitionsDir} {
-		// One that is there, empty, is of an attempt that failed, perhaps when its
-		// name was synced: then no later sync makes the name durable, but a new one.
+		// An empty directory is left from an attempt that failed, perhaps in the sync of its name.
+		// Then no later sync makes the name durable, so make the directory again.
 		err := db.opt.FS.Remove(db.path(sub))
 		if err != nil && !errors.Is(err, iofs.ErrNotExist) {
 			return err
@@ -124,8 +123,8 @@ func (db *DB) create() error {
 	return writeManifest(db.opt.FS, db.dir, m)
 }
 
-// syncParents makes the name of the store's directory durable, and the names of those
-// above that Open may have made as well: such a one holds nothing but the next.
+// syncParents makes the name of the store's directory durable, and the names of the directories above that
+// Open may have made: those that have no other content.
 func (db *DB) syncParents() error {
 	for dir := db.dir; ; {
 		above := path.Dir(dir)
@@ -134,7 +133,7 @@ func (db *DB) syncParents() error {
 			err = db.opt.FS.SyncDir(above)
 		}
 		if errors.Is(err, iofs.ErrPermission) && dir != db.dir {
-			return nil // somebody else's
+			return nil // not ours
 		}
 		if err != nil || above == dir || len(names) > 1 {
 			return err
@@ -143,7 +142,7 @@ func (db *DB) syncParents() error {
 	}
 }
 
-// startLog begins to write the first spare segment.
+// startLog makes the first spare the current segment.
 func (db *DB) startLog() {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -154,9 +153,8 @@ func (db *DB) startLog() {
 	db.useLocked(s)
 }
 
-// vacant makes sure that a directory without a manifest holds no store that has
-// lost it. A crash while a store was created leaves empty directories and an
-// unfinished manifest at most.
+// checkVacant makes sure that a directory without a manifest is not a store that has lost it. A crash
+// during create leaves at most empty directories and an unfinished manifest.
 func (db *DB) checkVacant() error {
 	names, err := db.opt.FS.List(db.dir)
 	if err != nil {

@@ -10,61 +10,57 @@ import (
 	"colonnade/vfs"
 )
 
-// Options configures a DB. The zero value of every field but FS and Clock
-// stands for a default.
+// Options configures a DB. FS and Clock are required. The zero value of any other field means a
+// default.
 type Options struct {
 	FS    vfs.FS
 	Clock clock.Clock
-	// Rand is read once, for the identity of a new store. Default: the
-	// system's source of secure randomness.
+	// Rand is read once, for the identity of a new store. Default: crypto/rand.
 	Rand io.Reader
 	Log  *slog.Logger // default: none
 
-	// MemtableBytes bounds what all memtables hold, those being flushed
-	// included. Default 128 MiB, at most 8 GiB: a partition's memtable gets half of
-	// it, and more than 7 GiB might not fit into one. They lie on the Go heap, like the
-	// cache: a program that does not set debug.SetMemoryLimit, to both budgets and
-	// 64 MiB or more, lets garbage double them.
+	// MemtableBytes bounds all memtables, including those being flushed. Default 128 MiB, at most
+	// 8 GiB: one memtable gets up to half of it, and more than 7 GiB may not fit into one.
+	// Memtables and cache are on the Go heap. A program should call debug.SetMemoryLimit with both
+	// budgets plus 64 MiB or more; otherwise garbage can double them.
 	MemtableBytes int64
 	// CacheBytes bounds the block cache. Default 256 MiB.
 	CacheBytes int64
-	// LogBytes bounds the log's segments. Past it, the partition that keeps the
-	// oldest one is flushed, before that if it is no trouble. Beside them, files of up
-	// to half of it are kept for reuse. Default: twice MemtableBytes, at least 8
-	// segments.
+	// LogBytes bounds the log's segments. From half of it on, the partitions that pin the oldest
+	// segment are flushed; at the bound, Commits wait for that. Files of up to half of LogBytes
+	// more are kept for reuse. Default: twice MemtableBytes, at least 8 segments.
 	LogBytes int64
-	// SegmentBytes is the size of a log segment. Default 16 MiB.
+	// SegmentBytes is the size up to which log segments grow. Default 16 MiB.
 	SegmentBytes int64
-	// FileBytes is the size at which a compaction starts a new file. A row is
-	// never split, so that a file can be larger by one row. Default 32 MiB.
+	// FileBytes is the size at which a compaction starts a new file. Rows are not split, so a file
+	// can be larger by one row. Default 32 MiB.
 	FileBytes int64
-	// OpenFiles bounds how many sorted files are open at once, 1 at least. The
-	// store opens about ten more, and one for each processor that compactions run on:
-	// those that it writes, the log, directories. Default 512.
+	// OpenFiles bounds how many sorted files are open for reading, at least 1. The store opens about
+	// ten more, plus one per CPU that compactions run on: files being written, the log, directories.
+	// Default 512.
 	OpenFiles int
-	// BlockBytes is the size of a data block before compression. Default: that
-	// of package sstable.
+	// BlockBytes is the size of a data block before compression. Default: that of package sstable.
 	BlockBytes int
-	// Workers is on how many processors compactions run beside whoever reads and writes.
-	// Default 1. While these leave more unused, since writers are slowed down or nobody has
-	// come for 100 ms, compactions run on all there are, four at most.
+	// Workers is the number of CPUs that compactions use beside reads and writes. Default 1. While
+	// writers are slowed down, or no read or write has come for 100 ms, compactions use all CPUs, at
+	// most four.
 	Workers int
-	// Snapshots bounds how many are open at once: each keeps the memtables and files
-	// that there were when it was opened. Default 10,000.
+	// Snapshots bounds how many are open at once. Each keeps the memtables and files of its moment.
+	// Default 10,000.
 	Snapshots int
-	// ScrubBytesPerSecond bounds what the scrubber reads, to find damage before it is
-	// needed. Default 1 MiB, which is 600 GB in a week; negative for none.
+	// ScrubBytesPerSecond bounds what the scrubber reads to find damage early. Default 1 MiB, which
+	// is 600 GB in a week; negative for no scrubber.
 	ScrubBytesPerSecond int64
-	// StallTimeout bounds how long a Commit waits for flush and compaction before it
-	// fails with ErrOverloaded. Not counted is the pause that slows writers down, a
-	// quarter of a second at most. Default 10 s.
+	// StallTimeout bounds how long a Commit waits for flush and compaction before it fails with
+	// ErrOverloaded. The delay by the write rate limit, at most a quarter of a second, is not
+	// counted. Default 10 s.
 	StallTimeout time.Duration
-	// SyncTimeout bounds how long a Commit waits for its batch to be durable, before
-	// it returns a *UnknownError. Close waits three times as long. Default 10 s.
+	// SyncTimeout bounds how long a Commit waits for its batch to be durable before it returns an
+	// *UnknownError. Close waits three times as long. Default 10 s.
 	SyncTimeout time.Duration
-	// ReserveBytes of the disk are kept for flushes, compactions and the next open:
-	// while less is free, Commit fails with ErrDiskFull. Default: twice
-	// MemtableBytes, at least 256 MiB; negative for none.
+	// ReserveBytes of the disk are kept for flushes, compactions and the next open. While less is
+	// free, Commit fails with ErrDiskFull. Default: twice MemtableBytes, at least 256 MiB; negative
+	// for none.
 	ReserveBytes int64
 }
 

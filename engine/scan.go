@@ -12,21 +12,21 @@ import (
 	"colonnade/sstable"
 )
 
-// ScanOptions says what a Scan reads.
+// ScanOptions say what a Scan reads.
 type ScanOptions struct {
-	// Start and End bound the rows: Start included, End not. An empty Start is
-	// the beginning, a nil End the end.
+	// Start and End bound the rows, Start included, End not. An empty Start means the first row, a
+	// nil End the last.
 	Start, End []byte
-	// Columns is what the caller wants to see, nil for all.
+	// Columns are those to return, nil for all.
 	Columns *cell.Columns
-	// Policies are those of the partition, nil to see every cell.
+	// Policies are those of the partition, nil to return every cell.
 	Policies *Policies
 	// Now decides what has expired, in microseconds since the Unix epoch.
 	Now int64
-	// KeysOnly leaves the values out.
+	// KeysOnly leaves out the values.
 	KeysOnly bool
-	// FillCache keeps blocks that come from the disk in the cache: for reads of a
-	// few rows. Large scans would only push out what others need.
+	// FillCache puts blocks read from the disk into the cache. It is for reads of a few rows: large
+	// scans would only evict what others need.
 	FillCache bool
 }
 
@@ -37,17 +37,16 @@ type ScanOptions struct {
 //	}
 //	err := s.Err()
 //
-// A row can turn out to have no visible cell. A Scan is for one goroutine, and
-// has to be closed, before its snapshot.
+// A row may have no visible cell. A Scan is for one goroutine. The caller closes it, before its snapshot.
 type Scan struct {
 	p     *partition
 	state *readState
 	opt   ScanOptions
 
-	in         rowmerge.Source   // the only one of sources, or merged; nil before start and after Close
-	merged     rowmerge.Iterator // in use unless there is exactly one source
+	in         rowmerge.Source   // the only source, or merged; nil before start and after Close
+	merged     rowmerge.Iterator // used unless there is exactly one source
 	sources    []rowmerge.Source
-	candidates []candidate // of one row, while it is opened
+	candidates []candidate // while a scan of one row is opened
 	visibility rowmerge.Visibility
 	raw        []cell.Cell
 	started    bool
@@ -58,7 +57,7 @@ type Scan struct {
 	level0, upper compaction.Probes // which are charged
 	bottommost    compaction.Probes // of the last level, which are not
 
-	own Snapshot // what it reads, if it was given none
+	own Snapshot // of DB.Scan
 }
 
 var scans = sync.Pool{New: func() any { return new(Scan) }}
@@ -73,8 +72,8 @@ func (s *Snapshot) Scan(id PartitionID, opt ScanOptions) (*Scan, error) {
 	return c, nil
 }
 
-// Scan starts a scan of a partition as it is now. It is a scan of a new snapshot, which
-// is closed with it, and so fails as NewSnapshot does.
+// Scan starts a scan of a partition as it is now. It opens a snapshot, which Scan.Close closes, and returns
+// the errors of NewSnapshot too.
 func (db *DB) Scan(id PartitionID, opt ScanOptions) (*Scan, error) {
 	c := scans.Get().(*Scan)
 	err := c.own.take(db, id)
@@ -100,7 +99,7 @@ func (s *Scan) start(snap *Snapshot, id PartitionID, opt ScanOptions) error {
 	snap.db.reads.set()
 	s.db, s.p, s.state, s.opt = snap.db, pin.p, pin.state, opt
 	err = s.open()
-	s.join() // what was opened before an error has to be closed as well
+	s.join() // also after an error, so that Close closes what was opened
 	s.visibility.Init(snap.seq, opt.Now, opt.Policies, opt.Columns)
 	return err
 }
@@ -152,8 +151,8 @@ func (s *Scan) probesOf(level int) *compaction.Probes {
 	return &s.upper
 }
 
-// join makes one source of the sources, which owns them from here on. A merge of one would only
-// pass every call on to it.
+// join makes one source of the sources. It owns them from here on. A merge of one source would only pass
+// every call on.
 func (s *Scan) join() {
 	if len(s.sources) == 1 {
 		s.in = s.sources[0]
@@ -163,13 +162,12 @@ func (s *Scan) join() {
 	s.in = &s.merged
 }
 
-// openRow is open for a single row: of the files that can hold it, only those are sources whose
-// filters do not say otherwise. To look at a filter is to wait for memory, so all of them are
-// asked before the first is looked at.
+// openRow is open for a single row. It leaves out the files whose filters exclude the row. Reading a filter
+// means waiting for memory, so it prefetches in all filters before it reads the first.
 func (s *Scan) openRow() error {
 	row, end := s.opt.Start, s.opt.End
 	hash := sstable.HashRow(row)
-	defer s.dropCandidates() // the scan may be long, and what filters the cache has room for changes
+	defer s.dropCandidates() // the scan may be long, and must not keep filters that the cache evicts
 	levels := &s.state.version.Levels
 	for _, f := range levels[0] {
 		if !f.Reaches(row, end) {
@@ -200,14 +198,14 @@ func (s *Scan) openRow() error {
 	return nil
 }
 
-// candidate is a file that can hold the row which is wanted, and its filter.
+// candidate is a file that can have the row, and its filter.
 type candidate struct {
 	reader *sstable.Reader
 	filter *sstable.Filter
 	level  int
 }
 
-// addCandidate adds a file of a level, and asks its filter about the row with this hash.
+// addCandidate adds a file of a level, and prefetches in its filter for the row with this hash.
 func (s *Scan) addCandidate(f *manifest.File, level int, hash uint64) error {
 	r, err := tableOf(f).open()
 	if err != nil {
@@ -246,19 +244,19 @@ func (s *Scan) openFile(f *manifest.File) error {
 	return nil
 }
 
-// reading says how files are read.
+// reading returns the options for reading files.
 func (s *Scan) reading() sstable.ReadOptions {
 	return sstable.ReadOptions{Columns: s.opt.Columns, KeysOnly: s.opt.KeysOnly, FillCache: s.opt.FillCache, ReadaheadEnd: s.opt.End}
 }
 
-// SingleRow reports whether the bounds hold one row at most: that of Start.
+// SingleRow reports whether Start is the only row within the bounds.
 func (o *ScanOptions) SingleRow() bool {
 	n := len(o.Start)
 	return len(o.End) == n+1 && o.End[n] == 0 && bytes.Equal(o.End[:n], o.Start)
 }
 
-// NextRow moves to the next row, the first time to the first. It returns false
-// after the last one and on an error.
+// NextRow moves to the next row, at first to the first. It returns false after the last row and on an
+// error.
 func (s *Scan) NextRow() bool {
 	if s.started {
 		s.in.NextRow()
@@ -275,8 +273,8 @@ func (s *Scan) NextRow() bool {
 	return true
 }
 
-// Row returns the key of the current row, nil when there is none, as after an error. It is
-// valid until the next NextRow.
+// Row returns the key of the current row, nil if there is none, as after an error. It is valid until the
+// next NextRow.
 func (s *Scan) Row() []byte {
 	row := s.in.Row()
 	if row == nil || s.opt.End != nil && bytes.Compare(row, s.opt.End) >= 0 {
@@ -285,9 +283,9 @@ func (s *Scan) Row() []byte {
 	return row
 }
 
-// Cells returns the next visible cells of the current row, in order, and none
-// when the row has no more, or Err has an error: a caller that takes the row for
-// complete asks. They are valid until the next call of the Scan.
+// Cells returns the next visible cells of the current row, in order. It returns none when the row has no
+// more, and on an error: a caller must ask Err before it takes the row for complete. The cells are valid
+// until the next call of a method of the Scan.
 func (s *Scan) Cells() []cell.Cell {
 	for !s.last {
 		s.raw = s.in.Cells(s.raw[:0])
@@ -303,23 +301,22 @@ func (s *Scan) Cells() []cell.Cell {
 	return nil
 }
 
-// Rows counts the rows that the scan has come to.
+// Rows returns how many rows the scan has reached.
 func (s *Scan) Rows() uint64 { return s.rows }
 
-// Scanned counts the entries stepped over.
+// Scanned counts the entries that the scan has passed.
 func (s *Scan) Scanned() cell.Scanned { return s.in.Scanned() }
 
-// Err returns the error that ended the scan, nil at its end. Damage is reported
-// as a *CorruptError.
+// Err returns the error that ended the scan, nil if there was none. Damage is a *CorruptError.
 func (s *Scan) Err() error {
 	err := s.in.Err()
-	if err == nil { // asked once for each row
+	if err == nil { // called once for each row
 		return nil
 	}
 	return s.p.inTable(err)
 }
 
-// Close gives back what the scan holds.
+// Close releases what the scan holds.
 func (s *Scan) Close() {
 	if s.in != nil {
 		s.in.Close()

@@ -2,10 +2,9 @@ package engine
 
 import "colonnade/wal"
 
-// A log that stays idle gets a seal, which proves to the next open that all before
-// it was durable.
+// An idle log gets a seal, which proves to the next open that everything before it was durable.
 
-// armSealLocked arranges for a seal when the log stays idle.
+// armSealLocked has the log sealed when it stays idle for sealDelay.
 func (db *DB) armSealLocked() {
 	l := &db.log
 	if l.sealArmed || db.closed || db.failed != nil || l.sealSeq == db.lastSeq {
@@ -16,7 +15,7 @@ func (db *DB) armSealLocked() {
 	db.opt.Clock.AfterFunc(sealDelay, db.sealIdle)
 }
 
-// sealIdle seals the log if nothing was written since it was armed.
+// sealIdle seals the log if nothing was written since the seal was armed.
 func (db *DB) sealIdle() {
 	db.mu.Lock()
 	l := &db.log
@@ -35,7 +34,7 @@ func (db *DB) sealIdle() {
 		db.mu.Unlock()
 		return // the next batch finishes it
 	}
-	// The writer keeps room for one idle seal, and nothing comes after it then.
+	// The writer keeps room for one idle seal. Nothing comes after it in this segment then.
 	last.room = max(0, last.room-wal.SealSize)
 	db.leading = true
 	db.mu.Unlock()
@@ -48,5 +47,5 @@ func (db *DB) sealIdle() {
 	}
 	db.logMovedLocked()
 	db.mu.Unlock()
-	db.lead() // those that came meanwhile
+	db.lead() // for batches that came meanwhile
 }

@@ -8,14 +8,14 @@ type LevelStats struct {
 
 // PartitionStats describes a partition.
 type PartitionStats struct {
-	Levels        []LevelStats // down to the last one that has files
+	Levels        []LevelStats // down to the lowest one that has files
 	Entries       uint64       // in files, tombstones included
 	DiskBytes     int64
 	MemtableBytes int64
-	Damage        error // what stopped compaction or a read came upon, nil in health
+	Damage        error // that stops compactions or that a read has found, nil for none
 }
 
-// Stats returns the present state of a partition.
+// Stats returns the current state of a partition.
 func (db *DB) Stats(id PartitionID) (PartitionStats, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -43,7 +43,7 @@ func (db *DB) Stats(id PartitionID) (PartitionStats, error) {
 	return s, nil
 }
 
-// SnapshotStats describes the open snapshots, not all as of the same moment.
+// SnapshotStats describes the open snapshots. Its numbers are not of exactly one moment.
 type SnapshotStats struct {
 	Open   int
 	Oldest int64 // when the oldest of them was opened, in microseconds since the Unix epoch; 0 without any
@@ -59,9 +59,8 @@ func (db *DB) CacheStats() (blocks int, bytes int64) {
 	return db.blockCache.Count(), db.blockCache.Bytes()
 }
 
-// Health returns why the DB takes no writes: a *ReadOnlyError, until it was opened
-// again; ErrSlowDisk, until the disk answers; ErrDiskFull, until there is room; nil if
-// it takes them.
+// Health returns why the DB takes no writes: a *ReadOnlyError until it is opened again, ErrSlowDisk until
+// the disk answers, ErrDiskFull or ErrOverloaded until the log can be written; nil if it takes them.
 func (db *DB) Health() error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
