@@ -11,8 +11,8 @@ import (
 	"colonnade/cell"
 )
 
-// The data of the benchmarks: rows of ten cells in two families, keys of about
-// 48 bytes in all, values of 2 to 120 bytes, one batch for each row.
+// The data of the benchmarks: rows of ten cells in two families, keys of about 48
+// bytes, values of 2 to 120 bytes, one batch for each row.
 const benchRows = 50_000
 
 var benchWords = []string{"alpha", "table", "river", "stone", "cloud", "green", "paper", "seven", "light", "north",
@@ -140,7 +140,7 @@ func BenchmarkScanColumn(b *testing.B) {
 	})
 }
 
-// Wide rows: one column of a few bytes beside one of 4 to 8 KiB.
+// Wide rows: a column of a few bytes and one of 4 to 8 KiB.
 func BenchmarkScanColumnWide(b *testing.B) {
 	g := newGenerator(2)
 	var list []entry

@@ -6,25 +6,25 @@ import (
 	"colonnade/internal/poison"
 )
 
-// A window is a stretch of the file in memory, read with one call. Blocks that
-// lie in it need no further read.
+// A readBuffer holds a range of the file that was read with one call. Blocks inside
+// it need no other read.
 type readBuffer struct {
 	offset uint64 // in the file
-	b      []byte // with the guard behind its length
+	b      []byte // with the guard after its length
 }
 
-// holds reports whether the block at h lies in the window as a whole.
+// holds reports whether all of the block at h is in the buffer.
 func (w *readBuffer) holds(h handle) bool {
 	return h.offset >= w.offset && h.end() <= w.offset+uint64(len(w.b))
 }
 
-// block returns the block at h, which the window holds, with its trailer.
+// block returns the block at h with its trailer. The buffer must hold it.
 func (w *readBuffer) block(h handle) []byte {
 	from := h.offset - w.offset
 	return w.b[from : from+uint64(h.length)+trailerSize]
 }
 
-// read fills the window with the bytes of the file up to end, not included.
+// fill reads the bytes of the file from offset to end, end excluded.
 func (w *readBuffer) fill(t *Reader, offset, end uint64) error {
 	w.b = resize(w.b, int(end-offset))
 	w.offset = offset
@@ -35,20 +35,19 @@ func (w *readBuffer) fill(t *Reader, offset, end uint64) error {
 	return nil
 }
 
-// buffers are reused from block to block by whoever reads blocks for itself
-// alone.
+// buffers are reused from block to block by code that keeps no block.
 type buffers struct {
-	read readBuffer // blocks as they are in the file
+	read readBuffer // stored blocks
 	raw  []byte     // a decompressed block
 }
 
-// An ownBlock is a cell block in buffers of its own, to be used again.
+// A blockBuffer is a cell block with memory of its own, for reuse.
 type blockBuffer struct {
 	cellBlock
-	raw, values []byte // what it is decompressed into
+	raw, values []byte // the decompressed cell block and its small values
 }
 
-// trim gives up the block, and a buffer that a large one has blown up.
+// trim drops the block, and memory that an unusually large one has taken.
 func (b *blockBuffer) trim() {
 	b.cellBlock = cellBlock{}
 	poison.Bytes(b.raw)
@@ -61,18 +60,17 @@ func (b *blockBuffer) trim() {
 	}
 }
 
-// sized returns a slice of n bytes with the guard behind, in b if there is room. What b held
-// is gone.
+// resize returns a slice of n bytes with the guard after it, in b if that has the
+// capacity. The contents of b are lost.
 func resize(b []byte, n int) []byte {
 	poison.Bytes(b)
 	if cap(b) < n+guard {
-		return slices.Grow([]byte(nil), n+guard)[:n] // its capacity is what it takes
+		return slices.Grow([]byte(nil), n+guard)[:n] // uses all of the allocated size class
 	}
 	return b[:n]
 }
 
-// trim empties the window for another use, and drops a buffer that a large value
-// has blown up.
+// trim empties the buffer for reuse, and drops memory that a large value has taken.
 func (w *readBuffer) trim() {
 	poison.Bytes(w.b)
 	w.b = w.b[:0]
@@ -81,7 +79,7 @@ func (w *readBuffer) trim() {
 	}
 }
 
-// trim is window.trim for both buffers.
+// trim trims both buffers.
 func (b *buffers) trim() {
 	b.read.trim()
 	poison.Bytes(b.raw)

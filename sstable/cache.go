@@ -1,32 +1,32 @@
 package sstable
 
 // A Cache keeps open blocks for the Readers of a store. It must be safe for
-// concurrent use. It may forget anything at any time; what it returns for a key
-// must be what was put there.
+// concurrent use. It may drop any block at any time, but must return what was put
+// under the key.
 type Cache interface {
 	// Get returns the block put under the key, or nil.
 	Get(Key) Block
-	// Admits reports whether a block, which Get has not found, is worth being read into memory
-	// of its own, to be put there.
+	// Admits reports whether it is worth reading a block, which Get has not
+	// found, into memory of its own for Put.
 	Admits(Key) bool
-	// Put keeps the block, or does not.
+	// Put may keep the block.
 	Put(Key, Block)
-	// Reserve takes bytes from what the cache may hold, for something that a Reader
-	// of the file with this number keeps itself as long as the file is there. It
-	// reports false, and takes nothing, if that would leave too little.
+	// Reserve takes bytes from the cache's budget for data that a Reader holds
+	// itself until the file is removed. It reports false, and takes nothing, if
+	// that would leave too little.
 	Reserve(file uint64, bytes int) bool
 }
 
-// A Key names a block of a store for ever, because file numbers are never used
-// again.
+// A Key names a block of a store. File numbers are never reused, so neither are
+// keys.
 type Key struct {
 	File   uint64 // the number of the file
 	Offset uint64 // where the block begins
 }
 
-// A Block is an open block: decompressed, validated, immutable. It lives on the
-// Go heap for as long as anyone holds it, whether a cache does or not.
+// A Block is an open block: decompressed, validated, immutable. It is garbage
+// collected, so it outlives the cache entry while anyone uses it.
 type Block interface {
-	// Memory is the number of bytes that the block takes, about.
+	// Memory is about how many bytes the block takes.
 	Memory() int
 }

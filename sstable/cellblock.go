@@ -8,17 +8,19 @@ import (
 	"colonnade/cell"
 )
 
-// A cell block keeps the cells of neighbouring rows as arrays. Their values stand
-// apart, in value blocks (see valueblock.go), unless they are few. The header
-// says how many elements each array has and how wide they are; the arrays follow
-// in this order, each packed (see packed.go), without padding:
+// A cell block holds the cells of neighbouring rows as columnar arrays. Their values
+// are in value blocks (valueblock.go) unless they are few. The header gives the
+// number of elements of each array and their widths. The arrays follow in this
+// order, packed (packed.go), without padding. This is the plain form, in which
+// blocks are searched and cached; encode.go draws the form in which they are
+// compressed.
 //
 //	header, 64 bytes
-//	+---------+--------+-----------+----------+--------------+-------------+
-//	| cells 4 | rows 4 | columns 4 | stamps 4 | row prefix 4 | row bytes 4 |
-//	+---------+------+-+-----------+-+--------+-------+------+-------------+
-//	| column bytes 4 | value bytes 4 | small blocks 4 | large blocks 4      |
-//	+---------------++------------+--+----------+-----+--------------------+
+//	+---------+--------+-----------+------------+--------------+-------------+
+//	| cells 4 | rows 4 | columns 4 | versions 4 | row prefix 4 | row bytes 4 |
+//	+---------+------+-+-----------+-+----------+-----+--------+-------------+
+//	| column bytes 4 | value bytes 4 | small blocks 4 | large blocks 4        |
+//	+---------------++------------+--+----------+-----+----------------------+
 //	| large cells 4 | time base 8 | seq base 8  |
 //	+--------------++-------------+-------------+-----+---------+
 //	| time width 1 | seq width 1 | value end width 1 | flags 1 |
@@ -31,10 +33,11 @@ import (
 //	| row values     | rows + 1     | holds value bytes      [not flag 2] |
 //	| column offsets | columns + 1  | holds column bytes                  |
 //	| kinds          | columns, or cells with flag 1 | 1                  |
-//	| times          | stamps       | time width                          |
-//	| seqs           | stamps       | seq width                           |
+//	| times          | versions     | time width                          |
+//	| seqs           | versions     | seq width                           |
 //	| column ids     | cells        | holds columns - 1                   |
-//	| stamp ids      | cells        | holds stamps - 1 [not stamps=cells] |
+//	| version ids    | cells        | holds versions - 1                  |
+//	|                |              |               [not versions=cells]  |
 //	| value ends     | cells        | value end width        [not flag 2] |
 //	| large cells    | large cells  | holds cells                         |
 //	| references     | large cells  | 12, see valueblock.go               |
@@ -47,32 +50,29 @@ import (
 //	| values         | the small values            [only no small blocks] |
 //	+----------------+----------------------------------------------------+
 //
-// "Holds n" is the smallest width that holds the number n. Offsets begin with 0
-// and end with the length of what they divide; row starts with the number of
-// cells. The columns are a dictionary: a cell names its column by its place
-// there.
+// "Holds n" is the smallest width that holds the number n. Offsets begin with 0 and
+// end with the length of what they divide; row starts end with the number of cells.
+// The columns are a dictionary: a column id is an index in it.
 //
-// A stamp is a time and a sequence number that occur together. Cells written
-// by one batch share both, so most blocks have far fewer stamps than cells. When
-// every cell has a stamp of its own there are no stamp ids: cell i has stamp i.
-// A stamp's time is time base plus its element of times, its sequence number seq
-// base plus its element of seqs. Column, family and row tombstones have no time
-// of their own: it is cell.TombstoneTime whatever the stamp says, which keeps
-// them from widening the times of all others.
+// A version is a time and a sequence number that occur together. The versions are a
+// dictionary, too: the cells of a batch share one, so most blocks have far fewer
+// versions than cells. If every cell has its own there are no version ids, and cell i
+// has version i. Times and sequence numbers are deltas above time base and seq base.
+// Column, family and row tombstones have the time cell.TombstoneTime whatever their
+// version says, so that they do not widen the times of others.
 //
-// A kind is one byte, for the cell, or for the column if all cells of each
-// column have the same:
+// A kind is one byte for each cell, or for each column if all cells of each column
+// have the same:
 //
 //	+---------+--------+--------+
 //	| large 1 | kind 3 | type 4 |  bits, from the highest
 //	+---------+--------+--------+
 //
 // The small values of the block count as one string, in the order of the cells.
-// Row values are offsets in it, value ends count from the first value of the
-// row. With flag 2 all small values have the same length, value bytes divided by
-// cells, and there are neither value ends nor row values. A cell marked large has
-// no small value; it is listed in large cells, and its reference says where the
-// value is.
+// Row values are offsets in it; value ends count from the first value of the row.
+// With flag 2 all small values have the same length, value bytes divided by cells,
+// and there are neither value ends nor row values. A cell marked large has no small
+// value; it is listed in large cells, and its reference locates the value.
 
 // Constants that are part of the format.
 const (
@@ -89,14 +89,14 @@ const (
 )
 
 // A cellBlock is an open cell block: views into the decompressed bytes. It is
-// immutable. Once parse has accepted it, every access with a row below rows, a
+// immutable. After parse has accepted it, every access with a row below rows, a
 // cell below cells or a column below columns stays inside.
 type cellBlock struct {
-	raw []byte // all of it, with the guard
+	raw []byte // the block with its guard
 
 	cells, rows, columns, valueBytes     int
 	smallBlocks, largeBlocks, largeCount int
-	smallAt, largeAt, referencesAt       int // where their tables lie
+	smallAt, largeAt, referencesAt       int // offsets of their lists
 
 	rowOffsets, rowStarts, rowValues packed
 	columnOffsets                    packed
@@ -105,20 +105,20 @@ type cellBlock struct {
 	valueEnds                        packed
 	largeCells                       packed
 	timeBase, seqBase                uint64
-	valueLength                      int // of every small value, or -1
+	valueLength                      int // of each small value, or -1 if they differ
 	kindPerCell, versionPerCell      bool
-	allSmallSets                     bool // kinds are of columns, and all of small values
+	allSmallSets                     bool // a kind for each column, and all are of small values
 
 	kinds, prefix, rowBytes, columnBytes []byte
 
-	// values are the small values, if they are here: in raw, or in a small block
-	// that was read with the cell block.
+	// values are the small values if they are loaded: inline in raw, or from the
+	// one small block that was read with the cell block.
 	values []byte
 }
 
-// Memory is what the block counts for in a cache.
+// Memory returns the bytes that count in a cache.
 func (b *cellBlock) Memory() int {
-	const views = 512 // this struct, as it is allocated
+	const views = 512 // the size class of this struct
 	n := views + cap(b.raw)
 	if b.smallBlocks > 0 {
 		n += cap(b.values)
@@ -126,12 +126,12 @@ func (b *cellBlock) Memory() int {
 	return n
 }
 
-// whole reports whether the block has all its small values.
+// hasValues reports whether all small values are loaded.
 func (b *cellBlock) hasValues() bool {
 	return len(b.values) == b.valueBytes
 }
 
-// rowSuffix returns what row r has after the prefix of the block.
+// rowSuffix returns the key of row r without the prefix of the block.
 func (b *cellBlock) rowSuffix(r int) []byte {
 	return b.rowBytes[b.rowOffsets.int(b.raw, r):b.rowOffsets.int(b.raw, r+1)]
 }
@@ -147,7 +147,7 @@ func (b *cellBlock) isRow(r int, key []byte) bool {
 	return bytes.HasPrefix(key, b.prefix) && bytes.Equal(key[len(b.prefix):], b.rowSuffix(r))
 }
 
-// findRow returns the first row whose key is at least key, or rows.
+// findRow returns the first row whose key is at least key, or rows if there is none.
 func (b *cellBlock) findRow(key []byte) int {
 	if !bytes.HasPrefix(key, b.prefix) {
 		if bytes.Compare(key, b.prefix) < 0 {
@@ -159,8 +159,8 @@ func (b *cellBlock) findRow(key []byte) int {
 	return low
 }
 
-// narrow halves the rows from low up to high, at one of which or at high is the first that has at
-// least this suffix after the prefix, until no more than most are left.
+// narrow is a binary search for the first row whose suffix is at least this one. It
+// must be in [low, high]; the search stops when at most most rows are left.
 func (b *cellBlock) narrow(suffix []byte, low, high, most int) (int, int) {
 	for high-low > most {
 		mid := int(uint(low+high) >> 1)
@@ -173,19 +173,18 @@ func (b *cellBlock) narrow(suffix []byte, low, high, most int) (int, int) {
 	return low, high
 }
 
-// rowCells returns the cells of row r, as the first and the end.
+// rowCells returns the range of row r's cells.
 func (b *cellBlock) rowCells(r int) (first, end int) {
 	return b.rowStarts.int(b.raw, r), b.rowStarts.int(b.raw, r+1)
 }
 
-// column returns column id of the dictionary.
+// column returns entry id of the column dictionary.
 func (b *cellBlock) column(id int) []byte {
 	from, to := b.columnOffsets.int(b.raw, id), b.columnOffsets.int(b.raw, id+1)
 	return b.columnBytes[from:to:to]
 }
 
-// dictionary returns what its columns are made of: where each begins in the names, and
-// the names, one after another.
+// dictionary returns the stored column offsets and the columns, back to back.
 func (b *cellBlock) dictionary() (offsets, names []byte) {
 	o := &b.columnOffsets
 	return b.raw[o.offset : int(o.offset)+(b.columns+1)*int(o.width)], b.columnBytes
@@ -195,12 +194,12 @@ func (b *cellBlock) columnLength(id int) int {
 	return b.columnOffsets.int(b.raw, id+1) - b.columnOffsets.int(b.raw, id)
 }
 
-// columnID returns the place of cell i's column in the dictionary.
+// columnID returns the index of cell i's column in the dictionary.
 func (b *cellBlock) columnID(i int) int {
 	return b.columnIDs.int(b.raw, i)
 }
 
-// kind returns the kind byte of cell i, whose column is id.
+// kind returns the kind byte of cell i, whose column has this id.
 func (b *cellBlock) kind(i, id int) byte {
 	if b.kindPerCell {
 		return b.kinds[i]
@@ -208,7 +207,7 @@ func (b *cellBlock) kind(i, id int) byte {
 	return b.kinds[id]
 }
 
-// stamp returns the number of cell i's stamp.
+// versionID returns the index of cell i's version.
 func (b *cellBlock) versionID(i int) int {
 	if b.versionPerCell {
 		return i
@@ -216,8 +215,8 @@ func (b *cellBlock) versionID(i int) int {
 	return b.versionIDs.int(b.raw, i)
 }
 
-// oneStamp reports whether cells from first up to end, of which there is one at least, have the
-// same stamp.
+// sameVersion reports whether the cells from first to end, at least one, have the
+// same version.
 func (b *cellBlock) sameVersion(first, end int) bool {
 	if b.versionPerCell {
 		return end-first == 1
@@ -227,8 +226,7 @@ func (b *cellBlock) sameVersion(first, end int) bool {
 	return len(ids) == 0 || bytes.Equal(ids[:n], ids[len(ids)-n:])
 }
 
-// rowValue returns where the small values of row r begin, whose first cell is
-// first.
+// rowValue returns the offset of row r's small values. first is its first cell.
 func (b *cellBlock) rowValue(r, first int) int {
 	if b.valueLength >= 0 {
 		return first * b.valueLength
@@ -236,8 +234,8 @@ func (b *cellBlock) rowValue(r, first int) int {
 	return b.rowValues.int(b.raw, r)
 }
 
-// valueStart returns where the small value of cell i begins, counted from those
-// of its row, whose first cell is first.
+// valueStart returns where the small value of cell i begins, relative to its row's
+// values. first is the first cell of the row.
 func (b *cellBlock) valueStart(first, i int) int {
 	switch {
 	case b.valueLength >= 0:
@@ -248,8 +246,8 @@ func (b *cellBlock) valueStart(first, i int) int {
 	return 0
 }
 
-// valueEnd returns where the small value of cell i ends that begins at start,
-// both counted from those of the row.
+// valueEnd returns where the small value of cell i ends, if it begins at start.
+// Both are relative to the row's values.
 func (b *cellBlock) valueEnd(i, start int) int {
 	if b.valueLength >= 0 {
 		return start + b.valueLength
@@ -257,7 +255,7 @@ func (b *cellBlock) valueEnd(i, start int) int {
 	return b.valueEnds.int(b.raw, i)
 }
 
-// cellAt puts cell i together from what the caller has looked up already.
+// cellAt returns cell i, given what the caller has looked up.
 func (b *cellBlock) cellAt(i, id int, kind byte, value []byte) cell.Cell {
 	version := b.versionID(i)
 	c := cell.Cell{
@@ -275,7 +273,7 @@ func (b *cellBlock) cellAt(i, id int, kind byte, value []byte) cell.Cell {
 	return c
 }
 
-// small returns small block k, and what part of the small values it holds.
+// small returns the handle of small block k and the range of small values in it.
 func (b *cellBlock) small(k int) (h handle, from, to int) {
 	if k > 0 {
 		from = b.smallEnd(k - 1)
@@ -283,12 +281,12 @@ func (b *cellBlock) small(k int) (h handle, from, to int) {
 	return parseHandle(b.raw[b.smallAt+k*smallEntrySize:]), from, b.smallEnd(k)
 }
 
-// smallEnd returns where the values of small block k end.
+// smallEnd returns the end of the values of small block k.
 func (b *cellBlock) smallEnd(k int) int {
 	return int(binary.LittleEndian.Uint32(b.raw[b.smallAt+k*smallEntrySize+handleSize:]))
 }
 
-// findSmall returns the small block that holds the value which begins at offset.
+// findSmall returns the small block with the value that begins at offset.
 func (b *cellBlock) findSmall(offset int) int {
 	return sort.Search(b.smallBlocks-1, func(k int) bool { return b.smallEnd(k) > offset })
 }

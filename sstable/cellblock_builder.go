@@ -7,41 +7,41 @@ import (
 	"colonnade/cell"
 )
 
-// A cellBuilder collects the cells of one cell block, in order, and writes it.
-// It is used again for the next block.
+// A cellBuilder collects the cells of a cell block, in order, and encodes it. It is
+// reused for the next block.
 type cellBuilder struct {
-	rowKeys   []byte // whole keys, back to back
+	rowKeys   []byte // back to back
 	rowEnds   []int  // in rowKeys
 	rowStarts []int  // first cell of each row
-	rowValues []int  // first value of each row, in values
-	prefix    int    // bytes that all row keys have in common
+	rowValues []int  // offset of each row's values in values
+	prefix    int    // length of the common prefix of all rows
 
-	columnIDs  []uint32 // in order of appearance, until finish or fold places them
+	columnIDs  []uint32 // in order of appearance; rankColumns maps them
 	versionIDs []uint32
 	kinds      []byte
-	valueEnds  []uint32 // from the first value of the row
-	values     []byte   // the small values
+	valueEnds  []uint32 // relative to the row's values
+	values     []byte   // small values, back to back
 
 	columns  columnDict
 	versions versionDict
 
-	kindPerCell bool   // a column has cells of different kinds
-	valueLength int    // of all small values, or -1
-	maxValueEnd uint32 // the largest of valueEnds
+	kindPerCell bool   // some column has cells of different kinds
+	valueLength int    // of each small value, or -1 if they differ
+	maxValueEnd uint32 // of all valueEnds
 
 	largeCells  []int
 	references  []reference // of the large cells
 	largeBlocks []handle
 	smallBlocks []smallBlock
 
-	columnRank []uint32 // scratch: where each column is among the sorted ones
+	columnRank []uint32 // scratch: dictionary index by column id
 
-	// Scratch of fold.
+	// Scratch of appendEncoded.
 	rowKeyCoder, columnCoder prefixCoder
-	dictValues, dictIndexes  []byte // the different values, and which one each cell has
+	dictValues, dictIndexes  []byte // distinct values, and the index of each cell's
 }
 
-// A smallBlock is an entry of a cell block's list of small blocks.
+// A smallBlock is an entry in a cell block's list of small blocks.
 type smallBlock struct {
 	handle
 	end int
@@ -60,7 +60,7 @@ func (b *cellBuilder) reset() {
 	b.largeBlocks, b.smallBlocks = b.largeBlocks[:0], b.smallBlocks[:0]
 }
 
-// cells is the number of cells added.
+// cells returns the number of cells.
 func (b *cellBuilder) cells() int { return len(b.columnIDs) }
 
 // row returns the key of row r.
@@ -72,7 +72,8 @@ func (b *cellBuilder) row(r int) []byte {
 	return b.rowKeys[from:b.rowEnds[r]]
 }
 
-// addRow begins a row, above all rows before it. At least one cell must follow.
+// addRow begins a row, which must be above all others. At least one cell must
+// follow.
 func (b *cellBuilder) addRow(row []byte) {
 	b.rowKeys = append(b.rowKeys, row...)
 	b.rowEnds = append(b.rowEnds, len(b.rowKeys))
@@ -86,9 +87,10 @@ func (b *cellBuilder) addRow(row []byte) {
 	b.columns.beginRow()
 }
 
-// addExpected adds a cell to the last row if it is one like those of rows before: its column is
-// expected and after that of the last cell, it has a small value of the type that the column's first
-// cell has, and time and sequence number are in bounds. So there is nothing else to be checked.
+// addPredicted adds a cell to the last row if it looks like those of earlier rows:
+// its column is the predicted one and above the last cell's, it has a small value of
+// the type of the column's first cell, and time and sequence number are in bounds. No
+// other check is needed then.
 func (b *cellBuilder) addPredicted(c *cell.Cell) bool {
 	id, ok := b.columns.predict(c.Column)
 	if !ok || c.Kind != cell.Set || c.Type >= cell.TypeCount || b.columns.kinds[id] != byte(c.Type) || len(c.Value) >= minLargeValue ||
@@ -101,15 +103,15 @@ func (b *cellBuilder) addPredicted(c *cell.Cell) bool {
 	return true
 }
 
-// addCell adds a cell to the last row, with its value among the small ones. It
-// reports whether the column is the first of its family in the block.
+// addCell adds a cell to the last row, with a small value. It reports whether the
+// column is the first of its family in the block.
 func (b *cellBuilder) addCell(c *cell.Cell) (newFamily bool) {
 	newFamily = b.addColumn(c, byte(c.Kind)<<kindShift|byte(c.Type))
 	b.addValue(c.Value)
 	return newFamily
 }
 
-// addLarge is addCell for a cell whose value is large.
+// addLarge is addCell for a cell with a large value.
 func (b *cellBuilder) addLarge(c *cell.Cell, v reference) (newFamily bool) {
 	b.largeCells = append(b.largeCells, b.cells())
 	b.references = append(b.references, v)
@@ -118,7 +120,7 @@ func (b *cellBuilder) addLarge(c *cell.Cell, v reference) (newFamily bool) {
 	return newFamily
 }
 
-// addColumn adds a cell but for its value.
+// addColumn adds a cell without its value.
 func (b *cellBuilder) addColumn(c *cell.Cell, kind byte) (newFamily bool) {
 	id, fresh := b.columns.id(c.Column)
 	if fresh {
@@ -136,7 +138,7 @@ func (b *cellBuilder) add(id uint32, kind byte, c *cell.Cell) {
 	b.kinds = append(b.kinds, kind)
 }
 
-// addValue adds the small value of the cell that was added last.
+// addValue adds the small value of the last cell.
 func (b *cellBuilder) addValue(value []byte) {
 	if len(b.valueEnds) == 0 {
 		b.valueLength = len(value)
@@ -149,7 +151,7 @@ func (b *cellBuilder) addValue(value []byte) {
 	b.maxValueEnd = max(b.maxValueEnd, end)
 }
 
-// header describes the block as it stands.
+// header returns the header of the block so far.
 func (b *cellBuilder) header() cellHeader {
 	rows := len(b.rowEnds)
 	h := cellHeader{
@@ -173,42 +175,41 @@ func (b *cellBuilder) header() cellHeader {
 	return h
 }
 
-// size is the length that the block would have now, with all its values.
+// size returns the length of the plain block so far, with inline values.
 func (b *cellBuilder) size() int {
 	h := b.header()
 	return int(h.size())
 }
 
-// roughSize is a cheap guess of size, and rather too large when rows share a
-// prefix.
+// estimatedSize is a cheap upper estimate of size; it is too large if rows share a prefix.
 func (b *cellBuilder) estimatedSize() int {
 	return cellHeaderSize + len(b.rowKeys) + len(b.columns.names) + len(b.values) +
 		4*b.cells() + 6*len(b.rowEnds) + 3*len(b.columns.ends) + 8*len(b.versions.list)
 }
 
-// largeKeys is the most that a large value takes in its block: a place, a reference, and a block of
-// its own.
+// largeEntryBytes is the most that a large value takes in its cell block: an index, a
+// reference, and a block of its own.
 const largeEntryBytes = 4 + referenceSize + handleSize
 
-// mostKeys is the most that the block could have beside its values if it had so many cells more,
-// the bytes of their columns left out: every number at its full width, and a stamp and a column
-// for each of the cells.
+// maxKeyBytes returns an upper bound of the block without values after so many more
+// cells, not counting their columns' bytes: all numbers at full width, and a version
+// and a column for each of the cells.
 func (b *cellBuilder) maxKeyBytes(more int) int {
 	const (
-		row     = 4 + 4 + 4     // its end, first cell, first value
-		column  = 4 + 1         // its end, kind
-		entry   = 4 + 4 + 4 + 1 // column, stamp, end of the value, kind
+		row     = 4 + 4 + 4     // end, first cell, first value
+		column  = 4 + 1         // end, kind
+		entry   = 4 + 4 + 4 + 1 // column, version, value end, kind
 		version = 8 + 8
 	)
-	return cellHeaderSize + len(b.rowKeys) + row*(len(b.rowEnds)+1) + // one end more than rows, and than columns
+	return cellHeaderSize + len(b.rowKeys) + row*(len(b.rowEnds)+1) + // rows and columns have one more end
 		len(b.columns.names) + column*(len(b.columns.ends)+1+more) +
 		entry*(b.cells()+more) + version*(len(b.versions.list)+more) +
 		largeEntryBytes*len(b.largeCells)
 }
 
-// cutValues divides the small values into parts of about this size. It cuts
-// between rows, or between cells where a row is longer than a part. It returns
-// the ends of the parts, in cuts.
+// splitValues splits the small values into parts of about this size, between rows, or
+// between cells if a row is longer than a part. It appends the ends of the parts to
+// cuts.
 func (b *cellBuilder) splitValues(size int, cuts []int) []int {
 	from := 0
 	for r, start := range b.rowValues {
@@ -240,10 +241,10 @@ func (b *cellBuilder) splitValues(size int, cuts []int) []int {
 	return cuts
 }
 
-// finish appends the block to dst, not folded. The builder must have a cell.
+// appendPlain appends the block in plain form. The builder must have a cell.
 func (b *cellBuilder) appendPlain(dst []byte) []byte {
 	h := b.header()
-	dst = slices.Grow(dst, int(h.size())+8) // appendPacked writes 8 bytes for every element
+	dst = slices.Grow(dst, int(h.size())+8) // appendPacked writes 8 bytes for each element
 	b.rankColumns()
 	dst = h.append(dst)
 	dst = b.appendRows(dst, &h)
@@ -269,7 +270,7 @@ func (b *cellBuilder) appendPlain(dst []byte) []byte {
 	return dst
 }
 
-// placeColumns finds the places of the columns in the dictionary.
+// rankColumns finds the dictionary index of each column.
 func (b *cellBuilder) rankColumns() {
 	b.columns.sort()
 	n := len(b.columns.sorted)
@@ -294,7 +295,7 @@ func (b *cellBuilder) appendRows(dst []byte, h *cellHeader) []byte {
 	return appendPacked(dst, widthOf(h.valueBytes), h.valueBytes)
 }
 
-// appendColumns appends where the columns lie.
+// appendColumns appends the column offsets.
 func (b *cellBuilder) appendColumns(dst []byte, h *cellHeader) []byte {
 	width, end := widthOf(h.columnBytes), 0
 	dst = appendPacked(dst, width, 0)
@@ -315,7 +316,7 @@ func (b *cellBuilder) appendKinds(dst []byte) []byte {
 	return dst
 }
 
-// appendStamps appends times and sequence numbers.
+// appendVersions appends times and sequence numbers.
 func (b *cellBuilder) appendVersions(dst []byte, h *cellHeader) []byte {
 	for _, s := range b.versions.list {
 		dst = appendPacked(dst, int(h.timeWidth), s.timeDelta(h.timeBase))
@@ -333,7 +334,7 @@ func (b *cellBuilder) appendColumnIDs(dst []byte, h *cellHeader) []byte {
 	return dst
 }
 
-// appendLists appends the lists of large cells and of value blocks.
+// appendLists appends the lists of large cells and value blocks.
 func (b *cellBuilder) appendLists(dst []byte, h *cellHeader) []byte {
 	dst = appendAll(dst, widthOf(h.cells), b.largeCells)
 	for _, v := range b.references {

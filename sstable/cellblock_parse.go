@@ -20,10 +20,10 @@ var (
 	errReference   = errors.New("cell block: reference to a value outside its value block")
 )
 
-// parse opens the block in raw, which must have the guard behind its length.
-// The block keeps raw. It is O(cells) and checks every number that later
-// accesses rely on, whatever the checksum said; it does not check the order of
-// keys, which can mislead a search but not break it (see Reader.Verify).
+// parse opens the block in raw, which must have the guard after it and is kept. It
+// takes O(cells) and checks every number that later accesses rely on, whatever the
+// checksum said. It does not check the order of keys: a wrong order can mislead a
+// search but not break it (see Reader.Verify).
 func (b *cellBlock) parse(raw []byte) error {
 	n := uint64(len(raw))
 	if n < cellHeaderSize {
@@ -38,7 +38,7 @@ func (b *cellBlock) parse(raw []byte) error {
 	return b.validate(&h)
 }
 
-// slice lays the arrays over raw, which is as long as the header says.
+// slice locates the arrays in raw, which has the length that the header implies.
 func (b *cellBlock) slice(h *cellHeader, raw []byte) {
 	*b = cellBlock{
 		raw:   raw[:len(raw)+guard],
@@ -74,10 +74,10 @@ func (b *cellBlock) slice(h *cellHeader, raw []byte) {
 	b.prefix = s.bytes(int(h.prefix))
 	b.rowBytes = s.bytes(int(h.rowBytes))
 	b.columnBytes = s.bytes(int(h.columnBytes))
-	b.values = s.raw[s.at:] // empty when they stand apart
+	b.values = s.raw[s.at:] // empty if there are small blocks
 }
 
-// A slicer cuts a block into its arrays.
+// A slicer divides a block into its arrays.
 type slicer struct {
 	raw []byte
 	at  int
@@ -98,7 +98,7 @@ func (s *slicer) packed(n, width int) packed {
 	return packed{uint32(s.table(n, width)), uint32(width), widthMask(width)}
 }
 
-// validate checks the contents of the arrays.
+// validate checks the elements of the arrays.
 func (b *cellBlock) validate(h *cellHeader) error {
 	switch {
 	case !b.ascends(&b.rowOffsets, b.rows, h.rowBytes, 0), !b.ascends(&b.rowStarts, b.rows, h.cells, 1):
@@ -119,8 +119,8 @@ func (b *cellBlock) validate(h *cellHeader) error {
 	return b.validateLarge()
 }
 
-// ascends reports whether the n+1 offsets begin with 0, go up by at least step
-// and end with total.
+// ascends reports whether the n+1 offsets begin with 0, grow by at least step, and end
+// with total.
 func (b *cellBlock) ascends(p *packed, n int, total, step uint64) bool {
 	if p.at(b.raw, 0) != 0 || p.at(b.raw, n) != total {
 		return false
@@ -128,7 +128,7 @@ func (b *cellBlock) ascends(p *packed, n int, total, step uint64) bool {
 	var last, wrong uint64
 	for i := 1; i <= n; i++ {
 		v := p.at(b.raw, i)
-		wrong |= v - last - step // negative: the highest bit is set
+		wrong |= v - last - step // if negative, the highest bit is set
 		last = v
 	}
 	return wrong>>63 == 0
@@ -146,11 +146,10 @@ func (b *cellBlock) below(p *packed, n int, limit uint64) bool {
 	return wrong>>63 == 0
 }
 
-// bytesBelow reports whether all bytes are below limit, which is 1 to 256. It
-// looks at eight at a time: to the low seven bits of each it adds what brings the
-// limit, or its excess over 128, to the eighth bit. Most arrays of a block are of
-// bytes; with the shortcut in valueEndsAscend this takes a twentieth off the time
-// to read a row that is not cached.
+// bytesBelow reports whether all bytes are below limit, which is 1 to 256. It handles
+// eight at a time: it adds to the low seven bits of each what carries the limit, or
+// its excess over 128, into the eighth bit. Most arrays have one-byte elements; with the
+// shortcut in valueEndsAscend this saves 5 % of an uncached row read.
 func bytesBelow(p []byte, limit uint64) bool {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	var wrong uint64
@@ -170,8 +169,8 @@ func bytesBelow(p []byte, limit uint64) bool {
 	return wrong&high == 0
 }
 
-// valueEndsAscend reports whether the values of the rows divide the values of
-// the block, and the value ends of each row its values.
+// valueEndsAscend reports whether the row values divide the values of the block, and
+// the value ends of each row its values.
 func (b *cellBlock) valueEndsAscend(total uint64) bool {
 	if !b.ascends(&b.rowValues, b.rows, total, 0) {
 		return false
@@ -182,7 +181,7 @@ func (b *cellBlock) valueEndsAscend(total uint64) bool {
 	for r := range b.rows {
 		var last uint64
 		end := b.rowStarts.int(raw, r+1)
-		if ends.width == 1 { // the most frequent width
+		if ends.width == 1 { // the most common width
 			for _, v := range raw[int(ends.offset)+i : int(ends.offset)+end] {
 				wrong |= uint64(v) - last
 				last = uint64(v)
@@ -202,7 +201,7 @@ func (b *cellBlock) valueEndsAscend(total uint64) bool {
 	return wrong>>63 == 0
 }
 
-// smallAscend reports whether the small blocks divide the values.
+// smallAscend reports whether the ends of the small blocks divide the values.
 func (b *cellBlock) smallAscend() bool {
 	last := 0
 	for k := range b.smallBlocks {
@@ -231,7 +230,7 @@ func (b *cellBlock) validateLarge() error {
 	return nil
 }
 
-// knownKinds are the kind bytes of cells that have no large value.
+// knownKinds marks the kind bytes of cells without a large value.
 var knownKinds = func() (known [256]bool) {
 	for k := range cell.KindCount {
 		for t := range cell.TypeCount {
@@ -241,8 +240,8 @@ var knownKinds = func() (known [256]bool) {
 	return known
 }()
 
-// kindsKnown reports whether all kind bytes make sense. Only values can be
-// large, and only in a block that has a list of them.
+// kindsKnown reports whether all kind bytes are valid. Only Sets can be large, and only in
+// a block that lists large cells.
 func kindsKnown(kinds []byte, large bool) bool {
 	for _, k := range kinds {
 		if !knownKinds[k] && !(large && k&^typeMask == kindLarge && knownKinds[k&typeMask]) {
@@ -252,7 +251,7 @@ func kindsKnown(kinds []byte, large bool) bool {
 	return true
 }
 
-// smallValuesOnly reports whether all kind bytes are of small values.
+// onlySmallSets reports whether all kind bytes are of Sets with small values.
 func onlySmallSets(kinds []byte) bool {
 	all := byte(0)
 	for _, k := range kinds {

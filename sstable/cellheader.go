@@ -2,8 +2,8 @@ package sstable
 
 import "encoding/binary"
 
-// A cellHeader is the decoded header of a cell block. Its lengths are uint64 so
-// that sums and products of them cannot overflow.
+// A cellHeader is the decoded header of a cell block. Lengths are uint64, so that
+// their sums and products cannot overflow.
 type cellHeader struct {
 	cells, rows, columns, versions            uint64
 	prefix, rowBytes, columnBytes             uint64
@@ -34,10 +34,10 @@ func (h *cellHeader) parse(p []byte) {
 	}
 }
 
-// fits reports whether the header can be that of a block of n bytes. No honest
-// block has more cells than bytes: cells of one row differ in column or stamp,
-// and rows in their keys, and each difference takes a byte. This bounds the work
-// of opening a block.
+// fits reports whether a block of n bytes can have the header. No valid block has more
+// cells than bytes: cells of one row differ in column or version and rows differ in
+// their keys, and each difference takes a byte. This bounds the work of opening a
+// block.
 func (h *cellHeader) fits(n uint64) bool {
 	for _, v := range [...]uint64{h.rows, h.columns, h.versions} {
 		if v == 0 || v > h.cells {
@@ -58,8 +58,8 @@ func (h *cellHeader) fits(n uint64) bool {
 	return h.flags&flagValueLength == 0 || h.valueEndWidth == 0 && h.valueBytes%h.cells == 0
 }
 
-// size is the length of the block, with what stands behind the header. Each
-// product is small, because fits limits both its sides.
+// size returns the length of the plain block. No product overflows, since fits limits
+// both factors.
 func (h *cellHeader) size() uint64 {
 	n := cellHeaderSize + (h.rows+1)*uint64(widthOf(h.rowBytes)+widthOf(h.cells))
 	n += (h.columns + 1) * uint64(widthOf(h.columnBytes))
@@ -77,7 +77,7 @@ func (h *cellHeader) size() uint64 {
 	return n
 }
 
-// kinds is the number of kind bytes.
+// kinds returns the number of kind bytes.
 func (h *cellHeader) kinds() uint64 {
 	if h.flags&flagKindPerCell != 0 {
 		return h.cells
@@ -85,10 +85,10 @@ func (h *cellHeader) kinds() uint64 {
 	return h.columns
 }
 
-// stampBytes is how long times and sequence numbers are.
+// versionBytes returns the length of times and sequence numbers.
 func (h *cellHeader) versionBytes() uint64 { return h.versions * uint64(h.timeWidth+h.seqWidth) }
 
-// lists is how long the lists of large cells and of value blocks are.
+// lists returns the length of the lists of large cells and value blocks.
 func (h *cellHeader) lists() uint64 {
 	return h.largeCells*uint64(widthOf(h.cells)+referenceSize) + h.smallBlocks*smallEntrySize + h.largeBlocks*handleSize
 }

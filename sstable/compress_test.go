@@ -28,7 +28,7 @@ func TestDecompress(t *testing.T) {
 	}
 }
 
-// A block that compression does not help is stored as it is.
+// A block that does not compress is stored as it is.
 func TestIncompressible(t *testing.T) {
 	g := newGenerator(6)
 	raw := make([]byte, 10_000)
@@ -47,7 +47,7 @@ func TestIncompressible(t *testing.T) {
 	}
 }
 
-// Coders are shared and leave no goroutines behind.
+// Coders are shared and start no goroutines.
 func TestNoGoroutines(t *testing.T) {
 	list := benchEntries(3000)
 	before := runtime.NumGoroutine()

@@ -18,8 +18,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// smallFile has everything that a file can have, in as few bytes as possible:
-// wide rows over blocks, tombstones, small and large value blocks.
+// smallFile has every feature of the format in as few bytes as possible: wide rows
+// over several blocks, tombstones, small and large value blocks.
 func smallFile(t testing.TB, id ID, c Compression) (file []byte, info Info, list []entry) {
 	g := newGenerator(4)
 	for i := range 30 {
@@ -45,7 +45,7 @@ func smallFile(t testing.TB, id ID, c Compression) (file []byte, info Info, list
 	return file, info, list
 }
 
-// outcome is what came of reading a damaged file.
+// outcome is the result of reading a damaged file.
 type outcome struct {
 	opened bool
 	verify error
@@ -53,13 +53,12 @@ type outcome struct {
 	wrong  string
 }
 
-// readAll opens a file and reads it in every way, and compares what it gets with
-// the list.
+// readAll opens a file, reads it in every way, and compares the results with the list.
 func readAll(file []byte, id ID, cache Cache, list []entry) outcome {
 	return readEach(file, id, cache, list, func(read func()) { read() })
 }
 
-// readEach is readAll with each of the reads in a call of once.
+// readEach is readAll with each read in a call of once.
 func readEach(file []byte, id ID, cache Cache, list []entry, once func(read func())) (o outcome) {
 	r, err := Open(bytes.NewReader(file), int64(len(file)), id, cache)
 	if err != nil {
@@ -111,8 +110,8 @@ func readEach(file []byte, id ID, cache Cache, list []entry, once func(read func
 	return o
 }
 
-// checkDamaged fails the test unless the damage was reported: by Verify in any
-// case, and by reads unless they got all the right answers.
+// checkDamaged fails the test unless the damage was reported: always by Verify, and by
+// reads unless all their answers were right.
 func checkDamaged(t *testing.T, what string, o outcome) {
 	t.Helper()
 	var corrupt *CorruptError
@@ -130,7 +129,7 @@ func checkDamaged(t *testing.T, what string, o outcome) {
 	}
 }
 
-// stride is how far the sweeps over a file go from byte to byte.
+// stride is the distance between the bytes that sweeps over a file change.
 func stride() int {
 	if raceEnabled || testing.Short() {
 		return 17
@@ -189,7 +188,7 @@ func TestDamagedSectors(t *testing.T) {
 	}
 }
 
-// blocksOf returns all blocks of a file, in the order in which they stand.
+// blocksOf returns all blocks of a file, in file order.
 func blocksOf(t testing.TB, file []byte, id ID) (list []handle) {
 	r := open(t, file, id, nil)
 	x, err := r.openIndex()
@@ -265,8 +264,8 @@ func TestBlockOfAnotherFile(t *testing.T) {
 	}
 }
 
-// seal makes every checksum of an uncompressed file right again, so that only
-// validation stands between its bytes and the reader.
+// seal recomputes every checksum of an uncompressed file, so that only validation
+// protects the reader.
 func seal(file []byte, id ID, blocks []handle) {
 	sum := newChecksums(id)
 	for _, h := range blocks {
@@ -278,8 +277,7 @@ func seal(file []byte, id ID, blocks []handle) {
 	binary.LittleEndian.PutUint32(f[len(f)-16:], crc32.Checksum(f, castagnoli))
 }
 
-// Damage under a right checksum may give wrong answers, but neither a panic nor a
-// read without end.
+// Damage with valid checksums may give wrong answers, but no panic and no endless read.
 func TestSealedDamage(t *testing.T) {
 	file, _, list := smallFile(t, testID, None)
 	blocks := blocksOf(t, file, testID)
@@ -296,8 +294,8 @@ func TestSealedDamage(t *testing.T) {
 	}
 }
 
-// TestColumnsWithoutNames: a file whose checksums are right may have blocks whose
-// columns have no bytes, a different number of them in each.
+// TestColumnsWithoutNames: a file with valid checksums may have blocks whose columns have
+// no bytes, and differ in number.
 func TestColumnsWithoutNames(t *testing.T) {
 	var list []entry
 	for _, c := range "abc" {
@@ -329,14 +327,14 @@ func TestColumnsWithoutNames(t *testing.T) {
 	}
 }
 
-// twoColumns makes up a block of size bytes: a row whose key is many times the same
-// letter, with a tombstone in each of two columns without a name.
+// twoColumns makes a block of size bytes: one row, whose key repeats a letter, with a
+// tombstone in each of two columns without a name.
 func twoColumns(t *testing.T, size int, letter byte) []byte {
 	h := cellHeader{cells: 2, rows: 1, columns: 2, versions: 1, flags: flagValueLength}
 	h.prefix = uint64(size) - h.size()
-	p := append(h.append(nil), 0, 2) // where its rows start
+	p := append(h.append(nil), 0, 2) // row starts
 	kind := byte(cell.DeleteRow) << kindShift
-	p = append(p, kind, kind, 0, 1) // of the columns; the columns of the cells
+	p = append(p, kind, kind, 0, 1) // kinds of the columns; column ids of the cells
 	p = append(p, bytes.Repeat([]byte{letter}, int(h.prefix))...)
 	if len(p) != size {
 		t.Fatalf("the block has %d bytes, want %d", len(p), size)
@@ -355,8 +353,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// A footer of this version that is longer than it has to be is damaged, although its
-// checksum is right.
+// A footer of this version that is too long is damaged, although its checksum is valid.
 func TestFooterLength(t *testing.T) {
 	file, _, _ := smallFile(t, testID, None)
 	tail := bytes.Clone(file[len(file)-footerTailSize:])
@@ -372,7 +369,7 @@ func TestFooterLength(t *testing.T) {
 	}
 }
 
-// A filter that cannot be is reported at its place by whoever needs it.
+// An invalid filter is reported at its offset by every read that needs it.
 func TestDamagedFilter(t *testing.T) {
 	file, info, _ := smallFile(t, testID, None)
 	file = tamper(t, file, -3, func(raw []byte) { raw[1] = 0 })
@@ -390,7 +387,7 @@ func TestDamagedFilter(t *testing.T) {
 	}
 }
 
-// Stored bytes that are no compressed block at all are damage like any other.
+// Stored bytes that no compressor made are damage like any other.
 func TestNotCompressed(t *testing.T) {
 	for c, want := range map[Compression]error{S2: s2.ErrCorrupt, Zstd: zstd.ErrMagicMismatch} {
 		file, _, _ := smallFile(t, testID, c)
@@ -431,7 +428,7 @@ func TestFilterVersion(t *testing.T) {
 	}
 }
 
-// A failingReader fails the reads that fail tells it to.
+// A failingReader fails the reads that fail selects.
 type failingReader struct {
 	io.ReaderAt
 	fail func(p []byte, offset int64) error
@@ -446,8 +443,8 @@ func (r failingReader) ReadAt(p []byte, offset int64) (int, error) {
 
 var errDevice = errors.New("device error")
 
-// Every read of the file fails once: the error is passed on, it is not taken for
-// corruption, and the next attempt succeeds.
+// Each read of the file fails once: the error is returned, not taken for corruption, and
+// the next attempt succeeds.
 func TestReadErrors(t *testing.T) {
 	file, _, list := smallFile(t, testID, S2)
 	for n := 0; failRead(t, file, list, n); n++ {
@@ -458,18 +455,17 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// failRead reads a file in which the nth read fails. It returns false if there
-// are fewer.
+// failRead reads a file whose nth read fails. It returns false if there are fewer reads.
 func failRead(t *testing.T, file []byte, list []entry, n int) bool {
 	t.Helper()
-	var count atomic.Int64 // of reads, some of which go ahead
+	var count atomic.Int64 // atomic because of readahead
 	failed := func() bool { return count.Load() > int64(n) }
 	r := failingReader{bytes.NewReader(file), func(p []byte, _ int64) error {
 		if count.Add(1) != int64(n+1) {
 			return nil
 		}
 		for i := range p {
-			p[i] = 0xaa // what is left in the buffer is nobody's business
+			p[i] = 0xaa // the rest of the buffer may hold anything
 		}
 		return errDevice
 	}}
@@ -507,7 +503,7 @@ func reopen(t *testing.T, r io.ReaderAt, file []byte, cache Cache, err error) *R
 	return t1
 }
 
-// scanWithFilter reads everything through the cache, and asks the filter.
+// scanWithFilter reads everything through the cache, and uses the filter.
 func scanWithFilter(r *Reader, list []entry) ([]entry, error) {
 	for _, e := range list {
 		if ok, err := mayContain(r, e.row); err != nil || !ok {
@@ -520,7 +516,7 @@ func scanWithFilter(r *Reader, list []entry) ([]entry, error) {
 	return got, it.Err()
 }
 
-// A block that claims to be huge is refused before memory is taken for it.
+// A block that claims to be huge is refused before memory is allocated.
 func TestBomb(t *testing.T) {
 	for c := S2; c <= Zstd; c++ {
 		file, _, _ := smallFile(t, testID, c)

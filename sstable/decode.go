@@ -8,13 +8,14 @@ import (
 
 var errEncoding = errors.New("cell block: its encoded form does not make sense")
 
-// An unfolder makes a cell block out of its folded form (see fold.go). It trusts nothing that it
-// reads: measure finds out whether all that the numbers speak of is there, to the byte, before there
-// is memory for the block. Whether what it has made is a block, parse says.
+// A blockDecoder makes a plain cell block from an encoded one (encode.go). It trusts
+// nothing it reads: measure checks that the input has exactly the bytes that its
+// numbers imply, before memory for the block is allocated. Whether the result is a
+// valid block is for parse to check.
 type blockDecoder struct {
-	p  []byte // folded, with the guard inside its length
-	n  int    // its length without
-	at int    // what comes next in p
+	p  []byte // encoded block, guard included in its length
+	n  int    // length without the guard
+	at int    // next byte of p
 
 	h cellHeader
 
@@ -22,23 +23,23 @@ type blockDecoder struct {
 	rowCounts, valueLengths packed     // in p
 	dict                    valueDict
 
-	block cellBlock // what is made, not open yet: where its arrays lie in raw
-	raw   []byte    // of the block, with the guard inside its length
+	block cellBlock // offsets of the arrays in raw; not parsed
+	raw   []byte    // plain block, guard included in its length
 }
 
-// steps are where the shares and lengths of keys lie.
+// keyLengths locates the lengths of keys in the input.
 type keyLengths struct{ shared, suffixes packed }
 
-// numberedValues are the small values of a block with flagNumbered.
-type valueDict struct{ count, length int } // 0 of a block without
+// valueDict describes the value dictionary of a block with flagValueDict.
+type valueDict struct{ count, length int } // both 0 without the flag
 
-// size is how many bytes they and the numbers of so many cells take.
+// size returns the bytes of the dictionary and of the indexes of so many cells.
 func (v *valueDict) size(cells uint64) uint64 {
 	return uint64(1+v.count*v.length) + (cells*uint64(dictIndexBits(v.count))+7)/8
 }
 
-// unfold returns the block whose folded form is p, which must have the guard behind its length. It
-// is put into dst, if that has the room, with the guard behind it, and is at most limit bytes long.
+// decodeCellBlock decodes p, which must have the guard after it. The result is in dst,
+// if that has the capacity, with the guard after it, and has at most limit bytes.
 func decodeCellBlock(dst, p []byte, limit uint32) ([]byte, error) {
 	u := blockDecoder{p: p[: len(p)+guard : len(p)+guard], n: len(p)}
 	size, ok := u.measure(uint64(limit))
@@ -54,8 +55,8 @@ func decodeCellBlock(dst, p []byte, limit uint32) ([]byte, error) {
 	return raw, nil
 }
 
-// measure finds out how long the block is, and reports whether it is at most limit and the folded
-// form is as long as that of such a block.
+// measure returns the length of the plain block. It reports false if that is above
+// limit, or if the encoded block does not have the length its numbers imply.
 func (u *blockDecoder) measure(limit uint64) (size int, ok bool) {
 	h := &u.h
 	if !u.readHeader(limit) {
@@ -66,7 +67,7 @@ func (u *blockDecoder) measure(limit uint64) (size int, ok bool) {
 		return 0, false
 	}
 	left := uint64(u.n - u.at)
-	before := keyBytes + h.kinds() + h.cells*uint64(widthOf(h.columns-1)) + h.lists() // the values
+	before := keyBytes + h.kinds() + h.cells*uint64(widthOf(h.columns-1)) + h.lists() // bytes before the values
 	if h.versions != h.cells {
 		before += h.cells * uint64(widthOf(h.versions-1))
 	}
@@ -91,7 +92,7 @@ func (u *blockDecoder) measure(limit uint64) (size int, ok bool) {
 	return int(h.size()), h.size() <= limit
 }
 
-// readNumbers reads all up to the keys.
+// readHeader reads everything before the keys.
 func (u *blockDecoder) readHeader(limit uint64) bool {
 	h := &u.h
 	for _, v := range [...]*uint64{&h.cells, &h.rows, &h.columns, &h.versions, &h.prefix, &h.valueBytes,
@@ -105,8 +106,9 @@ func (u *blockDecoder) readHeader(limit uint64) bool {
 	h.timeWidth, h.seqWidth, h.valueEndWidth, h.flags = widths[0], widths[1], widths[2], widths[5]
 	hasDict := h.flags&flagValueDict != 0
 	h.flags &^= flagValueDict
-	// What fits says of the block's length holds for the folded one too, so whatever is computed
-	// from these numbers is small. Value bytes are another matter: they may stand elsewhere.
+	// The limits that fits sets for a plain block hold for an encoded one too, so
+	// whatever is computed from these numbers is small. Value bytes are an
+	// exception, since values may be in other blocks.
 	switch {
 	case !h.fits(uint64(u.n)), h.valueBytes > math.MaxUint32, h.smallBlocks == 0 && h.valueBytes > limit:
 		return false
@@ -122,7 +124,7 @@ func (u *blockDecoder) readHeader(limit uint64) bool {
 		u.keyLengths(&u.columnKeys, h.columns, widths[4])
 }
 
-// number reads a uvarint. Where there is none it goes to where skip fails.
+// uvarint reads a uvarint. If there is none it moves to the end, where skip fails.
 func (u *blockDecoder) uvarint() uint64 {
 	v, n := binary.Uvarint(u.p[u.at:u.n])
 	if n <= 0 {
@@ -133,7 +135,7 @@ func (u *blockDecoder) uvarint() uint64 {
 	return v
 }
 
-// skip goes on by n bytes and reports whether they are there.
+// skip moves on by n bytes and reports whether they exist.
 func (u *blockDecoder) skip(n uint64) bool {
 	if n > uint64(u.n-u.at) {
 		return false
@@ -142,7 +144,7 @@ func (u *blockDecoder) skip(n uint64) bool {
 	return true
 }
 
-// array skips one of n elements, which cannot be more than p has bytes.
+// array skips an array of n elements, at most as many as p has bytes.
 func (u *blockDecoder) array(p *packed, n uint64, width int) bool {
 	*p = packed{uint32(u.at), uint32(width), widthMask(width)}
 	return u.skip(n * uint64(width))
@@ -152,9 +154,10 @@ func (u *blockDecoder) keyLengths(s *keyLengths, n uint64, width byte) bool {
 	return width <= 4 && u.array(&s.shared, n, int(width)) && u.array(&s.suffixes, n, int(width))
 }
 
-// keyBytes finds how long n keys are together, and adds to rests what of that is in p. It reports
-// whether none shares more than there is. The sums cannot overflow: there are at most as many keys
-// as bytes in p, each of less than 2^33.
+// sumKeys adds the length of n keys to sum, and the length of their suffixes to
+// suffixBytes. It reports false if a key shares more than the one before has. The sums
+// cannot overflow: there are at most as many keys as bytes in p, each shorter than
+// 2^33.
 func (u *blockDecoder) sumKeys(s *keyLengths, n uint64, sum, suffixBytes *uint64) bool {
 	last := uint64(0)
 	for i := range int(n) {
@@ -169,7 +172,7 @@ func (u *blockDecoder) sumKeys(s *keyLengths, n uint64, sum, suffixBytes *uint64
 	return true
 }
 
-// fill makes the block.
+// fill decodes the block into raw.
 func (u *blockDecoder) fill() bool {
 	h, b := &u.h, &u.block
 	h.append(u.raw[:0])
@@ -195,7 +198,7 @@ func (u *blockDecoder) fill() bool {
 	return true
 }
 
-// set sets element i of an array that holds lengths.
+// set sets element i of an array of lengths.
 func (u *blockDecoder) set(p *packed, i int, v uint64) {
 	at := u.raw[int(p.offset)+i*int(p.width):]
 	switch p.width {
@@ -210,13 +213,14 @@ func (u *blockDecoder) set(p *packed, i int, v uint64) {
 	}
 }
 
-// copy takes the next n bytes as they are.
+// copy copies the next n bytes.
 func (u *blockDecoder) copy(to, n int) {
 	copy(u.raw[to:], u.p[u.at:u.at+n])
 	u.at += n
 }
 
-// fillStarts makes the row starts, and reports whether the cells of rows are those of the block.
+// decodeRowStarts fills the row starts, and reports whether the rows have as many cells
+// as the block.
 func (u *blockDecoder) decodeRowStarts() bool {
 	starts := &u.block.rowStarts
 	start := uint64(0)
@@ -228,7 +232,7 @@ func (u *blockDecoder) decodeRowStarts() bool {
 	return start == u.h.cells
 }
 
-// fillStamps makes the stamp ids out of the steps between them.
+// decodeVersionIDs fills the version ids from their deltas.
 func (u *blockDecoder) decodeVersionIDs() {
 	if u.block.versionPerCell {
 		return
@@ -237,7 +241,7 @@ func (u *blockDecoder) decodeVersionIDs() {
 	deltas := packed{uint32(u.at), ids.width, ids.mask}
 	u.at += u.block.cells * int(ids.width)
 	id := uint64(0)
-	if ids.width == 1 { // as it is nearly always
+	if ids.width == 1 { // nearly always
 		to := u.raw[ids.offset:]
 		for i, delta := range u.p[deltas.offset:u.at] {
 			id += uint64(delta)
@@ -251,7 +255,7 @@ func (u *blockDecoder) decodeVersionIDs() {
 	}
 }
 
-// fillValueEnds makes row values and value ends out of the value lengths.
+// decodeValueEnds fills row values and value ends from the value lengths.
 func (u *blockDecoder) decodeValueEnds() {
 	b, lengths := &u.block, &u.valueLengths
 	if b.valueLength >= 0 {
@@ -261,7 +265,7 @@ func (u *blockDecoder) decodeValueEnds() {
 	u.set(&b.rowValues, 0, 0)
 	for r := range b.rows {
 		end, next := uint64(0), b.rowStarts.int(u.raw, r+1)
-		if lengths.width == 1 { // as it is nearly always
+		if lengths.width == 1 { // nearly always
 			to := u.raw[int(b.valueEnds.offset)+i:]
 			for k, n := range lengths.span(u.p, i, next) {
 				end += uint64(n)
@@ -278,7 +282,7 @@ func (u *blockDecoder) decodeValueEnds() {
 	}
 }
 
-// fillKeys makes n keys, and where they lie.
+// decodeKeys fills n keys and their offsets.
 func (u *blockDecoder) decodeKeys(to int, s *keyLengths, offsets *packed, n int) {
 	p, raw := u.p, u.raw
 	at, last, key := u.at, to, to
@@ -298,8 +302,8 @@ func (u *blockDecoder) decodeKeys(to int, s *keyLengths, offsets *packed, n int)
 	u.at = at
 }
 
-// fixedMove is how much move copies. Nearly all keys are short, and to copy more than there is, to
-// where the next key or the values come, is faster than to ask how much that is.
+// copySize is how much copyFixed copies. Nearly all keys are short, and copying too much,
+// over bytes that are filled later, is faster than a copy of variable length.
 const copySize = 32
 
 func copyFixed(to, from []byte) {
@@ -312,8 +316,8 @@ func copyFixed(to, from []byte) {
 	binary.LittleEndian.PutUint64(to[24:], d)
 }
 
-// fillValues makes the small values, if they are here. It reports false for a value that is none of
-// those numbered.
+// decodeValues fills the small values if they are inline. It reports false for an
+// index that is not in the dictionary.
 func (u *blockDecoder) decodeValues(to int) bool {
 	if u.dict.count == 0 {
 		if u.h.smallBlocks == 0 {
@@ -323,7 +327,7 @@ func (u *blockDecoder) decodeValues(to int) bool {
 	}
 	count, n := u.dict.count, u.dict.length
 	values, width := u.at+1, dictIndexBits(u.dict.count)
-	var words [maxDictValues]uint64 // the values, if they are that short
+	var words [maxDictValues]uint64 // the values, if they have at most 8 bytes
 	for id := range count {
 		words[id] = binary.LittleEndian.Uint64(u.p[values+id*n:])
 	}

@@ -9,30 +9,31 @@ import (
 	"colonnade/cell"
 )
 
-// A columnTable gives the columns of a block numbers in order of appearance.
+// A columnDict numbers the columns of a block in order of appearance.
 type columnDict struct {
 	names []byte // back to back
 	ends  []int
-	kinds []byte // the kind of each column's first cell
+	kinds []byte // kind of each column's first cell
 
-	families []columnFamily // those of this block and of some before, in order of their names
-	family   int            // where the last column that was looked for has its family
-	sorted   []uint32       // all columns, in order of their names, once sort is called
+	families []columnFamily // by name; of this block and some earlier ones
+	family   int            // index of the family that was looked up last
+	sorted   []uint32       // all columns by name, after sort
 
-	// Rows tend to have the same columns in the same order, so the column that came after the
-	// last one in a row before is tried first.
-	successor []uint32 // which column came after each one when it was last met in a row: a later one; itself for none yet
-	last      uint32   // the column of the cell before
-	predicted uint32   // the one to be tried first
-	rowStart  uint32   // the first column of the last row
+	// Rows tend to have the same columns in the same order, so the column that
+	// followed the last one in an earlier row is tried first.
+	successor []uint32 // the column that last followed each one in a row, always a later one; itself if none has
+	last      uint32   // column of the last cell
+	predicted uint32   // column to try first
+	rowStart  uint32   // first column of the last row
 	inRow     bool     // the last row has cells
 	lastIsNew bool     // last was new
-	afterNew  uint32   // what came last after a column that was new
+	afterNew  uint32   // column that last followed a new one
 }
 
-// mostFamilies is how many families a columnTable keeps from one block to the next: hardly a partition
-// has half as many, and tombstones of a family count as one more. To make their lists anew in each
-// block takes longer than all the rest.
+// maxKeptFamilies is how many families a columnDict keeps for the next block; few
+// partitions have half as many, and tombstones of a family count as another one. With
+// 200 families, keeping only 64 made blocks take 3 to 4 times as long; 1,024 was no
+// better than none dropped.
 const maxKeptFamilies = 512
 
 func (t *columnDict) reset() {
@@ -55,11 +56,11 @@ func (t *columnDict) name(id uint32) []byte {
 	return t.names[from:t.ends[id]]
 }
 
-// beginRow is called before the first cell of each row.
+// beginRow must be called before the first cell of each row.
 func (t *columnDict) beginRow() { t.predicted, t.inRow = t.rowStart, false }
 
-// expect returns the number of the column that is expected next, and whether it is this one
-// and, in its row, comes after the one before.
+// predict returns the predicted column, and whether it is this one and may follow the
+// last one in its row.
 func (t *columnDict) predict(column []byte) (id uint32, ok bool) {
 	id = t.predicted
 	if int(id) >= len(t.ends) {
@@ -68,16 +69,16 @@ func (t *columnDict) predict(column []byte) (id uint32, ok bool) {
 	return id, (!t.inRow || id != t.last) && bytes.Equal(t.name(id), column)
 }
 
-// take makes a column the last one.
+// setLast makes a column the last one.
 func (t *columnDict) setLast(id uint32) {
 	t.last, t.predicted, t.inRow, t.lastIsNew = id, t.successor[id], true, false
 }
 
-// id returns the number of a column, and whether it is new. It must not come before the last
-// one of its row.
+// id returns the number of a column, and whether it is new. Columns of a row must not
+// descend.
 func (t *columnDict) id(column []byte) (id uint32, fresh bool) {
 	if t.inRow && bytes.Equal(t.name(t.last), column) {
-		return t.last, false // another version
+		return t.last, false // another version of the cell
 	}
 	f := t.familyOf(column)
 	prefix := qualifierPrefix(column[len(f.name):])
@@ -101,19 +102,19 @@ func (t *columnDict) id(column []byte) (id uint32, fresh bool) {
 	return id, !found
 }
 
-// newFamily reports whether the column that was new last is the first one of its family.
+// beganFamily reports whether the last new column is the first of its family.
 func (t *columnDict) beganFamily() bool { return len(t.families[t.family].ids) == 1 }
 
-// familyOf returns the family of a column, which is mostly that of the one before.
+// familyOf returns the family of a column, mostly that of the column before.
 func (t *columnDict) familyOf(column []byte) *columnFamily {
 	if t.family < len(t.families) && t.families[t.family].has(column) {
 		return &t.families[t.family]
 	}
 	name := column[:bytes.IndexByte(column, 0)+1]
 	if len(name) == 0 {
-		name = column // of a tombstone
+		name = column // a tombstone's
 	}
-	at, end := 0, len(t.families) // not by package slices: a function that compares would have all columns escape
+	at, end := 0, len(t.families) // package slices would need a closure, through which all columns escape
 	for at < end {
 		mid := int(uint(at+end) / 2)
 		if bytes.Compare(t.families[mid].name, name) < 0 {
@@ -129,12 +130,12 @@ func (t *columnDict) familyOf(column []byte) *columnFamily {
 	return &t.families[at]
 }
 
-// find returns the place of a column among those of f, which has to be its family, and whether it is
-// there. begin is the beginning of its qualifier.
+// find returns the index of a column in f, its family, and whether it is there.
+// prefix is that of its qualifier.
 func (t *columnDict) find(f *columnFamily, prefix uint64, column []byte) (at int, found bool) {
 	lo, hi := 0, len(f.ids)
 	if hi > 0 && f.prefixes[hi-1] < prefix {
-		return hi, false // as is all of a first row
+		return hi, false // as for every column of a first row
 	}
 	for lo < hi {
 		mid := int(uint(lo+hi) / 2)
@@ -155,8 +156,8 @@ func (t *columnDict) find(f *columnFamily, prefix uint64, column []byte) (at int
 	return lo, false
 }
 
-// add gives a new column the next number. As nobody knows what comes after it, that is taken to be
-// what came after another new one, if it can.
+// add numbers a new column. Its successor is taken to be the column that last followed
+// a new one, if that is later.
 func (t *columnDict) add(column []byte) (id uint32) {
 	id = uint32(len(t.ends))
 	t.names = append(t.names, column...)
@@ -177,24 +178,25 @@ func (t *columnDict) sort() {
 	}
 }
 
-// A columnFamily is the columns of one family, in order. Most differ from each other in the first
-// bytes of the qualifier already, so a search compares numbers that lie side by side, and hardly ever
-// columns. A tombstone of a row or family, whose column has no qualifier, has a family of its own.
+// A columnFamily holds the columns of one family, in order. Most differ in the first
+// bytes of the qualifier, so a search compares adjacent numbers and rarely whole
+// columns. Tombstones of a row or family, whose column has no qualifier, have a family
+// of their own.
 type columnFamily struct {
-	name     []byte   // what they begin with: all before the qualifier, with the zero
-	prefixes []uint64 // the beginning of each qualifier
+	name     []byte   // everything before the qualifier, with the NUL
+	prefixes []uint64 // qualifierPrefix of each column
 	ids      []uint32
 }
 
 func (f *columnFamily) reset() { f.prefixes, f.ids = f.prefixes[:0], f.ids[:0] }
 
-// has reports whether a column is of the family. False says nothing of a tombstone's.
+// has reports whether a column is in the family. False means unknown for a tombstone's.
 func (f *columnFamily) has(column []byte) bool {
 	n := len(f.name)
 	return n > 0 && len(column) >= n && f.name[n-1] == 0 && string(column[:n]) == string(f.name)
 }
 
-// insert adds a column at a place, as slices.Insert does, which takes longer for so few.
+// insert inserts a column. It is faster than slices.Insert for so few.
 func (f *columnFamily) insert(at int, prefix uint64, id uint32) {
 	f.prefixes, f.ids = append(f.prefixes, 0), append(f.ids, 0)
 	copy(f.prefixes[at+1:], f.prefixes[at:])
@@ -202,8 +204,8 @@ func (f *columnFamily) insert(at int, prefix uint64, id uint32) {
 	f.prefixes[at], f.ids[at] = prefix, id
 }
 
-// beginning returns the first eight bytes of a qualifier as a number that orders as they do.
-// Those that begin alike may differ behind that, or in their length.
+// qualifierPrefix returns the first eight bytes of a qualifier as a number, padded with
+// zeros. Numbers order as qualifiers do, but different qualifiers may have the same.
 func qualifierPrefix(qualifier []byte) uint64 {
 	if len(qualifier) >= 8 {
 		return binary.BigEndian.Uint64(qualifier)
@@ -213,14 +215,13 @@ func qualifierPrefix(qualifier []byte) uint64 {
 	return binary.BigEndian.Uint64(b[:])
 }
 
-// A stamp is a time and sequence number that occur together.
+// A cellVersion is a time and a sequence number that occur together.
 type cellVersion struct {
 	time int64
 	seq  uint64
 }
 
-// timeAbove is what the block stores for the time: nothing for a tombstone that
-// has none of its own.
+// timeDelta returns the stored time: 0 for a tombstone without a time of its own.
 func (s cellVersion) timeDelta(base uint64) uint64 {
 	if s.time == cell.TombstoneTime {
 		return 0
@@ -228,17 +229,17 @@ func (s cellVersion) timeDelta(base uint64) uint64 {
 	return uint64(s.time) - base
 }
 
-// A stampTable gives the stamps of a block numbers in order of appearance.
+// A versionDict numbers the versions of a block in order of appearance.
 type versionDict struct {
 	list             []cellVersion
-	byVersion        map[cellVersion]uint32 // of more than fewStamps
-	last             uint32                 // the stamp asked for last
+	byVersion        map[cellVersion]uint32 // used above maxLinearVersions
+	last             uint32                 // the version looked up last
 	minTime, maxTime int64
 	minSeq, maxSeq   uint64
 }
 
-// fewStamps are found sooner one by one than in a map. Most blocks have no more: a row that was
-// written at once has one.
+// maxLinearVersions is how many versions are searched linearly, which is faster than
+// a map for so few. Blocks of rows with ten cells have about 15.
 const maxLinearVersions = 16
 
 func (t *versionDict) reset() {
@@ -296,15 +297,15 @@ func (t *versionDict) add(s cellVersion) (id uint32) {
 	return id
 }
 
-// times returns the base of the stored times and their width.
+// times returns the base of the times and the width of their deltas.
 func (t *versionDict) times() (base uint64, width byte) {
 	if t.maxTime < 0 {
-		return 0, 0 // no stamp has a time of its own
+		return 0, 0 // no version has a time of its own
 	}
 	return uint64(t.minTime), byte(widthOf(uint64(t.maxTime) - uint64(t.minTime)))
 }
 
-// seqs returns the base of the stored sequence numbers and their width.
+// seqs returns the base of the sequence numbers and the width of their deltas.
 func (t *versionDict) seqs() (base uint64, width byte) {
 	return t.minSeq, byte(widthOf(t.maxSeq - t.minSeq))
 }

@@ -10,8 +10,8 @@ import (
 	"colonnade/cell"
 )
 
-// randomColumn returns a column, or one of a tombstone. Qualifiers begin alike more often than not, and
-// some differ only in how many zeros they end with.
+// randomColumn returns a column of a cell or tombstone. Most qualifiers share prefixes, and
+// some differ only in the number of zeros at their end.
 func randomColumn(r *rand.Rand, families int) []byte {
 	column := fmt.Appendf(nil, "f%d", r.IntN(families))
 	switch r.IntN(20) {
@@ -28,7 +28,7 @@ func randomColumn(r *rand.Rand, families int) []byte {
 	return append(column, make([]byte, r.IntN(3))...)
 }
 
-// A table of columns is that of its block alone, whatever blocks came before, and has them in order.
+// A columnDict has the columns of its block only, whatever blocks came before, and in order.
 func TestColumnTable(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 0))
 	var table columnDict
@@ -78,7 +78,7 @@ func TestColumnTable(t *testing.T) {
 	}
 }
 
-// A stamp has one number in its block, few of them or many.
+// A version has one id in its block, whether there are few versions or many.
 func TestVersionDict(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 0))
 	var table versionDict

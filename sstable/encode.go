@@ -6,70 +6,71 @@ import (
 	"math/bits"
 )
 
-// A cell block that is compressed is folded first: what its neighbours or its other arrays say is
-// left out, and what a compressor does not see, such as that numbers ascend, is put so that it does.
-// It is unfolded when it is read, into the form that is drawn in cellblock.go, and only that is
-// ever searched. A folded block is, without padding:
+// A cell block is encoded before it is compressed: redundant arrays are omitted, and
+// ascending numbers become deltas and lengths, in which a compressor finds
+// repetition. Readers decode it to the plain form of cellblock.go before any use. An
+// encoded block is, without padding:
 //
 //	numbers, each as a uvarint (encoding/binary)
-//	+-------+------+---------+--------+------------+-------------+
-//	| cells | rows | columns | stamps | row prefix | value bytes |
-//	+-------+------+-------+-+--------+----+-------+-----+-------+--+
+//	+-------+------+---------+----------+------------+-------------+
+//	| cells | rows | columns | versions | row prefix | value bytes |
+//	+-------+------+-------+-+--------+-+----------+-+---+---------+--+
 //	| small blocks | large blocks | large cells | time base | seq base |
 //	+--------------+--------------+-------------+-----------+----------+
 //
 //	bytes
-//	+------------+-----------+-----------------+----------------+-------------------+-------+
-//	| time width | seq width | value end width | row step width | column step width | flags |
-//	+------------+-----------+-----------------+----------------+-------------------+-------+
+//	+------------+-----------+-----------------+------------------+---------------------+-------+
+//	| time width | seq width | value end width | row length width | column length width | flags |
+//	+------------+-----------+-----------------+------------------+---------------------+-------+
 //
-//	array            elements       width of an element
-//	+----------------+--------------+----------------------------------------------+
-//	| row shares     | rows         | row step width: how many bytes of each are   |
-//	|                |              | those of the row before                      |
-//	| row lengths    | rows         | row step width: how many bytes follow those  |
-//	| row cells      | rows         | holds cells - rows: cells of each, less one  |
-//	| value lengths  | cells        | value end width                 [not flag 2] |
-//	| column shares  | columns      | column step width, likewise                  |
-//	| column lengths | columns      | column step width, likewise                  |
-//	+----------------+--------------+----------------------------------------------+
-//	| row prefix     | bytes that all row keys begin with                          |
-//	| row rests      | of each row, what follows the shared bytes, back to back    |
-//	| column rests   | of each column, likewise                                    |
-//	+----------------+-------------------------------------------------------------+
-//	| kinds, column ids             | as they are                                  |
-//	| stamp steps    | cells        | holds stamps - 1: stamp id less that of the  |
-//	|                |              | cell before               [not stamps=cells] |
-//	| large cells, references, small blocks, large blocks | as they are             |
-//	| values                        | the small values      [only no small blocks] |
-//	| times, seqs                   | as they are                                  |
-//	+-------------------------------+----------------------------------------------+
+//	array                   elements   width of an element
+//	+-----------------------+----------+------------------------------------------+
+//	| row shared lengths    | rows     | row length width: how many bytes of each |
+//	|                       |          | are those of the row before              |
+//	| row suffix lengths    | rows     | row length width: how many bytes follow  |
+//	| row cells             | rows     | holds cells - rows: cells, less one      |
+//	| value lengths         | cells    | value end width             [not flag 2] |
+//	| column shared lengths | columns  | column length width, likewise            |
+//	| column suffix lengths | columns  | column length width, likewise            |
+//	+-----------------------+----------+------------------------------------------+
+//	| row prefix            | bytes that all row keys begin with                  |
+//	| row suffix bytes      | of each row, what follows the shared bytes          |
+//	| column suffix bytes   | of each column, likewise                            |
+//	+-----------------------+-----------------------------------------------------+
+//	| kinds, column ids     | as in the plain form                                |
+//	| version deltas        | cells    | holds versions - 1: version id less that |
+//	|                       |          | of the cell before [not versions=cells]  |
+//	| large cells, references, small blocks, large blocks | as in the plain form  |
+//	| values                | the small values            [only no small blocks]  |
+//	| times, seqs           | as in the plain form                                |
+//	+-----------------------+-----------------------------------------------------+
 //
-// Times and sequence numbers are last since most do not compress: S2 makes larger steps the longer it
-// finds nothing, and would miss much of what follows them.
+// Times and sequence numbers are last because most do not compress: S2 takes larger
+// steps the longer it finds no match, and would skip much of what follows.
 //
-// Row shares are counted behind the row prefix; the first row and the first column share nothing.
-// What is left out follows from the rest. Stamp steps are modulo their width.
+// Shared bytes of rows count from the end of the row prefix; the first row and the
+// first column share nothing. Version deltas are modulo their width.
 //
-// With flag 4, which only a folded block has, small values are numbered: 2 to 16 different ones, of
-// one length, none of which stand in small blocks. In place of the values there is
+// With flag 4, which plain blocks never have, the small values are dictionary encoded:
+// there are 2 to 16 distinct ones, of one length, none in small blocks. Instead of the
+// values there is
 //
-//	+---------+----------------------------------+--------------------------+
-//	| count 1 | the different ones, back to back | which one, for each cell |
-//	+---------+----------------------------------+--------------------------+
+//	+---------+---------------------------------+-------------------------+
+//	| count 1 | the distinct ones, back to back | an index for each cell  |
+//	+---------+---------------------------------+-------------------------+
 //
-// where the last takes 1 bit for two values, 2 for up to four and 4 for more, from the lowest of
-// each byte on. Front coding of keys is that of LevelDB's blocks; the rest is what column stores
-// do (Abadi, Madden, Ferreira: Integrating Compression and Execution in Column-Oriented Database
-// Systems, 2006).
+// An index takes 1 bit for two values, 2 bits for up to four and 4 bits for more, from
+// the lowest bits of each byte up. Shared prefixes of keys are as in LevelDB's blocks;
+// the rest is usual in column stores (Abadi, Madden, Ferreira: Integrating Compression
+// and Execution in Column-Oriented Database Systems, 2006).
 
 // Constants that are part of the format.
 const (
-	flagValueDict = 1 << 2 // of a folded block
+	flagValueDict = 1 << 2 // in encoded blocks only
 	maxDictValues = 16
 )
 
-// numberBits is how many bits tell so many values apart, 1, 2 or 4.
+// dictIndexBits returns the bits of an index among count values: 1, 2 or 4.
 func dictIndexBits(count int) int {
 	switch {
 	case count <= 2:
@@ -80,7 +81,7 @@ func dictIndexBits(count int) int {
 	return 4
 }
 
-// fold appends the folded block to dst. The builder must have a cell.
+// appendEncoded appends the block in encoded form. The builder must have a cell.
 func (b *cellBuilder) appendEncoded(dst []byte) []byte {
 	h := b.header()
 	b.rankColumns()
@@ -108,7 +109,7 @@ func (b *cellBuilder) appendEncoded(dst []byte) []byte {
 	return b.appendVersions(dst, &h)
 }
 
-// appendFolded appends the numbers that a folded block begins with.
+// appendEncodedHeader appends the numbers that an encoded block begins with.
 func (b *cellBuilder) appendEncodedHeader(dst []byte, h *cellHeader, hasDict bool) []byte {
 	for _, v := range [...]uint64{h.cells, h.rows, h.columns, h.versions, h.prefix, h.valueBytes,
 		h.smallBlocks, h.largeBlocks, h.largeCells, h.timeBase, h.seqBase} {
@@ -121,11 +122,11 @@ func (b *cellBuilder) appendEncodedHeader(dst []byte, h *cellHeader, hasDict boo
 	return append(dst, h.timeWidth, h.seqWidth, h.valueEndWidth, b.rowKeyCoder.width(), b.columnCoder.width(), flags)
 }
 
-// keySteps are keys in order, each by what it shares with the one before.
+// A prefixCoder encodes ascending keys by the prefix each shares with the one before.
 type prefixCoder struct {
-	shared, suffixes []int  // how many bytes are those of the key before, and how many follow them
-	maxLength        int    // of these numbers
-	suffixBytes      []byte // what follows, back to back
+	shared, suffixes []int  // lengths of the shared prefix and the rest of each key
+	maxLength        int    // of these lengths
+	suffixBytes      []byte // back to back
 	prev             []byte
 }
 
@@ -133,7 +134,7 @@ func (s *prefixCoder) reset() {
 	s.shared, s.suffixes, s.maxLength, s.suffixBytes, s.prev = s.shared[:0], s.suffixes[:0], 0, s.suffixBytes[:0], nil
 }
 
-// add adds a key, and keeps it until the next.
+// add adds a key, which must not change before the next add.
 func (s *prefixCoder) add(key []byte) {
 	shared := commonPrefix(s.prev, key)
 	suffix := len(key) - shared
@@ -161,7 +162,7 @@ func (b *cellBuilder) encodeKeys() {
 	}
 }
 
-// foldRowCells appends how many cells rows have.
+// appendRowCounts appends the number of cells of each row.
 func (b *cellBuilder) appendRowCounts(dst []byte, h *cellHeader) []byte {
 	width := widthOf(h.cells - h.rows)
 	for r, start := range b.rowStarts {
@@ -201,8 +202,9 @@ func (b *cellBuilder) appendVersionDeltas(dst []byte, h *cellHeader) []byte {
 	return dst
 }
 
-// findNumbered notes the small values in numbered and numbers, if there are 2 to 16 different ones,
-// of one length, none in small blocks, and they are shorter so.
+// buildValueDict builds the dictionary of the small values. It reports false if there
+// are not 2 to 16 distinct ones, they differ in length, some are in small blocks, or
+// the dictionary form is not shorter.
 func (b *cellBuilder) buildValueDict(h *cellHeader) bool {
 	n := b.valueLength
 	if h.flags&flagValueLength == 0 || n == 0 || len(b.smallBlocks) > 0 {
@@ -226,7 +228,7 @@ func (b *cellBuilder) buildValueDict(h *cellHeader) bool {
 	return v.count > 1 && v.size(h.cells) < h.valueBytes
 }
 
-// foldValues appends what findNumbered has noted.
+// appendDictValues appends the dictionary and the indexes.
 func (b *cellBuilder) appendDictValues(dst []byte) []byte {
 	count := len(b.dictValues) / b.valueLength
 	dst = append(append(dst, byte(count)), b.dictValues...)
@@ -242,7 +244,7 @@ func (b *cellBuilder) appendDictValues(dst []byte) []byte {
 	return dst
 }
 
-// commonPrefix is how many bytes two keys have in common before they differ.
+// commonPrefix returns the length of the longest common prefix of two keys.
 func commonPrefix(a, b []byte) int {
 	n, i := min(len(a), len(b)), 0
 	for ; i+8 <= n; i += 8 {

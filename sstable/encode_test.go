@@ -15,7 +15,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// oddBlocks are blocks with everything that a encoded form makes a difference for, by name.
+// oddBlocks are blocks with every feature that encoding handles, by name.
 func oddBlocks() map[string]func(b *cellBuilder) {
 	rows := func(n int, each func(b *cellBuilder, r int)) func(b *cellBuilder) {
 		return func(b *cellBuilder) {
@@ -76,10 +76,10 @@ func oddBlock(build func(b *cellBuilder)) *cellBuilder {
 	return b
 }
 
-// guarded returns p with the guard behind it.
+// guarded returns p with the guard after it.
 func guarded(p []byte) []byte { return append(resize(nil, len(p))[:0], p...) }
 
-// What is unfolded is the block that was encoded, to the byte, whatever was in the memory before.
+// Decoding restores the plain block to the byte, whatever was in the memory before.
 func TestDecode(t *testing.T) {
 	for name, build := range oddBlocks() {
 		b := oddBlock(build)
@@ -94,7 +94,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// Blocks of rows, as files have them, take less when they are encoded before they are compressed.
+// Typical blocks compress better encoded.
 func TestEncodingSaves(t *testing.T) {
 	b := oddBlock(func(b *cellBuilder) {
 		for r := range 60 {
@@ -111,7 +111,7 @@ func TestEncodingSaves(t *testing.T) {
 	}
 }
 
-// Values are numbered if few are different, and that makes them shorter.
+// Values get a dictionary if few are distinct and that is shorter.
 func TestValueDict(t *testing.T) {
 	for name, want := range map[string]bool{
 		"one value": false, "2 values in 2": false, "2 values in 40": true, "16 values in 31": true, "16 values in 16": false, "17 values in 40": false,
@@ -125,8 +125,8 @@ func TestValueDict(t *testing.T) {
 	}
 }
 
-// A encoded block that is cut off, goes on, or claims what it does not have is refused, or what
-// comes of it is. Nothing that it says makes it panic, or take memory beyond the limit.
+// An encoded block that is cut off, too long, or claims what it does not have is refused, or
+// its result is. No claim makes it panic or allocate beyond the limit.
 func TestDecodeRefuses(t *testing.T) {
 	for name, build := range oddBlocks() {
 		encoded := oddBlock(build).appendEncoded(nil)
@@ -150,7 +150,7 @@ func TestDecodeRefuses(t *testing.T) {
 		}
 	}
 	withDict := guarded(oddBlock(oddBlocks()["3 values in 40"]).appendEncoded(nil))
-	for i := range withDict { // four numbers in each byte at the end, before the stamp
+	for i := range withDict { // four indexes in each byte at the end, before the versions
 		if bytes.HasPrefix(withDict[i:], []byte("000001002")) {
 			withDict[i+9] |= 3
 		}
@@ -171,7 +171,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// decodeAny unfolds what may be damaged, and walks over what comes of it if that is a block.
+// decodeAny decodes a possibly damaged block, and walks over the result if it is valid.
 func decodeAny(t *testing.T, encoded []byte) {
 	t.Helper()
 	raw, err := decodeCellBlock(nil, encoded, maxCellBlock)
@@ -197,7 +197,7 @@ func decodeAny(t *testing.T, encoded []byte) {
 	}
 }
 
-// A number that claims much has to have something to show for it, before there is memory.
+// A number that claims much must be backed by bytes before memory is allocated.
 func TestDecodeClaims(t *testing.T) {
 	encoded := oddBlock(oddBlocks()["one cell"]).appendEncoded(nil)
 	for number := range 11 {
@@ -219,7 +219,7 @@ func TestDecodeClaims(t *testing.T) {
 	}
 }
 
-// FuzzDecode puts any bytes past every checksum.
+// FuzzDecode decodes any bytes, past all checksums.
 func FuzzDecode(f *testing.F) {
 	for _, build := range oddBlocks() {
 		if encoded := oddBlock(build).appendEncoded(nil); len(encoded) < 1<<10 {
@@ -231,8 +231,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// Every kind of compression has its cell blocks encoded, and no other block; a file without
-// compression has none.
+// With compression all cell blocks are encoded, and no other block; without it none is.
 func TestWhatIsEncoded(t *testing.T) {
 	for c := None; c <= Zstd; c++ {
 		file, _, list := smallFile(t, testID, c)
@@ -257,15 +256,15 @@ func TestWhatIsEncoded(t *testing.T) {
 	}
 }
 
-// A encoded block that makes no sense is damage at its place, though its checksum is right.
+// An invalid encoded block is damage at its offset, although its checksum is valid.
 func TestDamagedEncoding(t *testing.T) {
 	file, _, list := smallFile(t, testID, S2)
 	blocks := blocksOf(t, file, testID)
 	h := blocks[slices.IndexFunc(blocks, func(h handle) bool {
-		return file[h.end()-trailerSize] == encodedBit // not compressed, which saved too little
+		return file[h.end()-trailerSize] == encodedBit // stored uncompressed, since S2 saved too little
 	})]
 	broken := bytes.Clone(file)
-	broken[h.offset] = 0 // cells
+	broken[h.offset] = 0 // number of cells
 	seal(broken, testID, blocks)
 	o := readAll(broken, testID, nil, list)
 	var damage *CorruptError
@@ -280,7 +279,7 @@ func TestDamagedEncoding(t *testing.T) {
 //go:embed testdata/version1.sst
 var version1 []byte
 
-// A file of version 1, which has no encoded blocks, is read as ever.
+// A file of version 1, without encoded blocks, can be read.
 func TestVersion1(t *testing.T) {
 	_, _, list := smallFile(t, testID, S2)
 	if o := readAll(version1, testID, nil, list); o.err != nil || o.verify != nil || o.wrong != "" {
@@ -288,7 +287,7 @@ func TestVersion1(t *testing.T) {
 	}
 }
 
-// The encoded form is part of the format: if this test fails, raise its version.
+// The encoded form is part of the format: if this test fails, raise the version.
 func TestEncodingIsStable(t *testing.T) {
 	names := make([]string, 0)
 	for name := range oddBlocks() {

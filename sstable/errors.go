@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// CorruptError reports damage of a file: bytes that the Writer did not write.
+// CorruptError reports damage of a file: bytes the Writer did not write.
 type CorruptError struct {
 	File   uint64 // the number of the file
 	Offset int64  // where the damaged block or footer begins
@@ -17,7 +17,7 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("sstable %d is corrupt at offset %d: %s", e.File, e.Offset, e.Reason)
 }
 
-// VersionError reports a file of a format that this package does not know.
+// VersionError reports a file of an unknown format version.
 type VersionError struct {
 	File    uint64
 	Version uint32
@@ -27,8 +27,8 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("sstable %d has format version %d, the latest known is %d", e.File, e.Version, formatVersion)
 }
 
-// readFull reads len(p) bytes at offset. A file that ends early is damaged; any
-// other failure is an error of the device and is passed on.
+// readFull reads len(p) bytes at offset. A file that ends early is corrupt; other
+// errors are those of the device.
 func readFull(r io.ReaderAt, file uint64, p []byte, offset int64) error {
 	n, err := r.ReadAt(p, offset)
 	switch {

@@ -12,23 +12,23 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// The filter answers whether a row key may be in the file. It is stored
-// without compression:
+// The filter tells whether a row key may be in the file. It is a blocked Bloom
+// filter, stored without compression:
 //
 //	+-----------+----------+--------+---------+------------------+
 //	| version 1 | probes 1 | zero 2 | lines 4 | lines x 64 bytes |
 //	+-----------+----------+--------+---------+------------------+
 //
-// Version 1: a row key is hashed once, with 64-bit xxHash. The hash chooses a
-// line of 512 bits, and probes bits in it, at most seven; all of them are set
-// if the key is in the file. Bit i of a line is bit i%64 of the line's word
-// i/64. Keeping the probes of a key in one line costs a false answer in a few
-// hundred more, and saves all but one miss of the processor's cache.
+// Version 1: a row key is hashed once, with 64-bit xxHash. The hash selects a
+// line of 512 bits, and in it probes bits, at most seven. All of them are set if
+// the key is in the file. Bit i of a line is bit i%64 of the line's word i/64. A
+// line is a cache line of the CPU, so a lookup costs one cache miss, at the price
+// of a few more false positives in a thousand.
 //
 //	line    = high 64 bits of hash * lines
 //	bit i   = bits 9i to 9i+8 of hash * filterMix, 64-bit arithmetic
 //
-// A reader that does not know the version goes without a filter.
+// A reader that does not know the version uses no filter.
 
 // Constants that are part of the format.
 const (
@@ -37,11 +37,11 @@ const (
 	lineBits         = 512
 	lineSize         = lineBits / 8
 	maxProbes        = 7
-	filterMix        = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio: odd, bits well mixed
+	filterMix        = 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio: odd, well mixed
 )
 
-// maxFilter limits the stored size of a filter. A file with more rows than fit
-// gets fewer bits for each, and more false answers.
+// maxFilter limits the stored size. In a file with more rows each gets fewer
+// bits, so there are more false positives.
 const maxFilter = 64 << 20
 
 var (
@@ -49,19 +49,19 @@ var (
 	errFilterProbes = errors.New("filter: impossible number of probes")
 )
 
-// A Filter is the open filter of a file. It is immutable.
+// A Filter is an open filter. It is immutable.
 type Filter struct {
-	bits   *bloom.BloomFilter // nil: the version is unknown
+	bits   *bloom.BloomFilter // nil if the version is unknown
 	probes int
 	lines  uint64
 }
 
-// Memory is what the filter counts for in a cache.
+// Memory returns the bytes that count in a cache.
 func (f *Filter) Memory() int {
 	return int(f.lines)*lineSize + 96
 }
 
-// newFilter returns an empty filter for this many rows.
+// newFilter returns an empty filter for a number of rows.
 func newFilter(rows, bitsPerRow int) *Filter {
 	lines := (uint64(rows)*uint64(bitsPerRow) + lineBits - 1) / lineBits
 	lines = min(max(lines, 1), (maxFilter-filterHeaderSize)/lineSize)
@@ -69,13 +69,13 @@ func newFilter(rows, bitsPerRow int) *Filter {
 	return &Filter{bloom.New(uint(lines)*lineBits, uint(probes)), probes, lines}
 }
 
-// line computes the line of a key from its hash.
+// line returns the line of a key with this hash.
 func (f *Filter) line(hash uint64) uint64 {
 	line, _ := bits.Mul64(hash, f.lines)
 	return line
 }
 
-// locations computes the bits of a key from its hash.
+// locations returns the bits of a key with this hash.
 func (f *Filter) locations(hash uint64) (l [maxProbes]uint64) {
 	line := f.line(hash)
 	mix := hash * filterMix
@@ -93,11 +93,11 @@ func (f *Filter) add(hash uint64) {
 	}
 }
 
-// HashRow returns what filters know of a row key.
+// HashRow returns the hash of a row key, for the methods of Filter.
 func HashRow(row []byte) uint64 { return xxhash.Sum64(row) }
 
-// Ask asks the processor for the line that MayContain will look at, and does not wait for that.
-// Whoever has the filters of several files to look at asks all of them first, and waits once.
+// Ask prefetches the line that MayContain will read, and does not wait. A caller
+// with several filters asks all of them first, then waits once.
 func (f *Filter) Ask(hash uint64) {
 	if f.bits == nil {
 		return
@@ -105,8 +105,8 @@ func (f *Filter) Ask(hash uint64) {
 	prefetch.Lines(unsafe.Pointer(&f.bits.BitSet().Words()[f.line(hash)*(lineSize/8)]), lineSize)
 }
 
-// MayContain reports whether the file may have cells of the row with this hash; the answer
-// false is certain.
+// MayContain reports whether the file may have cells of the row with this hash.
+// False is certain.
 func (f *Filter) MayContain(hash uint64) bool {
 	if f.bits == nil {
 		return true
@@ -115,7 +115,7 @@ func (f *Filter) MayContain(hash uint64) bool {
 	return f.bits.TestLocations(l[:f.probes])
 }
 
-// append appends the stored form of the filter.
+// append appends the stored filter.
 func (f *Filter) append(dst []byte) []byte {
 	dst = append(dst, filterVersion, byte(f.probes), 0, 0)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(f.lines))

@@ -17,7 +17,7 @@ func filterOf(rows, bits int) *Filter {
 func TestFilterRates(t *testing.T) {
 	for _, test := range []struct {
 		rows, bits int
-		percent    float64 // of false answers, at most
+		percent    float64 // of false positives, at most
 	}{
 		{1, 10, 5}, {100, 10, 5}, {20_000, 10, 1.6}, {20_000, 5, 12}, {20_000, 16, 0.35}, {20_000, 1, 70},
 	} {

@@ -6,8 +6,7 @@ import (
 	"hash/crc32"
 )
 
-// The footer is the end of a file. It is not in an envelope but carries its own
-// checksum:
+// The footer ends a file. It has no trailer but a checksum of its own:
 //
 //	+-------------+---------------+-------------+
 //	| store id 16 | file number 8 | file size 8 |
@@ -17,18 +16,18 @@ import (
 //	| footer size 4 | checksum 4 | format version 4 | magic 8 |
 //	+---------------+------------+------------------+---------+
 //
-// The last line is the same in every version of the format. The checksum is a
-// CRC-32C of the whole footer, as long as it says it is, with zero in the place
-// of the checksum; so a file of a later version is told from a damaged one.
+// The last line is the same in every format version. The checksum is a CRC-32C of
+// the whole footer, as long as footer size says, with zeros in place of the
+// checksum. So a file of a later version is not taken for a damaged one.
 
 // Constants that are part of the format.
 const (
-	formatVersion  = 2 // 1 had no folded blocks
+	formatVersion  = 2 // version 1 has no encoded blocks
 	oldestVersion  = 1
 	footerMagic    = "cellfile"
 	footerSize     = 32 + 3*handleSize + footerTailSize
 	footerTailSize = 20
-	maxFooterSize  = 4 << 10 // of any later version
+	maxFooterSize  = 4 << 10 // in any later version
 )
 
 type footer struct {
@@ -53,8 +52,8 @@ func (f *footer) append(dst []byte) []byte {
 	return dst
 }
 
-// parse reads the footer from the last bytes of the file with this id, at most
-// maxFooterSize of them.
+// parse reads the footer of the file with this id from tail, the last bytes of the
+// file, at most maxFooterSize.
 func (f *footer) parse(tail []byte, id ID, size int64) error {
 	corrupt := func(reason string) error {
 		return &CorruptError{id.Number, max(size-footerSize, 0), "footer: " + reason}
@@ -95,8 +94,7 @@ func (f *footer) parse(tail []byte, id ID, size int64) error {
 	return f.checkHandles(corrupt)
 }
 
-// checkHandles makes sure that the last three blocks and the footer stand side
-// by side.
+// checkHandles checks that filter, index, properties and footer are adjacent.
 func (f *footer) checkHandles(corrupt func(string) error) error {
 	end := f.size - footerSize
 	if !f.filter.within(end) || f.filter.end() != f.index.offset ||

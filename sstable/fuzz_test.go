@@ -7,8 +7,8 @@ import (
 	"colonnade/cell"
 )
 
-// FuzzSSTOpen damages an uncompressed file at several places, makes its checksums
-// right again, and reads it in every way.
+// FuzzSSTOpen damages an uncompressed file in several places, recomputes its checksums, and
+// reads it in every way.
 func FuzzSSTOpen(f *testing.F) {
 	file, _, list := smallFile(f, testID, None)
 	blocks := blocksOf(f, file, testID)
@@ -30,7 +30,7 @@ func FuzzSSTOpen(f *testing.F) {
 	})
 }
 
-// FuzzOpenAny opens any bytes at all.
+// FuzzOpenAny opens any bytes.
 func FuzzOpenAny(f *testing.F) {
 	for c := None; c <= Zstd; c++ {
 		file, _, _ := smallFile(f, testID, c)
@@ -41,8 +41,8 @@ func FuzzOpenAny(f *testing.F) {
 	})
 }
 
-// FuzzBlockIter puts bytes past every checksum into the validator of cell blocks
-// and, if they pass, walks over all there is.
+// FuzzBlockIter parses any bytes as a cell block, past all checksums, and walks over it if
+// it is valid.
 func FuzzBlockIter(f *testing.F) {
 	file, _, _ := smallFile(f, testID, None)
 	r := open(f, file, testID, nil)
@@ -86,8 +86,8 @@ func FuzzBlockIter(f *testing.F) {
 	})
 }
 
-// FuzzFilterMayContain builds a filter of the keys and asks for each: none may be
-// missing, before and after it is stored. It also opens the bytes as a filter.
+// FuzzFilterMayContain builds a filter of keys and asks for each, before and after it is
+// stored. It also opens the bytes as a filter.
 func FuzzFilterMayContain(f *testing.F) {
 	f.Add([]byte("a\nb\nc"), 10)
 	f.Add([]byte{}, 1)

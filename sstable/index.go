@@ -12,25 +12,23 @@ import (
 	"colonnade/internal/prefetch"
 )
 
-// The index is a cell block with one entry for each cell block of the file, in
-// order. The key of an entry is a lower bound of its block: at or before the
-// first cell of the block, after the last cell of the block before. Its value
-// says where the block lies, and how many bytes its small blocks take in the
-// file, which stand directly before it:
+// The index is a cell block with one entry for each cell block of the file, in order.
+// The key of an entry is a lower bound: at or before the first cell of its block,
+// after the last cell of the block before. The value locates the block, and says how
+// many bytes of the file its small blocks take, which directly precede it:
 //
 //	+-----+--------+------+-----+------+      +-----------+---------------+
 //	| row | column | time | seq | kind |  ->  | handle 12 | small bytes 4 |
 //	+-----+--------+------+-----+------+      +-----------+---------------+
 //
-// Where a block begins with a new row, the bound is the head of the shortest
-// row key that does: no column, the time of tombstones, the sequence number
-// headSeq, which no cell has, and the kind of a row tombstone. So a search for
-// a row that exists finds the block it begins in. Where a block continues the
-// row of the block before, the bound is the key of its first cell; so a wide row
-// can be searched by column.
+// If a block begins with a new row, the bound is the head of the shortest row key that
+// separates it from the block before: no column, the time of tombstones, the sequence
+// number headSeq, which no cell has, and the kind of a row tombstone. So a search for
+// a row that exists finds the block where it begins. If a block continues a row, the
+// bound is the key of its first cell, so a wide row can be searched by column.
 
-// Constants that are part of the format. headSeq is the sequence number of the
-// head of a row.
+// Constants that are part of the format. headSeq is the sequence number of the head of
+// a row.
 const (
 	headSeq        = math.MaxUint64
 	indexEntrySize = handleSize + 4
@@ -43,37 +41,37 @@ var (
 
 // An index is an open index block. It is immutable.
 //
-// A search that halves the rows of a long block waits for memory at each step, twice: for where a
-// key begins, and for the key. So of some rows the bytes that tell keys apart stand together, and
-// most steps are made there; for what is left, and for what the entry that is found says, the
-// processor is asked all at once.
+// A binary search over the rows of a long block would miss the CPU's caches twice
+// in each step: for the offset of a key, and for the key. So the distinguishing bytes
+// of every sampleEvery-th row stand together, and most steps are made there. What the
+// rest of the search and the entry it finds need is prefetched all at once.
 type index struct {
 	cellBlock
-	sharedPrefix   []byte   // what all rows but the first, which is cut short, have after the prefix
-	samplePrefixes []uint64 // what comes after that, of row 1 and every startEvery-th after it
-	sampleOffsets  []uint32 // where the keys of the same rows begin in rowBytes
+	sharedPrefix   []byte   // what all rows but the first, a shortened key, have after the prefix
+	samplePrefixes []uint64 // the 8 bytes after that, of row 1 and every sampleEvery-th row after it
+	sampleOffsets  []uint32 // offsets of the same rows in rowBytes
 }
 
 const (
-	sampleEvery = 32
-	// mostKeyBytes is the most bytes of keys that are asked for: rows can be long.
+	sampleEvery = 32 // cached reads of 1 M and 10 M rows take 0.85 and 0.82 of the time; 16 and 64: within noise
+	// maxPrefetchedKeys limits the bytes of keys to prefetch: rows can be long.
 	maxPrefetchedKeys = 2 << 10
 )
 
-// Memory is what the index counts for in a cache.
+// Memory returns the bytes that count in a cache.
 func (x *index) Memory() int {
 	return x.cellBlock.Memory() + 8*cap(x.samplePrefixes) + 4*cap(x.sampleOffsets)
 }
 
-// startOf returns the first eight bytes of a key, with zeros for those that it does not have,
-// as a number: of keys in order these are in order, too, but may be the same.
+// keyPrefix returns the first eight bytes of a key as a number, padded with zeros.
+// Numbers order as keys do, but different keys may have the same.
 func keyPrefix(key []byte) uint64 {
 	var prefix [8]byte
 	copy(prefix[:], key)
 	return binary.BigEndian.Uint64(prefix[:])
 }
 
-// takeStarts notes the starts. Rows need not be in order: nobody has looked at that yet.
+// buildSamples samples the rows, whose order has not been checked yet.
 func (x *index) buildSamples() {
 	if x.rows < 2 {
 		return
@@ -108,21 +106,21 @@ func (x *index) parse(raw []byte, limit uint64) error {
 	return nil
 }
 
-// handle returns the place of the block of entry e.
+// handle returns the handle of the block of entry e.
 func (x *index) handle(e int) handle {
 	return parseHandle(x.values[e*indexEntrySize:])
 }
 
-// from returns where the small blocks before the block of entry e begin, or the
-// block itself if it has none. In an index not yet validated it may be anything.
+// from returns where the small blocks of entry e begin, or its cell block if it has
+// none. In an index that was not validated it may return anything.
 func (x *index) from(e int) uint64 {
 	p := x.values[e*indexEntrySize:]
 	return parseHandle(p).offset - uint64(binary.LittleEndian.Uint32(p[handleSize:]))
 }
 
-// reach returns how far a read of so many bytes, from what entry e needs, goes: up to
-// the first entry that does not follow in the file, or of which the block would be
-// beyond. It is e where already the first is too long.
+// readEnd returns the end of the entries that one read can fetch, of at most this many
+// bytes from what entry e needs on. They must be adjacent in the file. It is e if the
+// first is too long.
 func (x *index) readEnd(e int, bytes uint64) (end int) {
 	if e >= x.cells {
 		return e
@@ -135,7 +133,7 @@ func (x *index) readEnd(e int, bytes uint64) (end int) {
 	return e
 }
 
-// rowOf returns the number of the row of entry e among the rows of the index.
+// rowOf returns the row of entry e, as a row number of the index.
 func (x *index) rowOf(e int) int {
 	if x.rows == x.cells {
 		return e
@@ -143,13 +141,13 @@ func (x *index) rowOf(e int) int {
 	return sort.Search(x.rows, func(r int) bool { return x.rowStarts.int(x.raw, r+1) > e })
 }
 
-// isHead reports whether entry e bounds a block that begins with a new row.
+// isHead reports whether the block of entry e begins with a new row.
 func (x *index) isHead(e int) bool {
 	return x.seqBase+x.seqs.at(x.raw, x.versionID(e)) == headSeq
 }
 
-// seek returns the entry of the block in which a row at or after the key
-// begins, if not at the start of the next one.
+// seek returns the entry whose block contains the first row at or after the key, unless
+// that is the first row of the next block.
 func (x *index) seek(key []byte) int {
 	r := x.search(key)
 	e := x.rowStarts.int(x.raw, r) - 1 // the last bound with a lower row
@@ -159,7 +157,7 @@ func (x *index) seek(key []byte) int {
 	return max(e, 0)
 }
 
-// search is findRow, by starts first.
+// search is findRow, by way of the samples.
 func (x *index) search(key []byte) int {
 	suffix, ok := bytes.CutPrefix(key, x.prefix)
 	rest, same := bytes.CutPrefix(suffix, x.sharedPrefix)
@@ -173,8 +171,8 @@ func (x *index) search(key []byte) int {
 	return low
 }
 
-// ask asks for what it takes to search the rows from low up to high, and for what seek needs of
-// the one that is found.
+// ask prefetches what a search of the rows from low to high reads, and what seek reads
+// of the row it finds.
 func (x *index) ask(low, high int) {
 	prefetch.Bytes(x.rowOffsets.span(x.raw, low, high))
 	from, to := int(x.sampleOffsets[max(low-2, 0)/sampleEvery]), len(x.rowBytes)
@@ -188,8 +186,8 @@ func (x *index) ask(low, high int) {
 	}
 }
 
-// between returns the rows, as low up to high, at one of which or at high the search for a key
-// with this start ends.
+// sampleRange returns the rows, low to high included, where the search for a key with
+// this prefix ends.
 func (x *index) sampleRange(prefix uint64) (low, high int) {
 	i, same := slices.BinarySearch(x.samplePrefixes, prefix)
 	if i > 0 {
@@ -201,8 +199,8 @@ func (x *index) sampleRange(prefix uint64) (low, high int) {
 	return low, min(i*sampleEvery+1, x.rows)
 }
 
-// continues returns the entries from e on whose blocks begin within the row
-// with this key, as e up to end. Entry e-1 must be of a block with that row.
+// continues returns the end of the entries from e on whose blocks begin within the row
+// with this key; e if there are none. The block of entry e-1 must have that row.
 func (x *index) continues(e int, key []byte) (end int) {
 	if e >= x.cells {
 		return e
@@ -214,8 +212,8 @@ func (x *index) continues(e int, key []byte) (end int) {
 	return x.rowStarts.int(x.raw, r+1)
 }
 
-// seekColumn returns the first of the entries from e up to end, all bounds within
-// one row, whose block may hold the column or a later one.
+// seekColumn returns the first of the entries from e to end, all within one row, whose
+// block may have the column or a later one.
 func (x *index) seekColumn(e, end int, column []byte) int {
 	n := sort.Search(end-e-1, func(i int) bool {
 		return bytes.Compare(x.column(x.columnID(e+1+i)), column) >= 0
@@ -223,19 +221,20 @@ func (x *index) seekColumn(e, end int, column []byte) int {
 	return e + n
 }
 
-// appendBound appends the row of the bound between the last row of a block and
-// the first of the next: the shortest key above last that is not above first.
+// appendBound appends the row of a bound between the last row of a block and the first
+// of the next: the shortest key above last and not above first.
 func appendBound(dst, last, first []byte) []byte {
 	return append(dst, first[:commonPrefix(last, first)+1]...)
 }
 
-// headOf is the cell of the bound of a block that begins with a new row.
+// headCell is the bound of a block that begins with a new row.
 func headCell() cell.Cell {
 	return cell.Cell{Time: cell.TombstoneTime, Seq: headSeq, Kind: cell.DeleteRow}
 }
 
-// EstimateSize returns about how many bytes of the file are of rows from start up to end, a nil end
-// being that of the file. It reads the index, and returns 0 if that cannot be read.
+// EstimateSize returns about how many bytes of the file belong to rows from start to
+// end, end excluded. A nil end is the end of the file. It reads the index, and returns
+// 0 if that fails.
 func (t *Reader) EstimateSize(start, end []byte) int64 {
 	x, err := t.openIndex()
 	if err != nil || x.cells == 0 {
@@ -245,7 +244,8 @@ func (t *Reader) EstimateSize(start, end []byte) int64 {
 	return int64(x.handle(last).end() - x.from(first))
 }
 
-// within returns the entries of the first and the last block that can have rows from start up to end.
+// entriesWithin returns the first and the last entry whose blocks may have rows from start
+// to end.
 func (x *index) entriesWithin(start, end []byte) (first, last int) {
 	first, last = x.seek(start), x.cells-1
 	if end != nil {
@@ -254,11 +254,11 @@ func (x *index) entriesWithin(start, end []byte) (first, last int) {
 	return first, last
 }
 
-// AppendSplits appends rows, in order, that divide the file into so many parts of
-// about as many cell blocks each, fewer where rows have many blocks. It leaves out most that
-// are not between start and end, a nil end being that of the file. It reads the
-// index, and appends nothing if that cannot be read: whoever reads the rows will hear
-// why. The rows are the caller's.
+// AppendSplits appends ascending rows that divide the file into parts with about as
+// many cell blocks each; fewer parts if rows have many blocks. It omits most rows that
+// are not between start and end; a nil end is the end of the file. It reads the index,
+// and appends nothing if that fails: a read of the rows will report why. The caller owns
+// the rows.
 func (t *Reader) AppendSplits(dst [][]byte, parts int, start, end []byte) [][]byte {
 	x, err := t.openIndex()
 	if err != nil {

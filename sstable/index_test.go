@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestIndexSearch: a search by starts finds what one without them does, whatever keys have in
-// common, and however many there are.
+// TestIndexSearch: a search by samples finds the same as a binary search, whatever prefixes
+// keys share, and however many there are.
 func TestIndexSearch(t *testing.T) {
 	g := newGenerator(1)
 	of := func(letters string) func(int) []byte {
@@ -50,7 +50,7 @@ func TestIndexSearch(t *testing.T) {
 	}
 }
 
-// checkSearch looks for the rows of an index, for keys beside them, and for more.
+// checkSearch searches for the rows of an index, for keys next to them, and for others.
 func checkSearch(t *testing.T, name string, x *index, keys [][]byte) {
 	t.Helper()
 	if n := x.Memory() - x.cellBlock.Memory(); n < 8*len(x.samplePrefixes) {
@@ -68,7 +68,7 @@ func checkSearch(t *testing.T, name string, x *index, keys [][]byte) {
 	}
 }
 
-// TestIndexStarts: what the keys of a file share does not keep its starts from telling them apart.
+// TestIndexStarts: samples tell keys apart although all keys of the file share a prefix.
 func TestIndexStarts(t *testing.T) {
 	var list []entry
 	for i := range 5000 {
@@ -87,8 +87,8 @@ func TestIndexStarts(t *testing.T) {
 	}
 }
 
-// BenchmarkIndexSearch looks for rows in the indexes of thirty files in turn, which are more than
-// the caches of a core hold, by starts and by halving alone.
+// BenchmarkIndexSearch searches the indexes of thirty files in turn, more than the caches
+// of a CPU hold, by samples and by binary search alone.
 func BenchmarkIndexSearch(b *testing.B) {
 	const files, rows = 30, 8_000
 	for name, key := range map[string]func(file, i int) []byte{

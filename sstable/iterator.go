@@ -11,72 +11,74 @@ import (
 	"colonnade/internal/poison"
 )
 
-// ReadOptions say what an iterator is for.
+// ReadOptions control an iterator.
 type ReadOptions struct {
-	// Columns are the columns wanted, nil for all. Tombstones of families and
-	// rows are always returned when met (see cell.Columns.Wants).
+	// Columns are the columns to return, nil for all. Tombstones of families and
+	// rows are returned with any of them (see cell.Columns.Wants).
 	Columns *cell.Columns
-	// KeysOnly leaves out the values that would have to be read from elsewhere;
-	// they are nil, but their length counts in Scanned.
+	// KeysOnly returns nil values and reads none from value blocks. Their lengths
+	// count in Scanned all the same.
 	KeysOnly bool
-	// FillCache puts the blocks that are read into the cache, if it wants them. Without it they go
-	// through one private buffer; blocks that are cached are used either way.
+	// FillCache puts blocks that are read into the cache, if it admits them.
+	// Without it they go through buffers of the iterator. Cached blocks are used
+	// in either case.
 	FillCache bool
-	// ReadaheadEnd is a row from which on nothing is wanted, nil for none. Rows from there on are returned
-	// all the same, but not read before they are asked for. The iterator keeps it.
+	// ReadaheadEnd is a row at and after which the caller wants nothing, nil for
+	// none. Later rows are returned all the same, but not read ahead. The iterator
+	// keeps the slice.
 	ReadaheadEnd []byte
 }
 
-// wholeBlocks reports whether the values of cell blocks are sure to be wanted: a
-// scan of some columns may come to none of them, but what goes into the cache is
-// for others too.
+// wholeBlocks reports whether the small values of cell blocks are surely needed. A scan
+// of some columns may need none of a block, but a cached block serves other reads, too.
 func (o *ReadOptions) wholeBlocks() bool {
 	return !o.KeysOnly && (o.Columns == nil || o.FillCache)
 }
 
-// An Iterator walks over the rows of a file, and over the cells of each. It is
+// An Iterator walks over the rows of a file, and over the cells of each row. It is
 // not safe for concurrent use.
 //
-// After an error there is no current row and every further call does nothing;
-// what was returned before is whole cells but maybe not a whole row, so a caller
-// has to ask Err before it uses a row it has collected.
+// After an error there is no current row, and every further call does nothing. Cells
+// returned before are valid, but maybe not the whole row: check Err before using a
+// row.
 type Iterator struct {
 	r   *Reader
 	o   ReadOptions
 	err error
 
 	index *index // nil until the first SeekRow
-	entry int    // of the block at hand
+	entry int    // of the current block
 	block *cellBlock
-	row   int    // in the block, while key is valid
+	row   int    // in the block, if valid
 	key   []byte // of the current row
-	valid bool   // is there a current row?
+	valid bool   // there is a current row
 
-	keyEntry int // the entry whose block's prefix key begins with, -1 for none
+	keyEntry int // entry whose block prefix key begins with, -1 for none
 
-	lastRun cell.Run // the entries returned last; its dictionary is that of the block at hand
+	lastRun cell.Run // describes the cells returned last
 
-	first, next, end int // the row's cells in the block: its first, the next to take, the end
-	suffixEnd        int // where the suffix of its key ends among those of the block
+	first, next, end int // cells of the row in the block: first, next to return, end
+	suffixEnd        int // end of the row's suffix in the block's row bytes
 
-	// offsets and names are the dictionary of the block at hand, as cellBlock.dictionary
-	// has it. Most blocks of a table have the same, and what is known of it stays.
+	// dictOffsets and dictNames are the column dictionary of the current block, as
+	// returned by cellBlock.dictionary. Most blocks of a table have the same one, and
+	// what is derived from it is kept.
 	dictOffsets, dictNames []byte
-	dictColumns            int      // how many: columns without names have no bytes either. 0 before the first block
-	selectsAllColumns      bool     // every column is known to be wanted
-	columns                [][]byte // cut out of names, if all is set
-	// What is known of the columns, unless all is set: 0 nothing, else the length of
-	// the column over classShift, and classWanted or classUnwanted.
+	dictColumns            int      // number of columns, since columns without names have no bytes; 0 before the first block
+	selectsAllColumns      bool     // every column is known to be selected
+	columns                [][]byte // slices of dictNames, if selectsAllColumns
+	// For each column unless selectsAllColumns: 0 if unknown, else its length shifted by
+	// classShift, and classSelected or classSkipped.
 	columnClass []uint32
 
 	small   smallValues
 	large   largeValues
 	scanned cell.Scanned
 
-	blockBuf      blockBuffer // the block at hand when it is neither in the cache nor in a stretch
+	blockBuf      blockBuffer // the current block if it is neither cached nor in a readahead window
 	readBuf       readBuffer  // what was read with it
-	readaheadSize uint64      // of the window, in a scan
-	endEntry      int         // what wanted returns, 0 before it is needed
+	readaheadSize uint64      // of a scan's next read
+	endEntry      int         // what readaheadEnd returns, 0 before the first call
 	readahead     readahead
 	coming        coming
 }
@@ -89,8 +91,8 @@ const (
 	classShift    = 2
 )
 
-// Dictionaries are numbered by iterator and, in that, by block loaded. An iterator
-// keeps its number, and goes on counting, when it is used again.
+// A dictionary id has the number of the iterator in its upper bits and a count of its
+// dictionaries below. A reused iterator keeps its number and goes on counting.
 var (
 	iteratorPool = sync.Pool{New: func() any {
 		return &Iterator{lastRun: cell.Run{DictionaryID: dictionaryCount.Add(1) << dictionaryBits}}
@@ -100,16 +102,15 @@ var (
 
 const dictionaryBits = 40
 
-// NewIterator returns an iterator, at no row. It must be closed.
+// NewIterator returns an iterator without a current row. Close it after use.
 func (t *Reader) NewIterator(o ReadOptions) *Iterator {
 	it := iteratorPool.Get().(*Iterator)
 	it.r, it.o, it.keyEntry = t, o, -1
 	return it
 }
 
-// Close gives back what the iterator holds. The iterator and all it returned
-// must not be used any more. It waits for a read that is under way, in a scan that
-// has blocks opened ahead.
+// Close releases the iterator. Neither it nor anything it returned may be used after
+// that. It waits for readahead that is under way.
 func (it *Iterator) Close() {
 	it.readahead.stop()
 	it.blockBuf.trim()
@@ -126,18 +127,17 @@ func (it *Iterator) Close() {
 	iteratorPool.Put(it)
 }
 
-// Err returns the error that ended the iteration, if one did.
+// Err returns the error that ended the iteration, or nil.
 func (it *Iterator) Err() error { return it.err }
 
-// Run describes the entries that Cells returned last, if there were any. It is valid
-// as long as they are.
+// Run describes the cells that Cells returned last. It is valid as long as they are.
 func (it *Iterator) Run() *cell.Run { return &it.lastRun }
 
-// Scanned returns what the iterator has stepped over since its creation.
+// Scanned returns what the iterator has stepped over since NewIterator.
 func (it *Iterator) Scanned() cell.Scanned { return it.scanned }
 
-// Row returns the key of the current row, or nil if there is none. It is valid
-// until the next SeekRow or NextRow.
+// Row returns the key of the current row, nil if there is none. It is valid until the
+// next SeekRow or NextRow.
 func (it *Iterator) Row() []byte {
 	if !it.valid {
 		return nil
@@ -145,8 +145,8 @@ func (it *Iterator) Row() []byte {
 	return it.key
 }
 
-// SeekRow goes to the first row whose key is at least row. An empty key is the
-// start of the file.
+// SeekRow moves to the first row whose key is at least row. An empty key is the start of
+// the file.
 func (it *Iterator) SeekRow(row []byte) {
 	it.valid = false
 	if it.err != nil {
@@ -163,9 +163,8 @@ func (it *Iterator) SeekRow(row []byte) {
 	it.toRow(it.block.findRow(row))
 }
 
-// NextRow goes to the next row. Cells of the current row that were not taken
-// count as scanned if they are in the block at hand; further blocks of the row
-// are passed by.
+// NextRow moves to the next row. Cells that were not returned count as scanned if they are
+// in the current block; further blocks of the row are skipped.
 func (it *Iterator) NextRow() {
 	if !it.valid {
 		return
@@ -190,8 +189,8 @@ func (it *Iterator) NextRow() {
 	}
 }
 
-// toRow makes row r of the block the current one, or the first row of the next
-// block if the block has no row r.
+// toRow moves to row r of the block, or to the first row of the next block if the block
+// has no row r.
 func (it *Iterator) toRow(r int) {
 	if r < it.block.rows {
 		it.setRow(r)
@@ -200,8 +199,7 @@ func (it *Iterator) toRow(r int) {
 	}
 }
 
-// setRow makes row r of the block at hand the current one, by a step from where the row
-// before it ends, if there is one.
+// setRow moves to row r of the current block.
 func (it *Iterator) setRow(r int) {
 	b := it.block
 	if it.keyEntry != it.entry {
@@ -213,8 +211,8 @@ func (it *Iterator) setRow(r int) {
 	it.stepRow()
 }
 
-// stepRow makes the row behind the current one, which is in the same block, the current one.
-// It begins where that one ends.
+// stepRow moves to the next row of the current block, which begins where the current row
+// ends.
 func (it *Iterator) stepRow() {
 	if it.coming.is(it.entry + 1) {
 		it.coming.ask(askedEach)
@@ -227,8 +225,8 @@ func (it *Iterator) stepRow() {
 	it.first, it.next, it.end = it.end, it.end, b.rowStarts.int(b.raw, it.row+1)
 }
 
-// hasRow makes sure that the block at hand begins with the row of key, as its
-// bound in the index says.
+// checkRow checks that the current block begins with the current row, as its bound in
+// the index says.
 func (it *Iterator) checkRow() bool {
 	if it.block.isRow(0, it.key) {
 		return true
@@ -241,8 +239,8 @@ func (it *Iterator) fail(err error) {
 	it.err, it.valid = err, false
 }
 
-// nextBlock goes on to the next block in which the current row has cells that
-// may be wanted. It reports false if there is none, or on an error.
+// nextBlock moves to the next block with cells of the current row that may be selected.
+// It reports false if there is none, or on an error.
 func (it *Iterator) nextBlock() bool {
 	e := it.entry + 1
 	end := it.index.continues(e, it.key)
@@ -259,13 +257,13 @@ func (it *Iterator) nextBlock() bool {
 	if !it.load(e) || !it.checkRow() {
 		return false
 	}
-	it.setRow(0) // the key stays as it is: hasRow has compared it
+	it.setRow(0) // key stays: checkRow has compared it
 	return true
 }
 
-// nextWanted returns the first column at or after this one that a set wants to
-// see. The tombstones of a family come before its columns, so a range within a
-// family wants them too, and those of the row in any case.
+// nextSelected returns the first column at or after this one that a read of the set needs.
+// That includes tombstones: of a family, before a range within the family, and of the
+// row.
 func nextSelected(set *cell.Columns, column []byte) (first []byte, ok bool) {
 	if len(column) == 0 {
 		return column, true
@@ -285,7 +283,7 @@ func nextSelected(set *cell.Columns, column []byte) (first []byte, ok bool) {
 	return nil, false
 }
 
-// load makes the block of an index entry the block at hand.
+// load makes the block of an entry the current one.
 func (it *Iterator) load(entry int) bool {
 	if it.block != nil && it.entry == entry {
 		return true
@@ -302,8 +300,7 @@ func (it *Iterator) load(entry int) bool {
 	return true
 }
 
-// open returns the block of an index entry: from the stretch that was opened ahead,
-// from the cache, or from the file.
+// open returns the block of an entry: from readahead, the cache or the file.
 func (it *Iterator) open(entry int) (*cellBlock, error) {
 	if it.readahead.active() {
 		if b, err := it.readahead.block(it, entry); b != nil || err != nil {
@@ -329,8 +326,8 @@ func (it *Iterator) open(entry int) (*cellBlock, error) {
 	return it.r.readCellBlock(h, it.o.wholeBlocks(), it.o.FillCache, &it.readBuf, &it.blockBuf)
 }
 
-// comes is for a block of a walk that is in the cache: the processor is asked for all of it that
-// it was not asked for yet, and for the beginning of the next.
+// comes handles the next cached block of a walk: it prefetches the rest of the block, and
+// the beginning of the one after it.
 func (it *Iterator) comes() {
 	it.coming.ask(math.MaxInt)
 	if next := it.coming.entry + 1; next < it.index.cells {
@@ -338,24 +335,24 @@ func (it *Iterator) comes() {
 	}
 }
 
-// A scan reads the file in stretches that grow from the first number of bytes to
-// the second, so that a short one does not read much more than it needs.
+// The reads of a scan grow from minReadahead to maxReadahead bytes, so a short scan reads
+// little that it does not need.
 const (
 	minReadahead = 32 << 10
 	maxReadahead = 64 << 10
 )
 
 const (
-	// mostTogether is the most bytes of small blocks that are read with their cell
-	// block for a single row, which may need only one of several.
+	// maxValuesWithKeys is the most bytes of small blocks that a read of a single row
+	// reads with the cell block. It may need only one of several.
 	maxValuesWithKeys = 16 << 10
-	// mostGap is the most bytes of small blocks that are read, though no values are
-	// wanted, to get to the next cell block with the same call.
+	// maxReadGap is the most bytes of unneeded small blocks that are read between two
+	// cell blocks: up to that, it costs less than another call.
 	maxReadGap = 4 << 10
 )
 
-// wanted returns the entry from which on no block is wanted: the next one after the block that the first
-// row from ReadOptions.ReadaheadEnd on begins in, or would.
+// readaheadEnd returns the entry from which on no block is needed: the one after the
+// block in which the first row at or after ReadOptions.ReadaheadEnd begins.
 func (it *Iterator) readaheadEnd() int {
 	if it.endEntry == 0 {
 		_, last := it.index.entriesWithin(nil, it.o.ReadaheadEnd)
@@ -364,9 +361,9 @@ func (it *Iterator) readaheadEnd() int {
 	return it.endEntry
 }
 
-// readAround reads the block of an entry and what will be needed with it, if that
-// is next to it in the file: its small blocks and, in a scan, further entries that are
-// wanted. What follows the longest window is opened ahead.
+// fillReadBuffer reads the block of an entry and what will be needed with it, if that is
+// adjacent: its small blocks and, in a scan, further entries before readaheadEnd. After
+// the longest such read, a scan goes on with readahead.
 func (it *Iterator) fillReadBuffer(entry int, sequential bool) error {
 	if !sequential {
 		it.readaheadSize = 0

@@ -40,8 +40,8 @@ func openCounting(t testing.TB, file []byte, cache Cache) (*Reader, *countingRea
 	return r, c
 }
 
-// wideRow is a file of one very wide row between two narrow ones, with many
-// versions of each column.
+// wideRow is a file of one very wide row between two narrow ones, with many versions of
+// each column.
 func wideRow(columns, versions int) (list []entry) {
 	value := bytes.Repeat([]byte("v"), 20)
 	add := func(row string, qualifier, version int) {
@@ -58,8 +58,8 @@ func wideRow(columns, versions int) (list []entry) {
 	return sortEntries(list)
 }
 
-// A read of one column of a wide row goes through the index to its blocks, and
-// NextRow passes by the rest of the row.
+// A read of one column of a wide row uses the index to find its blocks, and NextRow skips
+// the rest of the row.
 func TestWideRow(t *testing.T) {
 	list := wideRow(6000, 10)
 	file, info := build(t, list, WriterOptions{ID: testID})
@@ -91,8 +91,8 @@ func TestWideRow(t *testing.T) {
 	}
 }
 
-// Large values are read only when their cells are returned. Small ones are passed by
-// only where they are many.
+// Large values are read only when their cells are returned. Small ones are skipped only if
+// they are many.
 func TestValuesReadLate(t *testing.T) {
 	var list []entry
 	for i := range 500 {
@@ -135,7 +135,7 @@ func TestValuesReadLate(t *testing.T) {
 	}
 }
 
-// Rows skipped without a look at their cells are counted all the same.
+// Cells of rows that were skipped count as scanned.
 func TestSkippedRowsCount(t *testing.T) {
 	for c := None; c <= S2; c++ {
 		file, _, list := smallFile(t, testID, c)
@@ -149,7 +149,7 @@ func TestSkippedRowsCount(t *testing.T) {
 			t.Fatalf("%d rows, %v", rows, it.Err())
 		}
 		it.Close()
-		// Row 5 goes on over several blocks, which are passed by.
+		// Row 5 continues over several blocks, which are skipped.
 		r := open(t, file, testID, nil)
 		var want cell.Scanned
 		x, _ := r.openIndex()
@@ -194,8 +194,7 @@ func TestConcurrentReads(t *testing.T) {
 	wait.Wait()
 }
 
-// Reading allocates nothing, neither per cell nor per row, once buffers have
-// their size.
+// Reads do not allocate, neither per cell nor per row, once buffers have grown.
 func TestAllocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("pools lose things under the race detector")
@@ -222,7 +221,7 @@ func TestAllocations(t *testing.T) {
 				"columns": func() { read(ReadOptions{FillCache: true, Columns: columns}, 1000) },
 				"filter":  func() { mayContain(r, []byte("absent")) },
 			} {
-				if n := testing.AllocsPerRun(20, f); n > 1 { // the pool may lose an iterator
+				if n := testing.AllocsPerRun(20, f); n > 1 { // the pool may drop an iterator
 					t.Errorf("%v, cached %v: %s: %v allocations", c, cache != nil, name, n)
 				}
 			}
@@ -230,7 +229,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// An iterator that failed stays without a row.
+// An iterator has no row after an error.
 func TestIteratorAfterError(t *testing.T) {
 	file, _, list := smallFile(t, testID, None)
 	blocks := blocksOf(t, file, testID)
@@ -259,7 +258,7 @@ func TestIteratorBeforeSeek(t *testing.T) {
 	it.Close()
 }
 
-// Behind the last row there are no cells, also not of a row of one cell that was left unread.
+// After the last row there are no cells, not even those of an unread row of one cell.
 func TestIteratorBehindLastRow(t *testing.T) {
 	file, _ := build(t, []entry{{[]byte("row"), set("f\x00a", 1, 1)}}, WriterOptions{ID: testID})
 	it := open(t, file, testID, nil).NewIterator(ReadOptions{})
@@ -271,9 +270,9 @@ func TestIteratorBehindLastRow(t *testing.T) {
 	}
 }
 
-// TestDictionary: the cells of one dictionary have the same place when they have the
-// same column, and places in the order of columns; and no two iterators have the same
-// dictionary, not if one was used before.
+// TestDictionary: cells of one dictionary have equal ids if and only if their columns are
+// equal, and ids ascend as columns do. No two iterators share a dictionary id, reused ones
+// included.
 func TestDictionary(t *testing.T) {
 	type columnKey struct {
 		dictionary uint64
@@ -327,7 +326,7 @@ func TestDictionary(t *testing.T) {
 	}
 }
 
-// What a run says of its entries holds, and its last one is told to be the last.
+// What a run says of its cells is true, and the last run of a row says so.
 func TestRun(t *testing.T) {
 	everything := cell.NewColumns(cell.Range{})
 	plain, last, several, wanted := 0, 0, 0, 0
@@ -371,8 +370,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// Rows of values come back whole, whether one batch has written them or several, and over
-// as many small blocks as their values take.
+// Rows of Sets are returned whole, whether one batch wrote them or several, and over any
+// number of small blocks.
 func TestRowsOfOneVersion(t *testing.T) {
 	types := []cell.Type{cell.String, cell.Bytes}
 	one, several, parted := 0, 0, 0
@@ -421,7 +420,7 @@ func TestRowsOfOneVersion(t *testing.T) {
 	}
 }
 
-// checkWalk compares what a walk over all of list has met, and counted, with it.
+// checkWalk compares what a walk has met and counted with the list.
 func checkWalk(t *testing.T, what string, it *Iterator, got, list []entry) {
 	t.Helper()
 	want := slices.Clone(list)
@@ -434,8 +433,8 @@ func checkWalk(t *testing.T, what string, it *Iterator, got, list []entry) {
 	checkScanned(t, what, it.Scanned(), list)
 }
 
-// Rows of one cell come back whole, with or without a filter, out of blocks of each form, and all
-// that a run can say of a row is said.
+// Rows of one cell are returned whole, with and without a column filter, from blocks of each
+// form, and their runs say all that is known.
 func TestRowsOfOneCell(t *testing.T) {
 	types := []cell.Type{cell.String, cell.Bytes, cell.I64}
 	before := []cell.Cell{{Time: 77}}
@@ -497,8 +496,8 @@ func TestRowsOfOneCell(t *testing.T) {
 	}
 }
 
-// A walk over cached blocks has the next block at hand, in order to ask for its lines, and has
-// none any more when it is closed: its iterator is used again for other files.
+// A walk over cached blocks holds the next block to prefetch it, and drops it on Close: the
+// iterator is reused for other files.
 func TestWalkFindsNextBlock(t *testing.T) {
 	cache := new(testCache)
 	file, _ := build(t, benchEntries(300), WriterOptions{ID: testID, BlockSize: 1000})
@@ -523,7 +522,8 @@ func TestWalkFindsNextBlock(t *testing.T) {
 	}
 }
 
-// A row that has a column twice with one stamp, which only damage makes, is not plain.
+// A row with the same column and version twice, which only damage makes, is no
+// single-version run.
 func TestTwiceIsNotPlain(t *testing.T) {
 	file, _ := build(t, []entry{{[]byte("row"), set("f\x00a", 1, 1)}, {[]byte("row"), set("f\x00b", 1, 1)}}, WriterOptions{ID: testID})
 	for _, twice := range []bool{false, true} {
@@ -545,7 +545,7 @@ func TestTwiceIsNotPlain(t *testing.T) {
 	}
 }
 
-// checkRun compares what a run says of its entries with them.
+// checkRun compares what a run says of its cells with the cells.
 func checkRun(t *testing.T, run *cell.Run, cells []cell.Cell, columns *cell.Columns) {
 	t.Helper()
 	for i := range cells {
@@ -565,8 +565,8 @@ func checkRun(t *testing.T, run *cell.Run, cells []cell.Cell, columns *cell.Colu
 	}
 }
 
-// Index and filter stay with the Reader if there is room for that, and otherwise in
-// the cache; either way they are read once.
+// The Reader holds index and filter if there is budget, otherwise the cache does. In either
+// case each is read once.
 func TestIndexAndFilterStay(t *testing.T) {
 	file, _ := build(t, benchEntries(500), WriterOptions{ID: testID})
 	for _, room := range []int{0, 1 << 20} {

@@ -6,17 +6,17 @@ import (
 	"testing"
 )
 
-// allocated is the sum of all that this process has ever allocated.
+// allocated returns the bytes this process has allocated so far.
 func allocated() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
 
-// mostMemory is what one read of a damaged file may take at most.
+// mostMemory is the most one read of a damaged file may allocate.
 const mostMemory = 64 << 20
 
-// bounded runs f and complains if it takes too much memory.
+// bounded runs f and fails if it allocates too much.
 func bounded(t *testing.T, f func()) {
 	t.Helper()
 	before := allocated()
@@ -26,8 +26,8 @@ func bounded(t *testing.T, f func()) {
 	}
 }
 
-// TestClaimedLength: a block that claims to be long, and has a checksum to go with
-// that, gets no memory for it.
+// TestClaimedLength: a forged block that claims to be long, with a valid checksum, gets no
+// memory for it.
 func TestClaimedLength(t *testing.T) {
 	for c := None; c <= Zstd; c++ {
 		file, _, list := smallFile(t, testID, c)
@@ -45,8 +45,8 @@ func TestClaimedLength(t *testing.T) {
 	}
 }
 
-// TestQuietFrame: a Zstandard frame that does not say how long its content is may not claim to be
-// large, or else it would be given memory for it.
+// TestQuietFrame: a Zstandard frame without a content size may not claim a large one, or
+// else it would get memory for it.
 func TestQuietFrame(t *testing.T) {
 	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 0, 1, 0, 0} // no content size, and an empty last block
 	if err := checkLength(Zstd, frame, minSizedFrame-1); err != nil {

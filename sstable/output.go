@@ -7,45 +7,46 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// outputPiece is how much is written at a time.
+// writeSize is about how many bytes each write has.
 const writeSize = 128 << 10
 
-// keepBuffer is the largest buffer that is kept for another use; larger ones come
-// from single large values.
+// maxKeptBuffer is the largest buffer kept for reuse; larger ones come from single
+// large values.
 const maxKeptBuffer = 512 << 10
 
-// An output is the file that a Writer writes: blocks in their envelopes, one
-// after the other.
+// An output is the file that a Writer writes: blocks with their trailers, one after
+// another.
 type output struct {
 	w      io.Writer
 	sum    checksums
-	digest xxhash.Digest // of all that was written
+	digest xxhash.Digest // of all bytes written
 
-	offset  uint64 // where the next block begins
-	raw     uint64 // bytes of the blocks so far, neither folded nor compressed
+	offset  uint64 // of the next block
+	raw     uint64 // size of all blocks, not encoded, not compressed
 	pending []byte // blocks not yet written
-	encoded []byte // the cell block that is being added
+	encoded []byte // the cell block being added
 
 	shortLived            bool
-	skipCells, skipValues compressionSkip // of a file that is short-lived
+	skipCells, skipValues compressionSkip // used if shortLived
 }
 
-// untried counts down the blocks of a kind that are stored without being tried, since compression has saved
-// less than a part in goodPart of one of them.
+// A compressionSkip counts down the blocks of one kind that are stored without
+// trying to compress them, after one of them has saved less than 1/minSavedPart.
 type compressionSkip int
 
 const (
 	minSavedPart  = 4
-	skippedBlocks = 16 // so every 17th is tried: blocks that take turns in twos and fours do not always send the same one
+	skippedBlocks = 16 // 17 is odd: patterns of two or four blocks do not always try the same one
 )
 
-// block compresses a block and adds it in its envelope. kind is nil for one that is always tried.
+// addBlock compresses a block and adds it. skip is nil for a block that is always
+// compressed.
 func (t *output) addBlock(raw []byte, c Compression, kind *compressionSkip) (handle, error) {
 	t.raw += uint64(len(raw))
 	return t.add(raw, c, false, kind)
 }
 
-// cells is block for the cell block that b holds, which it folds if it is to be compressed.
+// addCells adds the cell block in b, encoded if it is to be compressed.
 func (t *output) addCells(b *cellBuilder, c Compression, kind *compressionSkip) (handle, error) {
 	if c == None {
 		t.encoded = b.appendPlain(t.encoded[:0])
@@ -62,13 +63,13 @@ func (t *output) add(raw []byte, c Compression, encoded bool, kind *compressionS
 	h := handle{t.offset, uint32(len(t.pending) - from)}
 	t.pending = t.sum.appendTrailer(t.pending, from, t.offset, trailer{c, encoded, uint32(len(raw))})
 	t.offset += uint64(len(t.pending) - from)
-	if len(t.pending) < writeSize && cap(t.pending) <= 2*maxKeptBuffer { // a large value takes room, however short it is compressed
+	if len(t.pending) < writeSize && cap(t.pending) <= 2*maxKeptBuffer { // a large value keeps its memory even if it compresses well
 		return h, nil
 	}
 	return h, t.flush()
 }
 
-// compress appends a block to pending, and returns how it is compressed.
+// compress appends a block to pending and returns the compression used.
 func (t *output) compress(c Compression, raw []byte, kind *compressionSkip) Compression {
 	from, try := len(t.pending), t.shortLived && kind != nil && c != None
 	if try && *kind > 0 {
@@ -82,7 +83,7 @@ func (t *output) compress(c Compression, raw []byte, kind *compressionSkip) Comp
 	return c
 }
 
-// end adds the last bytes of the file and writes what is left.
+// end appends the last bytes of the file and writes all that is pending.
 func (t *output) end(p []byte) error {
 	t.pending = append(t.pending, p...)
 	t.offset += uint64(len(p))

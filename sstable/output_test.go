@@ -10,8 +10,8 @@ import (
 	"colonnade/cell"
 )
 
-// TestShortLived: where compression saves little it is hardly tried, where it saves much it is
-// used as in any file, and what is read is the same.
+// TestShortLived: compression that saves little is rarely tried, one that saves much is used
+// as in any file, and reads return the same.
 func TestShortLived(t *testing.T) {
 	const rows = 3000
 	r := rand.New(rand.NewPCG(1, 1))

@@ -13,33 +13,33 @@ import (
 // Info describes a file. Its slices must not be changed.
 type Info struct {
 	Size     int64
-	Checksum uint64 // xxHash64 of the whole file; known to Finish only, a Reader reports 0
+	Checksum uint64 // xxHash64 of the file, from Finish; 0 from a Reader
 
 	Cells      uint64 // all entries, tombstones included
-	Tombstones uint64 // those that are not cell.Set
+	Tombstones uint64 // entries other than cell.Set
 	Kinds      [cell.KindCount]uint64
 	Rows       uint64
-	RawBytes   uint64 // the sum of their RawSize
+	RawBytes   uint64 // sum of cell.Cell.RawSize
 
 	Smallest, Largest []byte // row keys
 	MinSeq, MaxSeq    uint64
-	MinTime, MaxTime  int64    // of the cell.Set entries; both 0 if there are none
+	MinTime, MaxTime  int64    // of cell.Set entries; both 0 if there are none
 	Families          []string // of all entries but row tombstones, ascending
 
 	CellBlocks, ValueBlocks uint64
 
-	// What the file was created with.
+	// WriterOptions of the file.
 	Compression Compression
 	BlockSize   int
 	FilterBits  int
 }
 
-// noCells is the Info of a file before its first cell.
+// emptyInfo returns the Info of a file without cells.
 func emptyInfo() Info {
 	return Info{MinSeq: math.MaxUint64, MinTime: math.MaxInt64}
 }
 
-// beginRow takes a row into the numbers, before its cells.
+// beginRow counts a row, before its cells.
 func (p *Info) beginRow(row []byte) {
 	if p.Rows == 0 {
 		p.Smallest = bytes.Clone(row)
@@ -47,7 +47,7 @@ func (p *Info) beginRow(row []byte) {
 	p.Rows++
 }
 
-// count takes a cell into the numbers.
+// count counts a cell.
 func (p *Info) count(row []byte, c *cell.Cell) {
 	p.Cells++
 	p.Kinds[c.Kind]++
@@ -58,8 +58,9 @@ func (p *Info) count(row []byte, c *cell.Cell) {
 	}
 }
 
-// addFamily notes the family of a column and returns its place. Columns of a family come
-// together, so that is mostly last, the place of the family before. A row tombstone has none.
+// addFamily adds the family of a column and returns its index. Columns of a family are
+// adjacent, so that is mostly last, the index returned before. A row tombstone has no
+// family.
 func (p *Info) addFamily(column []byte, last int) int {
 	if last < len(p.Families) && ofFamily(column, p.Families[last]) {
 		return last
@@ -75,13 +76,13 @@ func (p *Info) addFamily(column []byte, last int) int {
 	return at
 }
 
-// ofFamily reports whether a column is one of a family.
+// ofFamily reports whether a column belongs to a family.
 func ofFamily(column []byte, family string) bool {
 	n := len(family)
 	return len(column) > n && column[n] == 0 && string(column[:n]) == family
 }
 
-// end completes the numbers after the last cell, which is of this row.
+// end completes the Info after the last cell, which is in this row.
 func (p *Info) end(row []byte) {
 	p.Largest = bytes.Clone(row)
 	p.Tombstones = p.Cells - p.Kinds[cell.Set]
@@ -90,8 +91,8 @@ func (p *Info) end(row []byte) {
 	}
 }
 
-// The properties are one block, stored without compression. The numbers come
-// first, 8 bytes each, in this order:
+// The properties are one block, stored without compression. First come numbers of 8
+// bytes each, in this order:
 //
 //	+-------+------+-----------+-------------------------+---------+---------+
 //	| cells | rows | raw bytes | cells of kind 0 1 2 3 4 | min seq | max seq |
@@ -101,19 +102,18 @@ func (p *Info) end(row []byte) {
 //	| compression | block size | filter bits |              as created
 //	+-------------+------------+-------------+
 //
-// Then the strings, each behind its length in 4 bytes:
+// Then strings, each after its length in 4 bytes:
 //
 //	+--------------+-------------+------------+----------+-----+----------+
 //	| smallest row | largest row | families 4 | family 1 | ... | family n |
 //	+--------------+-------------+------------+----------+-----+----------+
 //
-// The number of tombstones is the sum of the kinds but the first. Everything in
-// the properties but the last three numbers can be computed from the cells, and
-// Verify does.
+// The number of tombstones is the sum of kinds 1 to 4. Everything but the last three
+// numbers can be computed from the cells, and Verify does.
 
 var errProperties = errors.New("properties: lengths do not fit")
 
-// numbers lists the numbers of the properties, in the order of the format.
+// numbers returns the numbers of the properties in the order of the format.
 func (p *Info) numbers() [propertyNumbers]uint64 {
 	return [propertyNumbers]uint64{
 		p.Cells, p.Rows, p.RawBytes, p.Kinds[0], p.Kinds[1], p.Kinds[2], p.Kinds[3], p.Kinds[4],
@@ -167,8 +167,7 @@ func (p *Info) parse(raw []byte) error {
 	return nil
 }
 
-// A decoder reads strings behind their lengths. After a failure it returns
-// nothing more.
+// A decoder reads strings with length prefixes. After an error it returns nothing more.
 type decoder struct {
 	b      []byte
 	failed bool

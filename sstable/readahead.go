@@ -7,50 +7,50 @@ import (
 	"colonnade/internal/cores"
 )
 
-// A scan that has gone on for a while has the blocks before it opened by other
-// goroutines: while the iterator walks over one stretch of the file, the next two are
-// read, checked and decompressed. That takes longer than the walk, so that with one
-// goroutine the iterator would wait for most of the time.
+// A long scan has the next blocks opened by other goroutines: while the iterator
+// walks over one window of the file, the next two are read, checked and
+// decompressed. Opening a window takes longer than walking over it, so one goroutine
+// would not keep up.
 //
-//	iterator     walks over stretch 1 | 2                  | 3       | ...
-//	goroutine 1  opens stretch 2      | opens stretch 4              | ...
-//	goroutine 2  opens stretch 3           | opens stretch 5         | ...
+//	iterator     walks over window 1 | 2                  | 3       | ...
+//	goroutine 1  opens window 2      | opens window 4               | ...
+//	goroutine 2  opens window 3           | opens window 5          | ...
 //
-// Each stretch has a goroutine of its own, and whoever takes the stretch or gives it
-// up waits for it. What it met is in the stretch: a failure comes to light when the
-// iterator gets to the block, and not if it never does.
+// Each window has a goroutine, and the iterator waits for it before it uses or drops
+// the window. An error is kept in the window and reported when the iterator gets to
+// that block.
 
 const (
-	// stretchBytes is the length of a stretch in the file: long enough that it
-	// does not count what starting a goroutine and waking up for it costs.
+	// windowBytes is the length of a window in the file: with it 17 M cells/s
+	// beside 12 busy threads instead of 4 to 6, for 6 to 10 % more CPU time.
 	windowBytes = 64 << 10
-	// mostBlocks is the longest stretch, in blocks, which are what takes memory: in the file
-	// those of short rows can be a tenth of that.
+	// maxWindowBlocks limits the blocks of a window, and so its memory: blocks
+	// of short rows can take a tenth of their size in the file.
 	maxWindowBlocks = 64
-	// fewBlocks is the shortest stretch, in blocks, that is worth a goroutine.
+	// minWindowBlocks is the fewest blocks worth a goroutine.
 	minWindowBlocks = 8
-	// stretchesAhead is how many are opened at once.
+	// windowsAhead is how many windows are opened at once.
 	windowsAhead = 2
-	// aheadPerCore bounds the iterators that are ahead at once, and so the memory
-	// for that: each takes three stretches, a megabyte in all. The others do
-	// their work themselves, as do all where there is one core.
+	// maxReadaheadsPerCPU limits the iterators that read ahead at once, and so
+	// their memory: each has three windows, a megabyte in all. Other iterators,
+	// and all on a machine with one CPU, open blocks themselves.
 	maxReadaheadsPerCPU = 8
 )
 
-// aheadCount is how many iterators are ahead.
+// activeReadaheads is the number of iterators that read ahead.
 var activeReadaheads atomic.Int32
 
-// ahead is what an iterator has of stretches: nothing, or the one at hand and the
-// next ones, of which either may be missing.
+// readahead is the windows of an iterator: none, or the current one and those
+// after it. Either may be missing.
 type readahead struct {
 	current *readaheadWindow
-	next    [windowsAhead]*readaheadWindow // neighbours, in order; nil behind the last
-	end     int                            // the entry behind all of them
-	values  bool                           // the small values are wanted
+	next    [windowsAhead]*readaheadWindow // in file order; nil after the last
+	end     int                            // the entry after the last window
+	values  bool                           // open small values too
 }
 
-// start has the blocks from an entry on opened, which the iterator will come to
-// unless it turns elsewhere.
+// start opens windows from an index entry on, where the iterator will go unless it
+// seeks.
 func (a *readahead) start(it *Iterator, entry int) {
 	n := int32(cores.Count())
 	if a.active() || n == 1 {
@@ -72,8 +72,8 @@ func (a *readahead) start(it *Iterator, entry int) {
 
 func (a *readahead) active() bool { return a.current != nil || a.next[0] != nil }
 
-// begin makes s the stretch behind the last, in place i of the next, or gives it back
-// if that would be short.
+// schedule makes w, in slot i of next, the window after the last one. It releases w
+// if that window would be too short.
 func (a *readahead) schedule(it *Iterator, i int, s *readaheadWindow) {
 	end := min(it.index.readEnd(a.end, windowBytes), a.end+maxWindowBlocks, it.readaheadEnd())
 	if end-a.end < minWindowBlocks {
@@ -85,8 +85,8 @@ func (a *readahead) schedule(it *Iterator, i int, s *readaheadWindow) {
 	go s.fill(it.r, it.index, end, a.values, it.o.FillCache)
 }
 
-// open returns the block of an entry, nil if it is not in a stretch. When the
-// iterator has turned elsewhere, that is the end of all stretches.
+// block returns the block of an entry, nil if it is in no window. It stops the
+// readahead if the iterator has gone elsewhere.
 func (a *readahead) block(it *Iterator, entry int) (*cellBlock, error) {
 	if a.next[0] != nil && a.next[0].first == entry {
 		a.advance(it)
@@ -105,8 +105,8 @@ func (a *readahead) block(it *Iterator, entry int) (*cellBlock, error) {
 	return nil, nil
 }
 
-// advance goes on to the next stretch, and begins another one unless there was a
-// failure, or all came from the cache: that is faster than more goroutines.
+// advance moves to the next window and schedules another one, unless there was an
+// error or all blocks came from the cache, which is faster than more goroutines.
 func (a *readahead) advance(it *Iterator) {
 	spare, last := a.current, windowsAhead-1
 	a.current = a.next[0]
@@ -126,7 +126,7 @@ func (a *readahead) advance(it *Iterator) {
 	a.schedule(it, last, spare)
 }
 
-// stop gives up the stretches. It waits for the block that is being opened.
+// stop drops all windows. It waits for blocks that are being opened.
 func (a *readahead) stop() {
 	if !a.active() {
 		return
@@ -149,8 +149,8 @@ func (a *readahead) stop() {
 	activeReadaheads.Add(-1)
 }
 
-// window returns the stretch of the file that the stretch at hand was made of, if
-// it holds the block at h, or else nil.
+// buffer returns the read buffer of the current window if it holds the block at h, or
+// else nil.
 func (a *readahead) buffer(h handle) *readBuffer {
 	if a.current != nil && a.current.buf.holds(h) {
 		return &a.current.buf
@@ -158,14 +158,14 @@ func (a *readahead) buffer(h handle) *readBuffer {
 	return nil
 }
 
-// A stretch is neighbouring cell blocks, open. It belongs to its goroutine until
-// ready says that it is done, and to the iterator after that.
+// A readaheadWindow is a run of open cell blocks. It belongs to its goroutine until
+// done is signalled, and to the iterator after that.
 type readaheadWindow struct {
-	first     int          // the entry of the first block
-	blocks    []*cellBlock // own ones, or out of the cache
-	err       error        // why there is none behind them
-	fromFile  bool         // some were not in the cache
-	cancelled atomic.Bool  // up: nobody will look at it
+	first     int          // entry of the first block
+	blocks    []*cellBlock // in decoded, or from the cache
+	err       error        // why there are no more blocks
+	fromFile  bool         // some blocks were not in the cache
+	cancelled atomic.Bool  // the iterator will not use it
 	done      chan struct{}
 
 	buf     readBuffer
@@ -174,7 +174,7 @@ type readaheadWindow struct {
 
 var windowPool = sync.Pool{New: func() any { return &readaheadWindow{done: make(chan struct{}, 1)} }}
 
-// fill opens the blocks up to an entry, not included.
+// fill opens the blocks up to entry end, excluded.
 func (s *readaheadWindow) fill(r *Reader, x *index, end int, values, fill bool) {
 	for e := s.first; e < end && s.err == nil && !s.cancelled.Load(); e++ {
 		b, ok := cacheGet[*cellBlock](r, x.handle(e).offset)
@@ -188,8 +188,8 @@ func (s *readaheadWindow) fill(r *Reader, x *index, end int, values, fill bool) 
 	s.done <- struct{}{}
 }
 
-// openBlock opens a block that is not in the cache. The first one that it meets is
-// read together with all behind it.
+// openBlock opens a block that is not in the cache. The first such block is read
+// together with the rest of the window.
 func (s *readaheadWindow) openBlock(r *Reader, x *index, e, end int, values, fill bool) (*cellBlock, error) {
 	if !s.fromFile {
 		if err := s.buf.fill(r, x.from(e), x.handle(end-1).end()); err != nil {
@@ -203,7 +203,7 @@ func (s *readaheadWindow) openBlock(r *Reader, x *index, e, end int, values, fil
 	return r.readCellBlock(x.handle(e), values, fill, &s.buf, &s.decoded[e-s.first])
 }
 
-// release gives the stretch back.
+// release returns the window to the pool.
 func (s *readaheadWindow) release() {
 	s.buf.trim()
 	for i := range s.decoded {

@@ -12,7 +12,7 @@ import (
 	"colonnade/cell"
 )
 
-// longFile is a file that a scan goes ahead in, many times over. All tests share it.
+// longFile is a file that is long enough for readahead many times over. All tests share it.
 func longFile(t *testing.T) (file []byte, list []entry) {
 	long.once.Do(func() {
 		long.list = benchEntries(20_000)
@@ -30,8 +30,7 @@ var long struct {
 	list []entry
 }
 
-// twoCores makes iterators go ahead on any machine, and makes sure in the end that
-// none is left that does.
+// twoCores enables readahead on any machine, and checks at the end that none is left running.
 func twoCores(t *testing.T) {
 	before := runtime.GOMAXPROCS(2)
 	t.Cleanup(func() {
@@ -42,8 +41,8 @@ func twoCores(t *testing.T) {
 	})
 }
 
-// walk takes the rows of an iterator from where it is, and notes whether it went
-// ahead.
+// walk reads rows of an iterator from its current row, and reports whether it used
+// readahead.
 func walk(it *Iterator, rows int) (list []entry, ahead bool) {
 	var run []cell.Cell
 	for ; it.Row() != nil && rows > 0; it.NextRow() {
@@ -91,8 +90,8 @@ func TestReadahead(t *testing.T) {
 	}
 }
 
-// A scan that has gone ahead can turn to any other place, be closed anywhere, and
-// finds what it finds otherwise.
+// A scan with readahead can seek anywhere and be closed at any time. It returns the same as
+// one without.
 func TestReadaheadTurnsAway(t *testing.T) {
 	twoCores(t)
 	file, list := longFile(t)
@@ -116,12 +115,12 @@ func TestReadaheadTurnsAway(t *testing.T) {
 	}
 }
 
-// What a scan meets ahead comes to light where it is, and not before.
+// An error in readahead is reported at its block, not before.
 func TestReadaheadOfDamage(t *testing.T) {
 	twoCores(t)
 	file, list := longFile(t)
 	blocks := blocksOf(t, file, testID)
-	for _, n := range []int{len(blocks) / 3 * 2, len(blocks)/3*2 + 1} { // a cell block and a small one
+	for _, n := range []int{len(blocks) / 3 * 2, len(blocks)/3*2 + 1} { // a cell block and a small block
 		h := blocks[n]
 		r := open(t, file, testID, nil)
 		x, err := r.openIndex()
@@ -171,7 +170,7 @@ type readerAt func(p []byte, at int64) (int, error)
 
 func (f readerAt) ReadAt(p []byte, at int64) (int, error) { return f(p, at) }
 
-// An error of the device ahead is passed on as it is.
+// An error of the device in readahead is returned as it is.
 func TestReadaheadFails(t *testing.T) {
 	twoCores(t)
 	file, list := longFile(t)
@@ -194,7 +193,7 @@ func TestReadaheadFails(t *testing.T) {
 	}
 }
 
-// A scan with an end reads nothing that lies behind it, and goes on there when asked to.
+// A scan with an end reads nothing after it, and continues there when asked to.
 func TestReadaheadEnds(t *testing.T) {
 	twoCores(t)
 	file, list := longFile(t)
@@ -203,7 +202,7 @@ func TestReadaheadEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var read atomic.Int64 // up to where
+	var read atomic.Int64 // highest offset so far
 	r.r = readerAt(func(p []byte, at int64) (int, error) {
 		for was := read.Load(); was < at+int64(len(p)) && !read.CompareAndSwap(was, at+int64(len(p))); was = read.Load() {
 		}
@@ -228,7 +227,7 @@ func TestReadaheadEnds(t *testing.T) {
 				rows++
 			}
 			if rows != distinctRows(list) {
-				t.Errorf("%+v: going on behind the end, %d rows in all, want %d", o, rows, distinctRows(list))
+				t.Errorf("%+v: continuing after the end, %d rows in all, want %d", o, rows, distinctRows(list))
 			}
 			it.Close()
 		}
@@ -244,7 +243,7 @@ func distinctRows(list []entry) (n int) {
 	return n
 }
 
-// As long as there is that much of the file, all stretches are under way.
+// All windows are in use while the file is long enough.
 func TestReadaheadWindows(t *testing.T) {
 	twoCores(t)
 	file, _ := longFile(t)
@@ -260,19 +259,19 @@ func TestReadaheadWindows(t *testing.T) {
 		end := a.current.first + len(a.current.blocks)
 		for i, s := range a.next {
 			if s == nil || s.first != end {
-				t.Fatalf("at entry %d, stretch %d does not follow", it.entry, i)
+				t.Fatalf("at entry %d, window %d does not follow", it.entry, i)
 			}
 			end = it.index.readEnd(s.first, windowBytes)
 		}
 		seen++
 	}
 	if it.Err() != nil || seen < 10_000 {
-		t.Errorf("%d rows with all stretches: %v", seen, it.Err())
+		t.Errorf("%d rows with all windows: %v", seen, it.Err())
 	}
 }
 
-// Blocks of short rows take little of the file, and a stretch has no more of them for that: they
-// are what takes memory.
+// Blocks of short rows take little of the file. A window is limited in blocks, too, since
+// they take memory.
 func TestReadaheadOfShortRows(t *testing.T) {
 	twoCores(t)
 	var list []entry
@@ -290,11 +289,11 @@ func TestReadaheadOfShortRows(t *testing.T) {
 		}
 	}
 	if it.Err() != nil || rows != len(list) || most != maxWindowBlocks {
-		t.Errorf("%d rows, error %v, %d blocks in the longest stretch, want %d", rows, it.Err(), most, maxWindowBlocks)
+		t.Errorf("%d rows, error %v, %d blocks in the longest window, want %d", rows, it.Err(), most, maxWindowBlocks)
 	}
 }
 
-// As many iterators go ahead as may; the others do without. Short scans never do.
+// At most so many iterators read ahead; the others do without. Short scans never do.
 func TestReadaheadIsBounded(t *testing.T) {
 	twoCores(t)
 	file, list := longFile(t)
@@ -322,7 +321,7 @@ func TestReadaheadIsBounded(t *testing.T) {
 	}
 }
 
-// Close waits for the read that is under way: nothing reads the file afterwards.
+// Close waits for the read under way: nothing reads the file after it.
 func TestReadaheadClose(t *testing.T) {
 	twoCores(t)
 	file, _ := longFile(t)

@@ -10,8 +10,8 @@ import (
 	"colonnade/internal/poison"
 )
 
-// What an iterator has handed out is poisoned when it is closed: of buffers of its own and
-// of stretches, but not of blocks that are in the cache, which are for others too.
+// What an iterator has returned is poisoned when it is closed: in its own buffers and in
+// readahead windows, but not in cached blocks, which other readers share.
 func TestReleasedIterator(t *testing.T) {
 	twoCores(t)
 	many, list := longFile(t)
@@ -23,16 +23,16 @@ func TestReleasedIterator(t *testing.T) {
 		name  string
 		file  []byte
 		list  []entry
-		rows  int // walked over
+		rows  int // to walk over
 		cache Cache
 		o     ReadOptions
 		stays bool
 	}{
-		{name: "window", file: single, list: stored},
+		{name: "read buffer", file: single, list: stored},
 		{name: "decompressed", file: many, list: list},
 		{name: "large value", file: huge, list: large},
-		{name: "stretch", file: many, list: list, rows: 5000},
-		{name: "cache", file: single, list: stored, cache: new(testCache), o: ReadOptions{Fill: true}, stays: true},
+		{name: "readahead", file: many, list: list, rows: 5000},
+		{name: "cache", file: single, list: stored, cache: new(testCache), o: ReadOptions{FillCache: true}, stays: true},
 	} {
 		it := open(t, test.file, testID, test.cache).NewIterator(test.o)
 		it.SeekRow(nil)
@@ -55,10 +55,10 @@ func TestReleasedIterator(t *testing.T) {
 	}
 }
 
-// So are the windows of reads that keep nothing of them.
-func TestReleasedWindow(t *testing.T) {
+// So are the buffers of reads that keep none of their bytes.
+func TestReleasedReadBuffer(t *testing.T) {
 	b := []byte("as it is in the file")
-	w := window{b: b}
+	w := readBuffer{b: b}
 	if w.trim(); bytes.Count(b, []byte{poison.Byte}) < len(b) {
 		t.Errorf("still %q", b)
 	}

@@ -10,13 +10,13 @@ import (
 	"colonnade/cell"
 )
 
-// rowCells is cells of one row, as Add takes them.
+// rowCells is cells of one row, as arguments of Add.
 type rowCells struct {
 	row   []byte
 	cells []cell.Cell
 }
 
-// rowsOf puts the entries of each row together, at most so many.
+// rowsOf groups the entries by row, at most so many at a time.
 func rowsOf(list []entry, most int) (rows []rowCells) {
 	for i := range list {
 		last := len(rows) - 1
@@ -29,8 +29,8 @@ func rowsOf(list []entry, most int) (rows []rowCells) {
 	return rows
 }
 
-// A row can be added in pieces of any size, and what is known of its cells saves work and changes
-// nothing: the file has the bytes of one whose cells were each looked at in full.
+// A row can be added in parts of any size. What the Writer learns of its cells saves work
+// and changes nothing: the file has the bytes of one whose cells were all checked in full.
 func TestPiecesOfRows(t *testing.T) {
 	lists := map[string][]entry{
 		"regular": benchEntries(2000), "long keys": longRows(40), "linked": linkedRows(2000), "large": largeRow(),
@@ -59,7 +59,7 @@ func TestPiecesOfRows(t *testing.T) {
 	}
 }
 
-// cellByCell is build without what Add knows of a whole row and of rows before.
+// cellByCell is build without what Add learns of a row and of earlier rows.
 func cellByCell(t *testing.T, list []entry, o WriterOptions) ([]byte, Info) {
 	t.Helper()
 	var b bytes.Buffer
@@ -90,7 +90,8 @@ func cellByCell(t *testing.T, list []entry, o WriterOptions) ([]byte, Info) {
 	return b.Bytes(), info
 }
 
-// largeRow is a row that fits into a block of 128 KiB but for what its large values take there.
+// largeRow is a row that would fit into a block of 128 KiB without the entries of its large
+// values.
 func largeRow() (list []entry) {
 	row := bytes.Repeat([]byte{'r'}, 60<<10)
 	list = append(list, entry{row, set(fmt.Sprintf("a\x00%s", bytes.Repeat([]byte{'c'}, 33_395)), cell.MaxTime, 1<<63)})
@@ -98,9 +99,9 @@ func largeRow() (list []entry) {
 		c := set(fmt.Sprintf("f\x00%03d", i), cell.MaxTime-int64(i), 1<<63+uint64(i))
 		switch i {
 		case 0:
-			c.Time, c.Seq = 0, 0 // all others have all eight bytes
+			c.Time, c.Seq = 0, 0 // all others take eight bytes
 		case 2:
-			c.Time, c.Seq = list[2].Time, list[2].Seq // so each cell has the number of its stamp
+			c.Time, c.Seq = list[2].Time, list[2].Seq // so a cell's version id is not its index
 		}
 		c.Value = make([]byte, minLargeValue)
 		if i%20 == 19 {
@@ -122,8 +123,8 @@ func writePieces(out io.Writer, list []entry, most int, o WriterOptions) error {
 	return err
 }
 
-// linkedRows has the same columns in each row, but for a few, of a family before the others, that
-// no other row has.
+// linkedRows has the same columns in each row, except a few of an earlier family that no
+// other row has.
 func linkedRows(rows int) (list []entry) {
 	g := newGenerator(5)
 	for i := range rows {
@@ -140,7 +141,7 @@ func linkedRows(rows int) (list []entry) {
 	return sortEntries(list)
 }
 
-// What a Writer has learned of rows does not keep it from seeing what is wrong with another.
+// What a Writer has learned of rows does not hide what is wrong with another.
 func TestWriterRefusesAmongRegularRows(t *testing.T) {
 	a, b, c := set("f\x00a", 5, 5), set("f\x00b", 5, 5), set("f\x00c", 5, 5)
 	regular := []cell.Cell{a, b, c}
@@ -198,7 +199,7 @@ func TestWriterRefusesAmongRegularRows(t *testing.T) {
 	}
 }
 
-// The order of a row is checked where a block ends in it, too.
+// The order of a row is also checked where a block ends within it.
 func TestWriterOrderBetweenBlocks(t *testing.T) {
 	row, most := []byte("row"), 0
 	for n := 1; most < 5; n++ {
@@ -215,8 +216,8 @@ func TestWriterOrderBetweenBlocks(t *testing.T) {
 	}
 }
 
-// A type that looks like what a block has of a column that began with a tombstone, or with a large
-// value, is none all the same.
+// An invalid type is refused even if it equals the kind byte of a column that began with a
+// tombstone or a large value.
 func TestWriterRefusesTypesOfOtherKinds(t *testing.T) {
 	dead, large := set("f\x00a", 5, 5), set("f\x00a", 5, 5)
 	dead.Kind, dead.Type, large.Value = cell.DeleteVersion, cell.None, make([]byte, minLargeValue)

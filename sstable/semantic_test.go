@@ -67,7 +67,7 @@ func TestCellBlockRefuses(t *testing.T) {
 		"row values descend":          {func(b *cellBuilder) { b.rowValues[1] = 70 }, errValueEnds},
 		"row without cells":           {func(b *cellBuilder) { b.rowStarts[1] = 0 }, errRowArray},
 		"row starts descend":          {func(b *cellBuilder) { b.rowStarts[1] = 9 }, errRowArray},
-		"stamp out of range":          {func(b *cellBuilder) { b.versionIDs[5] = 3 }, errVersionID},
+		"version out of range":        {func(b *cellBuilder) { b.versionIDs[5] = 3 }, errVersionID},
 	} {
 		if err := parseBlock(builtBlock(test.change).appendPlain(nil)); !errors.Is(err, test.want) {
 			t.Errorf("%s: got %v, want %v", name, err, test.want)
@@ -75,7 +75,7 @@ func TestCellBlockRefuses(t *testing.T) {
 	}
 }
 
-// An index whose entries cannot be places of blocks is refused when it is opened.
+// An index with impossible handles is refused when it is opened.
 func TestIndexRefuses(t *testing.T) {
 	built := func(small bool, values ...int) []byte {
 		var b cellBuilder
@@ -110,7 +110,7 @@ func TestIndexRefuses(t *testing.T) {
 	}
 }
 
-// Properties end where their last string does, and not before.
+// Properties end exactly after their last string.
 func TestPropertiesRefuse(t *testing.T) {
 	_, info, _ := smallFile(t, testID, None)
 	good := info.append(nil)
@@ -152,8 +152,7 @@ func TestBytesBelow(t *testing.T) {
 	}
 }
 
-// tamper changes the raw bytes of one block of a file and makes the checksums
-// right again.
+// tamper changes the raw bytes of a block of a file and recomputes the checksums.
 func tamper(t *testing.T, file []byte, number int, change func(raw []byte)) []byte {
 	t.Helper()
 	blocks := blocksOf(t, file, testID)
@@ -167,9 +166,9 @@ func tamper(t *testing.T, file []byte, number int, change func(raw []byte)) []by
 	return file
 }
 
-// Damage of the one small block of a cell block, which is read with it, is reported at
-// its own place, and nothing of it goes into the cache. So is one of another length than
-// the cell block says.
+// Damage of the only small block of a cell block, which is read with it, is reported at its
+// own offset, and nothing of it is cached. So is one with another length than the cell block
+// says.
 func TestDamagedValuesReadWithTheirBlock(t *testing.T) {
 	var list []entry
 	for i := range 8 {
@@ -184,7 +183,7 @@ func TestDamagedValuesReadWithTheirBlock(t *testing.T) {
 	blocks := blocksOf(t, file, testID)
 	flipped := bytes.Clone(file)
 	flipped[blocks[0].offset] ^= 1
-	longer := tamper(t, file, 1, func(raw []byte) { // claims a byte more for each value
+	longer := tamper(t, file, 1, func(raw []byte) { // claims one more byte for each value
 		length := binary.LittleEndian.AppendUint32(nil, 8*400)
 		raw[bytes.Index(raw, length)] += 8
 		raw[bytes.LastIndex(raw, length)] += 8
@@ -209,8 +208,7 @@ func TestDamagedValuesReadWithTheirBlock(t *testing.T) {
 	}
 }
 
-// Verify finds what checksums cannot: a file that is whole but says the wrong
-// thing.
+// Verify finds what checksums cannot: an intact file with wrong contents.
 func TestVerifyMeaning(t *testing.T) {
 	file, _, _ := smallFile(t, testID, None)
 	flip := func(at int) func([]byte) { return func(raw []byte) { raw[at] ^= 1 } }
@@ -244,8 +242,8 @@ func TestVerifyMeaning(t *testing.T) {
 	}
 }
 
-// Cells out of order pass every check of a reader, and need not change any number
-// of the properties; Verify looks at the order.
+// Cells out of order pass every check of a reader, and need not change any number of the
+// properties. Verify checks the order.
 func TestVerifyOrder(t *testing.T) {
 	var list []entry
 	for i := range 4 {
@@ -259,8 +257,8 @@ func TestVerifyOrder(t *testing.T) {
 	for name, change := range map[string][2]string{
 		"rows":       {"abcd", "acbd"},
 		"dictionary": {"f\x00pf\x00qf\x00rf\x00s", "f\x00pf\x00rf\x00qf\x00s"},
-		"columns":    {"\x00\x01\x02\x03", "\x00\x02\x01\x03"}, // the ids of row e
-		"versions":   {"\x03\x02\x01\x00", "\x03\x01\x02\x00"}, // the times
+		"columns":    {"\x00\x01\x02\x03", "\x00\x02\x01\x03"}, // ids of row e
+		"versions":   {"\x03\x02\x01\x00", "\x03\x01\x02\x00"}, // times
 	} {
 		broken := tamper(t, file, 0, func(raw []byte) {
 			copy(raw[bytes.LastIndex(raw, []byte(change[0])):], change[1])
@@ -271,8 +269,8 @@ func TestVerifyOrder(t *testing.T) {
 	}
 }
 
-// Value blocks and the cells that claim their bytes have to agree to the last byte. A
-// block that does not is opened all the same; Verify reports it.
+// Value blocks and the cells that refer to them must agree to the last byte. A block that
+// does not can be opened; Verify reports it.
 func TestVerifyValues(t *testing.T) {
 	var list []entry
 	add := func(column string, size int) {
@@ -283,7 +281,7 @@ func TestVerifyValues(t *testing.T) {
 	for i := range 8 {
 		add(fmt.Sprint("a", i), 800+i)
 	}
-	for i, size := range []int{20 << 10, 10 << 10, 8 << 10} { // a block of its own, and one for two
+	for i, size := range []int{20 << 10, 10 << 10, 8 << 10} { // one block of its own, and one for two
 		add(fmt.Sprint("b", i), size)
 	}
 	file, info := build(t, list, WriterOptions{ID: testID, BlockSize: 18 << 10, smallBlock: 2 << 10})
@@ -336,8 +334,8 @@ func TestVerifyValues(t *testing.T) {
 	}
 }
 
-// The value of a row of one cell that goes on behind its small block is damage, and no bytes
-// of another value.
+// A value of a row of one cell that extends beyond its small block is damage. It never has
+// bytes of another value.
 func TestValueBehindSmallBlock(t *testing.T) {
 	var list []entry
 	for i := range 8 {
@@ -360,7 +358,7 @@ func TestValueBehindSmallBlock(t *testing.T) {
 			row++
 		}
 		ends, starts := b.valueEnds.span(raw, row, row+2), b.rowValues.span(raw, row+1, row+2)
-		ends[0]++ // a byte more for this row, one less for the next
+		ends[0]++ // one more byte for this row, one less for the next
 		starts[0]++
 		ends[b.valueEnds.width]--
 	})
@@ -373,8 +371,8 @@ func TestValueBehindSmallBlock(t *testing.T) {
 	}
 }
 
-// A row in which damage was met is not said to be whole, though there are cells that
-// were taken before it, nor is there another row behind it.
+// A row with damage is not reported as whole, although earlier cells of it were returned,
+// and no row follows it.
 func TestDamageAmongUnwantedCells(t *testing.T) {
 	large := set("f\x00b", 1, 1)
 	large.Value = bytes.Repeat([]byte{'v'}, 20<<10)
@@ -414,7 +412,7 @@ func TestDamageAmongUnwantedCells(t *testing.T) {
 	}
 }
 
-// Every byte before the filter belongs to a block that the index leads to.
+// Every byte before the filter belongs to a block that the index refers to.
 func TestVerifyStrayBlock(t *testing.T) {
 	var out bytes.Buffer
 	w := NewWriter(&out, WriterOptions{ID: testID})
@@ -470,10 +468,10 @@ func TestVerifyBytes(t *testing.T) {
 	}
 }
 
-// A search for a row that exists reads one cell block and no other.
+// A search for an existing row reads one cell block.
 func TestSeekReadsOneBlock(t *testing.T) {
 	seekEach(t, benchEntries(300), 4<<10)
-	var list []entry // whose bounds are whole keys
+	var list []entry // with whole keys as bounds
 	for i := range 500 {
 		list = append(list, entry{fmt.Appendf(nil, "%03d", i), set("f\x00q", 1, 1)})
 	}
@@ -500,8 +498,8 @@ func seekEach(t *testing.T, list []entry, blockSize int) {
 	}
 }
 
-// The engine knows how long a file has to be. A file that is not is refused, with
-// the reason.
+// The engine knows the length of a file. A file of another length is refused, with the
+// reason.
 func TestOpenSize(t *testing.T) {
 	file, _, _ := smallFile(t, testID, None)
 	size := int64(len(file))

@@ -13,7 +13,7 @@ import (
 	"colonnade/cell"
 )
 
-// An entry is a cell with its row, as the tests keep them.
+// An entry is a cell with its row.
 type entry struct {
 	row []byte
 	cell.Cell
@@ -27,7 +27,7 @@ func compareEntries(a, b entry) int {
 	return comparePlace(a.row, &a.Cell, b.row, &b.Cell)
 }
 
-// sortEntries sorts, and drops all but one of the entries at one place.
+// sortEntries sorts the entries, and drops all but one of those with equal keys.
 func sortEntries(list []entry) []entry {
 	slices.SortStableFunc(list, compareEntries)
 	return slices.CompactFunc(list, func(a, b entry) bool { return compareEntries(a, b) == 0 })
@@ -35,7 +35,7 @@ func sortEntries(list []entry) []entry {
 
 var testID = ID{Store: [16]byte{1, 2, 3, 15: 16}, Number: 77}
 
-// build writes the entries into a file.
+// build writes the entries to a file.
 func build(t testing.TB, list []entry, o WriterOptions) ([]byte, Info) {
 	t.Helper()
 	var b bytes.Buffer
@@ -64,7 +64,7 @@ func open(t testing.TB, file []byte, id ID, cache Cache) *Reader {
 	return r
 }
 
-// collect reads what an iterator has from the seek on, at most limit rows.
+// collect reads at most limit rows from the seek on.
 func collect(it *Iterator, seek []byte, limit int) (list []entry) {
 	var cells []cell.Cell
 	for it.SeekRow(seek); it.Row() != nil && limit > 0; it.NextRow() {
@@ -101,7 +101,7 @@ func diff(t testing.TB, what string, got, want []entry) {
 	}
 }
 
-// A generator makes random entries that reach into the corners of the format.
+// A generator makes random entries that cover the corners of the format.
 type generator struct {
 	*rand.Rand
 }
@@ -110,7 +110,7 @@ func newGenerator(seed uint64) generator {
 	return generator{rand.New(rand.NewPCG(seed, 1))}
 }
 
-// key returns a short key of few letters, so that keys share prefixes.
+// key returns a short key of few letters, so keys share prefixes.
 func (g generator) key(longest int) []byte {
 	letters := []byte{0, 1, 'a', 'b', ':', 0xfe, 0xff}
 	k := make([]byte, g.IntN(longest+1))
@@ -188,7 +188,7 @@ func (g generator) time() int64 {
 	return 1_700_000_000_000_000 + g.Int64N(1000)
 }
 
-// entries returns a file's worth: narrow rows, and now and then a wide one.
+// entries returns the entries of a file: narrow rows, and some wide ones.
 func (g generator) entries(rows, widest int) (list []entry) {
 	for range rows {
 		row := append(g.key(6), 'r')
@@ -210,8 +210,8 @@ func options(g generator) WriterOptions {
 	}
 }
 
-// testCache keeps everything it is given, and reserves nothing beyond its room. If picky, it
-// wants every other block only.
+// testCache keeps everything, and reserves nothing beyond its room. If picky, it admits only
+// every other block.
 type testCache struct {
 	sync.Mutex
 	blocks map[Key]Block
@@ -419,7 +419,7 @@ func TestColumns(t *testing.T) {
 			if it.Err() != nil {
 				t.Fatalf("%s: %v", what, it.Err())
 			}
-			// Tombstones of other families may be passed by with their block.
+			// tombstones of other families may be skipped with their block
 			needed := func(e entry) bool {
 				return columns.Contains(e.Column) || e.Kind == cell.DeleteRow ||
 					e.Kind == cell.DeleteFamily && columns.Overlaps(e.Column)
@@ -438,7 +438,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// columns returns a random set of columns of the list.
+// columns returns a random set of the list's columns.
 func (g generator) columns(list []entry) *cell.Columns {
 	var ranges []cell.Range
 	for range 1 + g.IntN(3) {

@@ -6,25 +6,26 @@ import (
 	"math"
 )
 
-// Every block is stored in an envelope. The offset and length of a block are
-// those of its stored bytes; the trailer follows directly:
+// Every block is followed by a trailer. The offset and length of a block are those
+// of its stored bytes:
 //
 //	+---------------------+---------------+--------------+------------+
 //	| stored bytes        | compression 1 | raw length 4 | checksum 4 |
 //	+---------------------+---------------+--------------+------------+
 //
-// The checksum is a CRC-32C over
+// 16 is added to the compression if the block is an encoded cell block (encode.go).
+// The raw length is that of the decompressed block. It is checked against the limit
+// of the kind of block before anything is decompressed. The checksum is a CRC-32C
+// over
 //
 //	+-------------+----------------+----------+--------------+---------------+--------------+
 //	| store id 16 | file number 8  | offset 8 | stored bytes | compression 1 | raw length 4 |
 //	+-------------+----------------+----------+--------------+---------------+--------------+
 //
-// so that a block which is whole but lies in the wrong place, in the wrong file
-// or in the file of another store does not pass. The raw length is known, and
-// checked against the limit of its kind of block, before anything is
-// decompressed.
+// so a block in the wrong place, in the wrong file or in the file of another store
+// does not pass.
 //
-// A block is named by a handle wherever another structure refers to it:
+// Other structures refer to a block by its handle:
 //
 //	+----------+----------+
 //	| offset 8 | length 4 |
@@ -39,7 +40,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// A handle says where the stored bytes of a block lie.
+// A handle locates the stored bytes of a block.
 type handle struct {
 	offset uint64
 	length uint32
@@ -55,18 +56,18 @@ func parseHandle(p []byte) handle {
 	return handle{binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint32(p[8:])}
 }
 
-// end is the offset after the trailer of the block.
+// end returns the offset after the trailer of the block.
 func (h handle) end() uint64 {
 	return h.offset + uint64(h.length) + trailerSize
 }
 
-// within reports whether the block ends at limit or before it.
+// within reports whether the block ends at or before limit.
 func (h handle) within(limit uint64) bool {
 	return h.offset <= math.MaxInt64 && h.end() <= limit
 }
 
-// ID names a file for ever: its store and its number there, which is never
-// used again. It is part of every checksum.
+// ID names a file: the id of its store and its number there, which is never reused.
+// It is part of every checksum.
 type ID struct {
 	Store  [16]byte
 	Number uint64
@@ -74,7 +75,7 @@ type ID struct {
 
 // checksums computes the checksums of one file's blocks.
 type checksums struct {
-	seed uint32 // the checksum of store id and file number
+	seed uint32 // checksum of store id and file number
 }
 
 func newChecksums(id ID) checksums {
@@ -85,8 +86,8 @@ func newChecksums(id ID) checksums {
 // of returns the checksum of a block at offset; p holds the stored bytes and
 // the trailer up to the checksum.
 //
-// The eight bytes of the offset are taken one by one, because an array of them
-// would be allocated for crc32.Update.
+// It hashes the eight bytes of the offset one by one: an array of them would
+// be allocated for crc32.Update.
 func (s checksums) of(offset uint64, p []byte) uint32 {
 	sum := ^s.seed
 	for range 8 {
@@ -96,8 +97,7 @@ func (s checksums) of(offset uint64, p []byte) uint32 {
 	return crc32.Update(^sum, castagnoli, p)
 }
 
-// appendTrailer completes a block that begins at offset: its stored bytes are those of dst from
-// the given place on.
+// appendTrailer completes the block at offset whose stored bytes are dst[from:].
 func (s checksums) appendTrailer(dst []byte, from int, offset uint64, t trailer) []byte {
 	c := byte(t.compression)
 	if t.encoded {
@@ -108,15 +108,15 @@ func (s checksums) appendTrailer(dst []byte, from int, offset uint64, t trailer)
 	return binary.LittleEndian.AppendUint32(dst, s.of(offset, dst[from:]))
 }
 
-// A trailer is what follows the stored bytes of a block.
+// A trailer follows the stored bytes of a block.
 type trailer struct {
 	compression Compression
 	encoded     bool
 	rawLength   uint32
 }
 
-// split checks the checksum of a block read at offset with its trailer, and
-// takes the two apart.
+// split checks the checksum of a block that was read at offset, and separates
+// stored bytes and trailer.
 func (s checksums) split(block []byte, offset uint64) (stored []byte, t trailer, ok bool) {
 	n := len(block) - trailerSize
 	if s.of(offset, block[:n+5]) != binary.LittleEndian.Uint32(block[n+5:]) {

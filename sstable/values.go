@@ -1,33 +1,32 @@
 package sstable
 
-// smallValues is the part of a cell block's small values that an iterator has at
-// hand: one small block, or all of them if the cell block has them.
+// smallValues is the loaded part of a cell block's small values: one small block,
+// or all of them if they are inline.
 type smallValues struct {
 	raw      []byte
-	from, to int // what raw holds of the small values
-	block    int // which small block that is, -1 for none
+	from, to int // range of small values in raw
+	block    int // index of the small block, -1 for none
 
 	buffers buffers
 }
 
-// reset prepares for the values of another cell block.
+// reset prepares for another cell block.
 func (s *smallValues) reset(b *cellBlock) {
 	s.raw, s.from, s.to, s.block = b.values, 0, len(b.values), -1
 }
 
-// has reports whether the value that begins at offset is at hand.
+// has reports whether the value that begins at offset is loaded.
 func (s *smallValues) has(offset int) bool {
 	return offset >= s.from && offset < s.to
 }
 
-// load makes sure that the values from offset on are at hand, up to the end of
-// their small block.
+// load loads the small block with the values from offset on.
 func (s *smallValues) load(it *Iterator, offset int) bool {
 	b := it.block
 	if s.has(offset) || b.hasValues() {
 		return true
 	}
-	if offset == b.valueBytes { // only empty values are left
+	if offset == b.valueBytes { // only empty values follow
 		s.raw, s.from, s.to = b.values, offset, offset
 		return true
 	}
@@ -49,9 +48,9 @@ func (s *smallValues) load(it *Iterator, offset int) bool {
 	return true
 }
 
-// window returns the window through which to read small block k at h: that of the
-// cell block, if it holds the small block; or one that is read ahead up to the
-// cell block, if the last small block was the one before.
+// bufferFor returns the read buffer for small block k at h: the one of the cell
+// block, if it holds the small block; or one that is filled up to the cell block, if
+// the previous small block was used last.
 func (s *smallValues) bufferFor(it *Iterator, h handle, k int) *readBuffer {
 	if w := it.readahead.buffer(h); w != nil {
 		return w
@@ -62,23 +61,23 @@ func (s *smallValues) bufferFor(it *Iterator, h handle, k int) *readBuffer {
 	w := &s.buffers.read
 	end := it.index.handle(it.entry).offset
 	if k > 0 && k == s.block+1 && !w.holds(h) && end > h.end() && end-h.offset <= maxReadahead {
-		// A failure shows again, with its error, when the block alone is read.
+		// An error comes back when the block alone is read.
 		_ = w.fill(it.r, h.offset, end)
 	}
 	return w
 }
 
-// largeValues is the large block that an iterator has at hand.
+// largeValues is the loaded large block.
 type largeValues struct {
-	raw     []byte // nil: none
-	block   uint32 // its place among the large blocks of the cell block
+	raw     []byte // nil if none
+	block   uint32 // its index in the cell block
 	buffers buffers
 }
 
-// reset prepares for the values of another cell block.
+// reset prepares for another cell block.
 func (s *largeValues) reset() { s.raw = nil }
 
-// holds reports whether the block that v refers to is at hand.
+// holds reports whether the block of v is loaded.
 func (s *largeValues) holds(v reference) bool {
 	return s.raw != nil && s.block == v.block
 }
@@ -100,6 +99,6 @@ func (s *largeValues) load(it *Iterator, v reference) bool {
 	return true
 }
 
-// smallLimit is how long a block of small values may claim to be that is to hold those from one place
-// to another: more would be damage, and needs no memory.
+// smallLimit is the longest raw length of a small block with the values between two
+// offsets. A larger one is damage and gets no memory.
 func smallLimit(from, to int) uint32 { return uint32(min(to-from, MaxValue)) }

@@ -11,16 +11,15 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Verify reads the whole file and checks all that it promises: every block and
-// its checksum, that the blocks stand side by side, that the cells are valid and
-// in strictly ascending order, that every byte of the value blocks belongs to one
-// cell, that the index bounds the blocks, that the filter has every row, and that
-// the properties say what is there. With a checksum other than 0, which must be
-// the one of Finish, it checks that as well, last, since it cannot tell where the
-// damage is.
+// Verify reads the whole file and checks every promise of the format: all blocks and their
+// checksums, that blocks are adjacent, that cells are valid and in strictly ascending
+// order, that each byte of the value blocks belongs to one cell, that the index bounds the
+// blocks, that the filter has every row, and that the properties are those of the cells. If
+// checksum is not 0 it must be that of Finish; it is checked last, since it cannot locate
+// damage.
 //
-// It reads one block at a time and goes past the cache, so an io.ReaderAt that
-// waits or fails can slow it down or end it.
+// Verify reads one block at a time and bypasses the cache. An io.ReaderAt can slow it
+// down or stop it with an error.
 func (t *Reader) Verify(checksum uint64) error {
 	v, err := newVerifier(t)
 	if err != nil {
@@ -37,9 +36,9 @@ func (t *Reader) Verify(checksum uint64) error {
 	return t.verifyChecksum(checksum)
 }
 
-// VerifyBytes reads the whole file and checks that it has the checksum of Finish,
-// and that its index and filter are sound. It is many times faster than Verify: it
-// shows that the file is what the Writer wrote, not that this was right.
+// VerifyBytes reads the whole file and checks the checksum of Finish, and that index and
+// filter are valid. It is many times faster than Verify, and shows that the file has the
+// bytes the Writer wrote, not that those were right.
 func (t *Reader) VerifyBytes(checksum uint64) error {
 	if _, err := newVerifier(t); err != nil {
 		return err
@@ -64,33 +63,32 @@ func (t *Reader) verifyChecksum(want uint64) error {
 	return nil
 }
 
-// A verifier walks over the cells of a file and computes what the properties
-// should say.
+// A verifier walks over the cells of a file and computes its properties.
 type verifier struct {
 	t      *Reader
 	index  index
 	filter Filter
 
-	at     uint64 // where the next block has to begin
+	at     uint64 // where the next block must begin
 	block  cellBlock
 	offset uint64 // of the block
 	buffer buffers
 
-	small, large       valueBlock // at hand
-	smallBlock         int        // which small block comes next
-	smallFrom, smallTo int        // what the small block at hand holds
-	largeBlock         int        // which large block comes next
-	largeTo            int        // the end of the last value in the one at hand
+	small, large       valueBlock // loaded
+	smallBlock         int        // next small block
+	smallFrom, smallTo int        // range of small values in small
+	largeBlock         int        // next large block
+	largeTo            int        // end of the last value in large
 	smallBuffer        buffers
 	largeBuffer        buffers
 
-	info   Info // as found so far
-	family int  // the place of the last family in info
+	info   Info // found so far
+	family int  // index of the last family in info
 	row    []byte
 	last   cell.Cell
 	column []byte // of last
 
-	key, bound []byte // to put keys of rows together in
+	key, bound []byte // scratch for row keys
 }
 
 func newVerifier(t *Reader) (*verifier, error) {
@@ -111,12 +109,12 @@ func newVerifier(t *Reader) (*verifier, error) {
 	return v, nil
 }
 
-// corrupt reports damage of the block at hand.
+// corrupt reports damage of the current block.
 func (v *verifier) corrupt(format string, args ...any) error {
 	return v.t.corrupt(v.offset, fmt.Errorf(format, args...))
 }
 
-// verifyBlock checks the cell block of an index entry, and its value blocks.
+// verifyBlock checks the cell block of an entry and its value blocks.
 func (v *verifier) verifyBlock(entry int) error {
 	h := v.index.handle(entry)
 	v.offset = h.offset
@@ -150,8 +148,8 @@ func (v *verifier) verifyBlock(entry int) error {
 	return v.endValues()
 }
 
-// verifyPlace checks that the block at h and its value blocks follow what was
-// before, large blocks first.
+// verifyPlace checks that the value blocks and the block at h follow the last block, large
+// blocks first.
 func (v *verifier) verifyPlace(entry int, h handle) error {
 	b := &v.block
 	next := func(h handle) bool {
@@ -174,8 +172,8 @@ func (v *verifier) verifyPlace(entry int, h handle) error {
 	return nil
 }
 
-// verifyBound checks that the bound of the block at hand lies after the last
-// cell of the block before and not after its own first cell.
+// verifyBound checks that the bound of the current block is above the last cell of the
+// block before, and not above its own first cell.
 func (v *verifier) verifyBound(entry int) error {
 	x, b := &v.index, &v.block
 	r := x.rowOf(entry)
@@ -207,7 +205,7 @@ func comparePlace(row1 []byte, c1 *cell.Cell, row2 []byte, c2 *cell.Cell) int {
 	return c1.Compare(c2)
 }
 
-// finish compares what was found with the properties.
+// finish compares the computed properties with the stored ones.
 func (v *verifier) finish() error {
 	t := v.t
 	if v.at != t.footer.filter.offset {

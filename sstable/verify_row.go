@@ -7,7 +7,7 @@ import (
 	"colonnade/cell"
 )
 
-// verifyRow checks the cells of row r of the block at hand.
+// verifyRow checks the cells of row r of the current block.
 func (v *verifier) verifyRow(r int) error {
 	b := &v.block
 	v.key = b.appendRow(v.key[:0], r)
@@ -36,7 +36,7 @@ func (v *verifier) verifyRow(r int) error {
 	return nil
 }
 
-// verifyCell checks one cell and its place after the one before, and counts it.
+// verifyCell checks and counts a cell, and compares it with the one before.
 func (v *verifier) verifyCell(row []byte, c *cell.Cell) error {
 	if v.info.Cells > 0 && comparePlace(v.row, &v.last, row, c) >= 0 {
 		return fmt.Errorf("cell block: row %q column %q after row %q column %q", row, c.Column, v.row, v.last.Column)
@@ -55,7 +55,7 @@ func (v *verifier) verifyCell(row []byte, c *cell.Cell) error {
 	return nil
 }
 
-// resetValues prepares for the values of another cell block.
+// resetValues prepares for another cell block.
 func (v *verifier) resetValues() {
 	v.small, v.smallBlock, v.smallFrom, v.smallTo = nil, 0, 0, 0
 	v.large, v.largeBlock, v.largeTo = nil, 0, 0
@@ -90,8 +90,8 @@ func (v *verifier) value(i int, kind byte, start, end int) ([]byte, error) {
 	return v.small[start-v.smallFrom : end-v.smallFrom], nil
 }
 
-// largeValue returns the value of cell i, which is marked large. References must
-// go through the large blocks from the first byte to the last.
+// largeValue returns the value of cell i, which is marked large. References must cover the
+// large blocks from the first byte to the last.
 func (v *verifier) largeValue(i, small int) ([]byte, error) {
 	ref, ok := v.block.reference(i)
 	if !ok || small != 0 {

@@ -81,7 +81,7 @@ func TestWriterRefuses(t *testing.T) {
 	}
 }
 
-// The slices given to Add may be changed as soon as it returns.
+// The arguments of Add may be changed as soon as it returns.
 func TestWriterCopies(t *testing.T) {
 	g := newGenerator(11)
 	list := g.entries(200, 300)
@@ -149,8 +149,8 @@ func TestWriteErrors(t *testing.T) {
 	}
 }
 
-// longRows returns rows whose keys are long, and the same but for their ends, so that
-// the bounds of their blocks are long as well.
+// longRows returns rows whose keys are long and differ only at their ends, so that the
+// bounds of their blocks are long, too.
 func longRows(n int) (list []entry) {
 	list = append(list, entry{[]byte("a"), set("f\x00q", 1, 1)})
 	for i := range n {
@@ -160,8 +160,8 @@ func longRows(n int) (list []entry) {
 	return list
 }
 
-// Every write fails once, in files in which each kind of block is too large to wait
-// for another. The error is passed on and nothing is written after it.
+// Each write fails once, in files where every kind of block is too large to wait for
+// another. The error is returned and nothing is written after it.
 func TestWriteErrorsOfBlocks(t *testing.T) {
 	row := func(n, size int) (list []entry) {
 		for i := range n {
@@ -200,7 +200,7 @@ func TestWriteErrorsOfBlocks(t *testing.T) {
 	}
 }
 
-// writeAll writes a file, and asks Finish even after an error, which stays.
+// writeAll writes a file, and calls Finish even after an error, which stays.
 func writeAll(out io.Writer, list []entry, o WriterOptions) error {
 	w := NewWriter(out, o)
 	for i := range list {
@@ -223,7 +223,7 @@ func (w *nthWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A file whose index no reader would take is not written.
+// A file whose index no reader would accept is not written.
 func TestIndexTooLarge(t *testing.T) {
 	list := longRows(maxIndex/(60<<10) + 2)
 	err := writeAll(io.Discard, list, WriterOptions{ID: testID, BlockSize: 1})
@@ -235,7 +235,7 @@ func TestIndexTooLarge(t *testing.T) {
 	}
 }
 
-// Size foretells the length of the file well enough to decide when to end it.
+// EstimatedSize predicts the length of the file well enough to decide when to end it.
 func TestWriterSize(t *testing.T) {
 	list := benchEntries(5000)
 	for c := None; c <= Zstd; c++ {
@@ -258,7 +258,7 @@ func TestWriterSize(t *testing.T) {
 	}
 }
 
-// Rows that fit lie in one block each, whatever their size.
+// Rows that fit are in one block each, whatever their size.
 func TestRowsStayWhole(t *testing.T) {
 	list := benchEntries(3000)
 	file, info := build(t, list, WriterOptions{ID: testID})
@@ -277,8 +277,8 @@ func TestRowsStayWhole(t *testing.T) {
 	}
 }
 
-// Blocks of long keys are larger, so that the index is a small part of the file, and
-// stay within a bound all the same.
+// Blocks of long keys are larger, so that the index is a small part of the file, but
+// bounded.
 func TestLongKeysInBlocks(t *testing.T) {
 	for _, test := range []struct{ key, cells int }{{50, minBlockCells}, {600, minBlockCells}, {3000, 4 << 10 * maxBlockGrowth / 2 / 3000}} {
 		var list []entry
@@ -293,9 +293,8 @@ func TestLongKeysInBlocks(t *testing.T) {
 	}
 }
 
-// The bytes of a file are the format, and what the Writer chooses within it. If this
-// test fails, and it is not for such a choice, the format has changed: raise its
-// version.
+// The bytes of a file depend on the format and on choices of the Writer. If this test fails
+// for another reason than such a choice, the format has changed: raise its version.
 func TestFormatIsStable(t *testing.T) {
 	for c, want := range map[Compression]uint64{None: 0x18ca160fd546c37f} {
 		file, _, _ := smallFile(t, testID, c)
@@ -331,7 +330,7 @@ func ExampleWriter() {
 	// Output: org.example/ "Colonnade"
 }
 
-// A large value leaves no buffer behind that is as large, however short it is compressed.
+// A large value leaves no large buffer behind, however well it compresses.
 func TestBufferOfALargeValue(t *testing.T) {
 	for c := None; c <= Zstd; c++ {
 		w := NewWriter(io.Discard, WriterOptions{Compression: c})

@@ -1,10 +1,9 @@
-// Package blockcache keeps open blocks of sorted files in memory, within a
-// budget of bytes that all files of a store share.
+// Package blockcache keeps open blocks of sorted files in memory, within a byte
+// budget shared by all files of a store.
 //
-// Which blocks stay is decided by how often and how recently they were read
-// (the W-TinyLFU policy of the library beneath), so a scan does not drive out
-// what point reads need. Blocks are immutable and collected by the garbage
-// collector: a block that leaves the cache lives on for those who still read it.
+// How often and how recently a block was read decides whether it stays (W-TinyLFU),
+// so a scan does not evict the blocks of point reads. Blocks are immutable and
+// garbage collected: an evicted block lives on for its readers.
 package blockcache
 
 import (
@@ -16,24 +15,24 @@ import (
 	"github.com/maypok86/otter/v2"
 )
 
-// overhead is what an entry takes beside its block: node, hash table and
+// entryOverhead is about what an entry takes besides its block: node, hash table and
 // queues.
 const entryOverhead = 160
 
-// Cache is a sstable.Cache with a budget. It is safe for concurrent use, starts
-// no goroutines and needs no closing: what is over the budget goes before the
-// call that put it there returns, unless other calls are at work on the cache.
+// Cache is a sstable.Cache with a byte budget. It is safe for concurrent use, starts no
+// goroutines and needs no closing. Put evicts what exceeds the budget before it returns,
+// unless other calls are working on the cache.
 type Cache struct {
 	blocks *otter.Cache[sstable.Key, sstable.Block]
 	door   doorkeeper
 
 	mu       sync.Mutex
-	budget   int64            // for blocks and what is reserved
-	reserved map[uint64]int64 // bytes, by file
-	total    int64            // of reserved
+	budget   int64            // for blocks and reservations
+	reserved map[uint64]int64 // bytes by file number
+	total    int64            // sum of reserved
 }
 
-// New returns a cache for up to budget bytes.
+// New returns a cache for at most budget bytes.
 func New(budget int64) *Cache {
 	c := &Cache{budget: budget, reserved: make(map[uint64]int64), door: newDoorkeeper(budget)}
 	c.blocks = otter.Must(&otter.Options[sstable.Key, sstable.Block]{
@@ -49,9 +48,9 @@ func New(budget int64) *Cache {
 	return c
 }
 
-// Reserve takes bytes from the budget for what a reader of the file keeps itself, until
-// Release. At most half of the budget can be reserved: the other half is for blocks,
-// and Reserve reports false for what would be beyond.
+// Reserve takes bytes from the budget for what a reader of the file holds itself, until
+// Release. At most half of the budget can be reserved, since blocks need the rest;
+// beyond that Reserve reports false.
 func (c *Cache) Reserve(file uint64, bytes int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,7 +62,7 @@ func (c *Cache) Reserve(file uint64, bytes int) bool {
 	return true
 }
 
-// Release gives back what was reserved for a file, which nobody reads any more.
+// Release returns what was reserved for a file that is no longer read.
 func (c *Cache) Release(file uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,7 +72,7 @@ func (c *Cache) Release(file uint64) {
 	}
 }
 
-// resizeLocked leaves to the blocks what is not reserved.
+// resizeLocked reserves bytes more, or returns them if negative.
 func (c *Cache) resizeLocked(bytes int64) {
 	c.total += bytes
 	c.blocks.SetMaximum(uint64(c.budget - c.total))
@@ -83,8 +82,8 @@ func weigh(_ sstable.Key, b sstable.Block) uint32 {
 	return uint32(min(uint64(b.Memory())+entryOverhead, math.MaxUint32))
 }
 
-// Get returns the block put under the key, or nil. While there is room, what is read is
-// not taken note of: nothing has to go, and the notes would take a third of the time.
+// Get returns the block put under the key, or nil. While there is room it does not record
+// the access, which saves a third of its time: nothing will be evicted.
 func (c *Cache) Get(key sstable.Key) sstable.Block {
 	if !c.door.full.Load() {
 		e, _ := c.blocks.GetEntryQuietly(key)
@@ -94,31 +93,31 @@ func (c *Cache) Get(key sstable.Key) sstable.Block {
 	return b
 }
 
-// Admits reports whether to put the block under the key, which is not there: any as long as
-// there is room, and then those that were asked for not long ago.
+// Admits reports whether to put the block under the key, which is not in the cache: any
+// block while there is room, and after that those asked for recently.
 func (c *Cache) Admits(key sstable.Key) bool {
 	return c.door.admits(key, c.full)
 }
 
-// full reports whether the cache has next to no room. It may say so early: a sixteenth is left
-// to the doorkeeper's late look. Where blocks are larger than that, or come without a question,
-// the first that has to go says so.
+// full reports whether the cache has almost no room. It may do so early: a sixteenth is left
+// because the doorkeeper checks late. If blocks are larger than that, or are put without
+// Admits, the first eviction reports it.
 func (c *Cache) full() bool {
 	size := c.blocks.WeightedSize()
 	return size >= c.blocks.GetMaximum()/16*15
 }
 
-// Put keeps the block, unless others are worth more.
+// Put keeps the block unless others are worth more.
 func (c *Cache) Put(key sstable.Key, b sstable.Block) {
 	c.blocks.Set(key, b)
 }
 
-// Count is the number of blocks in the cache.
+// Count returns the number of blocks.
 func (c *Cache) Count() int {
 	return c.blocks.EstimatedSize()
 }
 
-// Bytes is the memory that the blocks in the cache take, with what is reserved.
+// Bytes returns the memory of the blocks and the reservations.
 func (c *Cache) Bytes() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

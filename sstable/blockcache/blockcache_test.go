@@ -72,7 +72,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// What is reserved leaves less for blocks, never less than half, until it is released.
+// Reservations leave less for blocks, but never less than half, until they are released.
 func TestReserve(t *testing.T) {
 	const budget = 100_000
 	c := New(budget)
@@ -141,8 +141,8 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// A file read through the cache a second time is not read from the device again,
-// and what a scan without Fill reads does not stay.
+// A file that is read through the cache twice is read once from the device, and a scan
+// without FillCache leaves nothing behind.
 func TestReader(t *testing.T) {
 	var file bytes.Buffer
 	id := sstable.ID{Number: 5}
@@ -176,7 +176,7 @@ func TestReader(t *testing.T) {
 		return cells, int(reads.n.Load() - before)
 	}
 	scan(sstable.ReadOptions{})
-	if cache.Count() != 0 || cache.Bytes() == 0 { // but the index
+	if cache.Count() != 0 || cache.Bytes() == 0 { // except the index
 		t.Errorf("a scan without Fill leaves %d blocks, %d bytes with the index", cache.Count(), cache.Bytes())
 	}
 	if _, n := scan(sstable.ReadOptions{FillCache: true}); n == 0 || cache.Count() < 10 || cache.Bytes() > 4<<20 {

