@@ -28,13 +28,13 @@ func TestReleasedBatch(t *testing.T) {
 // So are the batches of the log that a recovery has put where they belong.
 func TestReleasedLoads(t *testing.T) {
 	kept := []byte("batches")
-	h := copyLoad{payloads: kept}
+	h := copyChunk{payloads: kept}
 	if h.reset(); !poisoned(kept) {
 		t.Errorf("to be copied: still %q", kept)
 	}
 	kept = []byte("batches")
-	in := insertion{db: new(DB)}
-	in.insert(&load{payloads: kept}, kept)
+	in := replayInserter{db: new(DB)}
+	in.insert(&insertChunk{payloads: kept}, kept)
 	if !poisoned(kept) {
 		t.Errorf("to be inserted: still %q", kept)
 	}
