@@ -12,8 +12,8 @@ import (
 // begins that it would then wait for as well, unless it would wait for ever.
 func TestPickWaits(t *testing.T) {
 	heavy := manifesttest.Version("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "6: 3[e-f]:70", "7: 1[a-b]:15 2[c-d]:15")
-	worthless := manifesttest.Version("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "7: 1[a-b]:20 2[c-d]:20 3[e-f]:20:d90")
-	for v, next := range map[*manifest.Version]string{heavy: "move 6: 3[e-f] to 7", worthless: "merge 7: 3[e-f] to 7"} {
+	garbage := manifesttest.Version("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "7: 1[a-b]:20 2[c-d]:20 3[e-f]:20:d90")
+	for v, next := range map[*manifest.Version]string{heavy: "move 6: 3[e-f] to 7", garbage: "merge 7: 3[e-f] to 7"} {
 		check := func(name string, damage error, busy map[uint64]bool, want string) {
 			t.Helper()
 			db := &DB{opt: Options{MemtableBytes: 100, FileBytes: 10}}

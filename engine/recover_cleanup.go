@@ -28,10 +28,9 @@ func (r *recovery) removeTemporary() error {
 // findTables moves the next file number above that of every sorted file on disk, and reports those
 // that are missing. A number is not used twice, even if its file was never part of the store.
 func (r *recovery) findTables() error {
-	db := r.db
 	there := make(map[string]bool)
 	err := r.eachTable(func(path string, number uint64) {
-		db.nextFile = max(db.nextFile, number+1)
+		r.db.nextFile = max(r.db.nextFile, number+1)
 		there[path] = true
 	})
 	if err == nil {

@@ -73,7 +73,7 @@ func TestLevel0Pressure(t *testing.T) {
 	} {
 		v := manifesttest.Version("0: 9[a-z] 8[a-z] 7[a-z] 6[a-z] 5[a-z] 4[a-z] 3[a-z] 2[a-z] 10[a-z]", test.below)
 		if got := Level0Pressure(v, testPickOptions); got != test.want {
-			t.Errorf("above %s a crowd of %d, want %d", test.below, got, test.want)
+			t.Errorf("above %s a pressure of %d, want %d", test.below, got, test.want)
 		}
 	}
 }

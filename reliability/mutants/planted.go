@@ -195,7 +195,7 @@ var planted = []mutant{
 	{number: 17, bug: "the number of a file that was never part of the store is given again", part: "crash", edits: []edit{
 		{
 			file: "engine/recover_cleanup.go",
-			old: `		db.nextFile = max(db.nextFile, number+1)
+			old: `		r.db.nextFile = max(r.db.nextFile, number+1)
 `,
 			new: "",
 		},
