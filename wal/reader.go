@@ -16,8 +16,11 @@ const (
 	// Unwritten: the segment has no header. It holds what was there before its
 	// first use, or was torn in its first moments. Nothing in it was durable.
 	Unwritten EndKind = iota
-	// Torn: the log ends behind a batch, or behind the header. What follows
-	// was never written, or not whole.
+	// Empty: the log ends behind the header. A clean shutdown leaves such a
+	// segment, and so does a crash before the first batch is whole.
+	Empty
+	// Torn: the log ends behind a batch. What follows was never written, or not
+	// whole.
 	Torn
 	// Sealed: the log ends behind an idle seal. A batch may have been torn
 	// behind it.
@@ -27,7 +30,7 @@ const (
 )
 
 func (k EndKind) String() string {
-	return [...]string{"unwritten", "torn", "sealed", "finished"}[k&3]
+	return [...]string{"unwritten", "empty", "torn", "sealed", "finished"}[k]
 }
 
 // End is the end of the log in a segment. All records before Offset are good.
@@ -152,6 +155,8 @@ func (r *Reader) accept(h *head) error {
 	r.seq = h.seq
 	r.end = End{Torn, r.off}
 	switch h.typ {
+	case typeHeader:
+		r.end.Kind = Empty
 	case typeSeal:
 		r.end.Kind = Sealed
 	case typeFinal:

@@ -105,8 +105,12 @@ func (g *segment) checkTorn(image []byte, acked int) error {
 	if err := samePrefix(got, g.batches, acked); err != nil {
 		return err
 	}
-	if end.Kind != Torn && end.Kind != Unwritten {
-		return fmt.Errorf("got end %v", end)
+	want := end.Kind == Torn
+	if len(got) == 0 {
+		want = end.Kind == Empty || end.Kind == Unwritten
+	}
+	if !want {
+		return fmt.Errorf("got end %v behind %d batches", end, len(got))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package kill9
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 // end ends the server: mostly by a kill, now and then by a request to end, every
 // second one of which a kill follows while it is being granted.
 func (r *run) end(number int, p *process.Process) error {
-	r.sealed = false
+	r.emptied = false
 	if number%25 != 2 {
 		r.section.Add("kills", 1)
 		p.Kill()
@@ -23,27 +24,28 @@ func (r *run) end(number int, p *process.Process) error {
 		r.section.Add("kills_in_drain", 1)
 		return p.Terminate(time.Duration(1+r.rnd.IntN(5_000)) * time.Microsecond)
 	}
-	r.sealed = true
+	r.emptied = true
 	return p.Terminate(0)
 }
 
-// emptySegment is how the server reports a log segment with a header and no batches.
-const emptySegment = "end=torn offset=77\n"
+// logEnd is how the server reports the end of a log segment that it reads.
+var logEnd = regexp.MustCompile(`msg="log segment read" .*end=(\w+)`)
 
-// checkSealed returns an error if a server found batches without a seal in the log
-// of the server before it, which had ended well. A server that ends well leaves an
-// empty log. It leaves a sealed one if it had no time to flush everything.
-func checkSealed(p *process.Process) error {
-	if out := p.Output(); !strings.Contains(out, "end=sealed") && !strings.Contains(out, emptySegment) {
-		return fmt.Errorf("the server before has ended well, but its log is neither empty nor sealed:\n%s", out)
+// checkEmptied returns an error unless the log that a server found was empty. The server before
+// it had ended well, so it had flushed everything and replaced the log.
+func checkEmptied(p *process.Process) error {
+	out := p.Output()
+	ends := logEnd.FindAllStringSubmatch(out, -1)
+	if len(ends) == 1 && ends[0][1] == "empty" {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("the server before ended well and has not emptied its log:\n%s", out)
 }
 
 // endRecovery starts the server and ends it while it opens, going by how long that
 // took before: by a kill, or by a request that it may not be able to hear yet.
 func (r *run) endRecovery() error {
-	r.sealed = false
+	r.emptied = false
 	p, err := process.Start(r.serve(r.data))
 	if err != nil {
 		return err

@@ -92,9 +92,11 @@ func serveJournal(name, flaw string) error {
 		<-signals
 		ended <- s.Shutdown(context.Background())
 	}()
-	if flaw != "does not seal" {
-		fmt.Fprintln(os.Stderr, "end=sealed")
+	end := "empty"
+	if flaw == "leaves its log" {
+		end = "sealed"
 	}
+	fmt.Fprintf(os.Stderr, "msg=\"log segment read\" file=wal/00000001.log end=%s offset=77\n", end)
 	fmt.Printf("listening on http://%s\n", listener.Addr())
 	if err := s.Serve(listener); err != nil {
 		return err

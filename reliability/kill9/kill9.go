@@ -116,7 +116,7 @@ type run struct {
 	settled map[string]int64 // the versions that the last verification found
 	version atomic.Int64     // of the last attempt
 	acks    atomic.Int64
-	sealed  bool          // the last life has ended well
+	emptied bool          // the last life has ended well
 	opening time.Duration // that the last start took until there was a server
 }
 
@@ -143,7 +143,7 @@ func (r *run) life(ctx context.Context, number int) error {
 			return err
 		}
 	}
-	sealed := r.sealed
+	emptied := r.emptied
 	begin := time.Now()
 	p, err := process.Start(r.serve(r.data))
 	if err != nil {
@@ -173,8 +173,8 @@ func (r *run) life(ctx context.Context, number int) error {
 	} else {
 		err = r.riot(ctx, number, p, &t, clients)
 	}
-	if err == nil && sealed {
-		err = checkSealed(p)
+	if err == nil && emptied {
+		err = checkEmptied(p)
 	}
 	return err
 }

@@ -59,7 +59,7 @@ func TestFlawsAreFound(t *testing.T) {
 		"forgets deletes":               "possible are",
 		"lets others in":                "a second server serves the directory",
 		"ends badly":                    "ended badly after SIGTERM",
-		"does not seal":                 "has not sealed its log",
+		"leaves its log":                "has not emptied its log",
 	} {
 		t.Run(flaw, func(t *testing.T) {
 			t.Parallel()
