@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"colonnade/clock"
+	"colonnade/internal/cores"
 	"colonnade/server"
 	"colonnade/widecol"
 )
@@ -139,6 +140,9 @@ func serve(cmd *cobra.Command, f serveFlags) error {
 		return err
 	}
 	s := server.New(store, server.Options{Now: time.Now, Clock: clock.System, Seed: rand.Uint64(), Log: log, Hosts: f.hosts, MaxInflight: maxInflight(memory)})
+	if os.Getenv("GOMAXPROCS") == "" { // an operator knows better
+		cores.AddSpare() // the log nearly always has a sync under way
+	}
 	err = serveUntil(signals, cmd, s, listener, log)
 	return errors.Join(err, store.Close())
 }
