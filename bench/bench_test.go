@@ -1,33 +1,29 @@
-// Package bench measures the store as its users meet it: through the exported
-// calls of its packages, on one data set, with every figure repeatable by one
-// command. What the figures are, and what they say, is in docs/performance.md.
+// Package bench measures the store through the exported calls of its packages, on one data set.
+// One command repeats any figure. docs/performance.md lists the results.
 //
 // One file per subject:
 //
 //	log_test.go       durable batches: the log alone, and Commit over it
-//	memtable_test.go  inserts into memory
+//	memtable_test.go  inserts into memtables
 //	sstable_test.go   building and scanning a sorted file; its constants
 //	read_test.go      rows, absent rows, short and full scans of a store
-//	history_test.go   reads of what was written again, or deleted in part
+//	history_test.go   reads of tables that were overwritten, or deleted in part
 //	groups_test.go    scans of a few columns, with and without locality groups
 //	load_test.go      loading until nothing is left to compact, and reopening
 //	recover_test.go   recovery of a long log
 //
-// The names of metrics mean the same everywhere. cells/s are cells written by, or
-// returned to, the caller, and those that recovery brings back.
+// Metrics mean the same everywhere:
 //
-// bytes_scanned/op, which every benchmark of reads and scans reports, is what one
-// operation stepped over, returned or not, wherever it lay: in files, in the cache or in
-// memory. It counts row keys, column keys, times and values as the store's answers do.
-// cells_scanned/op and cells_scanned/s count the same in cells. B_read/op are the bytes
-// that came out of files for it, compressed and with all that a block holds.
+//	cells/s           cells that the caller writes or gets, and cells that recovery brings back
+//	bytes_scanned/op  bytes that one operation steps over, returned or not, in files, cache or
+//	                  memtables: row keys, column keys, times and values, counted as in Stats
+//	cells_scanned/op  the same in cells; cells_scanned/s likewise
+//	B_read/op         bytes read from files, compressed, whole blocks
+//	cpu-ns/op         CPU time of all threads, background work and garbage collection included;
+//	                  steadier than wall time on a busy machine
 //
-// cpu-ns/op is the processor time of all threads, background work and garbage
-// collection included, which is steadier than wall time on a machine that does other
-// things as well.
-//
-// Two environment variables change the data. ROWS is the number of generated
-// rows, 20000 if not set. COLONNADE_WEBTABLE is the file with the real table.
+// Two environment variables change the data. ROWS is the number of generated rows, 20000 by
+// default. COLONNADE_WEBTABLE is the file with the real table.
 package bench
 
 import (
@@ -63,7 +59,7 @@ func must(b *testing.B, err error) {
 	}
 }
 
-// meter measures processor time and allocations.
+// meter measures CPU time and allocations.
 type meter struct {
 	b   *testing.B
 	cpu time.Duration
@@ -74,7 +70,7 @@ func startMeter(b *testing.B) meter {
 	return meter{b, processTime(b)}
 }
 
-// stop comes right after the loop.
+// stop must come right after the loop.
 func (m meter) stop() {
 	m.b.ReportMetric(float64((processTime(m.b)-m.cpu).Nanoseconds())/float64(m.b.N), "cpu-ns/op")
 }
@@ -85,21 +81,22 @@ func processTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// perSecond reports how many things were done in all, by the second.
+// perSecond reports n things as a rate.
 func perSecond(b *testing.B, n int64, unit string) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), unit+"/s")
 }
 
-// bytesScanned reports what all operations of a benchmark stepped over.
+// bytesScanned reports the bytes that all operations of a benchmark stepped over.
 func bytesScanned(b *testing.B, s cell.Scanned) {
 	b.ReportMetric(float64(s.Bytes)/float64(b.N), "bytes_scanned/op")
 }
 
-// concurrently calls operations from a number of goroutines. start makes that of each.
+// concurrently runs operations in several goroutines. start makes the operation of each.
 //
-// Several share b.N of them: b.Loop may be called by one goroutine only, which, if it handed out
-// turns, would take processor time from those that work, and stop the clock before they are done.
-// They take some at a time, since a count that each operation changes would be a good part of what
+// The goroutines share b.N: only one goroutine may call b.Loop, and one that handed out operations
+// would use CPU time of the others and stop the clock before they are done. They take operations in
+// portions, since a counter that each operation changes would be a good part of a fast one's cost. At
+// the end they run out at about the same time.
 // a fast one costs. At the end they run out at about the same time.
 func concurrently(b *testing.B, goroutines int, start func(goroutine int) (op func() error)) {
 	if goroutines == 1 {
@@ -129,7 +126,7 @@ func concurrently(b *testing.B, goroutines int, start func(goroutine int) (op fu
 	m.stop()
 }
 
-// alone calls an operation from the goroutine of the benchmark.
+// alone runs operations in the goroutine of the benchmark.
 func alone(b *testing.B, op func() error) {
 	m := startMeter(b)
 	for b.Loop() {
@@ -143,7 +140,7 @@ func alone(b *testing.B, op func() error) {
 // latencies are the durations of operations, one list for each goroutine.
 type latencies [][]time.Duration
 
-// timed makes op note its durations in list g.
+// timed makes op record its durations in list g.
 func (l latencies) timed(g int, op func() error) func() error {
 	return func() error {
 		start := time.Now()

@@ -10,7 +10,7 @@ import (
 	"colonnade/bench/dataset"
 )
 
-// made is the last table that was generated. One is kept: they can be large.
+// made is the table generated last. Only one is kept: tables can be large.
 var made struct {
 	sync.Mutex
 	rows, contents int
@@ -30,14 +30,12 @@ func generated(b *testing.B, rows, contents int) *dataset.Table {
 	return made.t
 }
 
-// shuffled returns one row in so many of a table, in an order that has nothing to do with
-// the keys.
+// shuffled returns a part-th of a table's rows, in random order.
 func shuffled(data *dataset.Table, part int) *dataset.Table {
 	return data.In(data.Shuffled(1)[:max(data.Len()/part, 1)])
 }
 
-// realTable reads the table of real web pages, and skips the benchmark when
-// there is none.
+// realTable reads the table of real web pages, and skips the benchmark if there is none.
 func realTable(b *testing.B) *dataset.Table {
 	b.Helper()
 	name := os.Getenv("COLONNADE_WEBTABLE")

@@ -9,7 +9,7 @@ import (
 	"colonnade/vfs"
 )
 
-// traffic counts what goes through a file system.
+// traffic counts the bytes that pass through a file system.
 type traffic struct {
 	vfs.FS
 
@@ -18,9 +18,8 @@ type traffic struct {
 	tables  atomic.Int64 // bytes written to sorted files
 	fills   atomic.Int64 // bytes written to make new log segments
 
-	// When files were last written or removed, in Unix nanoseconds: all of them,
-	// and those beside the log, which has its own life: it is sealed, and its
-	// next segment made, when nothing else happens.
+	// When files were last written or removed, in Unix nanoseconds: all of them, and all but the
+	// log. An idle log is still sealed, and its next segment made.
 	anyChange, tableChange atomic.Int64
 }
 
@@ -44,7 +43,7 @@ func (t *traffic) Remove(name string) error {
 	return t.FS.Remove(name)
 }
 
-// count returns f with its bytes counted, nil if f is nil.
+// count returns f with its bytes counted, or nil if f is nil.
 func (t *traffic) count(name string, f vfs.File) vfs.File {
 	if f == nil {
 		return nil
@@ -53,7 +52,7 @@ func (t *traffic) count(name string, f vfs.File) vfs.File {
 	return &countedFile{f, t, name}
 }
 
-// touch notes that something happens to a file.
+// touch records a change of the file.
 func (t *traffic) touch(name string) {
 	now := time.Now().UnixNano()
 	t.anyChange.Store(now)
@@ -62,11 +61,10 @@ func (t *traffic) touch(name string) {
 	}
 }
 
-// quiet is how long nothing has to happen to files before it counts as the end.
+// quiet is the time without changes of files that counts as the end.
 const quiet = 100 * time.Millisecond
 
-// awaitQuiet waits until nothing changes any more, and returns when the last
-// change was.
+// awaitQuiet waits until nothing changes any more, and returns the time of the last change.
 func awaitQuiet(change *atomic.Int64) time.Time {
 	for {
 		last := time.Unix(0, change.Load())

@@ -15,8 +15,8 @@ import (
 	"colonnade/widecol/lsmstore"
 )
 
-// layouts are the ways to spread the families of a web table over partitions.
-// The wide ones are those with most of the bytes.
+// layouts are ways to spread the families of a web table over partitions. The wide families have
+// most of the bytes.
 var layouts = []struct {
 	name   string
 	groups [][]string
@@ -25,12 +25,8 @@ var layouts = []struct {
 	{"apart", [][]string{{"contents"}, {"anchor"}}},
 }
 
-// BenchmarkGroups scans the rows below one prefix for all columns, and for one
-// family, of a table whose families lie in one partition, and of the same table
-// with the wide ones in locality groups of their own.
-//
-// B_read/op is what comes out of files, compressed; bytes_scanned/op is what the
-// answer says was stepped over.
+// BenchmarkGroups scans the rows below one prefix, for all columns and for one family. The families
+// lie in one partition, or the wide ones in locality groups of their own.
 func BenchmarkGroups(b *testing.B) {
 	b.Run("data=generated", func(b *testing.B) {
 		benchGroups(b, generated(b, max(rowCount(b)/4, 1), 6000))
@@ -53,13 +49,13 @@ func benchGroups(b *testing.B, data *dataset.Table) {
 
 const webName = "web"
 
-// web is a store with one table, as the service runs it.
+// web is a store with one table, set up as the service does.
 type web struct {
 	*lsmstore.Store
 	fs *traffic
 }
 
-// openWeb makes a store that holds the table, each partition in its last level.
+// openWeb makes a store that holds the table, each partition compacted into its last level.
 func openWeb(b *testing.B, data *dataset.Table, groups [][]string) *web {
 	s := &web{fs: &traffic{FS: vfs.OS}}
 	store, err := lsmstore.Open(lsmstore.Options{

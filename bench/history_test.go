@@ -10,11 +10,11 @@ import (
 	"colonnade/engine"
 )
 
-// rounds is how often a cell is written in the histories that write it again.
+// rounds is how often the histories that overwrite write a cell.
 const rounds = 10
 
-// histories are ways in which a table can have come to be what it is. Each writes rows of a
-// table that is not in the order of its keys, and returns those that are there in the end.
+// histories are pasts of a table. Each writes rows of a shuffled table, and returns the rows that
+// are left.
 var histories = []struct {
 	name string
 	part int // one row of the table in so many is written
@@ -48,8 +48,8 @@ var histories = []struct {
 	}},
 }
 
-// BenchmarkHistory reads rows and scans tables that were written again, or
-// deleted in part, next to one that was not.
+// BenchmarkHistory reads rows and scans tables that were overwritten or deleted in part, beside a
+// clean one.
 func BenchmarkHistory(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
 	for _, h := range histories {
@@ -113,7 +113,7 @@ func benchHistoryScan(b *testing.B, s *store, present int) {
 	perSecond(b, int64(all.scanned.Cells), "cells_scanned")
 }
 
-// rewrite writes the rows of a table with times that are later by a number of microseconds.
+// rewrite writes the rows of a table, their times later by the given number of microseconds.
 func (s *store) rewrite(data *dataset.Table, later int64) {
 	var room [16]cell.Cell
 	s.inBatches(data, func(batch *engine.Batch, i int) {
@@ -132,7 +132,7 @@ func (s *store) deleteRows(data *dataset.Table) {
 	})
 }
 
-// inBatches commits what is added for each row of a table, loadRows of them at a time.
+// inBatches calls add for each row of a table, and commits after every loadRows of them.
 func (s *store) inBatches(data *dataset.Table, add func(batch *engine.Batch, i int)) {
 	batch := new(engine.Batch)
 	for from := 0; from < data.Len(); from += loadRows {

@@ -11,13 +11,11 @@ import (
 	"colonnade/engine"
 )
 
-// BenchmarkLoad writes a table into an empty store with four writers, in batches
-// of 1,000 cells, each durable before its writer goes on, and ends when nothing
-// is left to flush or compact.
+// BenchmarkLoad writes a table into an empty store with four writers, in batches of 1,000 cells. Each
+// batch is durable before its writer goes on. It ends when nothing is left to flush or compact.
 //
-// write_amp is bytes written to files, all of them, for each raw byte of the
-// table; table_amp is those of sorted files alone, and fill_amp those that go
-// into making log segments.
+// write_amp is all bytes written to files for each raw byte of the table, table_amp those of sorted
+// files, fill_amp those that fill new log segments.
 func BenchmarkLoad(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
 	b.Run("order=sorted", func(b *testing.B) { benchLoad(b, data) })
@@ -58,17 +56,17 @@ func benchLoad(b *testing.B, data *dataset.Table) {
 	b.ReportMetric(float64(worst[len(worst)/2].Nanoseconds())/1e6, "worst-commit-ms")
 }
 
-// tableBytes is what the sorted files take.
+// tableBytes is the size of the sorted files.
 func (s *store) tableBytes() int64 {
 	stats, err := s.db.Stats(s.id)
 	must(s.b, err)
 	return stats.DiskBytes
 }
 
-// BenchmarkReopen opens a store and reads a row of it: after a close, with the
-// default options; after a kill with a twelfth of the table in the log only (58 MB
-// of the 10 million cells); and after a kill with all of it there, which is more than
-// the memtables may hold. cells/s are those of the log, after a close those of the row.
+// BenchmarkReopen opens a store and reads one row: after a close with the default options; after a
+// kill with a twelfth of the table in the log only, 58 MB of 10 million cells; and after a kill with
+// all of it there, more than the memtables may hold. cells/s counts the cells of the log, after a
+// close those of the row.
 func BenchmarkReopen(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
 	b.Run("closed", func(b *testing.B) {
@@ -92,8 +90,7 @@ func BenchmarkReopen(b *testing.B) {
 	})
 }
 
-// benchKilled opens a store with a table that is in the log only, with a budget for
-// memtables.
+// benchKilled opens a store whose table is in the log only, with a budget for memtables.
 func benchKilled(b *testing.B, data *dataset.Table, memtables int64) {
 	opt := scaled(data)
 	opt.MemtableBytes, opt.LogBytes = 1<<40, 1<<40
@@ -121,7 +118,7 @@ func benchKilled(b *testing.B, data *dataset.Table, memtables int64) {
 	b.ReportMetric(float64(cpu.Nanoseconds())/float64(cells), "cpu-ns/cell")
 }
 
-// reopen opens a store and reads a row that it has.
+// reopen opens a store and reads a row.
 func (s *store) reopen(key []byte) answer {
 	s.open()
 	r := reader{s: s}
@@ -132,8 +129,8 @@ func (s *store) reopen(key []byte) answer {
 	return a
 }
 
-// copy returns a store with the files as they are at this moment, which is what
-// a kill leaves of a store that does nothing. It is not open.
+// copy returns an unopened store with the present files, which is what a kill of an idle store
+// leaves.
 func (s *store) copy() *store {
 	c := &store{b: s.b, dir: filepath.ToSlash(s.b.TempDir()), opt: s.opt, fs: s.fs, id: s.id}
 	must(s.b, os.CopyFS(c.dir, os.DirFS(s.dir)))

@@ -11,11 +11,10 @@ import (
 	"colonnade/engine"
 )
 
-// writerCounts are how many goroutines write durable batches.
+// writerCounts are the numbers of goroutines that write durable batches.
 var writerCounts = []int{1, 64}
 
-// BenchmarkCommit writes batches of ten cells, each a row, durably through the
-// engine: the log on a real disk, and all that comes after it.
+// BenchmarkCommit commits durable batches of ten cells, each a row, to a store on a real disk.
 func BenchmarkCommit(b *testing.B) {
 	data := shuffled(generated(b, rowCount(b), 100), 1)
 	for _, writers := range writerCounts {
@@ -40,8 +39,8 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkLog writes the same batches to the log alone, in groups like those of
-// Commit: nothing that makes batches durable through package wal can be faster.
+// BenchmarkLog writes the same batches to the log alone, in groups as Commit does. This is the upper
+// bound of BenchmarkCommit.
 func BenchmarkLog(b *testing.B) {
 	payload := encodedRow(b)
 	for _, writers := range writerCounts {
@@ -60,7 +59,7 @@ func BenchmarkLog(b *testing.B) {
 	}
 }
 
-// encodedRow returns as many bytes as a batch of ten cells takes.
+// encodedRow returns as many bytes as an encoded batch of ten cells has.
 func encodedRow(b *testing.B) []byte {
 	data := generated(b, rowCount(b), 100)
 	key, cells := data.Row(0, nil)
@@ -71,7 +70,7 @@ func encodedRow(b *testing.B) []byte {
 	return bytes.Repeat(key, batch.Bytes()/len(key)+1)[:batch.Bytes()]
 }
 
-// counter sums up in each goroutine by itself.
+// counter is the count of one goroutine.
 type counter [64]struct {
 	n int64
 	_ [56]byte // a cache line each

@@ -11,12 +11,11 @@ import (
 	"colonnade/memtable"
 )
 
-// fullTable is how many bytes a memtable of the benchmarks grows to: what the
-// default options let the only one of a store reach.
+// fullTable is the size of a full memtable: what the default options allow the only one of a store.
 const fullTable = 64 << 20
 
-// BenchmarkMemtable inserts rows of ten cells, each with the inserter of a new
-// batch, into tables of the size that a store lets them reach.
+// BenchmarkMemtable inserts rows of ten cells, each with the inserter of a new batch, until the table
+// is full.
 func BenchmarkMemtable(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
 	for _, order := range []struct {

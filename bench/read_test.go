@@ -30,7 +30,7 @@ func (r *reader) scan(o engine.ScanOptions, limit int) (answer, error) {
 	return r.each(o, limit, func(int) {})
 }
 
-// answer is what reads came to.
+// answer is the sum of what reads returned.
 type answer struct {
 	rows    int
 	cells   int // returned
@@ -43,8 +43,8 @@ func (a *answer) add(o answer) {
 	a.scanned.Add(o.scanned)
 }
 
-// report reports what all operations of a benchmark came to. Rows that are not there
-// have no cells to be counted by the second.
+// report reports what all operations of a benchmark returned. Absent rows have no cells, hence no
+// rate.
 func (a *answer) report(b *testing.B) {
 	if a.cells > 0 {
 		perSecond(b, int64(a.cells), "cells")
@@ -52,7 +52,7 @@ func (a *answer) report(b *testing.B) {
 	bytesScanned(b, a.scanned)
 }
 
-// answers sums up in each goroutine by itself.
+// answers are the sums of one goroutine.
 type answers [64]struct {
 	answer
 	_ [32]byte // a cache line each
@@ -65,7 +65,7 @@ func (l *answers) sum() (all answer) {
 	return all
 }
 
-// each reads up to a number of rows, and is told how many cells each has.
+// each reads up to a number of rows, and calls a function with the number of cells of each.
 func (r *reader) each(o engine.ScanOptions, limit int, row func(cells int)) (a answer, err error) {
 	scan, err := r.s.db.Scan(r.s.id, o)
 	if err != nil {
@@ -85,7 +85,7 @@ func (r *reader) each(o engine.ScanOptions, limit int, row func(cells int)) (a a
 	return a, scan.Err()
 }
 
-// loaded returns a settled store with the table, loaded in random order.
+// loaded returns a settled store that holds the table, loaded in random order.
 func loaded(b *testing.B, data *dataset.Table, opt engine.Options) *store {
 	s := openStore(b, opt)
 	s.load(shuffled(data, 1))
@@ -93,11 +93,11 @@ func loaded(b *testing.B, data *dataset.Table, opt engine.Options) *store {
 	return s
 }
 
-// readers are how many goroutines read at once.
+// readers are the numbers of goroutines that read at once.
 var readers = []int{1, 4}
 
-// BenchmarkReadRow reads whole rows at random: all in the cache, and with a
-// cache of a eleventh of the table, as 64 MiB are of one of 10 million cells.
+// BenchmarkReadRow reads whole rows at random, with everything in the cache, and with a cache of an
+// eleventh of the table, as 64 MiB are of 10 million cells.
 func BenchmarkReadRow(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
 	for _, cache := range []struct {
@@ -115,8 +115,8 @@ func BenchmarkReadRow(b *testing.B) {
 	}
 }
 
-// BenchmarkReadAbsent asks for rows that are not there, beside those that are. What it steps
-// over is little: filters keep it from most files, and it returns no cells.
+// BenchmarkReadAbsent asks for absent rows, next to existing ones. It steps over little: filters
+// exclude most files.
 func BenchmarkReadAbsent(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
 	s := loaded(b, data, scaled(data))
@@ -127,14 +127,14 @@ func BenchmarkReadAbsent(b *testing.B) {
 	}
 }
 
-// benchRows reads rows in random order; key makes the key that is asked for.
+// benchRows reads rows in random order; key makes the key to ask for.
 func benchRows(b *testing.B, s *store, data *dataset.Table, goroutines int, key func(*dataset.Table, int) []byte, present bool) {
 	keys := make([][]byte, data.Len())
 	warm := reader{s: s}
 	for at, i := range data.Shuffled(2) {
 		keys[at] = key(data, i)
 	}
-	for range 2 { // the first reads have level 0 compacted
+	for range 2 { // the first reads trigger a compaction of level 0
 		for _, k := range keys {
 			if _, err := warm.row(k); err != nil {
 				b.Fatal(err)
@@ -163,14 +163,14 @@ func benchRows(b *testing.B, s *store, data *dataset.Table, goroutines int, key 
 	b.ReportMetric(float64(s.fs.read.Load()-read)/float64(b.N), "B_read/op")
 }
 
-// BenchmarkScanRows reads 100 rows from a random place on.
+// BenchmarkScanRows reads 100 rows from a random place.
 func BenchmarkScanRows(b *testing.B) {
 	const rows = 100
 	data := generated(b, rowCount(b), 100)
 	s := loaded(b, data, scaled(data))
 	starts := data.Shuffled(3)
 	warm := reader{s: s}
-	for range 2 { // the first reads have level 0 compacted
+	for range 2 { // the first reads trigger a compaction of level 0
 		for from := 0; from < data.Len(); from += 10 {
 			if _, err := warm.scan(engine.ScanOptions{Start: data.Key(from), FillCache: true}, rows); err != nil {
 				b.Fatal(err)
@@ -201,10 +201,9 @@ func BenchmarkScanRows(b *testing.B) {
 	}
 }
 
-// BenchmarkFullScan reads everything, out of the page cache and not filling the
-// block cache, as large scans do: as the load has left it, and with all of it in
-// the last level; then filling the cache, each time of a store just opened. In the
-// end everything is in the block cache.
+// BenchmarkFullScan reads everything. First from the page cache without filling the block cache, as
+// large scans do: as the load has left it, and compacted into the last level. Then filling the block
+// cache of a store just opened, and at last from the block cache.
 func BenchmarkFullScan(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
 	s := loaded(b, data, scaled(data))
@@ -237,7 +236,7 @@ func benchFullScan(b *testing.B, s *store, data *dataset.Table, o engine.ScanOpt
 	perSecond(b, int64(all.scanned.Cells), "cells_scanned")
 }
 
-// benchFirstScan opens the store for each scan. Only the scan counts.
+// benchFirstScan opens the store for each scan. The time of the open does not count.
 func benchFirstScan(b *testing.B, s *store, data *dataset.Table, o engine.ScanOptions) {
 	r := reader{s: s}
 	var all answer
@@ -261,9 +260,8 @@ func benchFirstScan(b *testing.B, s *store, data *dataset.Table, o engine.ScanOp
 	all.report(b)
 }
 
-// BenchmarkNarrowRows reads all rows of a table that has one cell in each, with a filter that
-// wants it, as a scan of a locality group of one small family does: what a row costs, beside
-// what its cells do.
+// BenchmarkNarrowRows reads all rows of a table with one cell in each, with a filter for that cell, as
+// a scan of a small family's locality group does. It shows the cost of a row beside that of its cells.
 func BenchmarkNarrowRows(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
 	s := openStore(b, scaled(data))
@@ -273,7 +271,7 @@ func BenchmarkNarrowRows(b *testing.B) {
 	b.Run("cached", func(b *testing.B) { benchFullScan(b, s, data, engine.ScanOptions{Columns: language, FillCache: true}) })
 }
 
-// absentKey returns a key that the table does not have, beside that of row i.
+// absentKey returns an absent key next to that of row i.
 func absentKey(data *dataset.Table, i int) []byte {
 	return append(bytes.Clone(data.Key(i)), '~')
 }

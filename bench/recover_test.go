@@ -14,11 +14,10 @@ import (
 	"colonnade/wal"
 )
 
-// BenchmarkRecover opens a store that was killed with a long log and memtables that
-// may hold a sixteenth of that: a gibibyte with ROWS=1000000 and batches of a thousand
-// cells. The cells are of 100 bytes in rows of ten, and come at random: alone, a row at
-// a time, and a hundred rows at a time. s/GiB and cpu-s/GiB are for a gibibyte of
-// records in the log.
+// BenchmarkRecover opens a store that was killed with a long log, with memtables of a sixteenth of it.
+// The log has a gibibyte with ROWS=1000000 and batches of a thousand cells. The cells have 100 bytes,
+// in rows of ten, in random order: one cell, one row or a hundred rows in a batch. s/GiB and cpu-s/GiB
+// are per gibibyte of log records.
 func BenchmarkRecover(b *testing.B) {
 	for _, batch := range []int{1, 10, 1000} {
 		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) { benchRecover(b, rowCount(b), batch) })
@@ -54,8 +53,8 @@ func benchRecover(b *testing.B, rows, batch int) {
 	b.ReportMetric(float64(cpu.Nanoseconds())/cells, "cpu-ns/cell")
 }
 
-// logCells commits rows of ten cells of 100 bytes, at random, in batches of so many
-// cells, and returns what they take in the log.
+// logCells commits rows of ten cells of 100 bytes, in random order and in batches of the given number
+// of cells. It returns their size in the log.
 func (s *store) logCells(rows, batch int) (size int64) {
 	var b engine.Batch
 	var value [68]byte
@@ -81,8 +80,7 @@ func (s *store) logCells(rows, batch int) (size int64) {
 	return size
 }
 
-// unsynced is a file system whose files are not synced: to write in a moment what a
-// kill is to leave.
+// unsynced is a file system that does not sync files: it writes at once what a kill is to leave.
 type unsynced struct{ vfs.FS }
 
 func (u unsynced) Create(name string) (vfs.File, error) {

@@ -15,10 +15,10 @@ import (
 
 var compressions = []sstable.Compression{sstable.None, sstable.S2, sstable.Zstd}
 
-// language is the column that scans of one column are about: two bytes a row.
+// language is the column that scans of one column read: two bytes a row.
 var language = cell.NewColumns(cell.FamilyRange([]byte("language")))
 
-// build writes a table as one sorted file, each row a batch.
+// build writes a table as one sorted file, one batch a row.
 func build(b *testing.B, data *dataset.Table, file *bytes.Buffer, o sstable.WriterOptions) sstable.Info {
 	w := sstable.NewWriter(file, o)
 	var row []cell.Cell
@@ -37,7 +37,7 @@ func build(b *testing.B, data *dataset.Table, file *bytes.Buffer, o sstable.Writ
 	return info
 }
 
-// built returns an open file with the table.
+// built returns an open file that holds the table.
 func built(b *testing.B, data *dataset.Table, o sstable.WriterOptions, cache sstable.Cache) (*sstable.Reader, sstable.Info) {
 	var file bytes.Buffer
 	o.ID.Number = 1
@@ -47,7 +47,7 @@ func built(b *testing.B, data *dataset.Table, o sstable.WriterOptions, cache sst
 	return r, info
 }
 
-// BenchmarkBuild writes a sorted file into memory: of all cells, and of one short cell a row.
+// BenchmarkBuild writes a sorted file into memory: of all cells, and of one short cell per row.
 func BenchmarkBuild(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
 	for _, c := range compressions {
@@ -69,7 +69,7 @@ func benchBuild(b *testing.B, data *dataset.Table, c sstable.Compression) {
 	b.ReportMetric(float64(info.Size)/float64(data.Cells()), "B/cell")
 }
 
-// narrow is a table with the language alone.
+// narrow is a table with the language column only.
 func narrow(data *dataset.Table) *dataset.Table {
 	in := new(dataset.Table)
 	var row []cell.Cell
@@ -81,8 +81,8 @@ func narrow(data *dataset.Table) *dataset.Table {
 	return in
 }
 
-// BenchmarkScanFile walks over a sorted file in memory: all of it and one column
-// of it, decompressing every block, and with the open blocks in a cache.
+// BenchmarkScanFile scans a sorted file in memory, all of it and one column, decompressing every block
+// or from a cache of decoded blocks.
 func BenchmarkScanFile(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
 	for _, columns := range []struct {
@@ -105,7 +105,7 @@ func BenchmarkScanFile(b *testing.B) {
 }
 
 func benchFileScan(b *testing.B, r *sstable.Reader, o sstable.ReadOptions) {
-	scanFile(b, r, o) // opens index and, with Fill, fills the cache
+	scanFile(b, r, o) // opens the index and, with FillCache, fills the cache
 	var all answer
 	m := startMeter(b)
 	for b.Loop() {
@@ -131,8 +131,8 @@ func scanFile(b *testing.B, r *sstable.Reader, o sstable.ReadOptions) (a answer)
 	return a
 }
 
-// BenchmarkBlockSize weighs the size of blocks: what a file takes, what a row
-// costs that is in no cache, and a scan.
+// BenchmarkBlockSize compares block sizes: the size of a file, the cost of a row that is in no cache,
+// and of a scan.
 func BenchmarkBlockSize(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
 	for _, c := range compressions[1:] {
@@ -171,8 +171,8 @@ func readFileRow(b *testing.B, r *sstable.Reader, key []byte) answer {
 	return answer{1, len(cells), it.Scanned()}
 }
 
-// BenchmarkFilterBits weighs the bits of the filter for each row: what asking for
-// an absent row costs, and how often the answer is that it may be there.
+// BenchmarkFilterBits compares numbers of filter bits per row: the cost of asking for an absent row,
+// and the rate of false positives.
 func BenchmarkFilterBits(b *testing.B) {
 	data := generated(b, rowCount(b), 100)
 	absent := make([][]byte, data.Len())

@@ -26,8 +26,7 @@ type store struct {
 	id  engine.PartitionID
 }
 
-// openStore makes a store, with the disk and the clock of the machine in the
-// options. It is closed when the benchmark is over.
+// openStore makes a store on the machine's disk and with its clock. It is closed after the benchmark.
 func openStore(b *testing.B, opt engine.Options) *store {
 	b.Helper()
 	return openStoreOn(b, vfs.OS, opt)
@@ -48,8 +47,8 @@ func openStoreOn(b *testing.B, fs vfs.FS, opt engine.Options) *store {
 	return s
 }
 
-// open opens the store and says of its partition that no family ever goes, as who embeds the
-// engine does: without that, compactions keep all sequence numbers.
+// open opens the store and declares that its partition drops no family, as an embedding program
+// does. Without that, compactions keep all sequence numbers.
 func (s *store) open() {
 	db, err := engine.Open(s.dir, s.opt)
 	must(s.b, err)
@@ -70,7 +69,7 @@ func (s *store) close() {
 	s.db = nil
 }
 
-// remove closes the store and makes room for the next one.
+// remove closes the store and deletes it.
 func (s *store) remove() {
 	s.close()
 	must(s.b, os.RemoveAll(s.dir))
@@ -87,16 +86,16 @@ func (s *store) commit(batch *engine.Batch, key []byte, cells []cell.Cell) error
 }
 
 const (
-	// loaders is how many goroutines load, and loadRows how many rows each puts
-	// into one batch: 1,000 cells.
+	// loaders is the number of goroutines that load, loadRows the rows in one of their batches: 1,000
+	// cells.
 	loaders  = 4
 	loadRows = 100
 )
 
-// load writes the rows of a table in its order.
+// load writes the rows of a table in order.
 func (s *store) load(data *dataset.Table) latencies { return s.loadColumns(data, nil) }
 
-// loadColumns writes the cells whose columns are in a set, nil for all.
+// loadColumns writes the cells of a set of columns, nil for all.
 func (s *store) loadColumns(data *dataset.Table, columns *cell.Columns) latencies {
 	var next atomic.Int64
 	var all sync.WaitGroup
@@ -125,8 +124,7 @@ func (s *store) loadColumns(data *dataset.Table, columns *cell.Columns) latencie
 	return took
 }
 
-// fill makes a batch of the cells of loadRows rows, or the rest, whose columns are in a set,
-// nil for all.
+// fill makes a batch of the next loadRows rows, with the cells of a set of columns, nil for all.
 func (s *store) fill(batch *engine.Batch, data *dataset.Table, from int, columns *cell.Columns) {
 	var room [16]cell.Cell
 	batch.Reset()
@@ -140,22 +138,21 @@ func (s *store) fill(batch *engine.Batch, data *dataset.Table, from int, columns
 	}
 }
 
-// settle flushes, waits until nothing is left to compact, and returns when the
-// last of it was done.
+// settle flushes, waits until nothing is left to compact, and returns the time at which the last of it
+// was done.
 func (s *store) settle() time.Time {
 	must(s.b, s.db.Flush(context.Background()))
 	return awaitQuiet(&s.fs.tableChange)
 }
 
-// compact merges everything into the last level.
+// compact compacts everything into the last level.
 func (s *store) compact() {
 	must(s.b, s.db.Compact(context.Background(), s.id))
 	s.settle()
 }
 
-// scaled are options of which the sizes have the same ratio to a table as the
-// defaults have to one of a million rows: so a small table goes through as many
-// flushes and levels as a large one. Larger tables get the defaults.
+// scaled returns options whose sizes relate to a table as the defaults do to a million rows. So a small
+// table has as many flushes and levels as a large one. Larger tables get the defaults.
 func scaled(data *dataset.Table) engine.Options {
 	part := func(bytes, least int64) int64 {
 		return max(bytes*min(int64(data.Len()), 1_000_000)/1_000_000, least)

@@ -1,11 +1,8 @@
-// Package dataset holds the rows that benchmarks write and read, the same ones in
-// every run.
+// Package dataset holds the rows that benchmarks write and read. They are the same in every run.
 //
-// A Table is packed into one piece of memory without pointers: a large one costs
-// the garbage collector nothing, and taking a row out of it costs a few
-// nanoseconds a cell, so that making up the work is not what a benchmark
-// measures. WriteTo and Open carry one over to another process, which maps the
-// file instead of reading it, and has none of it in memory of its own.
+// A Table is one piece of memory without pointers. So a large table costs the garbage collector
+// nothing, and taking a row out of it costs a few nanoseconds per cell. WriteTo and Open pass a
+// table to another process, which maps the file and holds none of it in its own memory.
 package dataset
 
 import (
@@ -18,8 +15,8 @@ import (
 	"colonnade/cell"
 )
 
-// Table is rows in an order: that of their keys, but for In. The zero value has none. It is
-// safe for concurrent use, save Add, and nobody may change the bytes it returns.
+// Table is a list of rows, in key order unless it comes from In. The zero value is empty. It is safe
+// for concurrent use, except Add. The caller must not change the bytes it returns.
 type Table struct {
 	rows  []int // where each row begins in data
 	data  []byte
@@ -33,11 +30,10 @@ func (t *Table) Len() int { return len(t.rows) }
 // Cells returns the number of cells of all rows.
 func (t *Table) Cells() int64 { return t.cells }
 
-// Raw returns the bytes of all cells, as cell.RawSize counts them.
+// Raw returns the bytes of all cells, counted as cell.RawSize does.
 func (t *Table) Raw() int64 { return t.raw }
 
-// Row returns row i and its cells, in order. They are parts of the table; the
-// list of cells is appended to dst.
+// Row returns row i and its cells, in order, appended to dst. They share the table's memory.
 func (t *Table) Row(i int, dst []cell.Cell) (key []byte, cells []cell.Cell) {
 	p := t.data[t.rows[i]:]
 	take := func() []byte {
@@ -59,16 +55,16 @@ func (t *Table) Row(i int, dst []cell.Cell) (key []byte, cells []cell.Cell) {
 	return key, dst
 }
 
-// Key returns the key of row i, a part of the table.
+// Key returns the key of row i. It shares the table's memory.
 func (t *Table) Key(i int) []byte {
 	p := t.data[t.rows[i]:]
 	n, size := binary.Uvarint(p)
 	return p[size : size+int(n) : size+int(n)]
 }
 
-// Nth returns row n of a stream without end: the rows of the table, and then again and
-// again under other keys, so that nothing is ever overwritten. The key replaces what buf
-// holds, and is text like those of the table; the cells are those of Row.
+// Nth returns row n of an endless stream: the rows of the table, repeated under new keys, so that
+// nothing is overwritten. The key is written to buf and is text like those of the table. The cells are
+// those of Row.
 func (t *Table) Nth(n int, buf []byte, dst []cell.Cell) (key []byte, cells []cell.Cell) {
 	key, cells = t.Row(n%len(t.rows), dst)
 	key = append(buf[:0], key...)
@@ -78,9 +74,9 @@ func (t *Table) Nth(n int, buf []byte, dst []cell.Cell) (key []byte, cells []cel
 	return key, cells
 }
 
-// In returns a table of the rows with the given numbers, in that order in memory too: who
-// takes one after the other waits for none of them, which for rows that lie elsewhere each
-// time is longer than some engines take to write one.
+// In returns a table of the given rows, in the given order, also in memory. Reading it from the
+// start then waits for no memory. Rows scattered over memory would cost more time than some engines
+// need to write them.
 func (t *Table) In(order []int) *Table {
 	in := new(Table)
 	var cells []cell.Cell
@@ -92,12 +88,12 @@ func (t *Table) In(order []int) *Table {
 	return in
 }
 
-// Shuffled returns the numbers of the rows in an order that the seed decides.
+// Shuffled returns the numbers of the rows in an order that depends on the seed.
 func (t *Table) Shuffled(seed uint64) []int {
 	return rand.New(rand.NewPCG(seed, 0)).Perm(len(t.rows))
 }
 
-// Add appends a row, which is copied. Its cells have to be in order.
+// Add appends a copy of a row. Its cells must be in order.
 func (t *Table) Add(key []byte, cells []cell.Cell) {
 	field := func(b []byte) {
 		t.data = binary.AppendUvarint(t.data, uint64(len(b)))
@@ -117,7 +113,7 @@ func (t *Table) Add(key []byte, cells []cell.Cell) {
 	t.cells += int64(len(cells))
 }
 
-// sort puts the rows into the order of their keys.
+// sort sorts the rows by key.
 func (t *Table) sort() {
 	order := make([]int, len(t.rows))
 	for i := range order {

@@ -16,7 +16,7 @@ const lines = `{"row_key":"b","cells":[{"column_key":"f:y","type":"i64","value":
 {"row_key":"a","cells":[{"column_key":"g:","type":"string","value":"v","time":0}]}
 `
 
-// read returns the table of lines.
+// read returns the table that lines describe.
 func read(t *testing.T) *Table {
 	t.Helper()
 	got, err := Read(strings.NewReader(lines))

@@ -9,12 +9,11 @@ import (
 	"syscall"
 )
 
-// A file has the packed rows, where each of them begins, and four numbers: how many
-// bytes, rows, cells and raw bytes there are. All numbers have 8 bytes, little
-// endian. It lives as long as a run, so nothing in it guards against damage.
+// A file holds the packed rows, the offset of each, and four numbers: bytes, rows, cells and raw
+// bytes. Numbers have 8 bytes, little endian. A file lives as long as a run, so it has no checksums.
 const trailerSize = 4 * 8
 
-// WriteTo writes the table in the form that Open reads.
+// WriteTo writes the table in the format that Open reads.
 func (t *Table) WriteTo(w io.Writer) (int64, error) {
 	rest := make([]byte, 0, len(t.rows)*8+trailerSize)
 	for _, at := range t.rows {
@@ -31,8 +30,7 @@ func (t *Table) WriteTo(w io.Writer) (int64, error) {
 	return int64(n + m), err
 }
 
-// Open maps the file of a table into memory, for as long as the process lives. The
-// file must not change.
+// Open maps the file of a table into memory until the process ends. The file must not change.
 func Open(name string) (*Table, error) {
 	f, err := os.Open(name)
 	if err != nil {

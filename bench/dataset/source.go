@@ -13,9 +13,8 @@ import (
 	"colonnade/internal/webtable"
 )
 
-// Generated returns the table of `colonnade generate`: rows of ten cells, with
-// contents of so many bytes on average. With contents of 100, a cell has 70 bytes
-// on average, and its value 2 to 150.
+// Generated returns the table of `colonnade generate`: rows of ten cells, with contents of the given
+// average length. With 100, values have 2 to 150 bytes, and a cell 70 bytes on average.
 func Generated(rows, contents int) (*Table, error) {
 	o := webtable.Options{Rows: int64(rows), Seed: 1, Contents: contents}
 	g, err := webtable.New(o)
@@ -34,7 +33,7 @@ func Generated(rows, contents int) (*Table, error) {
 	return t, nil
 }
 
-// Read reads a table with one row of JSON a line, as `colonnade import` takes it.
+// Read reads a table, one JSON object a line, as `colonnade import` does.
 func Read(r io.Reader) (*Table, error) {
 	t := new(Table)
 	lines := bufio.NewScanner(r)
@@ -48,7 +47,7 @@ func Read(r io.Reader) (*Table, error) {
 	return t, lines.Err()
 }
 
-// line is a row in the form of the service's write requests.
+// line is a row in the format of the service's write requests.
 type line struct {
 	RowKey string `json:"row_key"`
 	Cells  []struct {
@@ -59,7 +58,7 @@ type line struct {
 	} `json:"cells"`
 }
 
-// addLine adds a row that is given as a line of JSON.
+// addLine adds the row in a line of JSON.
 func (t *Table) addLine(text []byte) error {
 	var l line
 	if err := json.Unmarshal(text, &l); err != nil {

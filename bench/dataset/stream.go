@@ -5,23 +5,22 @@ import (
 	"colonnade/internal/prefetch"
 )
 
-// A Stream is rows without end for one goroutine of several (Table.Stream). It is not safe for
-// concurrent use.
+// A Stream is an endless stream of rows for one of several goroutines, see Table.Stream. It is not safe
+// for concurrent use.
 type Stream struct {
 	table      *Table
 	next, step int
 }
 
-// Stream returns the rows that goroutine g of so many writes: all of them together have those of
-// Nth, each once.
+// Stream returns the stream of goroutine g of n. Together, the n streams have each row of Nth once.
 func (t *Table) Stream(g, of int) *Stream { return &Stream{table: t, next: g, step: of} }
 
-// askedBytes is how much of the row to come is asked for: most rows of ten cells are shorter.
+// askedBytes is how much of the next row is prefetched: most rows of ten cells are shorter.
 const askedBytes = 1 << 10
 
-// Next is Nth for the next row. The one after it is asked of memory meanwhile: who writes a row has
-// mostly just made it up or received it, so it is in the processor's caches, and the time to
-// get it there is not that of the engine it is written to.
+// Next is Nth for the next row. It prefetches the row after it: a real client has mostly just made or
+// received its row, so that the row is in the CPU's caches. Otherwise the engine's figures would
+// include the time to fetch it.
 func (s *Stream) Next(buf []byte, dst []cell.Cell) (key []byte, cells []cell.Cell) {
 	t := s.table
 	key, cells = t.Nth(s.next, buf, dst)

@@ -1,6 +1,5 @@
-// Package grouplog is package wal with group commit and nothing else: nothing that
-// makes batches durable through package wal can be faster. Benchmarks measure
-// engines against it.
+// Package grouplog is package wal with group commit and nothing else. It is the upper bound for any
+// engine that makes batches durable through package wal.
 package grouplog
 
 import (
@@ -12,19 +11,18 @@ import (
 	"colonnade/wal"
 )
 
-// Log is a log in one directory that writes over its last segment again and
-// again. It is safe for concurrent use, save Close.
+// Log is a log in one directory that overwrites its last segment again and again. It is safe for
+// concurrent use, except Close.
 //
-// Payloads that come while a group is written make up the next one; the first of
-// them writes it.
+// Payloads that come while a group is written form the next group. The first of them writes it.
 type Log struct {
 	dir string
 
 	mu      sync.Mutex
-	writing bool   // somebody does
+	writing bool   // a group is being written
 	next    *group // gathering, nil before its first payload
 
-	// The rest belongs to whoever writes.
+	// The rest belongs to the goroutine that writes.
 	w      *wal.Writer
 	number uint64
 	seq    uint64
@@ -39,7 +37,7 @@ type group struct {
 
 const segmentBytes = 16 << 20
 
-// Open makes a log in an existing directory, with a segment that is filled already.
+// Open makes a log in an existing directory. Its segment is already filled.
 func Open(dir string) (*Log, error) {
 	l := &Log{dir: dir}
 	f, err := vfs.OS.Create(l.segment(0))
@@ -58,12 +56,12 @@ func Open(dir string) (*Log, error) {
 	return l, l.turn()
 }
 
-// Close closes the segment. Nobody may be in Append.
+// Close closes the segment. No Append may be running.
 func (l *Log) Close() error { return l.w.Close() }
 
 func (l *Log) segment(n uint64) string { return path.Join(l.dir, fmt.Sprint(n)) }
 
-// turn begins the next segment in the file of the last one.
+// turn starts the next segment in the file of the last one.
 func (l *Log) turn() error {
 	if l.w != nil {
 		if err := l.w.Finish(); err != nil {
@@ -107,7 +105,7 @@ func (l *Log) Append(payload []byte) error {
 	return g.err
 }
 
-// pass lets the next group be written, if there is one.
+// pass starts the next group, if there is one.
 func (l *Log) pass() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,7 +6,7 @@
 //
 // Each engine is behind a Store (engine.go), in a file of its own; each table of
 // work is a file as well (ordered and random loads, durable commits, reads, …). A
-// table runs on an engine in a process of its own, so that memory, processor time
+// table runs on an engine in a process of its own, so that memory, CPU time
 // and I/O are those of that engine and that work alone. Within a run the engines
 // take turns table by table, and every other run has them in the opposite order:
 // when the machine drifts, it drifts for all.

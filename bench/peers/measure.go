@@ -71,7 +71,7 @@ func (u used) writtenBy(e *Engine) int64 {
 // rate is how many of n things were done in a second.
 func (u used) rate(n int) float64 { return float64(n) / u.wall.Seconds() }
 
-// cpuEach is the processor time of one of n things, in microseconds.
+// cpuEach is the CPU time of one of n things, in microseconds.
 func (u used) cpuEach(n int) float64 { return float64(u.cpu.Nanoseconds()) / 1e3 / float64(n) }
 
 // number returns a number of a file of lines such as "name: 12 kB".
@@ -143,7 +143,7 @@ func (m *memory) end() {
 	m.done.Wait()
 }
 
-// awaitQuiet waits until the process uses less than a quarter of a processor and
+// awaitQuiet waits until the process uses less than a quarter of a CPU and
 // writes next to nothing, for a tenth of a second, and returns what it had used when that
 // began. Engines
 // tell in different ways, or not at all, whether something is left to compact; this

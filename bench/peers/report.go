@@ -37,7 +37,7 @@ func (r *report) head(b *strings.Builder) {
 	}
 	fmt.Fprint(b, r.machine)
 	if r.others > 0.02 {
-		fmt.Fprintf(b, ", **on a machine that did other things**: %.0f %% of its processors went to other processes meanwhile", r.others*100)
+		fmt.Fprintf(b, ", **on a machine that did other things**: %.0f %% of its CPUs went to other processes meanwhile", r.others*100)
 	}
 	fmt.Fprint(b, ".")
 	if r.o.rows < 1_000_000 {
@@ -53,8 +53,8 @@ func (r *report) head(b *strings.Builder) {
 }
 
 func (r *report) targets(b *strings.Builder) {
-	fmt.Fprint(b, "\n### Targets\n\nThe ratio by processor time is of what the best of the same engines uses for one operation to what this one uses.\n\n"+
-		"| # | figure | colonnade | compared with | ratio | by processor time | target | met |\n|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprint(b, "\n### Targets\n\nThe ratio by CPU time is of what the best of the same engines uses for one operation to what this one uses.\n\n"+
+		"| # | figure | colonnade | compared with | ratio | by CPU time | target | met |\n|---|---|---|---|---|---|---|---|\n")
 	for _, t := range targetList {
 		v := r.results.judge(t)
 		if !v.known {

@@ -20,7 +20,7 @@ func sample() *report {
 			rows: 20_000, runs: 3, each: time.Second,
 			engines: []*Engine{colonnade, pebbleTuned, logOnly}, tables: []*Table{commits, reopens},
 		},
-		raw: 14_000_000, machine: "two processors", others: 0.31, results: make(results),
+		raw: 14_000_000, machine: "two CPUs", others: 0.31, results: make(results),
 		failures: []error{errors.New("table reopen on pebble-tuned, run 2: exit status 1")},
 	}
 	for i := range 3 {

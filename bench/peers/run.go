@@ -29,7 +29,7 @@ func run(o options) error {
 	}
 	defer os.RemoveAll(dir)
 	r := &report{o: o, results: make(results)}
-	r.machine = fmt.Sprintf("%d processors, %s", runtime.GOMAXPROCS(0), runtime.Version())
+	r.machine = fmt.Sprintf("%d CPUs, %s", runtime.GOMAXPROCS(0), runtime.Version())
 	if r.raw, err = makeData(dir, o.rows); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func firstLines(text string, n int) string {
 }
 
 // watchOthers begins to look at what the machine does besides. The function that it
-// returns gives the share of the processors that other processes have used since.
+// returns gives the share of the CPUs that other processes have used since.
 func watchOthers() (func() (float64, error), error) {
 	look := func() (all, busy, own time.Duration, err error) {
 		text, err := os.ReadFile("/proc/stat")

@@ -14,19 +14,19 @@ const growthFactor = 10
 var growth = &Table{
 	Name:  "growth",
 	Title: "Growth",
-	About: "A load in random order, and then reads of the same 10,000 rows, all in the cache, of the usual table and of one with ten times as many rows: what an operation costs in processor time there, divided by what it costs here, and the rates likewise. Reads are measured on both in turns, first soon after the load, and then when both were read for so long that what reads have compacted is over; the usual table is loaded five times, of which the median counts.",
+	About: "A load in random order, and then reads of the same 10,000 rows, all in the cache, of the usual table and of one with ten times as many rows: what an operation costs in CPU time there, divided by what it costs here, and the rates likewise. Reads are measured on both in turns, first soon after the load, and then when both were read for so long that what reads have compacted is over; the usual table is loaded five times, of which the median counts.",
 	Figures: []Figure{
 		{"once-rate", "once: cells/s loaded", perSecond},
-		{"once-cpu", "once: processor time a cell", micros},
+		{"once-cpu", "once: CPU time a cell", micros},
 		{"tenfold-rate", "ten times the rows: cells/s loaded", perSecond},
-		{"tenfold-cpu", "ten times the rows: processor time a cell", micros},
+		{"tenfold-cpu", "ten times the rows: CPU time a cell", micros},
 		{"tenfold-written", "ten times the rows: bytes written for each raw byte", plain},
 		{"tenfold-worst", "ten times the rows: worst commit", millis},
 		{"load", "load rate, ten times the rows / once", plain},
-		{"load-cpu", "processor time a cell loaded", plain},
-		{"rows", "processor time a row", plain},
-		{"absent", "processor time an absent row", plain},
-		{"pages", "processor time a scan of 100 rows", plain},
+		{"load-cpu", "CPU time a cell loaded", plain},
+		{"rows", "CPU time a row", plain},
+		{"absent", "CPU time an absent row", plain},
+		{"pages", "CPU time a scan of 100 rows", plain},
 		{"rows-early", "soon after the load: a row", plain},
 		{"absent-early", "an absent row", plain},
 		{"pages-early", "a scan of 100 rows", plain},
@@ -36,7 +36,7 @@ var growth = &Table{
 }
 
 // growthTurns is how often each read is measured on both tables, one after the other and
-// for a quarter of the usual time: a processor may change its speed from one moment to
+// for a quarter of the usual time: a CPU may change its speed from one moment to
 // the next. Soon after the load it is earlyTurns, so that it is soon.
 const growthTurns, earlyTurns = 12, 2
 
@@ -97,7 +97,7 @@ func (s *session) within(name string) *session {
 }
 
 // growAgain loads the usual table smallLoads times, each time anew, and returns the median rate
-// and processor time of a cell. The last one stays.
+// and CPU time of a cell. The last one stays.
 func (s *session) growAgain() (rate, cpu float64, err error) {
 	var rates, cpus []float64
 	for range smallLoads {

@@ -4,7 +4,7 @@ import "colonnade/bench/dataset"
 
 var loadFigures = []Figure{
 	{"rate", "cells/s", perSecond},
-	{"cpu", "processor time a cell", micros},
+	{"cpu", "CPU time a cell", micros},
 	{"written", "bytes written for each raw byte", plain},
 	{"disk", "tables on disk", mega},
 	{"space", "bytes of them for each raw byte", plain},

@@ -12,7 +12,7 @@ type target struct {
 	number int
 	table  string
 	figure string
-	cpu    string  // the figure of processor time that goes with it, "" if none does
+	cpu    string  // the figure of CPU time that goes with it, "" if none does
 	most   bool    // the figure has to be at most that, not at least
 	times  float64 // of the best of the engines
 	of     []string
@@ -109,7 +109,7 @@ type verdict struct {
 	rival  string  // the engine that is compared with, or ""
 	theirs float64 // its figure, or the bound
 	known  bool    // both are there
-	work   string  // the ratio by processor time, "" if there is none
+	work   string  // the ratio by CPU time, "" if there is none
 }
 
 func (v *verdict) ratio() string {

@@ -31,7 +31,7 @@ type sample struct {
 	first           error // of the errors
 	elapsed         time.Duration
 	latency         *hdrhistogram.Histogram // in nanoseconds
-	server, client  time.Duration           // of processor time
+	server, client  time.Duration           // of CPU time
 	anonymous       int64                   // the most memory of the server, in bytes
 }
 
@@ -41,19 +41,19 @@ const tooManyErrors = 100
 // drive puts a load on a server. The bare one is asked for answers of the size that
 // those of the real one had.
 func drive(ctx context.Context, n *node, l load, bare bool) (*sample, error) {
-	serverBefore, err := processor(n.PID())
+	serverBefore, err := cpuTime(n.PID())
 	if err != nil {
 		return nil, err
 	}
-	clientBefore, err := processor(os.Getpid())
+	clientBefore, err := cpuTime(os.Getpid())
 	if err != nil {
 		return nil, err
 	}
 	memory := watch(n.PID())
 	s := l.run(ctx, n.address, bare)
 	s.anonymous = memory()
-	serverAfter, err1 := processor(n.PID())
-	clientAfter, err2 := processor(os.Getpid())
+	serverAfter, err1 := cpuTime(n.PID())
+	clientAfter, err2 := cpuTime(os.Getpid())
 	s.server, s.client = serverAfter-serverBefore, clientAfter-clientBefore
 	return s, errors.Join(err1, err2, ctx.Err())
 }

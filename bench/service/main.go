@@ -1,4 +1,4 @@
-// Service measures the server over loopback: throughput, latency, processor time and
+// Service measures the server over loopback: throughput, latency, CPU time and
 // memory of the real program, and beside it, in the same run, of a bare net/http
 // handler that reads the same bodies and answers as many bytes. That one is the
 // ceiling: no server on net/http does better, on the same cores, with the same

@@ -38,19 +38,19 @@ func start(cmd *exec.Cmd) (*node, error) {
 	return &node{p, u.Host}, nil
 }
 
-// idleTime is the processor time below which a process has nothing to do.
+// idleTime is the CPU time below which a process has nothing to do.
 const idleTime = 10 * time.Millisecond
 
-// processor returns the processor time that a process has used, by its own clock, which
+// cpuTime returns the CPU time that a process has used, by its own clock, which
 // clock_getcpuclockid(3) names so.
-func processor(pid int) (time.Duration, error) {
+func cpuTime(pid int) (time.Duration, error) {
 	if pid <= 0 {
 		return 0, fmt.Errorf("no process has the id %d", pid)
 	}
 	const perProcess = 2
 	var used unix.Timespec
 	if err := unix.ClockGettime(int32(^pid<<3|perProcess), &used); err != nil {
-		return 0, fmt.Errorf("processor time of process %d: %w", pid, err)
+		return 0, fmt.Errorf("CPU time of process %d: %w", pid, err)
 	}
 	return time.Duration(used.Nano()), nil
 }
@@ -95,11 +95,11 @@ func watch(pid int) (stop func() int64) {
 // settle waits until a process has nothing to do. It is an error if that takes longer.
 func settle(pid int, most time.Duration) error {
 	const look = 200 * time.Millisecond
-	before, err := processor(pid)
+	before, err := cpuTime(pid)
 	for end := time.Now().Add(most); err == nil && time.Now().Before(end); {
 		time.Sleep(look)
 		var now time.Duration
-		now, err = processor(pid)
+		now, err = cpuTime(pid)
 		if now-before <= idleTime {
 			return err
 		}

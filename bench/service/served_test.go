@@ -57,7 +57,7 @@ func BenchmarkServed(b *testing.B) {
 		for _, n := range line.connections {
 			b.Run(line.name+"/connections="+strconv.Itoa(n), func(b *testing.B) {
 				b.ReportAllocs()
-				before, err := processor(os.Getpid())
+				before, err := cpuTime(os.Getpid())
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -68,7 +68,7 @@ func BenchmarkServed(b *testing.B) {
 				if s.errors > 0 {
 					b.Fatal(s.first)
 				}
-				after, err := processor(os.Getpid())
+				after, err := cpuTime(os.Getpid())
 				if err != nil {
 					b.Fatal(err)
 				}

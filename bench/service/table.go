@@ -56,7 +56,7 @@ func (l *line) refused() (n int64) {
 	return n
 }
 
-// cpuRatio is the same by processor time, that of the client included. It hardly moves
+// cpuRatio is the same by CPU time, that of the client included. It hardly moves
 // with what else the machine does.
 func (l *line) cpuRatio() float64 {
 	both := func(s *sample) float64 { return s.perRequest(s.server + s.client) }
@@ -66,7 +66,7 @@ func (l *line) cpuRatio() float64 {
 // render returns the tables as text.
 func render(s settings, lines []*line) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "`make bench-service ROWS=%d RUNS=%d`, each repeated for %v, medians. *Bare* is a `net/http` handler that reads the same body and answers as many\nbytes; *ratio* the server's requests/s as a part of its, with the range of the runs; *by cpu* the same\nby processor time of server and client together, which hardly moves with what else the machine does; *refused* the requests\nthat found no turn (503), in all runs.\n\n", s.rows, s.runs, s.time)
+	fmt.Fprintf(&b, "`make bench-service ROWS=%d RUNS=%d`, each repeated for %v, medians. *Bare* is a `net/http` handler that reads the same body and answers as many\nbytes; *ratio* the server's requests/s as a part of its, with the range of the runs; *by cpu* the same\nby CPU time of server and client together, which hardly moves with what else the machine does; *refused* the requests\nthat found no turn (503), in all runs.\n\n", s.rows, s.runs, s.time)
 	b.WriteString("| workload | connections | requests/s | cells/s | p50 | p99 | p99.9 | max | cpu/request: server, bare, client | bare requests/s | ratio | by cpu | refused | memory |\n")
 	b.WriteString("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, l := range lines {

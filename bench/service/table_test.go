@@ -77,15 +77,15 @@ func TestProcessIsMeasured(t *testing.T) {
 	self := os.Getpid()
 	for begin, spent := time.Now(), time.Duration(0); spent < 2*idleTime; {
 		var err error
-		if spent, err = processor(self); err != nil || time.Since(begin) > time.Minute {
-			t.Fatalf("%v of processor time after %v, %v", spent, time.Since(begin), err)
+		if spent, err = cpuTime(self); err != nil || time.Since(begin) > time.Minute {
+			t.Fatalf("%v of CPU time after %v, %v", spent, time.Since(begin), err)
 		}
 	}
 	if most := watch(self)(); most < 1<<20 {
 		t.Errorf("this process has %d bytes of memory", most)
 	}
 	const none = 1<<22 + 1 // above what the kernel gives out
-	if _, err := processor(none); err == nil {
-		t.Error("a process that is not there has processor time")
+	if _, err := cpuTime(none); err == nil {
+		t.Error("a process that is not there has CPU time")
 	}
 }

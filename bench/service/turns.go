@@ -177,7 +177,7 @@ func meanRate(samples []*sample) (mean float64) {
 // renderTurns returns the table as text.
 func renderTurns(set settings, lines []*contest) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "`service -before OLD -rows %d -runs %d -time %v`: each program is asked for that time in turn. Rates are means of the rounds,\nthe rest medians; *of bare* the rates as a part of the bare server's in the same round, with the range of half of the rounds; *by\ncpu* the same by processor time of server and client together; *refused* the requests that found no turn (503), in all\nrounds.\n\n", set.rows, set.runs, set.time)
+	fmt.Fprintf(&b, "`service -before OLD -rows %d -runs %d -time %v`: each program is asked for that time in turn. Rates are means of the rounds,\nthe rest medians; *of bare* the rates as a part of the bare server's in the same round, with the range of half of the rounds; *by\ncpu* the same by CPU time of server and client together; *refused* the requests that found no turn (503), in all\nrounds.\n\n", set.rows, set.runs, set.time)
 	b.WriteString("| workload | connections | requests/s: before | after | bare | of bare: before | after | by cpu: before | after | p99: before | after | p99.9: before | after | refused: before | after |\n")
 	b.WriteString("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, l := range lines {

@@ -13,7 +13,7 @@ import (
 type hunted struct {
 	red    bool          // something was found
 	late   bool          // it was still looking when its time was over
-	work   time.Duration // processor time of the hunter and of all that it has started and seen end
+	work   time.Duration // CPU time of the hunter and of all that it has started and seen end
 	output string
 }
 
@@ -51,7 +51,7 @@ func (h hunted) escaped() string {
 	case !h.red:
 		return "did not catch it"
 	case h.work > budget:
-		return fmt.Sprintf("took %v of processor time to catch it, the budget is %v", h.work.Round(time.Second), budget)
+		return fmt.Sprintf("took %v of CPU time to catch it, the budget is %v", h.work.Round(time.Second), budget)
 	}
 	return ""
 }

@@ -34,7 +34,7 @@ func TestWorkOfAHunt(t *testing.T) {
 	}
 }
 
-// cpu returns the processor time of this process so far.
+// cpu returns the CPU time of this process so far.
 func cpu(t *testing.T) time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
@@ -50,7 +50,7 @@ func TestEscaped(t *testing.T) {
 		want string
 	}{
 		{hunted{red: true, work: budget}, ""},
-		{hunted{red: true, work: budget + time.Second}, "6m1s of processor time"},
+		{hunted{red: true, work: budget + time.Second}, "6m1s of CPU time"},
 		{hunted{work: time.Second}, "did not catch it"},
 		{hunted{red: true, late: true}, "still looking"},
 	} {

@@ -27,7 +27,7 @@ var Part = report.Part{
 
 const (
 	// budget is how much a hunt may take: what three minutes give on two cores that
-	// nobody else uses. It is processor time, as that is the work done; what it takes
+	// nobody else uses. It is CPU time, as that is the work done; what it takes
 	// beside others says nothing of the hunter.
 	budget = 6 * time.Minute
 	// backstop ends a hunt that hangs. A part's round ends by itself, so it is far

@@ -10,7 +10,7 @@ import (
 )
 
 // wire is a connection of a client that sends requests as they were written
-// beforehand, with one call each. An http.Client takes more of the processors to send
+// beforehand, with one call each. An http.Client takes more of the CPUs to send
 // a request than the server takes to refuse it, and the server has the same ones.
 type wire struct {
 	address string

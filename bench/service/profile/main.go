@@ -1,4 +1,4 @@
-// Profile reads a processor profile and writes what a compiler takes of it: functions, lines and
+// Profile reads a CPU profile and writes what a compiler takes of it: functions, lines and
 // how often. Names of files, of the program and of the machine stay behind, so that the profile can
 // be kept beside the code.
 //
