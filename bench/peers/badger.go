@@ -28,8 +28,8 @@ func openBadger(dir string, c Config) (Store, error) {
 		WithMetricsEnabled(false).
 		WithDetectConflicts(false).
 		WithSyncWrites(c.Durable).
-		WithNumMemtables(1).                           // besides the one that is written
-		WithMemTableSize(max(c.memtables()/2, 8<<20)). // a transaction is 15 % of it at most
+		WithNumMemtables(1).                           // besides the active one
+		WithMemTableSize(max(c.memtables()/2, 8<<20)). // a transaction has at most 15 % of it
 		WithBaseTableSize(c.scaled(2<<20, 256<<10)).
 		WithBaseLevelSize(c.scaled(10<<20, 1<<20)).
 		WithBlockCacheSize(c.Cache)
@@ -40,14 +40,13 @@ func openBadger(dir string, c Config) (Store, error) {
 	return &badgerStore{db, c.Spaces}, nil
 }
 
-// Flush does nothing: only Close makes Badger flush.
+// Flush does nothing: Badger flushes only in Close.
 func (s *badgerStore) Flush() error { return nil }
 func (s *badgerStore) Close() error { return s.db.Close() }
 
 func (s *badgerStore) Writer() Writer { return &badgerWriter{s: s} }
 
-// badgerWriter leaves keys and values to the transaction, so that they cannot be used
-// again.
+// badgerWriter passes keys and values to the transaction, which keeps them.
 type badgerWriter struct {
 	s   *badgerStore
 	txn *badger.Txn
@@ -61,7 +60,7 @@ func (w *badgerWriter) begin() *badger.Txn {
 	return w.txn
 }
 
-// key makes a key in memory of its own, in one piece.
+// key returns a key in its own memory, in one piece.
 func (w *badgerWriter) key(space int, row []byte, c *cell.Cell) []byte {
 	buf := make([]byte, 0, 2+len(row)+1+len(c.Column)+1+8)
 	return appendCell(appendRow(buf, w.s.spaces, space, row), c)
@@ -105,7 +104,7 @@ func (r *badgerReader) Scan(q Query) (Answer, error) {
 	return r.walk(nil, start, end, &q)
 }
 
-// walk reads the keys that begin with prefix, from start up to end.
+// walk reads the keys with a prefix, from start to end.
 func (r *badgerReader) walk(prefix, start, end []byte, q *Query) (Answer, error) {
 	w := newWalk(r.s.spaces, q)
 	err := r.s.db.View(func(txn *badger.Txn) error {

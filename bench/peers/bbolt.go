@@ -37,7 +37,7 @@ func openBbolt(dir string, c Config) (Store, error) {
 	}
 	s := &bboltStore{db: db, spaces: c.Spaces, update: db.Update}
 	if c.Durable && c.Writers > 1 {
-		// A transaction begins as soon as all writers wait for one.
+		// A transaction starts as soon as all writers wait for one.
 		db.MaxBatchSize, db.MaxBatchDelay = c.Writers, time.Millisecond
 		s.update = db.Batch
 	}
@@ -47,14 +47,13 @@ func openBbolt(dir string, c Config) (Store, error) {
 	})
 }
 
-// Flush makes durable what was written without a sync: there is no memtable.
+// Flush syncs what was written without a sync: there is no memtable.
 func (s *bboltStore) Flush() error { return s.db.Sync() }
 func (s *bboltStore) Close() error { return s.db.Close() }
 
 func (s *bboltStore) Writer() Writer { return &bboltWriter{s: s} }
 
-// bboltWriter packs its batch into one piece of memory: the transaction keeps it until
-// it is over.
+// bboltWriter packs its batch into one piece of memory. The transaction keeps it to its end.
 type bboltWriter struct {
 	s   *bboltStore
 	buf []byte

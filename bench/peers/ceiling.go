@@ -7,8 +7,7 @@ import (
 	"colonnade/cell"
 )
 
-// logOnly writes durable batches to the log of this engine and does nothing
-// else with them.
+// logOnly writes durable batches to this engine's log and nothing else.
 var logOnly = &Engine{
 	Name:    "log",
 	About:   "package wal with group commit, into a segment written before",

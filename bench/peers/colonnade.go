@@ -12,7 +12,7 @@ import (
 	"colonnade/vfs"
 )
 
-// colonnade is this engine: a partition for each space.
+// colonnade is this engine, with a partition for each space.
 var colonnade = &Engine{
 	Name:   "colonnade",
 	About:  "defaults but for the cache, blocks of 4 KiB in S2; every batch is synced, in loads too. The memory limit of the Go runtime is the budgets and 64 MiB, which is the bound of target 13; the server sets one too. The others, to which that target does not apply, have none",
@@ -25,9 +25,9 @@ type colonnadeStore struct {
 	ids []engine.PartitionID
 }
 
-// otherMemory is what the process may take beside the budgets of the store, the keys that
-// are asked for included. Who embeds the engine is told to set such a limit, and the
-// server sets one: without it, garbage may double what is in use.
+// otherMemory is the memory beside the budgets of the store, the keys that reads ask for included.
+// Options.MemtableBytes tells embedding programs to set such a limit. Without it, garbage may double
+// the memory.
 const otherMemory = 64 << 20
 
 func openColonnade(dir string, c Config) (Store, error) {
@@ -62,7 +62,7 @@ func openColonnade(dir string, c Config) (Store, error) {
 			return nil, err
 		}
 	}
-	for _, id := range s.ids { // no family ever goes, so sequence numbers may go to 0 at the bottom, as those of Pebble do
+	for _, id := range s.ids { // families are never dropped, so sequence numbers may become 0 in the last level, as in Pebble
 		if err := db.SetPolicies(id, nil); err != nil {
 			return nil, err
 		}
@@ -108,8 +108,8 @@ func (r *colonnadeReader) Row(space int, row []byte) (Answer, error) {
 	return r.read(space, engine.ScanOptions{Start: row, End: r.end, FillCache: true}, 1, nil)
 }
 
-// Scan keeps what it reads in the cache, as the iterators of the peers do, unless it
-// is asked for once only: then it does what the engine does when it is told nothing.
+// Scan fills the cache, as the iterators of the peers do. A scan that is asked for once uses the
+// engine's default instead.
 func (r *colonnadeReader) Scan(q Query) (Answer, error) {
 	o := engine.ScanOptions{Start: q.Start, FillCache: !q.Once}
 	if q.Family != "" {

@@ -1,19 +1,16 @@
-// Command peers runs the same work on this engine and on the embedded engines
-// that a Go program would take instead, and writes what came out, with plots and
-// a verdict on each target, to REPORT.md.
+// Command peers runs the same work on this engine and on the embedded engines that a Go program would
+// use instead. It writes the results, plots and a verdict on each target to REPORT.md.
 //
 //	go run . [-rows 100000] [-runs 3] [-engines pebble,bbolt] [-tables reads] [-out REPORT.md]
 //
-// Each engine is behind a Store (engine.go), in a file of its own; each table of
-// work is a file as well (ordered and random loads, durable commits, reads, …). A
-// table runs on an engine in a process of its own, so that memory, CPU time
-// and I/O are those of that engine and that work alone. Within a run the engines
-// take turns table by table, and every other run has them in the opposite order:
-// when the machine drifts, it drifts for all.
+// Each engine implements Store (engine.go) in a file of its own, and each table of work is a file too
+// (ordered and random loads, durable commits, reads, …). Each table runs on each engine in a new
+// process, so memory, CPU time and I/O are those of one engine and one table. Within a run the engines
+// take turns table by table, and every other run reverses their order. So a machine that drifts
+// drifts for all.
 //
-// What is the same for all of them: the data and the batches (fixed seeds), the
-// memory for memtables and for the cache, one namespace of sorted keys, and what
-// counts as a result: each cell's bytes are looked at. What is not: this engine
-// syncs every batch, always, while peers load without a sync, which is their faster
-// way; in the table of durable commits all of them sync.
+// All engines get the same data and batches (fixed seeds), the same memory for memtables and cache, and
+// one namespace of sorted keys. All have each returned cell's bytes looked at. One thing differs: this
+// engine always syncs every batch. Peers load without a sync, which is faster for them, and sync in the
+// table of durable commits.
 package main

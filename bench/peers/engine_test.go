@@ -9,8 +9,8 @@ import (
 	"colonnade/cell"
 )
 
-// TestEnginesGiveBackWhatWasWritten runs the same history on all engines, and reads
-// it from memory, from files, and after a restart.
+// TestEnginesGiveBackWhatWasWritten runs the same history on all engines. It reads from memory, from
+// files, and after a restart.
 func TestEnginesGiveBackWhatWasWritten(t *testing.T) {
 	for _, e := range engines {
 		if e.Ceiling {
@@ -59,8 +59,7 @@ func (h *history) open() {
 	h.s = s
 }
 
-// write makes a table in which something was overwritten, has versions, and is
-// deleted, some of it written again.
+// write makes a table with overwrites, versions and deletions, some of them written again.
 func (h *history) write() {
 	w := h.s.Writer()
 	gone := []*cell.Cell{version("a:x", 1, "gone"), version("b:", 2, "gone")}

@@ -36,7 +36,7 @@ func openGoleveldb(dir string, c Config) (Store, error) {
 	return &goleveldbStore{db, c.Spaces, &opt.WriteOptions{Sync: c.Durable}}, nil
 }
 
-// Flush begins a transaction, before which goleveldb flushes what is in memory.
+// Flush opens a transaction: goleveldb flushes its memtable first.
 func (s *goleveldbStore) Flush() error {
 	t, err := s.db.OpenTransaction()
 	if err == nil {

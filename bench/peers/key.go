@@ -8,18 +8,18 @@ import (
 	"colonnade/cell"
 )
 
-// Engines that know keys and values, but no rows, get a cell as
+// Engines that know only keys and values get a cell as
 //
 //	key    [ space, 2 bytes ] row 0x00 family ':' qualifier 0x00 ^time, 8 bytes big endian
 //	value  type, 1 byte; the value
 //
-// so that a row is together, its columns in order, and their versions newest first.
-// Rows and columns are text without 0x00. The space is there only if a store has
-// several; its bytes are never 0x00, since a row ends at the first of those.
+// So a row is contiguous, its columns are in order, and their versions come newest first. Rows and
+// columns are text without 0x00. The space is there only if a store has several. Its bytes are never
+// 0x00, since a row ends at the first 0x00.
 
 const spaceBase = 255
 
-// appendRow appends what all keys of a row begin with.
+// appendRow appends the common prefix of all keys of a row.
 func appendRow(dst []byte, spaces, space int, row []byte) []byte {
 	if spaces > 1 {
 		dst = append(dst, byte(1+space/spaceBase), byte(1+space%spaceBase))
@@ -42,7 +42,7 @@ func appendValue(dst []byte, c *cell.Cell) []byte {
 	return append(append(dst, byte(c.Type)), c.Value...)
 }
 
-// scanBounds returns the range of keys that a query reads.
+// scanBounds returns the key range of a query.
 func scanBounds(spaces int, q *Query) (start, end []byte) {
 	start = appendRow(nil, spaces, q.Space, q.Start)
 	start = start[:len(start)-1]
@@ -54,21 +54,20 @@ func scanBounds(spaces int, q *Query) (start, end []byte) {
 	return start, cell.Successor(end)
 }
 
-// rowEnd returns the end of a range of keys that holds a row and nothing else. prefix
-// is what appendRow has made.
+// rowEnd returns the end of the key range of one row. prefix comes from appendRow.
 func rowEnd(dst, prefix []byte) []byte {
 	dst = append(dst, prefix...)
 	dst[len(dst)-1] = 1
 	return dst
 }
 
-// walk turns the keys and values of a scan into an answer.
+// walk turns the keys and values of a scan into an Answer.
 type walk struct {
 	spaces int
 	q      *Query
-	family []byte // with its ':', nil for all
-	row    []byte // prefix of the keys of the row at hand
-	fresh  bool   // the row at hand has no cell in the answer
+	family []byte // with its ':'; nil for all
+	row    []byte // key prefix of the current row
+	fresh  bool   // the current row has no cell in the answer yet
 	seen   int    // rows
 	answer Answer
 }
@@ -83,7 +82,7 @@ func newWalk(spaces int, q *Query) walk {
 
 var errKey = errors.New("a key is not that of a cell")
 
-// take sees the next key and value, and reports whether the scan goes on.
+// take adds the next key and value, and reports whether the scan goes on.
 func (w *walk) take(key, value []byte) (bool, error) {
 	if w.row == nil || !bytes.HasPrefix(key, w.row) {
 		end := bytes.IndexByte(key, 0)
@@ -116,7 +115,7 @@ func (w *walk) take(key, value []byte) (bool, error) {
 	return true, nil
 }
 
-// visit hands a cell over as it was written.
+// visit passes a cell on as it was written.
 func (w *walk) visit(rest, value []byte) {
 	column := bytes.Clone(rest[:len(rest)-9])
 	column[bytes.IndexByte(column, ':')] = 0

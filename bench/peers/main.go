@@ -14,7 +14,7 @@ import (
 	"colonnade/bench/dataset"
 )
 
-// options are those of a run.
+// options are the options of a run.
 type options struct {
 	rows    int
 	runs    int
@@ -24,7 +24,7 @@ type options struct {
 	dir     string
 	out     string
 
-	// What a process of a run is for, besides the first.
+	// What a child process of a run does.
 	session bool
 	victim  bool
 }
@@ -82,8 +82,8 @@ func names[T named](all []T) (list []string) {
 	return list
 }
 
-// choose returns those in a list of names, in the order of all; without a list,
-// those that are usual.
+// choose returns the members of all that a list names, in the order of all; for an empty list, those
+// that run by default.
 func choose[T named](all []T, list string, usual func(T) bool) (chosen []T, err error) {
 	asked := strings.Split(list, ",")
 	for _, x := range all {
@@ -97,7 +97,7 @@ func choose[T named](all []T, list string, usual func(T) bool) (chosen []T, err 
 	return chosen, nil
 }
 
-// Places in the directory of a run.
+// Paths in the directory of a run.
 func rowsFile(dir string) string     { return filepath.Join(dir, "rows") }
 func shuffledFile(dir string) string { return filepath.Join(dir, "shuffled") }
 func wideFile(dir string) string     { return filepath.Join(dir, "wide") }

@@ -15,13 +15,13 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// usage is what the process has used up to a moment.
+// usage is what the process has used until now.
 type usage struct {
 	at      time.Time
 	cpu     time.Duration // of all threads
-	read    int64         // bytes asked for in read calls, from the page cache too
-	written int64         // bytes given to write calls
-	dirtied int64         // bytes of the page cache that became dirty, through memory maps too
+	read    int64         // bytes requested by read calls, including those from the page cache
+	written int64         // bytes passed to write calls
+	dirtied int64         // bytes of the page cache made dirty, including through memory maps
 	mallocs uint64
 }
 
@@ -58,9 +58,9 @@ type used struct {
 	mallocs                uint64
 }
 
-// writtenBy is what an engine wrote to files. Dirty pages are no measure of it where
-// there are write calls: the kernel counts a large folio as a whole each time that a
-// part of it is written again after a sync, as in a log that goes over old segments.
+// writtenBy returns the bytes that an engine wrote to files. Dirty pages would overstate them where
+// there are write calls: the kernel counts a whole large folio each time a part of it is rewritten
+// after a sync, as a log does that reuses old segments.
 func (u used) writtenBy(e *Engine) int64 {
 	if e.MappedWrites {
 		return u.dirtied
@@ -68,13 +68,13 @@ func (u used) writtenBy(e *Engine) int64 {
 	return u.written
 }
 
-// rate is how many of n things were done in a second.
+// rate returns n things per second.
 func (u used) rate(n int) float64 { return float64(n) / u.wall.Seconds() }
 
 // cpuEach is the CPU time of one of n things, in microseconds.
 func (u used) cpuEach(n int) float64 { return float64(u.cpu.Nanoseconds()) / 1e3 / float64(n) }
 
-// number returns a number of a file of lines such as "name: 12 kB".
+// number returns a number from a file of lines such as "name: 12 kB".
 func number(text []byte, name string) (int64, error) {
 	for line := range bytes.Lines(text) {
 		if f := bytes.Fields(line); len(f) > 1 && string(f[0]) == name+":" {
@@ -93,7 +93,7 @@ func anonymous() (int64, error) {
 	return number(text, "RssAnon")
 }
 
-// memory looks at how much anonymous memory the process has, over what it had before.
+// memory tracks the anonymous memory of the process above a base.
 type memory struct {
 	base int64 // KiB
 	peak atomic.Int64
@@ -101,7 +101,7 @@ type memory struct {
 	done sync.WaitGroup
 }
 
-// watchMemory begins; what the process has by now does not count.
+// watchMemory starts tracking. The present memory is the base.
 func watchMemory() (*memory, error) {
 	debug.FreeOSMemory()
 	base, err := anonymous()
@@ -128,13 +128,13 @@ func (m *memory) watch() {
 	}
 }
 
-// reset forgets what was until now, after giving back what is free.
+// reset returns free memory to the system and forgets the maximum.
 func (m *memory) reset() {
 	debug.FreeOSMemory()
 	m.peak.Store(0)
 }
 
-// most returns the most that there was since watchMemory or reset, in MB.
+// most returns the maximum since watchMemory or reset, in MB.
 func (m *memory) most() float64 { return megabytes(max(m.peak.Load()-m.base, 0) << 10) }
 
 // end stops watching.
@@ -143,11 +143,9 @@ func (m *memory) end() {
 	m.done.Wait()
 }
 
-// awaitQuiet waits until the process uses less than a quarter of a CPU and
-// writes next to nothing, for a tenth of a second, and returns what it had used when that
-// began. Engines
-// tell in different ways, or not at all, whether something is left to compact; this
-// is the same for all.
+// awaitQuiet waits until the process uses less than a quarter of a CPU and writes next to nothing for
+// a tenth of a second. It returns the usage at the start of that time. Engines report in different
+// ways, or not at all, whether compactions are left; this works for all of them.
 func awaitQuiet() (usage, error) {
 	const window, windows = 20 * time.Millisecond, 5
 	const little = 4096 // bytes: the runtime wakes its poller through a file
@@ -172,13 +170,13 @@ func awaitQuiet() (usage, error) {
 	return first, nil
 }
 
-// latencies are the durations of operations, a histogram for each goroutine: 28 KB, where a
-// list of some million would count as memory of the engine, and a finer one would fill the caches
-// that the engine works in.
+// latencies are the durations of operations, a histogram of 28 KB per goroutine. A list of millions
+// would count as the engine's memory, and a finer histogram would fill the CPU caches that the engine
+// uses.
 type latencies []*hdrhistogram.Histogram
 
-// newLatencies are those of so many goroutines, of durations up to sessionLimit, to a half
-// microsecond or a hundredth.
+// newLatencies returns latencies for n goroutines, of up to sessionLimit, with a resolution of half a
+// microsecond or one percent.
 func newLatencies(goroutines int) latencies {
 	l := make(latencies, goroutines)
 	for g := range l {
@@ -187,14 +185,14 @@ func newLatencies(goroutines int) latencies {
 	return l
 }
 
-// add counts an operation of a goroutine, which cannot have taken longer than its session.
+// add counts an operation of a goroutine. It cannot take longer than its session.
 func (l latencies) add(g int, d time.Duration) {
 	if err := l[g].RecordValue(d.Nanoseconds()); err != nil {
 		panic(err)
 	}
 }
 
-// percentile returns a duration that so many percent do not exceed, in milliseconds.
+// percentile returns the given percentile, in milliseconds.
 func (l latencies) percentile(percent float64) float64 {
 	all := newLatencies(1)[0]
 	for _, h := range l {

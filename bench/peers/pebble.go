@@ -24,7 +24,7 @@ var pebbleDefault = &Engine{
 	Tables: []string{".sst"},
 }
 
-// rowComparer orders keys by their bytes, and tells the row from the rest.
+// rowComparer orders keys by their bytes, and splits off the row.
 var rowComparer = func() *pebble.Comparer {
 	c := *pebble.DefaultComparer
 	c.Name = "colonnade.bench.rows"
@@ -74,7 +74,7 @@ func openPebble(dir string, c Config, tuned bool) (Store, error) {
 	return s, nil
 }
 
-// silent is a log for nobody.
+// silent is a logger that drops everything.
 type silent struct{}
 
 func (silent) Infof(string, ...any)  {}
@@ -121,7 +121,7 @@ type pebbleReader struct {
 	key, end []byte
 }
 
-// Row asks the filters, where there are any, and reads the row.
+// Row asks the filters, if there are any, and reads the row.
 func (r *pebbleReader) Row(space int, row []byte) (Answer, error) {
 	r.key = appendRow(r.key[:0], r.s.spaces, space, row)
 	r.end = rowEnd(r.end[:0], r.key)
@@ -147,7 +147,7 @@ func (r *pebbleReader) Scan(q Query) (Answer, error) {
 	return r.walk(it, it.First(), &q)
 }
 
-// walk reads to the end, and closes the iterator.
+// walk reads to the end and closes the iterator.
 func (r *pebbleReader) walk(it *pebble.Iterator, valid bool, q *Query) (a Answer, err error) {
 	w := newWalk(r.s.spaces, q)
 	for ; valid; valid = it.Next() {
@@ -156,5 +156,5 @@ func (r *pebbleReader) walk(it *pebble.Iterator, valid bool, q *Query) (a Answer
 			return w.answer, errors.Join(err, it.Close())
 		}
 	}
-	return w.answer, it.Close() // which returns the error that ended it
+	return w.answer, it.Close() // returns the error that ended it
 }

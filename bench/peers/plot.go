@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// drawing is a bar chart: a group of bars for each figure, one for each engine.
+// drawing is a bar chart: a group of bars per figure, a bar per engine.
 type drawing struct {
 	file  string
 	title string
@@ -43,8 +43,7 @@ var plotted = []drawing{
 	}},
 }
 
-// colours tell the engines apart, in the order of engines, also for those who see
-// few colours.
+// colours tell engines apart, in the order of engines, also for colour-blind readers.
 var colours = []color.Color{
 	color.RGBA{R: 0xd5, G: 0x5e, A: 0xff},
 	color.RGBA{G: 0x72, B: 0xb2, A: 0xff},
@@ -55,7 +54,7 @@ var colours = []color.Color{
 	color.RGBA{R: 0x99, G: 0x99, B: 0x99, A: 0xff},
 }
 
-// plots draws what was measured into files of a directory.
+// plots draws the results into files of a directory.
 func (r *report) plots(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -107,7 +106,7 @@ func (r *report) draw(d drawing) (*plot.Plot, error) {
 		p.Add(bars)
 		p.Legend.Add(e.Name, bars)
 	}
-	// Each group has room for its bars, and the names of engines a quarter of the whole beside them.
+	// Each group has room for its bars and, beside them, the names of the engines.
 	groups := float64(len(d.bars))
 	p.X.Min, p.X.Max = -0.5, groups-0.5+groups/3
 	p.Y.Max = highest * 1.05

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// report is what a run has come to.
+// report is the result of a run.
 type report struct {
 	o        options
 	raw      int64  // bytes of the rows
-	machine  string // in words
+	machine  string // as text
 	others   float64
 	results  results
 	failures []error
 }
 
-// markdown is the text of the report.
+// markdown returns the report as text.
 func (r *report) markdown() string {
 	var b strings.Builder
 	r.head(&b)
@@ -109,7 +109,7 @@ func (r *report) table(b *strings.Builder, t *Table) {
 	}
 }
 
-// format writes a figure in three digits and with its unit.
+// format returns a figure with three digits and its unit.
 func format(x float64, u unit) string {
 	switch u {
 	case perSecond:
@@ -125,7 +125,7 @@ func format(x float64, u unit) string {
 	}
 }
 
-// scale writes x in the unit in which it is below 1,000.
+// scale returns x in the unit in which it is below 1,000.
 func scale(x float64, units ...string) string {
 	for len(units) > 1 && x >= 999.5 {
 		x /= 1000
@@ -134,7 +134,7 @@ func scale(x float64, units ...string) string {
 	return significant(x) + units[0]
 }
 
-// significant writes x in three digits.
+// significant returns x with three digits.
 func significant(x float64) string {
 	switch {
 	case x >= 99.95:
@@ -161,13 +161,13 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// The marks in the document between which the report is.
+// The marks in the document around the report.
 const (
 	beginMark = "<!-- bench/peers: begin -->\n"
 	endMark   = "<!-- bench/peers: end -->\n"
 )
 
-// insert puts the report into the document.
+// insert replaces the report in the document.
 func insert(name, text string) error {
 	old, err := os.ReadFile(name)
 	if err != nil {

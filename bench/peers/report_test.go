@@ -89,7 +89,7 @@ func TestPlots(t *testing.T) {
 	}
 }
 
-// TestNamesFit looks for figures that targets and plots ask for and no table has.
+// TestNamesFit looks for figures that targets and plots use but no table has.
 func TestNamesFit(t *testing.T) {
 	known := func(table, figure string) bool {
 		for _, x := range tables {

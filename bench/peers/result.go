@@ -7,7 +7,7 @@ import (
 // results are the figures of all runs, by table, engine and figure.
 type results map[string]map[string]map[string][]float64
 
-// add adds what a session has come to.
+// add adds the figures of a session.
 func (r results) add(table, engine string, figures map[string]float64) {
 	if r[table] == nil {
 		r[table] = make(map[string]map[string][]float64)
@@ -20,8 +20,8 @@ func (r results) add(table, engine string, figures map[string]float64) {
 	}
 }
 
-// median returns the median of a figure over the runs, and by which part of it the
-// runs deviate at most, up or down.
+// median returns the median of a figure over the runs, and by which fraction of it runs deviate at
+// most.
 func (r results) median(table, engine, figure string) (value, spread float64, ok bool) {
 	list := slices.Sorted(slices.Values(r[table][engine][figure]))
 	if len(list) == 0 {

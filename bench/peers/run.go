@@ -18,7 +18,7 @@ import (
 	"colonnade/bench/dataset"
 )
 
-// sessionLimit is how long a session may take: one that hangs ends there.
+// sessionLimit bounds a session: one that hangs is killed.
 const sessionLimit = time.Hour
 
 // run measures everything, prints the report and puts it into the document.
@@ -90,7 +90,7 @@ func makeData(dir string, rows int) (raw int64, err error) {
 		return 0, err
 	}
 	err = writeData(wideFile(dir), t.In(t.Shuffled(1)))
-	debug.FreeOSMemory() // the sessions have the machine for themselves
+	debug.FreeOSMemory() // the sessions have the machine to themselves
 	return raw, err
 }
 
@@ -125,8 +125,8 @@ func firstLines(text string, n int) string {
 	return strings.Join(lines[:min(n, len(lines))], "\n")
 }
 
-// watchOthers begins to look at what the machine does besides. The function that it
-// returns gives the share of the CPUs that other processes have used since.
+// watchOthers starts to watch what else the machine does. The returned function gives the share of the
+// CPUs that other processes have used since.
 func watchOthers() (func() (float64, error), error) {
 	look := func() (all, busy, own time.Duration, err error) {
 		text, err := os.ReadFile("/proc/stat")
@@ -157,5 +157,5 @@ func watchOthers() (func() (float64, error), error) {
 	}, err
 }
 
-// plotsDir is beside the document.
+// plotsDir is next to the document.
 const plotsDir = "plots"

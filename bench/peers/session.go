@@ -16,23 +16,23 @@ import (
 	"colonnade/cell"
 )
 
-// session is one table of work on one engine, in a process of its own.
+// session is one table of work on one engine, in its own process.
 type session struct {
 	e       *Engine
 	dir     string // of the store, empty at first
 	rows    int
-	each    time.Duration // how long an operation is repeated
+	each    time.Duration // the time for which an operation is repeated
 	figures map[string]float64
 
-	data     *dataset.Table // in the order of the keys
-	shuffled *dataset.Table // the same rows in an order that has nothing to do with the keys
-	wide     *dataset.Table // rows with much in one family, likewise
+	data     *dataset.Table // in key order
+	shuffled *dataset.Table // the same rows in random order
+	wide     *dataset.Table // rows with much data in one family, in random order
 }
 
 // record sets a figure of the session's table.
 func (s *session) record(name string, value float64) { s.figures[name] = value }
 
-// config is the usual one.
+// config is the usual configuration.
 func (s *session) config() Config {
 	return Config{Rows: s.rows, Cache: largeCache, Spaces: 1, Writers: 1}
 }
@@ -44,7 +44,7 @@ func (s *session) open(c Config) (Store, error) {
 	return s.e.Open(s.dir, c)
 }
 
-// remove makes room for the next store of the session.
+// remove deletes the store, so that the session can make another one.
 func (s *session) remove() error { return os.RemoveAll(s.dir) }
 
 // tableBytes is the size of the files of the data.
@@ -69,17 +69,17 @@ const (
 	loadRows = 100 // in a batch, of ten cells each
 )
 
-// source makes up row n. The cells are appended to dst, the key replaces buf; both
-// may be parts of the data.
+// source makes row n. The cells are appended to dst, and the key replaces the content of buf. Both may
+// share the data's memory.
 type source func(n int, buf []byte, dst []cell.Cell) (key []byte, cells []cell.Cell)
 
-// inOrder is the rows of a table in its order.
+// inOrder returns the rows of a table in order.
 func inOrder(data *dataset.Table) source {
 	return func(n int, _ []byte, dst []cell.Cell) ([]byte, []cell.Cell) { return data.Row(n, dst) }
 }
 
-// load writes n rows of a source into a space, four writers at once, and returns how
-// long each commit took.
+// load writes n rows of a source into a space with four writers at once, and returns the latencies of
+// the commits.
 func load(st Store, space, n int, rows source) (latencies, error) {
 	took := newLatencies(loaders)
 	var next atomic.Int64
@@ -108,7 +108,7 @@ func load(st Store, space, n int, rows source) (latencies, error) {
 	return took, err
 }
 
-// together runs a number of goroutines to their ends.
+// together runs goroutines and waits for them.
 func together(n int, run func(g int) error) error {
 	var all sync.WaitGroup
 	errs := make([]error, n)
@@ -119,14 +119,13 @@ func together(n int, run func(g int) error) error {
 	return errors.Join(errs...)
 }
 
-// repeat calls operations from a number of goroutines for as long as the session
-// repeats things, and returns how many there were and what they used. start makes
-// the operation of each goroutine.
+// repeat calls operations in several goroutines for the session's time. It returns the number of calls
+// and their usage. start makes the operation of each goroutine.
 func (s *session) repeat(goroutines int, start func(g int) func() error) (int, used, error) {
 	return repeatFor(s.each, goroutines, start)
 }
 
-// repeatFor is repeat for some other time.
+// repeatFor is repeat for a given time.
 func repeatFor(d time.Duration, goroutines int, start func(g int) func() error) (int, used, error) {
 	var ops atomic.Int64
 	var over atomic.Bool
@@ -152,14 +151,14 @@ func repeatFor(d time.Duration, goroutines int, start func(g int) func() error) 
 	return int(ops.Load()), after.since(before), errors.Join(err, err2)
 }
 
-// keys are the keys that reads ask for, one after the other in memory, so that
-// finding the next one costs nothing.
+// keys are the keys that reads ask for, adjacent in memory, so that finding the next one costs
+// nothing.
 type keys struct {
 	bytes []byte
 	ends  []int
 }
 
-// keysOf packs the keys of rows of a table in an order, with a suffix.
+// keysOf packs the row keys of a table, in the given order and with a suffix.
 func keysOf(data *dataset.Table, order []int, suffix string) *keys {
 	k := new(keys)
 	for _, i := range order {
@@ -177,8 +176,8 @@ func (k *keys) at(i int) []byte {
 	return k.bytes[from:k.ends[i]:k.ends[i]]
 }
 
-// readRows asks for rows from a number of goroutines, each beginning elsewhere. They
-// have so many cells each, or at least one if cells is below 0.
+// readRows reads rows in several goroutines, each from another start. Each row must have the given
+// number of cells, or at least one if cells is negative.
 func (s *session) readRows(st Store, space int, k *keys, cells, goroutines int) (int, used, error) {
 	return s.repeat(goroutines, func(g int) func() error {
 		r, next := st.Reader(), g*len(k.ends)/goroutines
@@ -192,7 +191,7 @@ func (s *session) readRows(st Store, space int, k *keys, cells, goroutines int) 
 	})
 }
 
-// warmRows asks for each row twice.
+// warmRows reads each row twice.
 func warmRows(st Store, space int, k *keys, cells int) error {
 	r := st.Reader()
 	return twice(func() error {
@@ -205,9 +204,8 @@ func warmRows(st Store, space int, k *keys, cells int) error {
 	})
 }
 
-// twice calls a function that reads, lets the engine do what it does because of that,
-// as some compact what is read often, and calls it again. So what is read is in the
-// cache, as far as it fits.
+// twice calls a function that reads, waits for the compactions that reads trigger in some engines, and
+// calls it again. So as much of the data as fits is in the cache.
 func twice(read func() error) error {
 	if err := read(); err != nil {
 		return err
@@ -226,7 +224,7 @@ func wantRow(r Reader, space int, key []byte, cells int) error {
 	return err
 }
 
-// scanAll reads a whole space and returns what it used.
+// scanAll scans a whole space and returns the usage.
 func scanAll(st Store, q Query, rows, cells int) (u used, err error) {
 	before, err := readUsage()
 	if err != nil {
@@ -239,7 +237,7 @@ func scanAll(st Store, q Query, rows, cells int) (u used, err error) {
 	return after.since(before), err
 }
 
-// wantScan scans, and makes sure that everything is there.
+// wantScan scans, and checks that everything is there.
 func wantScan(st Store, q Query, rows, cells int) error {
 	a, err := st.Reader().Scan(q)
 	if err == nil && (a.Rows != rows || a.Cells != cells) {
@@ -248,7 +246,7 @@ func wantScan(st Store, q Query, rows, cells int) error {
 	return err
 }
 
-// megabytes of 1,000,000 bytes each.
+// megabytes converts to units of 1,000,000 bytes.
 func megabytes(n int64) float64 { return math.Round(float64(n)/1e4) / 100 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }

@@ -1,26 +1,26 @@
 package main
 
-// Table is a table of work and of the figures that come out of it.
+// Table is a table of work and its figures.
 type Table struct {
 	Name    string
 	Title   string
-	About   string // what is done, for the report
+	About   string // the work, for the report
 	Figures []Figure
 	Run     func(*session) error
 	// Ceilings is set if a ceiling can do the work too.
 	Ceilings bool
-	// Asked is set if the table is run only when asked for by its name.
+	// Asked is set if the table runs only when it is named.
 	Asked bool
 }
 
 // Figure is one line of a table.
 type Figure struct {
-	Name string // how a session records it
+	Name string // as a session records it
 	What string
 	Unit unit
 }
 
-// unit says how a figure is written down.
+// unit is how a figure is printed.
 type unit int
 
 const (
@@ -36,7 +36,7 @@ var tables = []*Table{
 	orderedLoad, randomLoad, commits, reads, wideRows, reopens, histories, largeValues, manyColumns, manySpaces, growth,
 }
 
-// figure returns the figure with a name, nil if there is none.
+// figure returns the figure with a name, or nil.
 func (t *Table) figure(name string) *Figure {
 	for i := range t.Figures {
 		if t.Figures[i].Name == name {

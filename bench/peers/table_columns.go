@@ -61,8 +61,7 @@ func runColumns(s *session) error {
 	return st.Close()
 }
 
-// columnsOf makes up n columns of a row, ten at a time, in an order that is no order:
-// n and the step have no common divisor.
+// columnsOf makes n columns of a row, ten at a time, in scattered order: n and the step are coprime.
 func columnsOf(row []byte, n int) source {
 	const step = 611_953 // a prime
 	return func(part int, _ []byte, dst []cell.Cell) ([]byte, []cell.Cell) {
@@ -76,7 +75,7 @@ func columnsOf(row []byte, n int) source {
 	}
 }
 
-// setColumn gives a cell the column "family:qualifier".
+// setColumn sets the column "family:qualifier" of a cell.
 func setColumn(c *cell.Cell, column string) {
 	family, qualifier, _ := bytes.Cut([]byte(column), []byte(":"))
 	c.Column = cell.AppendColumn(nil, family, qualifier)

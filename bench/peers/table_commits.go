@@ -6,8 +6,7 @@ import (
 	"colonnade/cell"
 )
 
-// commitRuns are the numbers of writers, and for how many times as long as other things
-// they write.
+// commitRuns are the numbers of writers, and how many times as long as other operations they run.
 var commitRuns = []struct {
 	name           string
 	writers, times int
@@ -50,7 +49,7 @@ func runCommits(s *session) error {
 	defer memory.end()
 	for _, r := range commitRuns {
 		c := s.config()
-		// Nothing is scaled to the table: what is written goes by the time.
+		// Nothing is scaled to the table: the run time decides how much is written.
 		c.Writers, c.Durable, c.Rows = r.writers, true, unscaledRows
 		c.Cache = smallCache
 		st, err := s.open(c)

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// growthFactor is how much larger the large table is.
+// growthFactor is the ratio of the large table to the small one.
 const growthFactor = 10
 
 var growth = &Table{
@@ -35,17 +35,17 @@ var growth = &Table{
 	Asked: true,
 }
 
-// growthTurns is how often each read is measured on both tables, one after the other and
-// for a quarter of the usual time: a CPU may change its speed from one moment to
-// the next. Soon after the load it is earlyTurns, so that it is soon.
+// growthTurns is how often each read is measured on both tables, in turns of a quarter of the
+// usual time: a CPU may change its speed at any moment. Soon after the load it is earlyTurns, to be
+// quick.
 const growthTurns, earlyTurns = 12, 2
 
-// growthReads is how often both tables are read before that, for a quarter of the usual time:
-// ten seconds, in which some 50 million questions are put to filters.
+// growthReads is how often both tables are read before that, for a quarter of the usual time each:
+// ten seconds, with some 50 million filter probes.
 const growthReads = 40
 
-// smallLoads is how often the usual table is loaded: one load takes a few seconds, with one
-// compaction or two, and says more of the moment than of the table.
+// smallLoads is how often the usual table is loaded. One load takes seconds, with one or two
+// compactions, so a single one varies.
 const smallLoads = 5
 
 func runGrowth(s *session) error {
@@ -75,8 +75,8 @@ func runGrowth(s *session) error {
 	return s.remove()
 }
 
-// wantRoom refuses what the disk cannot hold: raw bytes, as much again for keys that
-// are not packed, and that again for compactions.
+// wantRoom fails if the disk is too small: raw bytes, as much again for unpacked keys, and all of it
+// again for compactions.
 func (s *session) wantRoom() error {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(filepath.Dir(s.dir), &fs); err != nil {
@@ -89,15 +89,15 @@ func (s *session) wantRoom() error {
 	return nil
 }
 
-// within is the session for one of the tables.
+// within returns the session for one of the tables.
 func (s *session) within(name string) *session {
 	t := *s
 	t.dir, t.each = filepath.Join(s.dir, name), s.each/4
 	return &t
 }
 
-// growAgain loads the usual table smallLoads times, each time anew, and returns the median rate
-// and CPU time of a cell. The last one stays.
+// growAgain loads the usual table smallLoads times and returns the median rate and CPU time of a cell.
+// The last load stays.
 func (s *session) growAgain() (rate, cpu float64, err error) {
 	var rates, cpus []float64
 	for range smallLoads {
@@ -115,8 +115,7 @@ func (s *session) growAgain() (rate, cpu float64, err error) {
 	return middle(rates), middle(cpus), nil
 }
 
-// grow loads the table so many times over. The budgets are those of the small one: only
-// the data grows.
+// grow loads the table so many times over, with the budgets of the small one: only the data grows.
 func (s *session) grow(times int) (u used, took latencies, cells int, err error) {
 	rows := s.data.Len() * times
 	st, err := s.open(s.config())
@@ -129,8 +128,7 @@ func (s *session) grow(times int) (u used, took latencies, cells int, err error)
 	return u, took, 10 * rows, st.Close()
 }
 
-// compareReads records what reads of the large table cost, divided by what they cost on
-// the small one.
+// compareReads records the cost of reads of the large table, divided by that on the small one.
 func compareReads(once, tenfold *session) error {
 	small, err := once.open(once.config())
 	if err != nil {
@@ -189,8 +187,8 @@ func compareReads(once, tenfold *session) error {
 	return errors.Join(measure("", growthTurns), small.Close(), large.Close())
 }
 
-// inTurns returns what an operation of the second kind costs, as a part of what one of
-// the first does: the median of neighbours, so many.
+// inTurns returns the cost of the second operation divided by that of the first: the median over
+// so many neighbouring turns.
 func inTurns(turns int, first, second func() (int, used, error)) (float64, error) {
 	var ratios []float64
 	for range turns {

@@ -10,7 +10,7 @@ import (
 	"colonnade/cell"
 )
 
-// rewrites is how often a cell is written in the histories that write it again.
+// rewrites is how often the histories that overwrite write a cell.
 const rewrites = 10
 
 // hotRewrites is how often a hot row is written.
@@ -24,13 +24,13 @@ var histories = &Table{
 	Run:     runHistories,
 }
 
-// story is a way in which a table can have come to be what it is.
+// story is a past of a table.
 type story struct {
 	name    string
-	part    int   // one row of so many is written
+	part    int   // one in so many rows is written
 	rounds  int   // how often
-	later   int64 // by how much a cell's time is later in each round
-	deleted int   // of ten rows
+	later   int64 // added to a cell's time in each round
+	deleted int   // in ten rows
 }
 
 var stories = []story{
@@ -77,8 +77,7 @@ func runHistories(s *session) error {
 	return nil
 }
 
-// runStory is one life: of the rows of the shuffled table that are written the first are gone at its
-// end.
+// runStory measures one history. At its end, the first so many rows of the shuffled table are deleted.
 func (s *session) runStory(h story) error {
 	written := max(s.shuffled.Len()/h.part, 1)
 	gone := written * h.deleted / 10
@@ -89,7 +88,7 @@ func (s *session) runStory(h story) error {
 		starts:  pageStarts(s.shuffled, present),
 	}
 	deleted := keysOf(s.shuffled, numbers(0, gone), "")
-	memory, err := watchMemory() // after the keys, which are no engine's
+	memory, err := watchMemory() // after the keys, which do not belong to the engine
 	if err != nil {
 		return err
 	}
@@ -146,7 +145,7 @@ func (s *session) readStory(h story, k readKeys, deleted *keys) error {
 	return st.Close()
 }
 
-// versions is how many there are of each cell.
+// versions is the number of versions of each cell.
 func (h story) versions() int {
 	if h.later > 0 {
 		return h.rounds
@@ -154,7 +153,7 @@ func (h story) versions() int {
 	return 1
 }
 
-// pageStarts are the keys of those of the rows, in any order, that a page begins with.
+// pageStarts returns the row keys that a page starts at, in random order.
 func pageStarts(data *dataset.Table, rows []int) *keys {
 	byKey := slices.SortedFunc(slices.Values(rows), func(i, j int) int { return bytes.Compare(data.Key(i), data.Key(j)) })
 	starts := byKey[:len(byKey)-min(pageRows, len(byKey))+1]
@@ -162,7 +161,7 @@ func pageStarts(data *dataset.Table, rows []int) *keys {
 	return keysOf(data, starts, "")
 }
 
-// numbers are those from one up to another.
+// numbers returns the numbers of a half-open range.
 func numbers(from, to int) (list []int) {
 	for i := from; i < to; i++ {
 		list = append(list, i)
@@ -170,8 +169,7 @@ func numbers(from, to int) (list []int) {
 	return list
 }
 
-// live writes so many rows of the shuffled table, deletes the first of them that are to be
-// gone, and closes the store.
+// live writes so many rows of the shuffled table, deletes the first of them, and closes the store.
 func (s *session) live(h story, written, gone int) error {
 	st, err := s.open(s.config())
 	if err != nil {
@@ -220,7 +218,7 @@ func (s *session) live(h story, written, gone int) error {
 	return err
 }
 
-// rawOf is how many raw bytes the rows from one number up to another have.
+// rawOf returns the raw bytes of a range of rows.
 func rawOf(data *dataset.Table, from, to int) (n int64) {
 	var cells []cell.Cell
 	for i := from; i < to; i++ {

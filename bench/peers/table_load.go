@@ -32,7 +32,7 @@ var randomLoad = &Table{
 
 func runLoad(s *session, data *dataset.Table) error {
 	c := s.config()
-	c.Cache = c.scaled(smallCache, 1<<20) // a load asks for nothing twice
+	c.Cache = c.scaled(smallCache, 1<<20) // a load reads nothing twice
 	memory, err := watchMemory()
 	if err != nil {
 		return err
@@ -63,8 +63,7 @@ func runLoad(s *session, data *dataset.Table) error {
 	return err
 }
 
-// loadSettled loads the rows, waits until nothing is left to do, and returns what
-// all of it used.
+// loadSettled loads the rows, waits until nothing is left to do, and returns the usage of all that.
 func loadSettled(st Store, n int, rows source) (u used, took latencies, err error) {
 	before, err := readUsage()
 	if err != nil {

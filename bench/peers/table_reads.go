@@ -6,7 +6,7 @@ import (
 	"colonnade/bench/dataset"
 )
 
-// pageRows is how many rows a short scan reads.
+// pageRows is the number of rows of a short scan.
 const pageRows = 100
 
 var reads = &Table{
@@ -37,7 +37,7 @@ var reads = &Table{
 	Run: runReads,
 }
 
-// readKeys are the keys that a session asks for, made up before memory is watched.
+// readKeys are the keys that a session asks for, made before memory is tracked.
 type readKeys struct{ present, absent, starts *keys }
 
 func runReads(s *session) error {
@@ -88,7 +88,7 @@ func (s *session) largeCache(c Config, k readKeys) error {
 	return st.Close()
 }
 
-// openQuiet opens a store, and waits until it has done what it does after that.
+// openQuiet opens a store and waits until its background work is done.
 func (s *session) openQuiet(c Config) (Store, error) {
 	st, err := s.open(c)
 	if err == nil {
@@ -126,7 +126,7 @@ func (s *session) scans(st Store) error {
 	return nil
 }
 
-// warmScans scans everything again and again, once before it is measured.
+// warmScans scans everything several times before it is measured.
 func (s *session) warmScans(st Store, rows, cells int) (int, used, error) {
 	if err := wantScan(st, Query{}, rows, cells); err != nil {
 		return 0, used{}, err
@@ -171,12 +171,12 @@ func (s *session) pages(st Store, starts *keys) error {
 	return err
 }
 
-// readPages asks for short scans from each start in turn.
+// readPages runs short scans from the starts in turn.
 func (s *session) readPages(st Store, starts *keys, want int) (int, used, error) {
 	return s.repeat(1, func(int) func() error { return page(st, starts, want) })
 }
 
-// warmPages asks for a short scan from each of the first few thousand starts, twice.
+// warmPages runs a short scan from each of the first few thousand starts, twice.
 func warmPages(st Store, starts *keys, want int) error {
 	return twice(func() error {
 		next := page(st, starts, want)
@@ -206,8 +206,7 @@ func page(st Store, starts *keys, want int) func() error {
 	}
 }
 
-// startsOf are the keys of rows in an order, or ones before, that have enough rows after
-// them.
+// startsOf returns row keys, in the given order, or earlier ones where too few rows follow.
 func startsOf(data *dataset.Table, order []int, rows int) *keys {
 	for i := range order {
 		order[i] = min(order[i], data.Len()-rows)

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// unflushed is how many raw bytes are in the log alone when a store is killed, for
-// data of a million rows.
+// unflushed is the number of raw bytes in the log alone when a store is killed, for a million rows.
 const unflushed = 60 << 20
 
 var reopens = &Table{
@@ -35,7 +34,7 @@ func (s *session) reopenConfig() Config {
 	return c
 }
 
-// reopenRows is how many rows are unflushed.
+// reopenRows is the number of unflushed rows.
 func (s *session) reopenRows() int {
 	bytes := s.config().scaled(unflushed, 1<<20)
 	return int(min(bytes*int64(s.data.Len())/s.data.Raw(), int64(s.data.Len())))
@@ -83,7 +82,7 @@ func runReopen(s *session) error {
 
 const writtenLine = "written\n"
 
-// kill lets another process write, and kills it when all is written.
+// kill starts a process that writes, and kills it when all is written.
 func (s *session) kill() error {
 	c := exec.Command("/proc/self/exe", append(slices.Clone(os.Args[1:]), "-victim")...)
 	c.Stderr = os.Stderr
@@ -100,14 +99,14 @@ func (s *session) kill() error {
 	line, err := bufio.NewReader(out).ReadString('\n')
 	killed := c.Process.Kill()
 	io.Copy(io.Discard, out)
-	c.Wait() // tells of the kill
+	c.Wait() // returns the kill as an error
 	if line != writtenLine {
 		return fmt.Errorf("the process that was to be killed said %q: %w", line, err)
 	}
 	return killed
 }
 
-// victim writes, says so, and waits for the kill.
+// victim writes, reports it, and waits for the kill.
 func (s *session) victim() error {
 	st, err := s.open(s.reopenConfig())
 	if err != nil {

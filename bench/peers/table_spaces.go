@@ -73,10 +73,10 @@ func runSpaces(s *session) error {
 	return st.Close()
 }
 
-// spaceOf says which space a row of the shuffled table is in.
+// spaceOf returns the space of a row of the shuffled table.
 func spaceOf(row int) int { return int(rand.NewPCG(uint64(row), 0).Uint64() % spaceCount) }
 
-// loadSpaces writes each row into its space, one writer.
+// loadSpaces writes each row into its space, with one writer.
 func (s *session) loadSpaces(st Store) (u used, err error) {
 	before, err := readUsage()
 	if err != nil {

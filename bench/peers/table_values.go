@@ -69,7 +69,7 @@ func runValues(s *session) error {
 
 func valueKey(i int) []byte { return fmt.Appendf(nil, "object-%08d", i) }
 
-// writeValues writes values that differ, until nothing is left to do.
+// writeValues writes distinct values and waits until nothing is left to do.
 func writeValues(st Store, n int, value []byte) (u used, err error) {
 	before, err := readUsage()
 	if err != nil {
@@ -78,7 +78,7 @@ func writeValues(st Store, n int, value []byte) (u used, err error) {
 	w := st.Writer()
 	c := version("contents:", 1, "")
 	for i := range n {
-		at := i * 4096 % len(value) // so that no two begin alike
+		at := i * 4096 % len(value) // so that all begin differently
 		c.Value = append(append(c.Value[:0], value[at:]...), value[:at]...)
 		w.Set(0, valueKey(i), c)
 		if err := w.Commit(); err != nil {
@@ -92,7 +92,7 @@ func writeValues(st Store, n int, value []byte) (u used, err error) {
 	return after.since(before), err
 }
 
-// version returns a version of the cell of a column "family:qualifier".
+// version makes a version of the cell of a column "family:qualifier".
 func version(column string, time int64, value string) *cell.Cell {
 	c := &cell.Cell{Time: time, Type: cell.Bytes, Value: []byte(value)}
 	setColumn(c, column)

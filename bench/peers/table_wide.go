@@ -26,8 +26,8 @@ var wideRows = &Table{
 
 const (
 	wideFamily = "language"
-	// wideScans is how often it is scanned, an odd number. The shortest scans take some
-	// milliseconds, by which other work on a machine may well delay them.
+	// wideScans is how often it is scanned, an odd number. The shortest scans take milliseconds, and
+	// other work on the machine may well delay them.
 	wideScans = 15
 )
 

@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// target is what the engine is to reach: a figure, as a multiple of the best of some
-// others in the same run, or as a number.
+// target is what the engine must reach: a figure relative to the best of some others in the same run,
+// or an absolute number.
 type target struct {
 	number int
 	table  string
 	figure string
-	cpu    string  // the figure of CPU time that goes with it, "" if none does
-	most   bool    // the figure has to be at most that, not at least
-	times  float64 // of the best of the engines
+	cpu    string  // the CPU time figure that goes with it; "" for none
+	most   bool    // at most, not at least
+	times  float64 // the best of the engines
 	of     []string
-	// One of these is there instead of engines: a bound in the figure's unit, or the name of another
-	// figure of this engine.
+	// Instead of engines: a bound in the figure's unit, or the name of another figure of this
+	// engine.
 	bound  float64
-	within string // at most that, in MB, and slack
-	clean  string // so many times that
+	within string // a bound in MB, to which slack is added
+	clean  string // a figure to be multiplied by times
 }
 
 var (
@@ -79,15 +79,14 @@ var (
 )
 
 const (
-	// noAllocs is what counts as no allocation a cell: those for a batch of 1,000 cells,
-	// a block, or a group of commits are not ones for a cell.
+	// noAllocs counts as no allocations per cell: those per batch of 1,000 cells, per block, or per
+	// commit group are not per cell.
 	noAllocs = 0.05
 	// slack is the memory besides memtables and cache, in MB.
 	slack = 67.1
 )
 
-// historyTargets: of a table that has lived no rate is below half of that of a clean one. They
-// have no number of their own.
+// historyTargets: no rate of a used table is below half of a clean one's. They have no number.
 func historyTargets() (list []target) {
 	for _, h := range stories[1:] {
 		for _, figure := range []string{"load", "cells", "absent", "pages", "scan"} {
@@ -100,16 +99,16 @@ func historyTargets() (list []target) {
 	return list
 }
 
-// verdict is how a target was met.
+// verdict is the result of a target.
 type verdict struct {
 	target
 	what   Figure
 	title  string // of the table
 	ours   float64
-	rival  string  // the engine that is compared with, or ""
+	rival  string  // the engine compared with, or ""
 	theirs float64 // its figure, or the bound
-	known  bool    // both are there
-	work   string  // the ratio by CPU time, "" if there is none
+	known  bool    // both figures are there
+	work   string  // the ratio by CPU time, "" for none
 }
 
 func (v *verdict) ratio() string {
@@ -130,7 +129,7 @@ func (v *verdict) met() bool {
 	return v.ours >= limit
 }
 
-// wanted says in words what the target is.
+// wanted returns the target in words.
 func (v *verdict) wanted() string {
 	than := "at least"
 	if v.most {
@@ -182,9 +181,8 @@ func (r results) judge(t target) verdict {
 	return v
 }
 
-// work is how many times the work of this engine the best of the others does for the
-// same: what the ratio of the rates would be on a machine with nothing else to do, if
-// nothing had to wait for a disk.
+// work is the ratio of CPU times: that of the best of the others to that of this engine. It is what the
+// ratio of rates would be on an idle machine, if nothing had to wait for a disk.
 func (r results) work(t target) string {
 	ours, _, ok := r.median(t.table, colonnade.Name, t.cpu)
 	least := math.Inf(1)
