@@ -158,10 +158,10 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return fmt.Sprintf("%s, try again in %v", r.Reason, r.RetryAfter) }
 
-// longestRetry bounds RetryAfter: nobody knows what is in so many seconds.
+// longestRetry bounds RetryAfter: an estimate says little about later.
 const longestRetry = 4 * time.Second
 
-// refusal is for a request that would wait so many microseconds.
+// refusal is for a request that would wait for the given microseconds.
 func refusal(wait int64) *Refusal {
 	after := time.Duration(wait) * time.Microsecond
 	return &Refusal{Reason: "too many requests are under way", RetryAfter: min(max(after, time.Second), longestRetry)}

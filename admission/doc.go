@@ -6,7 +6,7 @@
 //	Control.Enter        counts it as under way, unless the server is shutting down
 //	Request.Charge       takes the bytes of its body from the budget of all requests
 //	Request.Begin        waits for a slot of its class, or is refused
-//	  Slot.Release       while it waits for its client, so that a slow one blocks nobody
+//	  Slot.Release       while it waits for its client, so that a slow client blocks no other
 //	  Slot.Reacquire
 //	  Slot.Step          now and then in long loops, so that short requests get in between
 //	Request.Close        gives everything back

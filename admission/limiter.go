@@ -25,7 +25,7 @@ import (
 //     requests that are let in do not all wait for an interval. A queue below half of target
 //     ends that.
 //
-//  4. A request that has waited for an interval all the same is refused then.
+//  4. A request that has waited for a whole interval is refused then.
 //
 // The pace is known once a queue has stood for a while (window). Until then requests wait.
 type Limiter struct {

@@ -180,7 +180,7 @@ func (db *DB) flushLoop() {
 
 const (
 	// flushFiles bounds the files of one flush: the first memtables must not wait for all the others.
-	// With so many, the manifest edit costs little beside the files.
+	// The manifest edit costs little beside 128 files.
 	flushFiles = 128
 	// flushShare is the part of the memtable budget that one flush of several memtables writes at most.
 	flushShare = 8

@@ -46,8 +46,8 @@ func sizeWithin(files []*manifest.File, start, end []byte) (size int64) {
 	return size
 }
 
-// divideRun returns rows, in order, that divide disjoint files into parts of about so many bytes. Of the
-// rows within a file it leaves out most that are not between start and end.
+// divideRun returns rows, in order, that divide disjoint files into parts of about part bytes. It
+// leaves out most rows outside start to end.
 func divideRun(files []*manifest.File, part int64, start, end []byte) (bounds [][]byte) {
 	since := int64(0) // the last bound, if a file begins there
 	for _, f := range files {

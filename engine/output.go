@@ -122,8 +122,8 @@ func (o *output) endFile() error {
 	return o.verify(f)
 }
 
-// verifyWhole: one in so many files is verified cell by cell. That takes a quarter of the time of
-// writing the file, the other checks about a hundredth.
+// verifyWhole: one file in verifyWhole is verified cell by cell, which takes a quarter of the time of
+// writing it. The other checks take about a hundredth.
 const verifyWhole = 16
 
 // verify reads a new file again before anything depends on it. Every file must have the bytes that

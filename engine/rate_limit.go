@@ -27,7 +27,7 @@ const (
 	shortestPause = 100 * time.Microsecond
 )
 
-// reserve reserves the time for a batch of so many bytes, and returns how long the batch has to wait.
+// reserve reserves the time for a batch of the given bytes, and returns how long the batch has to wait.
 // now is in microseconds. files is the level-0 pressure of the partition, from slowdownFiles up to
 // stopFiles, not included.
 func (l *writeRateLimit) reserve(now int64, bytes, files int) time.Duration {

@@ -192,7 +192,7 @@ func (l *snapshotList) giveUpPlace() bool {
 	return true
 }
 
-// add adds a snapshot if there is a place for it, after adding so many places.
+// add grows the list by places and adds a snapshot if there is a free place.
 func (l *snapshotList) add(s *Snapshot, places int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

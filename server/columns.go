@@ -6,18 +6,17 @@ import (
 	"colonnade/widecol"
 )
 
-// Limits on column keys. Every key is a range that the store has to hold each
-// cell against.
+// Limits on column keys. The store compares each cell with every key.
 const (
 	maxColumnKeys      = 1 << 10 // in a filter
 	maxColumnKeysInAll = 1 << 18 // in a request
-	columnKeyMemory    = 256     // bytes that a key takes at most, its text aside
+	columnKeyMemory    = 256     // bytes of a key, without its text
 )
 
 // columnFilter is the column filter of a request.
 type columnFilter struct {
 	widecol.Filter
-	field string // the one that it is made of: key, multi_key or prefix
+	field string // its source: key, multi_key or prefix
 	limit int64  // cell versions per column, or widecol.NoLimit
 }
 
@@ -85,7 +84,7 @@ func filterOf(keys ...string) widecol.Filter {
 	return f
 }
 
-// at returns the place of the filter's i-th family in a body with the filter at a path.
+// at returns the place of the filter's i-th family. path is the place of the filter in the body.
 func (f *columnFilter) at(path string, i int) string {
 	switch {
 	case i < 0 || f.field == "":
@@ -96,7 +95,7 @@ func (f *columnFilter) at(path string, i int) string {
 	return path + "." + f.field
 }
 
-// element returns the place of an element of the list at a path.
+// element returns the place of a list element; path is the place of the list.
 func element(path string, i int) string {
 	return path + "[" + strconv.Itoa(i) + "]"
 }

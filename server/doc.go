@@ -1,25 +1,20 @@
 // Package server answers HTTP requests with JSON bodies from a widecol.Store.
 // It knows the data model and nothing below it.
 //
-// The interface is described in docs/api.md. What its code promises:
+// docs/api.md describes the interface. The code keeps these promises:
 //
-//   - A request is read and checked as a whole before anything is asked of the
-//     store, so a request that is refused has changed nothing.
-//   - An answer is whole or broken off visibly: an error after the first bytes
-//     of an answer went out ends the connection, never the JSON text.
-//   - Memory is bounded. Bodies under way share Options.MaxInflight bytes. What
-//     a large body is decoded into takes at most eight times its size; other
-//     bodies are small. An answer is streamed through a buffer of flushSize
-//     bytes and one chunk of the store; of long answers, so many may have some
-//     more such buffers, see outgoing and division.
-//   - What is too much is refused soon, before it is parsed, and the rest goes on
-//     as if it had not come: requests work in turns, of which there are only so
-//     many. See gates.
-//   - Time is bounded. A client that stops sending or reading is cut off; see
-//     timeouts.
+//   - A request is read and checked as a whole before the store is asked to change anything, so a
+//     refused request has changed nothing.
+//   - A response is whole or visibly cut off: an error after its first bytes closes the connection,
+//     and never looks like the end of the JSON text.
+//   - Memory is bounded. Bodies under way share Options.MaxInflight bytes. A decoded large body takes
+//     at most eight times its size; other bodies are small. A response is streamed through a buffer
+//     of flushSize bytes and one chunk of the store. A limited number of long responses have some
+//     more such buffers (send_queue.go, parallel_scan.go).
+//   - Overload is refused early, before the body is parsed. Package admission decides.
+//   - Time is bounded. A client that stops sending or reading is disconnected; see timeouts.
 //
-// A request goes through one wrapper, ServeHTTP, which finds the route, calls
-// its handler, turns the handler's error into an answer, and survives its
-// panics. There is one file for each endpoint, and decoder is what they all
-// read their input with.
+// ServeHTTP wraps each request: it finds the route, calls the handler, turns the handler's error into
+// a response, and survives its panics. Each endpoint has a file. All handlers read their input with
+// decoder.
 package server

@@ -13,14 +13,14 @@ import (
 	"colonnade/widecol"
 )
 
-// failure is an error that is answered to the client as it stands.
+// failure is an error that the client gets as it is.
 type failure struct {
 	status  int
 	code    string        // a stable name for programs
-	at      string        // the part of the request that it is about
-	message string        // a sentence that names the thing
-	retry   bool          // nothing has happened, and the same request may well succeed in a moment
-	after   time.Duration // when, as far as is known
+	at      string        // the place in the request
+	message string        // a sentence that names what is wrong
+	retry   bool          // nothing has changed, and the same request may soon succeed
+	after   time.Duration // when to retry; 0 if unknown
 	allow   string        // the methods of the route, for 405
 	cause   error         // for the log alone
 }
@@ -29,7 +29,7 @@ func (f *failure) Error() string { return f.message }
 
 func (f *failure) Unwrap() error { return f.cause }
 
-// panicked makes an error of a panic that was recovered, with its stack.
+// panicked turns a recovered panic into an error with its stack.
 func panicked(p any) error { return fmt.Errorf("panic: %v\n%s", p, debug.Stack()) }
 
 // Places of a request outside its body.
@@ -45,7 +45,7 @@ func refuse(status int, code, at, format string, args ...any) *failure {
 	return &failure{status: status, code: code, at: at, message: fmt.Sprintf(format, args...)}
 }
 
-// errGone ends a request whose client does not listen any more.
+// errGone ends a request whose client has gone away.
 var errGone = errors.New("the client has gone")
 
 // statusOf is the HTTP status of each kind of store error.
@@ -66,8 +66,7 @@ var statusOf = map[widecol.Kind]int{
 	widecol.Closed:     http.StatusServiceUnavailable,
 }
 
-// failureOf turns any error of a handler into a failure. Of an error that is
-// not meant for clients it tells only that it happened.
+// failureOf turns any error of a handler into a failure. It hides the text of internal errors.
 func failureOf(err error) *failure {
 	var f *failure
 	var input *strictjson.Error
@@ -93,8 +92,8 @@ func failureOf(err error) *failure {
 	return &failure{status: http.StatusInternalServerError, code: "internal", message: "internal error", cause: err}
 }
 
-// namedAt is where a request names what a store's error is about, unless placed
-// knows better: only a path names what is there or is not, and only the header a key.
+// namedAt returns the default place of a store's error in the request. Missing and existing things
+// are named by the path, keys by the header.
 func namedAt(err *widecol.Error) string {
 	switch err.Kind {
 	case widecol.NotFound, widecol.Exists:
@@ -105,9 +104,8 @@ func namedAt(err *widecol.Error) string {
 	return atBody
 }
 
-// placed says which part of the request a store's error is about. at gets the
-// error's code and its index in the list that the store was given; atBody says
-// that it does not know.
+// placed adds to a store's error its place in the request. at gets the error's code and the index
+// in the list that the store was given. It returns atBody if it does not know the place.
 func placed(err error, at func(code string, index int) string) error {
 	var stored *widecol.Error
 	if !errors.As(err, &stored) {
@@ -129,7 +127,7 @@ func later(code, message string) error {
 	return &failure{status: http.StatusServiceUnavailable, code: code, message: message, retry: true}
 }
 
-// shorten keeps what a client sent short enough for a message.
+// shorten cuts client input to a length that fits a message.
 func shorten(s string) string {
 	if len(s) > 64 {
 		return s[:64] + "…"

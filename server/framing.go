@@ -6,26 +6,25 @@ import (
 	"strconv"
 )
 
-// framing follows the requests of a connection and refuses what different readers
-// may take for different requests: lines that end without a carriage return,
-// header lines that are continued on the next, a head that does not name the host, and
-// a body that comes in chunks and has a length as well, or belongs to a request of
-// HTTP/1.0. net/http's parser makes the best of all of these. A proxy in front may make
-// something else of them, and then one request is two.
+// framing prevents request smuggling. It follows the requests of a connection and refuses what two
+// HTTP parsers may read differently: lines that end without a carriage return, folded header lines,
+// a head without a host, and a chunked body that also has a length or belongs to HTTP/1.0. net/http
+// accepts all of these. A proxy in front may read them another way, and see two requests where
+// net/http sees one.
 //
-// It looks at the bytes on their way to net/http's parser and changes none.
+// It looks at the bytes before net/http's parser gets them, and changes none.
 type framing struct {
 	next   lineKind
 	skip   int64  // bytes until the next line: of a body, or of a chunk and its end
-	length int64  // of the body, according to the head so far; -1 if it does not say
-	chunks bool   // the head so far says that the body comes in chunks
+	length int64  // of the body, from the head so far; -1 if unknown
+	chunks bool   // the head so far announces a chunked body
 	v11    bool   // the request is HTTP/1.1
-	host   bool   // the head so far names the host
-	begun  []byte // the beginning of a line, from earlier reads
-	heads  uint64 // that have come to their end
+	host   bool   // the head so far has a Host
+	begun  []byte // the start of a line, from earlier reads
+	heads  uint64 // finished
 }
 
-// lineKind says what a line is.
+// lineKind is the role of a line.
 type lineKind uint8
 
 const (
@@ -45,11 +44,11 @@ var (
 	errLineTooLong = errors.New("a line is too long")
 )
 
-// maxLine is how long a line may be before http1 has refused it.
+// maxLine bounds a line. http1 refuses shorter ones already.
 const maxLine = 2 * maxHeader
 
-// follow looks at the next bytes. With an error it returns how many bytes of p
-// belong to the requests before the one that is refused.
+// follow looks at the next bytes. With an error it returns how many bytes of p belong to the
+// requests before the refused one.
 func (f *framing) follow(p []byte) (good int, err error) {
 	for i := 0; i < len(p); {
 		if f.skip > 0 {
@@ -83,7 +82,7 @@ func (f *framing) follow(p []byte) (good int, err error) {
 	return len(p), nil
 }
 
-// line takes one whole line.
+// line handles a complete line.
 func (f *framing) line(line []byte) error {
 	text, ok := bytes.CutSuffix(line, []byte("\r\n"))
 	if !ok {
@@ -108,7 +107,7 @@ func (f *framing) line(line []byte) error {
 	return nil
 }
 
-// field takes a line of a head.
+// field handles a header line.
 func (f *framing) field(line []byte) error {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	switch {
@@ -126,7 +125,7 @@ func (f *framing) field(line []byte) error {
 	return nil
 }
 
-// endLines takes the empty line that ends a head or the trailers.
+// endLines handles the empty line that ends a head or the trailers.
 func (f *framing) endLines() error {
 	if f.next == trailerLine {
 		f.next = requestLine
@@ -135,7 +134,7 @@ func (f *framing) endLines() error {
 	f.heads++
 	switch {
 	case f.v11 && !f.host:
-		return errNoHost // also where the path names one, which net/http's parser takes
+		return errNoHost // even if the path has a host, which net/http's parser accepts
 	case f.chunks && f.length >= 0:
 		return errTwoLengths
 	case f.chunks && !f.v11:
@@ -148,7 +147,7 @@ func (f *framing) endLines() error {
 	return nil
 }
 
-// chunk takes the line before a chunk.
+// chunk handles the line before a chunk.
 func (f *framing) chunk(line []byte) error {
 	size, _, _ := bytes.Cut(line, []byte(";"))
 	n, err := strconv.ParseUint(string(bytes.TrimRight(size, " \t")), 16, 62)

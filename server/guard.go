@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// guard refuses what a web page could make a browser send here. A page of
-// another origin is stopped by CrossOriginProtection, whatever content type it
-// sends. A page whose own name was rebound to a loopback address (its requests
-// are of one origin, as far as the browser knows) is stopped by the name that
-// it has to give as Host.
+// guard refuses requests that a web page may have made a browser send. CrossOriginProtection stops
+// pages of other origins, whatever content type they send. The check of Host stops DNS rebinding: a
+// page whose own name was pointed at a loopback address counts as same-origin in the browser, but
+// has to send its name as Host.
 func (s *Server) guard(r *http.Request) error {
 	if !s.knownHost(r) {
 		return refuse(http.StatusForbidden, "host_not_allowed", atHeader,
@@ -23,8 +22,8 @@ func (s *Server) guard(r *http.Request) error {
 	return nil
 }
 
-// knownHost reports whether the request may have come here under the name that
-// it gives. On addresses that other machines can reach, any name may.
+// knownHost reports whether the Host of a request is one of the server's names. It accepts all on
+// addresses that other machines can reach.
 func (s *Server) knownHost(r *http.Request) bool {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	if !ok || !local.IP.IsLoopback() || r.Host == "" { // no Host is HTTP/1.0, and no browser
@@ -38,7 +37,7 @@ func (s *Server) knownHost(r *http.Request) bool {
 	return err == nil
 }
 
-// hostname returns the name out of the form name or name:port.
+// hostname returns the name of "name" or "name:port".
 func hostname(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -8,7 +8,7 @@ import (
 	"colonnade/widecol"
 )
 
-// health is GET /healthz: the process answers.
+// health is GET /healthz: the process responds.
 func (s *Server) health(x *requestContext) error {
 	if err := x.decode(true, (*decoder).nothing); err != nil {
 		return err
@@ -16,12 +16,12 @@ func (s *Server) health(x *requestContext) error {
 	return x.reply(http.StatusOK, "The server is alive")
 }
 
-// healthy is what a Store can offer beside the contract: Health returns why it
-// takes no writes at present, a *widecol.Error, or nil.
+// healthy is optional for a Store. Health returns why the store refuses writes at present, a
+// *widecol.Error, or nil.
 type healthy interface{ Health() error }
 
-// ready is GET /readyz: the server takes requests. It still does when its store
-// takes no writes, and says so.
+// ready is GET /readyz: the server accepts requests. If the store refuses writes, the server still
+// accepts requests, and the message says why writes fail.
 func (s *Server) ready(x *requestContext) error {
 	if err := x.decode(true, (*decoder).nothing); err != nil {
 		return err
@@ -42,11 +42,10 @@ func (s *Server) ready(x *requestContext) error {
 	return x.reply(http.StatusOK, "The server takes requests")
 }
 
-// damaged is what a Store can offer beside the contract: Damage returns what of its
-// files is known to be damaged, nil in health.
+// damaged is optional for a Store. Damage returns the known damage of its files, nil for none.
 type damaged interface{ Damage() []error }
 
-// summary names the first damages, and how many more there are.
+// summary returns the first errors, and how many more there are.
 func summary(list []error) string {
 	const most = 5
 	var text strings.Builder
@@ -62,7 +61,7 @@ func summary(list []error) string {
 	return text.String()
 }
 
-// until says when a store that takes no writes takes them again.
+// until says when a store that refuses writes will accept them again.
 func until(err error) string {
 	switch widecol.KindOf(err) {
 	case widecol.Overloaded:

@@ -7,9 +7,9 @@ import (
 	"colonnade/widecol"
 )
 
-// takeKey notes the Idempotency-Key of a request that may be repeated. Other changes
-// refuse it, so that nobody relies on it: when a table is created or dropped a second
-// time, the answer says that it has been done. What only reads may be repeated anyway.
+// takeKey takes the Idempotency-Key of a write. Other changes refuse the header, so that clients do
+// not rely on it: creating or dropping a table a second time fails with a clear code. Reads ignore
+// it.
 func (x *requestContext) takeKey() error {
 	if x.class != admission.Write {
 		return nil

@@ -10,11 +10,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// inflaterMemory is charged for reading a compressed body, beside the body: the largest window
-// that is accepted.
+// inflaterMemory is charged for inflating a body, in addition to the body: the largest window
+// allowed.
 const inflaterMemory = maxWindow
 
-// maxWindow is the window up to which decoders of zstd should go (RFC 8878).
+// maxWindow is the window that RFC 8878 recommends decoders of zstd to support.
 const maxWindow = 8 << 20
 
 var (
@@ -39,8 +39,8 @@ func contentEncoding(h http.Header) (string, error) {
 	return "", refuse(http.StatusUnsupportedMediaType, "unsupported_encoding", atHeader, "content encoding %q is not taken: send gzip, zstd or none", shorten(all))
 }
 
-// inflate reads a compressed body. Its inflated size counts against the limits, as it is met; a
-// size that the body claims is not believed.
+// inflate reads a compressed body. It counts the inflated bytes against the limits as they come,
+// and ignores the size that the body claims.
 func (x *requestContext) inflate(encoding string) error {
 	if !x.admitted.Charge(inflaterMemory) {
 		return overloaded()

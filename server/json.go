@@ -12,8 +12,8 @@ import (
 	"colonnade/cell"
 )
 
-// Answers are made by appending. Nothing here fails or allocates, apart from
-// the growth of the buffer.
+// Responses are appended to a buffer. These functions never fail, and allocate only when the buffer
+// grows.
 
 // appendString is appendText for names and messages.
 func appendString(dst []byte, s string) []byte { return appendText(dst, []byte(s)) }
@@ -62,9 +62,8 @@ func plain(s []byte, i int) int {
 	return i
 }
 
-// marks looks at the first eight bytes of s, and sets the highest bit of each that
-// may need an escape. Of the marks, only the lowest is sure to be right: the
-// subtractions can mark the byte above one that is marked as well.
+// marks sets the highest bit of each of the first eight bytes of s that may need an escape. Only the
+// lowest mark is certain: a subtraction can also mark the byte above a marked one.
 func marks(s []byte) uint64 {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	w := binary.LittleEndian.Uint64(s)
@@ -72,9 +71,9 @@ func marks(s []byte) uint64 {
 	return ((quote - ones) | (backslash - ones) | (w - ones*0x20) | w) & high
 }
 
-// foreign returns the index of the first byte at or after i that does not belong to
-// a character of two or three bytes that stands for itself. Those whose first byte
-// allows for more than one question about the second are left to escapeAt.
+// foreign returns the index of the first byte at or after i that does not belong to a character of
+// two or three bytes without an escape. It stops at first bytes that restrict the second byte and
+// leaves them to escapeAt.
 func foreign(s []byte, i int) int {
 	for i+1 < len(s) && s[i+1]&0xc0 == 0x80 {
 		switch c := s[i]; {
@@ -89,9 +88,8 @@ func foreign(s []byte, i int) int {
 	return i
 }
 
-// escapeAt returns the size of the character at i and what has to stand in its
-// place, "" for itself. It escapes the line ends of Unicode, which JSON allows
-// in strings and JavaScript once did not, and replaces what is not UTF-8.
+// escapeAt returns the size of the character at i and its escape, "" for none. It escapes U+2028 and
+// U+2029, which JSON allows in strings and JavaScript once did not, and replaces invalid UTF-8.
 func escapeAt(s []byte, i int) (n int, escape string) {
 	switch c := s[i]; {
 	case c == '"':
@@ -122,7 +120,7 @@ var controls = func() (escapes [0x20]string) {
 	return escapes
 }()
 
-// typeAndValue is what stands before a value of each type.
+// typeAndValue is the text before a value of each type.
 var typeAndValue = func() (fields [cell.TypeCount]string) {
 	for t := range fields {
 		fields[t] = `,"type":"` + cell.Type(t).String() + `","value":`
@@ -154,9 +152,9 @@ func appendValue(dst []byte, t cell.Type, v []byte) []byte {
 	}
 }
 
-// appendFloat appends the shortest number that is read as f again. It has a point or an exponent,
-// so that no reader takes it for an integer, which has no -0. JSON has no word for infinities and
-// NaN, and no request can store one.
+// appendFloat appends the shortest number that reads back as f. It always has a point or an
+// exponent, so that no parser takes it for an integer and loses the sign of -0. JSON has no
+// infinities and NaN, and no request can store one.
 func appendFloat(dst []byte, f float64, bitSize int) []byte {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
 		return append(dst, "null"...)

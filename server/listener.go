@@ -6,17 +6,15 @@ import (
 	"sync"
 )
 
-// limitListener keeps so many connections. For one more it closes the oldest of
-// those that have not sent a request yet: whoever means it has done so long
-// since, and to open connections and say nothing must not keep others out. Where
-// all have, the new one is closed at once; leaving it in the queue of the
-// operating system would make its client wait for nothing.
+// limitListener bounds the number of connections. When it is full, a new connection replaces the
+// oldest that has not sent a request, so that silent connections keep nobody out. If there is none,
+// it closes the new one at once: in the kernel's queue the client would wait for nothing.
 type limitListener struct {
 	net.Listener
 
 	mu     sync.Mutex
 	free   int
-	silent list.List // of *limitConn without a request so far, in the order of their arrival
+	silent list.List // of *limitConn without a request so far, oldest first
 }
 
 func newLimitListener(l net.Listener, limit int) *limitListener {
@@ -33,11 +31,11 @@ func (l *limitListener) Accept() (net.Conn, error) {
 		if lc := l.admit(c); lc != nil {
 			return lc, nil
 		}
-		_ = c.Close() // nothing was promised to it
+		_ = c.Close() // it was promised nothing
 	}
 }
 
-// admit finds room for a connection, or returns nil.
+// admit finds a place for a connection, or returns nil.
 func (l *limitListener) admit(c net.Conn) *limitConn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,7 +46,7 @@ func (l *limitListener) admit(c net.Conn) *limitConn {
 		}
 		victim := oldest.Value.(*limitConn)
 		l.releaseLocked(victim)
-		_ = victim.Conn.Close() // whoever reads from it sees it end
+		_ = victim.Conn.Close() // its reader gets an error
 	}
 	l.free--
 	lc := &limitConn{Conn: c, from: l}
@@ -56,7 +54,7 @@ func (l *limitListener) admit(c net.Conn) *limitConn {
 	return lc
 }
 
-// heard notes that a connection has sent a request.
+// heard records that a connection has sent a request.
 func (l *limitListener) heard(c *limitConn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -66,7 +64,7 @@ func (l *limitListener) heard(c *limitConn) {
 	}
 }
 
-// releaseLocked gives the place of a connection back, once.
+// releaseLocked frees the place of a connection, once.
 func (l *limitListener) releaseLocked(c *limitConn) {
 	if c.released {
 		return
@@ -86,22 +84,21 @@ type limitConn struct {
 	released bool          // guarded by from.mu
 
 	framing framing
-	refused bool   // by framing; of what the client sends nothing more is looked at
-	instead []byte // what comes in place of that
+	refused bool   // by framing; the rest of the input is ignored
+	instead []byte // the replacement for the rest
 }
 
-// noRequest is what http1 gets to read where a client has sent something that
-// framing refuses. Wherever it stands in a request that is answered it is no HTTP, so
-// http1 answers 400 and closes the connection, after the requests before. (An error
-// would end those as well.)
+// noRequest replaces input that framing refuses. It is invalid at every point of a request, so http1
+// responds 400 and closes the connection after the requests before it. A read error would end those
+// too.
 var noRequest = []byte("\x00\r\n\r\n")
 
-// Read reads what framing lets pass.
+// Read reads the bytes that framing allows.
 func (c *limitConn) Read(p []byte) (int, error) {
 	if c.refused {
 		n := copy(p, c.instead)
 		c.instead = c.instead[n:]
-		for n == 0 && len(p) > 0 { // what comes now is of no use, but has to be taken for the answer to arrive
+		for n == 0 && len(p) > 0 { // read and drop: unread input would reset the connection before the response arrives
 			if _, err := c.Conn.Read(p); err != nil {
 				return 0, err
 			}
@@ -124,8 +121,8 @@ func (c *limitConn) Read(p []byte) (int, error) {
 	return c.Read(p)
 }
 
-// CloseWrite ends what the server sends. http1 asks for it, to let a client
-// read its answer before the connection goes.
+// CloseWrite closes the sending side. http1 calls it so that a client can read its response before
+// the connection is closed.
 func (c *limitConn) CloseWrite() error {
 	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return w.CloseWrite()

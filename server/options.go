@@ -7,29 +7,27 @@ import (
 	"colonnade/clock"
 )
 
-// Options says what a Server takes from outside. Only Now is required.
+// Options configure a Server. Only Now is required.
 type Options struct {
-	// Now is the clock: for the time that requests take, and for the deadlines
-	// of connections, so it has to be near the machine's, and have a monotonic
-	// reading.
+	// Now is the clock for durations and for deadlines of connections. It must have a monotonic
+	// reading and be close to the machine's time.
 	Now func() time.Time
-	// Clock bounds how long a request waits for its turn. nil is clock.System.
+	// Clock bounds how long a request waits for its slot. nil is clock.System.
 	Clock clock.Clock
-	// Seed decides how the times in Retry-After are spread.
+	// Seed seeds the random part of Retry-After.
 	Seed uint64
-	// Log gets what goes wrong on the server's side. nil is nowhere.
+	// Log gets the server's own errors. nil drops them.
 	Log *slog.Logger
-	// Hosts are the names, besides localhost and any IP address, by which a
-	// client may address a server that listens on a loopback address.
+	// Hosts are further names that a client may use as Host of a server on a loopback address.
+	// localhost and IP addresses are always allowed.
 	Hosts []string
-	// MaxBody is how many bytes the body of a write or of a read of rows may
-	// have, before and after inflating. 0 is MaxBody.
+	// MaxBody bounds the body of a write or a read of rows, in bytes before and after inflating. 0
+	// is the constant MaxBody.
 	MaxBody int64
-	// MaxInflight is how many bytes all bodies under way may have together.
-	// Requests over it are answered 503. 0 is 256 MiB.
+	// MaxInflight bounds the bytes of all bodies under way together. Requests beyond it get 503. 0
+	// is 256 MiB.
 	MaxInflight int64
-	// MaxConns is how many connections Serve keeps; one more is closed at once.
-	// 0 is 4,096.
+	// MaxConns bounds the connections of Serve. 0 is 4,096.
 	MaxConns int
 }
 
@@ -55,24 +53,23 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// MaxBody is how many bytes a body may have if the options do not say.
+// MaxBody is the default of Options.MaxBody, in bytes.
 const MaxBody = 64 << 20
 
-// maxSmallBody is how many bytes the bodies of other requests may have. What
-// they are decoded into may be many times as large.
+// maxSmallBody bounds the bodies of other requests, in bytes. Decoded, they can be many times as
+// large.
 const maxSmallBody = 4 << 20
 
-// maxHeader is how many bytes the header of a request may have, give or take
-// the 4 KiB that http1 adds.
+// maxHeader bounds the header of a request, in bytes. http1 allows up to 4 KiB more.
 const maxHeader = 16 << 10
 
-// timeouts are how long a client may keep the server waiting, and up to a sixteenth more
-// of all but the last (http1). They are fields of a Server, not constants, for the tests.
+// timeouts bound how long a client may keep the server waiting. All but the last may end up to a
+// sixteenth late (http1). They are fields of a Server so that tests can change them.
 type timeouts struct {
 	header   time.Duration // for the header of a request
 	read     time.Duration // for the whole request
-	linger   time.Duration // for the rest of a body that is not wanted
-	progress time.Duration // for flushSize bytes of an answer
+	linger   time.Duration // for the rest of an unwanted body
+	progress time.Duration // for flushSize bytes of a response
 	idle     time.Duration // between two requests of a connection
 	write    time.Duration // for the store to confirm a change; after it the outcome is unknown
 	drain    time.Duration // for requests under way at a shutdown

@@ -18,16 +18,16 @@ type divisible interface {
 	Divide(q *widecol.Query, least int64) []widecol.Query
 }
 
-// countPartBytes is how many bytes of files a part of a count has: beginning and ending a scan
-// costs little beside that.
+// countPartBytes is the bytes of files of a part of a count. Starting and ending a scan costs little
+// beside that.
 const countPartBytes = 1 << 20
 
-// parallelCount is a query of which only the cost is wanted. Several goroutines work on its parts,
-// each with a slot of its own.
+// parallelCount is a query that is only counted. Several goroutines work on its parts, each with a
+// slot of its own.
 type parallelCount struct {
 	view   widecol.View
 	parts  []widecol.Query
-	next   atomic.Int64 // the first part that nobody works on
+	next   atomic.Int64 // the first part without a goroutine
 	cancel context.CancelFunc
 
 	mu    sync.Mutex

@@ -86,8 +86,8 @@ func (s *Server) serve(x *requestContext) (err error) {
 
 func (x *requestContext) ctx() context.Context { return x.r.Context() }
 
-// changeContext returns the context for a change; a request makes one. After its deadline nobody
-// knows whether the change was applied.
+// changeContext returns the context for the one change of a request. After its deadline the outcome
+// of the change is unknown.
 func (x *requestContext) changeContext() (context.Context, context.CancelFunc) {
 	return http1.WithTimeout(x.r, x.server.limits.write)
 }
@@ -139,9 +139,9 @@ func (s *Server) retryAfter(after time.Duration) int {
 // longestRetry bounds Retry-After, in seconds.
 const longestRetry = 5
 
-// abandonBody ends the connection with the response instead of reading a body that nobody wants.
-// The client gets a moment to finish sending: closing at once could take the response from it.
-// http1 does so by itself; the deadline is for other servers.
+// abandonBody closes the connection after the response instead of reading the rest of the body. The
+// client gets a moment to finish sending: closing at once could take the response from it. http1 does
+// so by itself; the deadline is for other servers.
 func (x *requestContext) abandonBody() {
 	x.w.Header().Set("Connection", "close")
 	_ = http.NewResponseController(x.w).SetReadDeadline(x.server.opt.Now().Add(x.server.limits.linger))

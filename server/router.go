@@ -9,13 +9,13 @@ import (
 	"colonnade/widecol"
 )
 
-// route is an endpoint: a method and a path with the names left open.
+// route is an endpoint: a method and a path with open segments for names.
 type route struct {
 	method string
 	path   []string
 	handle func(*Server, *requestContext) error
 	class  admission.Class
-	bulk   bool // its bodies may be as large as any
+	bulk   bool // its bodies may have Options.MaxBody bytes
 	keyed  bool // it takes an Idempotency-Key
 }
 
@@ -58,13 +58,13 @@ func keyed(r route) route {
 	return r
 }
 
-// maxSegments is how many segments the longest route has.
+// maxSegments is the number of segments of the longest route.
 const maxSegments = 5
 
-// find returns the handler for a request and notes the names in its path.
+// find returns the handler for a request and records the names in its path.
 //
-// The path is taken apart before it is unescaped, so that an escaped slash is
-// part of a name, and it is not cleaned: /v1//table is no route.
+// It splits the path before unescaping, so an escaped slash is part of a name. It does not clean the
+// path: /v1//table is no route.
 func (x *requestContext) find() (func(*Server, *requestContext) error, error) {
 	var segments [maxSegments]string
 	path, ok := split(segments[:0], x.r.URL)
@@ -128,7 +128,7 @@ func (r *route) matches(path []string) bool {
 	return true
 }
 
-// name notes the names that stand in the open segments of the route.
+// name records the names in the open segments of the route.
 func (x *requestContext) name(r *route, path []string) error {
 	for i, segment := range r.path {
 		var err error

@@ -34,8 +34,8 @@ func (d *decoder) family() (f widecol.Family) {
 	return f
 }
 
-// gcSettings reads the settings of a family. A setting that is left out is as
-// good as null: the settings are given as a whole.
+// gcSettings reads the GC settings of a family. A missing setting means null: the settings always
+// replace all.
 func (d *decoder) gcSettings() (gc widecol.GC) {
 	d.Object()
 	for d.Key() {
@@ -54,7 +54,7 @@ func (d *decoder) gcSettings() (gc widecol.GC) {
 	return gc
 }
 
-// setting reads an integer from 1, or null, which is 0.
+// setting reads an integer from 1 to high. It returns 0 for null.
 func (d *decoder) setting(high int64) int64 {
 	if d.Null() {
 		return 0
@@ -62,7 +62,7 @@ func (d *decoder) setting(high int64) int64 {
 	return d.integer(1, high)
 }
 
-// mode reads whether both settings must agree, or one is enough.
+// mode reads whether a version is garbage by both settings or by one.
 func (d *decoder) mode() (intersection bool) {
 	switch string(d.Text()) {
 	case "intersection":
@@ -96,7 +96,7 @@ func (d *decoder) groups() (groups [][]string) {
 	return groups
 }
 
-// familyAt is where in a request a store found a family to be wrong.
+// familyAt returns the place of a wrong family in a request.
 func familyAt(code string, i int) string {
 	switch {
 	case code == "invalid_locality_group":

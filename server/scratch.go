@@ -7,15 +7,14 @@ import (
 	"colonnade/widecol"
 )
 
-// scratch is the memory that a request needs and the next one can use again.
-// Everything in it is borrowed by the exchange that holds it.
+// scratch is memory that requests reuse. A requestContext borrows everything in it.
 type scratch struct {
 	decoder   decoder
 	body      []byte
 	mutations []widecol.Mutation
 	ends      []int  // of each item of a write: the index behind its last mutation
 	values    []byte // encoded values that are not part of the body
-	collected []byte // memory for a collector
+	collected []byte // memory for a responseBuffer
 	rows      rowWriter
 	key       string // the Idempotency-Key of a write, "" for none
 }
@@ -24,15 +23,14 @@ var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 func newScratch() *scratch { return scratches.Get().(*scratch) }
 
-// What scratches keep from one request to the next is bounded, so that one
-// large request does not leave its memory behind in every one of them.
+// These bounds keep a large request from leaving its memory in every scratch.
 const (
 	keepBody      = 1 << 20
 	keepMutations = 1 << 14
 	keepOut       = 4 * flushSize
 )
 
-// reuse makes a scratch available again.
+// reuse returns the scratch to the pool.
 func (s *scratch) reuse() {
 	poison.Bytes(s.body)
 	poison.Bytes(s.values)

@@ -7,7 +7,7 @@ import (
 	"colonnade/widecol"
 )
 
-// selection is what a scan or a count asks for.
+// selection is what a scan or a count selects.
 type selection struct {
 	query  widecol.Query
 	column columnFilter
@@ -17,7 +17,7 @@ func newSelection() selection {
 	return selection{query: widecol.NewQuery(), column: columnFilter{limit: widecol.NoLimit}}
 }
 
-// selection reads the body of a scan. A count has no cells to limit.
+// selection reads the body of a scan, or of a count, which takes no limits on cells.
 func (d *decoder) selection(s *selection, cells bool) {
 	d.Object()
 	for d.Key() {
@@ -64,7 +64,7 @@ func (d *decoder) rowSelection(q *widecol.Query) {
 	}
 }
 
-// rowRange reads a range of row keys. The end is included only with "inclusive".
+// rowRange reads a range of row keys. It includes the end only with "inclusive".
 func (d *decoder) rowRange(q *widecol.Query) {
 	inclusive := false
 	d.Object()

@@ -17,8 +17,8 @@ import (
 	"colonnade/widecol"
 )
 
-// Server serves a Store over HTTP. It is safe for concurrent use. It does not
-// own the Store: close that after Shutdown.
+// Server serves a Store over HTTP. It is safe for concurrent use. It does not own the Store: close
+// the Store after Shutdown.
 type Server struct {
 	store         widecol.Store
 	opt           Options // without zeros
@@ -26,14 +26,14 @@ type Server struct {
 	origin        http.CrossOriginProtection
 	hosts         map[string]bool
 	admission     *admission.Control
-	senders       *admission.Budget // answers that are sent by a goroutine of their own
-	parallelScans *admission.Budget // answers that several goroutines collect
+	senders       *admission.Budget // of responses with a sendQueue
+	parallelScans *admission.Budget // of responses that several goroutines collect
 	http          http1.Server
 
 	jitterMu sync.Mutex
 	jitter   *rand.Rand // of Retry-After; guarded by jitterMu
 
-	answered [6]atomic.Uint64 // by the first digit of the status; 0 is broken off
+	answered [6]atomic.Uint64 // by the first digit of the status; 0 is aborted
 }
 
 // New returns a Server for store.
@@ -56,12 +56,11 @@ func New(store widecol.Store, opt Options) *Server {
 	return s
 }
 
-// Handler returns the server as an http.Handler, to be served by other means
-// than Serve.
+// Handler returns the server as an http.Handler, for use without Serve.
 func (s *Server) Handler() http.Handler { return s }
 
-// Serve answers the requests that arrive at l until Shutdown, and then returns
-// nil. It closes l. Shutdown may still be at work when it returns.
+// Serve serves the connections of l until Shutdown, and then returns nil. It closes l. It may return
+// before Shutdown does.
 func (s *Server) Serve(l net.Listener) error {
 	s.http.Now, s.http.Clock = s.opt.Now, s.opt.Clock
 	s.http.HeaderTimeout = s.limits.header
@@ -75,10 +74,9 @@ func (s *Server) Serve(l net.Listener) error {
 	return err
 }
 
-// Shutdown stops accepting connections, answers new requests with 503, and
-// waits for those under way: until ctx is done, and no longer than 10 seconds.
-// Then it breaks off the rest and returns an error. A handler that is still in
-// a call of the Store at that moment ends when the call does.
+// Shutdown stops accepting connections, answers new requests with 503, and waits for those under way
+// until ctx is done, at most 10 seconds. Then it aborts the rest and returns an error. A handler
+// inside a call of the Store ends when that call does.
 func (s *Server) Shutdown(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, s.limits.drain)
 	defer stop()
@@ -96,7 +94,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return errors.Join(err, s.http.Close(), s.wait(ctx, done))
 }
 
-// graceAfterCancel is how long Shutdown waits for handlers that it broke off.
+// graceAfterCancel is how long Shutdown waits for aborted handlers.
 const graceAfterCancel = time.Second
 
 func (s *Server) wait(ctx context.Context, done <-chan struct{}) error {
@@ -108,10 +106,9 @@ func (s *Server) wait(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
-// Stats says what a Server has answered.
+// Stats counts responses.
 type Stats struct {
-	// Answers counts the answers by the first digit of their status.
-	// Answers[0] are those that were broken off.
+	// Answers counts responses by the first digit of their status. Answers[0] counts aborted ones.
 	Answers [6]uint64
 }
 

@@ -50,8 +50,7 @@ func (s *Server) dropTable(x *requestContext) error {
 	return x.accepted("Table deleted successfully")
 }
 
-// accepted answers a deletion: its effect shows at once, its space comes back
-// later.
+// accepted responds to a deletion. It is visible at once; its space is freed later.
 func (x *requestContext) accepted(message string) error {
 	x.begin(http.StatusAccepted)
 	x.out = appendField(x.out, `{"micros":`, x.elapsed().Microseconds())
@@ -99,7 +98,7 @@ func (s *Server) describeTable(x *requestContext) error {
 	return x.finish("Table retrieved successfully")
 }
 
-// appendTable appends a table, with what its partitions are made of if detailed.
+// appendTable appends a table. With detailed, it includes the statistics of the partitions.
 func (x *requestContext) appendTable(t *widecol.Table, detailed bool) {
 	x.out = append(x.out, `{"name":`...)
 	x.out = appendString(x.out, t.Name)
@@ -168,19 +167,19 @@ func (x *requestContext) appendPartition(p *widecol.Partition, detailed bool) {
 	x.out = append(x.out, '}')
 }
 
-// comma separates element i of a list from the one before.
+// comma appends a comma before every list element but the first.
 func (x *requestContext) comma(i int) {
 	if i > 0 {
 		x.out = append(x.out, ',')
 	}
 }
 
-// appendField appends a literal that ends in a field's name, and a number.
+// appendField appends a number after a literal that ends with the field's name.
 func appendField(dst []byte, literal string, n int64) []byte {
 	return strconv.AppendInt(append(dst, literal...), n, 10)
 }
 
-// appendSetting appends a setting, of which 0 is none.
+// appendSetting appends a setting, null for 0.
 func appendSetting(dst []byte, n int64) []byte {
 	if n == 0 {
 		return append(dst, "null"...)

@@ -9,8 +9,8 @@ import (
 	"colonnade/server/strictjson"
 )
 
-// encodeValue returns the value of a token as the store wants it, in type t, or else what it has
-// to be. Strings stay in the body, other values go to x.values.
+// encodeValue encodes the value of a token in type t. If it cannot, it returns a reason: what the
+// value has to be. Strings stay in the body, other values go to x.values.
 func (x *requestContext) encodeValue(t cell.Type, token strictjson.Token) (value []byte, reason string) {
 	switch t {
 	case cell.String:
@@ -69,7 +69,7 @@ func (x *requestContext) encodeInteger(t cell.Type, token strictjson.Token) ([]b
 	}
 }
 
-// decimal returns the integer that a text spells in JSON's form.
+// decimal parses an integer in JSON's form.
 func decimal(text []byte) (int64, bool) {
 	digits := text
 	if len(text) > 0 && text[0] == '-' {
@@ -95,7 +95,7 @@ func (x *requestContext) encodeFloat(t cell.Type, token strictjson.Token) ([]byt
 	return nil, "a number in its range; one written as an integer must be exact"
 }
 
-// keepValue puts the low bytes of v into x.values.
+// keepValue appends the low size bytes of v to x.values.
 func (x *requestContext) keepValue(v uint64, size int) []byte {
 	var le [8]byte
 	binary.LittleEndian.PutUint64(le[:], v)
@@ -108,17 +108,17 @@ func (x *requestContext) keepValue(v uint64, size int) []byte {
 func (x *requestContext) unbase64(text []byte) ([]byte, bool) {
 	value := x.room(strictBase64.DecodedLen(len(text)))
 	n, err := strictBase64.Decode(value, text)
-	// The decoder passes over line ends; they are not part of the alphabet.
+	// The decoder skips line ends, which are not part of the alphabet.
 	return value[:n], err == nil && strictBase64.EncodedLen(n) == len(text)
 }
 
 var strictBase64 = base64.StdEncoding.Strict()
 
-// valuesChunk is the size of a chunk of x.values. Values stay where they are: when a chunk is
-// full, a new one begins.
+// valuesChunk is the size of a chunk of x.values. Values never move: when a chunk is full, a new one
+// starts.
 const valuesChunk = 16 << 10
 
-// room returns size bytes that live as long as the request.
+// room returns size bytes that are valid until the end of the request.
 func (x *requestContext) room(size int) []byte {
 	n := len(x.values)
 	if cap(x.values)-n < size {

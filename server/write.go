@@ -106,7 +106,7 @@ func (x *requestContext) decodeCell(d *decoder, m *widecol.Mutation) {
 	}
 }
 
-// splitColumnKey reads a column key. The first colon ends the family.
+// splitColumnKey reads a column key. The first colon ends the family's name.
 func (d *decoder) splitColumnKey(m *widecol.Mutation) {
 	key := d.Text()
 	m.Family = key
@@ -128,16 +128,15 @@ func (d *decoder) cellType() cell.Type {
 	return cell.None
 }
 
-// time reads the time of a cell. It refuses negative ones, because one of them is
-// widecol.CommitTime.
+// time reads the time of a cell. It refuses negative times; one of them is widecol.CommitTime.
 func (d *decoder) time() int64 { return d.integer(0, cell.MaxTime) }
 
-// writeFailure says which part of the body a store's error is about.
+// writeFailure adds to a store's error its place in the body.
 func (x *requestContext) writeFailure(err error) error {
 	var stored *widecol.Error
 	if errors.As(err, &stored) && stored.Code == "unknown_column_family" && stored.Index >= 0 && stored.Index < len(x.mutations) {
-		// No table has a family that cannot be. Looking only now keeps the
-		// check away from the cells of good requests.
+		// The store knows no family with an invalid name. The check is here so that good requests
+		// do not pay for it.
 		if widecol.CheckFamilyName(string(x.mutations[stored.Index].Family)) != nil {
 			err = widecol.Errorf(widecol.Invalid, "invalid_column_key", "column key does not start with the name of a column family").At(stored.Index)
 		}
@@ -152,7 +151,7 @@ func (x *requestContext) mutationAt(code string, i int) string {
 	}
 	item, found := slices.BinarySearch(x.ends, i)
 	if found {
-		item++ // i is the first behind the end of an item
+		item++ // i is the first after the end of an item
 	}
 	first := 0
 	if item > 0 {

@@ -191,8 +191,8 @@ func (b *cellBuilder) estimatedSize() int {
 // reference, and a block of its own.
 const largeEntryBytes = 4 + referenceSize + handleSize
 
-// maxKeyBytes returns an upper bound of the block without values after so many more
-// cells, not counting their columns' bytes: all numbers at full width, and a version
+// maxKeyBytes returns an upper bound of the block without values after the given number of
+// further cells, not counting their columns' bytes: all numbers at full width, and a version
 // and a column for each of the cells.
 func (b *cellBuilder) maxKeyBytes(more int) int {
 	const (

@@ -33,7 +33,7 @@ type keyLengths struct{ shared, suffixes packed }
 // valueDict describes the value dictionary of a block with flagValueDict.
 type valueDict struct{ count, length int } // both 0 without the flag
 
-// size returns the bytes of the dictionary and of the indexes of so many cells.
+// size returns the bytes of the dictionary and of the indexes of the given number of cells.
 func (v *valueDict) size(cells uint64) uint64 {
 	return uint64(1+v.count*v.length) + (cells*uint64(dictIndexBits(v.count))+7)/8
 }

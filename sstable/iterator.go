@@ -17,14 +17,14 @@ type ReadOptions struct {
 	// rows are returned with any of them (see cell.Columns.Wants).
 	Columns *cell.Columns
 	// KeysOnly returns nil values and reads none from value blocks. Their lengths
-	// count in Scanned all the same.
+	// still count in Scanned.
 	KeysOnly bool
 	// FillCache puts blocks that are read into the cache, if it admits them.
 	// Without it they go through buffers of the iterator. Cached blocks are used
 	// in either case.
 	FillCache bool
 	// ReadaheadEnd is a row at and after which the caller wants nothing, nil for
-	// none. Later rows are returned all the same, but not read ahead. The iterator
+	// none. Later rows are still returned, but not read ahead. The iterator
 	// keeps the slice.
 	ReadaheadEnd []byte
 }

@@ -39,7 +39,7 @@ type WriterOptions struct {
 	FilterBits int
 	// ShortLived is for a file that will soon be compacted. Where compression of
 	// cell blocks or small values saves little, it is tried only now and then. Cell
-	// blocks are encoded all the same.
+	// blocks are still encoded.
 	ShortLived bool
 
 	// smallBlock is the size of small blocks; by default twice BlockSize, so that

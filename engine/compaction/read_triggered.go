@@ -4,7 +4,7 @@ import "colonnade/engine/manifest"
 
 // Read-triggered compaction. The files of level 0 overlap, and each upper level is one more
 // run, so a read asks each of them for its rows. A compaction would save that, but costs
-// writes, and nobody knows how many reads there will be. So reads pay into an account (Probes.Cost)
+// writes, and the number of reads to come is unknown. So reads pay into an account (Probes.Cost)
 // until they have paid a fixed part of the compaction's cost (Thresholds); then it runs. This
 // bounds what such compactions write by the number of reads. A table that is only written has
 // none. LevelDB's seek compaction works alike.
@@ -29,7 +29,7 @@ type Probes struct {
 	Asked, Opened int // files of level 0, runs of other levels
 }
 
-// Cost returns what a scan over so many rows pays for them, in questions.
+// Cost returns what a scan over the given number of rows pays, in questions.
 func (p Probes) Cost(rows uint64) int64 {
 	return int64(p.Asked) + int64(p.Opened)*(SourceCost+int64(rows)/rowsPaid)
 }

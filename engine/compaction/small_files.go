@@ -27,12 +27,12 @@ const (
 	leastCost = 512
 )
 
-// NewSmallFileBudget returns an empty budget for a store whose memtables may have so many bytes.
+// NewSmallFileBudget returns an empty budget for a store with the given memtable budget.
 func NewSmallFileBudget(memtableBytes int64) SmallFileBudget {
 	return SmallFileBudget{memtableBytes: memtableBytes}
 }
 
-// Flushed adds to the budget for a flush that has written so many bytes.
+// Flushed adds to the budget for a flush that has written the given bytes.
 func (b *SmallFileBudget) Flushed(bytes int64) {
 	b.allowance = min(b.allowance+bytes/smallFileShare, b.memtableBytes/mostAllowance)
 }

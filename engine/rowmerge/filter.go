@@ -21,7 +21,7 @@ import "colonnade/cell"
 //     is before now.
 //
 //  3. A version that is garbage may hide an older one of the same column and time
-//     outside the inputs. While both are garbage nobody can tell. But if the limits are
+//     outside the inputs. While both are garbage, no reader sees either. But if the limits are
 //     raised, or the versions that filled them are deleted, the overwritten value would
 //     come back. So the version leaves a tombstone in its place. At the bottommost
 //     level, with nothing older of the row outside the inputs, it need not.
