@@ -80,7 +80,7 @@ type Iterator struct {
 	readaheadSize uint64      // of a scan's next read
 	endEntry      int         // what readaheadEnd returns, 0 before the first call
 	readahead     readahead
-	coming        coming
+	prefetcher        blockPrefetcher
 }
 
 var errBound = errors.New("cell block: does not begin with the row that the index says")
@@ -214,8 +214,8 @@ func (it *Iterator) setRow(r int) {
 // stepRow moves to the next row of the current block, which begins where the current row
 // ends.
 func (it *Iterator) stepRow() {
-	if it.coming.is(it.entry + 1) {
-		it.coming.ask(askedEach)
+	if it.prefetcher.holds(it.entry + 1) {
+		it.prefetcher.fetch(prefetchEach)
 	}
 	b := it.block
 	it.row++
@@ -308,14 +308,14 @@ func (it *Iterator) open(entry int) (*cellBlock, error) {
 		}
 	}
 	sequential := it.block != nil && entry == it.entry+1
-	if !it.coming.is(entry) {
-		it.coming.find(it, entry)
+	if !it.prefetcher.holds(entry) {
+		it.prefetcher.begin(it, entry)
 	}
-	if b := it.coming.block; b != nil {
+	if b := it.prefetcher.block; b != nil {
 		if sequential {
-			it.comes()
+			it.prefetchNext()
 		} else {
-			it.coming.ask(min(askedAtSeek, len(b.raw)))
+			it.prefetcher.fetch(min(prefetchAtSeek, len(b.raw)))
 		}
 		return b, nil
 	}
@@ -326,12 +326,12 @@ func (it *Iterator) open(entry int) (*cellBlock, error) {
 	return it.r.readCellBlock(h, it.o.wholeBlocks(), it.o.FillCache, &it.readBuf, &it.blockBuf)
 }
 
-// comes handles the next cached block of a walk: it prefetches the rest of the block, and
-// the beginning of the one after it.
-func (it *Iterator) comes() {
-	it.coming.ask(math.MaxInt)
-	if next := it.coming.entry + 1; next < it.index.cells {
-		it.coming.find(it, next)
+// prefetchNext handles the next cached block of a scan: it prefetches the rest of the block, and
+// the start of the one after it.
+func (it *Iterator) prefetchNext() {
+	it.prefetcher.fetch(math.MaxInt)
+	if next := it.prefetcher.entry + 1; next < it.index.cells {
+		it.prefetcher.begin(it, next)
 	}
 }
 

@@ -508,16 +508,16 @@ func TestWalkFindsNextBlock(t *testing.T) {
 
 	it = r.NewIterator(ReadOptions{})
 	it.SeekRow(nil)
-	if it.coming.is(1) {
+	if it.prefetcher.holds(1) {
 		t.Error("a search looks for the next block")
 	}
 	for ; it.entry+1 < it.index.cells; it.NextRow() {
-		if it.entry > 0 && (!it.coming.is(it.entry+1) || it.coming.asked == 0) {
-			t.Fatalf("at entry %d of %d: %d bytes asked for of entry %d", it.entry, it.index.cells, it.coming.asked, it.coming.entry)
+		if it.entry > 0 && (!it.prefetcher.holds(it.entry+1) || it.prefetcher.fetched == 0) {
+			t.Fatalf("at entry %d of %d: %d bytes prefetched of entry %d", it.entry, it.index.cells, it.prefetcher.fetched, it.prefetcher.entry)
 		}
 	}
 	it.Close()
-	if it.coming.block != nil {
+	if it.prefetcher.block != nil {
 		t.Error("a closed iterator has a block")
 	}
 }
