@@ -2,18 +2,17 @@
 //
 // A log is a row of numbered segments. This package knows one segment at a
 // time: it turns batches into records, says when they are durable, and reads
-// them back after a crash, telling what a crash has torn from what was
-// damaged later. Which segments exist, what their files are called and what a
-// batch holds is the engine's business.
+// them back after a crash, telling a torn record from later damage. The engine
+// decides which segments exist, how their files are named and what a batch holds.
 //
 // # Segment
 //
-// A segment is a file of fixed size. It is filled before use, with zeros or
-// with whatever an older segment left in it, and then overwritten from front
-// to back: a file whose blocks exist is synced at little more than half the
-// cost of one that grows. One that counts as a whole or not at all is written
-// once instead (see NewSingleSyncWriter). A write may turn some of what follows it into
-// zeros (see vfs.FS.Reuse): behind the last record anything may lie.
+// A segment is a file of fixed size. It is filled before use, with zeros or the
+// content of an older segment, and then overwritten from front to back: syncing a
+// file whose blocks exist costs little more than half of syncing one that grows. A
+// segment that is written and synced once starts empty (see NewSingleSyncWriter). A
+// write may zero some bytes after it (see vfs.FS.Reuse), so anything may follow the
+// last record.
 //
 //	0        77
 //	+--------+-------+-------+------+-------+-------+------------------+
@@ -21,13 +20,12 @@
 //	|        |       |       |      |       | seal  | was here before  |
 //	+--------+-------+-------+------+-------+-------+------------------+
 //
-// A batch record holds one batch of the engine, whole: its checksum is what
-// makes the batch atomic. A seal record is written when the log has been idle
-// for a moment, and a final seal when the segment is finished. Seals mean
-// nothing but that all before them was synced (see synced below). A seal begins
-// a sector of 512 bytes; before it, if need be, comes another one with a payload
-// that fills the sector up, so that a sector that is lost later cannot take both
-// a batch and all that proves it.
+// A batch record holds one batch of the engine. Its checksum makes the batch
+// atomic. A seal record is written when the log has been idle for a moment, and a
+// final seal when the segment is finished. A seal only says that all records before
+// it were synced (see synced below). It starts a sector of 512 bytes. If necessary,
+// another seal with a payload fills the sector before it, so that a lost sector
+// cannot take both a batch and its proof.
 //
 // # Record
 //
@@ -73,38 +71,37 @@
 //     is one, the bytes at o had been durable: *CorruptError.
 //  2. Damaged, in one bit. If changing a single bit makes both checksums
 //     agree, the record had been written whole, and the bit has rotted:
-//     *CorruptError. This is what protects the last batches before a crash,
-//     which no later record speaks for.
+//     *CorruptError. This protects the last batches before a crash, which no
+//     later record proves.
 //  3. Torn, or never written: the end of the log.
 //
-// Rule 2 must never accuse a torn record, or a store would refuse to open
-// after a power failure. What a crash leaves of a record is a part of its
-// bytes, or of its sectors, among zeros or the bytes of an older segment; and
-// the format sees to it that this is never one bit away from the whole:
+// Rule 2 must never take a torn record for damage, or a store would refuse to
+// open after a power failure. A crash leaves some of the bytes or sectors of a
+// record, among zeros or the bytes of an older segment. The format ensures that
+// this is never one bit away from the whole record:
 //
-//   - A record that was cut off lacks its second checksum, or just that, and
-//     then it is good.
-//   - Where the sector with its first bytes is lost, it lacks its first
-//     checksum, or just a part of that, and then it is good too.
-//   - A sector inside the payload differs from what lay there before in about
-//     half of its bits, since it was scrambled. Unscrambled, the same value
-//     written at the same place of two segments, one digit changed, would do;
-//     so would a lone 1 in a sector of zeros.
-//   - Bits garbled at random, n bytes of them, are one bit away from a single
-//     CRC-32 with a chance of 8n in 2^32: one in 500 for 1 MiB. For two
-//     independent ones there is no chance to speak of.
+//   - A record that is cut off lacks its second checksum. If it lacks nothing
+//     else, it is good.
+//   - A record without the sector of its first bytes lacks its first checksum.
+//     If it lacks nothing else, it is good.
+//   - A sector inside the payload is scrambled, so it differs from the bytes that
+//     lay there in about half of its bits. Unscrambled, two segments could hold
+//     the same value at the same place with one digit changed, or a sector of
+//     zeros could have a single 1.
+//   - n random bytes are one bit away from a single CRC-32 with a probability of
+//     8n in 2^32: one in 500 for 1 MiB. For two independent ones the probability
+//     is negligible.
 //
-// Rule 1 must not be led astray by values that look like records. Scrambling
-// sees to that as well, as long as the store's id is not known to those who
-// write the values.
+// Rule 1 must not find records in the values of clients. Scrambling ensures that
+// too, as long as clients do not know the store's id.
 //
-// A checksum that is damaged alone harms nothing: the other one vouches for
-// the record. Damage of more than one bit to a record that nothing later
-// proves is taken for a torn tail, which is why an idle log is sealed.
+// Damage to one checksum alone is harmless: the other one is enough. Damage of
+// more than one bit to a record that no later record proves counts as a torn
+// tail. That is why an idle log is sealed.
 //
 // The log relies on one property of the disk: a sector of 512 bytes that is
 // rewritten during a power failure holds its old bytes or the new ones, or the
-// beginning of the new and the rest of the old. Records are not aligned, so
-// the first sector of a group of records often holds the end of the group
-// before it, written again with the same bytes.
+// start of the new and the rest of the old. Records are not aligned, so the
+// first sector of a group of records often holds the end of the group before it,
+// rewritten with the same bytes.
 package wal

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// chunkSize is how much of a file is read at once.
+// chunkSize is the size of a read, in bytes.
 const chunkSize = 256 << 10
 
 // EndKind says how the log of a segment ends.
@@ -39,17 +39,16 @@ type End struct {
 	Offset int64
 }
 
-// Reader reads the batches of one segment, in order. It is not safe for
-// concurrent use. It does not close the file.
+// Reader reads the batches of one segment, in order. It is not safe for concurrent use. It does not
+// close the file.
 //
-// It keeps three things apart. io.EOF is the end of the log, as the package
-// comment defines it, and End tells which kind of end. A *CorruptError (or a
-// *VersionError, from NewReader only) is about the content of the segment. Any
-// other error is one of reading the file, and says nothing about the log.
-// Whatever ended the reading is the answer to every later call too.
+// Its errors are of three kinds. io.EOF is the end of the log, as the package comment defines it;
+// End tells which kind of end. A *CorruptError, or from NewReader a *VersionError, is about the
+// content of the segment. Any other error is a failure to read the file, and says nothing about the
+// log. After an error every call returns the same one.
 //
-// Its memory is a buffer of chunkSize bytes, or of the longest record if that
-// is longer: a length is believed only when a checksum vouches for it.
+// A Reader has a buffer of chunkSize bytes, or of the longest record if that is longer. It trusts a
+// length only after a checksum agrees.
 type Reader struct {
 	src       source
 	header    Header
@@ -64,9 +63,8 @@ type Reader struct {
 	partial bool
 }
 
-// NewReader returns a Reader of the segment with the given number of a store,
-// in a file of size bytes. It reads the header. A segment that was never
-// written has none: its Reader answers io.EOF at once.
+// NewReader returns a Reader of the segment with the given number of a store, in a file of size
+// bytes. It reads the header. A segment that was never written has none: Next returns io.EOF at once.
 func NewReader(f io.ReaderAt, size int64, store [16]byte, number uint64) (*Reader, error) {
 	if number == 0 || size < 0 {
 		return nil, fmt.Errorf("log segment %d cannot have %d bytes", number, size)
@@ -86,15 +84,14 @@ func NewReader(f io.ReaderAt, size int64, store [16]byte, number uint64) (*Reade
 	return r, nil
 }
 
-// Header returns the segment's header: the zero Header if the segment was
-// never written.
+// Header returns the segment's header. It is the zero Header if the segment was never written.
 func (r *Reader) Header() Header { return r.header }
 
-// End returns where and how the log ends. It has a meaning after io.EOF.
+// End returns where and how the log ends. It is valid after io.EOF.
 func (r *Reader) End() End { return r.end }
 
-// PartialRecord reports whether behind the end there lies what may be a record of this
-// segment that is not whole: what a crash has torn. It has a meaning after io.EOF.
+// PartialRecord reports whether a record that a crash has torn may follow the end. It is valid after
+// io.EOF.
 func (r *Reader) PartialRecord() bool { return r.partial }
 
 // Next returns the next batch. The payload is valid until the next call.
@@ -165,8 +162,8 @@ func (r *Reader) accept(h *head) error {
 	return nil
 }
 
-// record returns the record at r.off if it is good, and otherwise, as an
-// error, what the bytes there mean. The payload is valid until the next call.
+// record returns the record at r.off if it is good. Otherwise the error says what the bytes there
+// mean. The payload is valid until the next call.
 func (r *Reader) record() (h head, payload []byte, err error) {
 	if r.src.size-r.off < frameSize {
 		return h, nil, io.EOF
@@ -189,8 +186,8 @@ func (r *Reader) record() (h head, payload []byte, err error) {
 			return h, b[headSize : n-footSize], nil
 		}
 	}
-	// Longer records are checked before there is a buffer for them, others
-	// once more for the sake of their second checksum.
+	// Longer records are checked before a buffer is allocated for them. Others get here only to have
+	// their second checksum checked.
 	s, foot, err := r.src.recordSums(r.off, n, noFlip)
 	if err != nil {
 		return h, nil, err
@@ -204,7 +201,7 @@ func (r *Reader) record() (h head, payload []byte, err error) {
 	return h, b[headSize : n-footSize], nil
 }
 
-// ended returns what it means that there is no good record at r.off.
+// classifyEnd says why there is no good record at r.off: io.EOF at the end of the log, or damage.
 func (r *Reader) classifyEnd() error {
 	t := tail{src: r.src, off: r.off}
 	err := t.classify()
@@ -212,8 +209,7 @@ func (r *Reader) classifyEnd() error {
 	return err
 }
 
-// window returns the n bytes at r.off, which the file must hold. They are valid
-// until the next call.
+// peek returns the n bytes at r.off, which the file must hold. They are valid until the next call.
 func (r *Reader) peek(n int) ([]byte, error) {
 	i := int(r.off - r.base)
 	if i+n <= len(r.buf) {

@@ -33,11 +33,10 @@ const (
 	typeFinal  recordType = 4
 )
 
-// sectorSize is the least that a disk writes, and the period of the pad.
+// sectorSize is the unit of disk writes, and the period of the scrambler.
 const sectorSize = 512
 
-// Overhead returns what a record with a payload of n bytes takes in a segment
-// beyond the payload.
+// Overhead returns the bytes of a record beyond its payload of n bytes.
 func Overhead(n int) int64 { return frameSize }
 
 // head is the part of a record before its payload.
@@ -73,9 +72,9 @@ func decodeHead(b []byte) head {
 	}
 }
 
-// possible reports whether a record with this head can stand at offset off of
-// a segment: it is of the segment, and ends inside the file. The record at the
-// front is the header, which may be that of an older segment.
+// fits reports whether a record with this head can stand at offset off of a segment: it belongs to
+// the segment and ends inside the file. The record at offset 0 is the header, and may be that of an
+// older segment.
 func (h *head) fits(number uint64, off, size int64) bool {
 	return (h.number == number || off == 0) && int64(h.length) <= size-off-frameSize
 }

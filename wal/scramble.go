@@ -6,19 +6,17 @@ import (
 	"encoding/binary"
 )
 
-// pad is what the payloads of a segment's batches are combined with, by
-// exclusive or, on their way to the file and back. It is different for every
-// segment, and repeats with every sector of the file.
+// scrambler is a pattern that is XORed with the payloads of a segment's batches when they are written
+// and read. It differs from segment to segment, and repeats with every sector of the file.
 //
-// It hides nothing. It makes the bytes of a sector that was written differ in
-// about half of their bits from the zeros or the older segment's bytes that
-// are found there if it was not, however much alike the payloads are. And it
-// keeps others from choosing what the file holds: a value made to look like a
-// record does not look like one there.
+// It is no encryption. It makes a written sector differ in about half of its bits from what lies there
+// if the write is lost: zeros or an older segment's bytes, however alike the payloads are. And clients
+// cannot choose the bytes of the file, so a value made to look like a record does not look like one
+// there.
 type scrambler [sectorSize + 4096]byte // the pattern, repeated: a longer run for each start
 
-// newPad returns the pad of a segment: the SHA-512 sums of the store's id, the
-// segment's number and a counter. Part of the format.
+// newScrambler returns the scrambler of a segment: SHA-512 sums of the store's id, the segment's
+// number and a counter. Part of the format.
 func newScrambler(store [16]byte, number uint64) *scrambler {
 	var p scrambler
 	in := binary.LittleEndian.AppendUint64(store[:], number)

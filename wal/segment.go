@@ -6,10 +6,10 @@ import (
 	"io"
 )
 
-// magic begins the payload of a header record.
+// magic is the start of a header record's payload.
 const magic = "colo.wal"
 
-// version is the format that this package writes, and the newest it reads.
+// version is the format that this package writes, and the newest that it reads.
 const version = 1
 
 // flagCopy is the bit of a header's flags for Header.Copy.
@@ -22,12 +22,10 @@ const (
 	headerSize    = frameSize + headerPayload
 )
 
-// SealSize is the most that a seal takes of a segment: the seal, and one before
-// it that fills the sector.
+// SealSize is the largest room that a seal takes: the seal, and one before it that fills the sector.
 const SealSize = sectorSize + 2*frameSize
 
-// sealSpace is kept free behind the batches: for an idle seal, and for the
-// final one.
+// sealSpace is reserved after the batches, for an idle seal and the final seal.
 const sealSpace = 2 * SealSize
 
 // Header describes a segment. It is stored in the segment's first record.
@@ -44,8 +42,8 @@ func MinSegment(payload int) int64 {
 	return headerSize + int64(payload) + Overhead(payload) + sealSpace
 }
 
-// Fill writes size zeros to w: what a new segment's file holds before a Writer
-// overwrites it. The caller syncs the file.
+// Fill writes size zeros to w, the content of a new segment's file before a Writer overwrites it. The
+// caller syncs the file.
 func Fill(w io.Writer, size int64) error {
 	zeros := make([]byte, min(size, 1<<20))
 	for done := int64(0); done < size; done += int64(len(zeros)) {

@@ -14,7 +14,7 @@ type source struct {
 	number uint64
 }
 
-// flip is one bit of a file, to be seen as the opposite of what it is.
+// bitFlip is one bit of a file to be read inverted.
 type bitFlip struct {
 	off  int64
 	mask byte
@@ -23,8 +23,8 @@ type bitFlip struct {
 // noFlip leaves the file as it is.
 var noFlip = bitFlip{off: -1}
 
-// read fills b from offset off. All of b lies inside the file, so that its end
-// is an error here, and never io.EOF.
+// read fills b from offset off. All of b must lie inside the file, so the end of the file is an
+// error here, never io.EOF.
 func (s *source) read(b []byte, off int64) error {
 	n, err := s.file.ReadAt(b, off)
 	if n == len(b) && (err == nil || err == io.EOF) {
@@ -36,9 +36,8 @@ func (s *source) read(b []byte, off int64) error {
 	return fmt.Errorf("read log segment %d at offset %d: %w", s.number, off+int64(n), err)
 }
 
-// recordSums returns the checksums of the record of n bytes at off, one bit of
-// it flipped, and the second checksum that is stored with it. It takes little
-// memory, however long the record.
+// recordSums returns the checksums of the record of n bytes at off with one bit flipped, and the
+// second checksum that is stored with it. It uses little memory, however long the record.
 func (s *source) recordSums(off int64, n int, f bitFlip) (got sums, foot uint32, err error) {
 	end := off + int64(n) - footSize
 	buf := make([]byte, min(n, 64<<10))
@@ -59,9 +58,8 @@ func (s *source) recordSums(off int64, n int, f bitFlip) (got sums, foot uint32,
 	return got, binary.LittleEndian.Uint32(buf), nil
 }
 
-// checkUnwritten fails if a segment without a header cannot be one that was
-// never written: a file too short for any segment was not left so by filling
-// it, if it holds anything.
+// checkUnwritten returns an error if a segment without a header cannot be an unwritten one: a file
+// too short for any segment must hold only zeros.
 func (s *source) checkUnwritten() error {
 	if s.size >= MinSegment(0) {
 		return nil

@@ -8,17 +8,16 @@ import (
 	"math/bits"
 )
 
-// tail is the rest of a segment, at least as long as the shortest record, from
-// the first offset that holds no good one. The package comment tells how it is
-// judged. The cost is bounded by a small multiple of the file's size, whatever
-// the file holds.
+// tail is the rest of a segment from the first offset without a good record, at least as long as the
+// shortest record. The package comment says how it is judged. The cost is at most a small multiple of
+// the file's size, whatever the file holds.
 type tail struct {
 	src     source
 	off     int64
 	partial bool // it holds what may be a record of the segment, not whole
 }
 
-// judge returns io.EOF if the log ends at t.off, and otherwise why not.
+// classify returns io.EOF if the log ends at t.off, and otherwise the damage.
 func (t *tail) classify() error {
 	at, err := t.findProof()
 	if err != nil {
@@ -37,9 +36,8 @@ func (t *tail) classify() error {
 	return io.EOF
 }
 
-// proof returns the offset of a record that proves the bytes at t.off to have
-// been synced, or 0. It looks at every offset of the rest of the file: when a
-// length is damaged nothing tells where the next record begins.
+// findProof returns the offset of a record that proves that the bytes at t.off were synced, or 0. It
+// looks at every offset: if a length is damaged, nothing tells where the next record starts.
 func (t *tail) findProof() (int64, error) {
 	var number [8]byte
 	binary.LittleEndian.PutUint64(number[:], t.src.number)
@@ -51,8 +49,7 @@ func (t *tail) findProof() (int64, error) {
 			return 0, err
 		}
 		for i := 0; i+headSize <= len(b); i++ {
-			// Every head of ours has the number in its place, and hardly
-			// anything else has.
+			// Every head of this segment has the number in its place, and hardly anything else does.
 			skip := bytes.Index(b[i+atNumber:], number[:])
 			if skip < 0 || i+skip+headSize > len(b) {
 				break
@@ -84,7 +81,7 @@ func (t *tail) proves(h *head, at int64) bool {
 		h.fits(t.src.number, at, t.src.size)
 }
 
-// rotten returns the one bit that makes the record at t.off good, or noFlip.
+// findBitFlip returns the one bit that makes the record at t.off good, or noFlip.
 func (t *tail) findBitFlip() (bitFlip, error) {
 	var b [headSize]byte
 	if err := t.src.read(b[:], t.off); err != nil {
@@ -110,8 +107,7 @@ func (t *tail) findBitFlip() (bitFlip, error) {
 	}
 }
 
-// rottenLength looks for the bit in the length, which decides where the record
-// ends.
+// flipInLength looks for the bit in the length, which decides where the record ends.
 func (t *tail) flipInLength(h *head) (bitFlip, error) {
 	sums := rangeSums{src: t.src, base: t.off}
 	for bit := range 32 {
@@ -138,7 +134,7 @@ func (t *tail) flipInLength(h *head) (bitFlip, error) {
 	return noFlip, nil
 }
 
-// rottenByte looks for the bit anywhere else.
+// flipInRecord looks for the bit anywhere else.
 func (t *tail) flipInRecord(h *head) (bitFlip, error) {
 	if !h.fits(t.src.number, t.off, t.src.size) {
 		return noFlip, nil
@@ -157,8 +153,8 @@ func (t *tail) flipInRecord(h *head) (bitFlip, error) {
 	return t.confirmFlip(h, bitFlip{t.off + at, mask})
 }
 
-// confirm returns f if the record with the head h, which has f applied already,
-// is good by both checksums once f is flipped.
+// confirmFlip returns f if flipping it makes both checksums of the record good. The head h has f
+// applied already.
 func (t *tail) confirmFlip(h *head, f bitFlip) (bitFlip, error) {
 	if !h.fits(t.src.number, t.off, t.src.size) {
 		return noFlip, nil

@@ -9,29 +9,29 @@ import (
 	"slices"
 )
 
-// bufferSize bounds the memory of a Writer: a group of records that does not
-// fit is written in parts, all before the next Sync.
+// bufferSize bounds the memory of a Writer. A larger group of records is written in parts, all before
+// the next Sync.
 const bufferSize = 1 << 20
 
-// File is what a Writer needs of the file it writes: but for that of a whole segment,
-// it has the segment's size already, and Write overwrites it from the front.
+// File is the file of a Writer. It has the segment's size already, unless the Writer is a
+// single-sync one, and Write overwrites it from the front.
 type File interface {
 	io.Writer
 	Sync() error // returns when all that was written is durable
 	Close() error
 }
 
-// errFinished is what a Writer answers after Finish.
+// errFinished is the error of calls after Finish.
 var errFinished = errors.New("log segment is finished")
 
 // Writer writes one segment. It is not safe for concurrent use.
 //
-// The first error, of whatever kind, stays: what the file holds behind the
-// last successful Sync is then unknown, and every later call returns the same
-// error without touching the file. Finish still closes it.
+// Errors are sticky: after the first one the content of the file after the last successful Sync is
+// unknown. Every later call returns the same error and leaves the file alone, but Finish still closes
+// it.
 type Writer struct {
-	// Retry, if not nil, is asked when a write has failed, and may take its time. If
-	// it says so, what the write did not take is written again.
+	// Retry, if not nil, is called when a write has failed, and may block. If it returns true, the
+	// Writer writes the rest again.
 	Retry func(cause error) bool
 
 	f          File
@@ -48,8 +48,8 @@ type Writer struct {
 	err        error
 }
 
-// NewWriter returns a Writer of the segment h in the file f, which it owns
-// from now on. The header is written by the first Sync.
+// NewWriter returns a Writer of the segment h in the file f, and takes ownership of f. The first Sync
+// writes the header.
 func NewWriter(f File, h Header) *Writer {
 	w := &Writer{f: f, header: h, scrambler: newScrambler(h.Store, h.Number), sealed: true}
 	if h.Number == 0 || h.Size < MinSegment(0) {
@@ -60,10 +60,9 @@ func NewWriter(f File, h Header) *Writer {
 	return w
 }
 
-// NewSingleSyncWriter returns a Writer of a segment that counts once Finish has returned
-// without an error, and not before: the caller gives it a name that is read after
-// that. So its file is empty, is written once, and is synced once, by Finish, which
-// fills it up to the segment's size.
+// NewSingleSyncWriter returns a Writer of a segment that counts only after Finish has returned without
+// an error: the caller then gives it its name. So the file starts empty, and Finish fills it up to
+// the segment's size and syncs it, once.
 func NewSingleSyncWriter(f File, h Header) *Writer {
 	w := NewWriter(f, h)
 	w.singleSync = true
@@ -83,9 +82,8 @@ func (w *Writer) Room() int64 {
 // durable, 0 for none.
 func (w *Writer) Durable() uint64 { return w.durableSeq }
 
-// Append adds a batch to those that the next Sync makes durable. Its sequence
-// number must be above that of the batch before it, and the payload no longer
-// than Room. The payload is not used after Append returns.
+// Append adds a batch to those that the next Sync makes durable. Its sequence number must be above
+// that of the batch before it, and the payload no longer than Room. Append does not keep the payload.
 func (w *Writer) Append(seq uint64, payload []byte) {
 	switch {
 	case w.err != nil:
@@ -102,7 +100,7 @@ func (w *Writer) Append(seq uint64, payload []byte) {
 	w.put(typeBatch, payload)
 }
 
-// Sync writes what was appended and returns when it is durable.
+// Sync writes the appended batches and returns when they are durable.
 func (w *Writer) Sync() error {
 	if w.err != nil || w.synced == w.size {
 		return w.err
@@ -119,10 +117,9 @@ func (w *Writer) Sync() error {
 	return nil
 }
 
-// Seal syncs, and then writes and syncs a record that proves it, so that
-// damage to the batches before it can never be taken for the end of the log.
-// It does nothing if no batch was appended since the last seal. More batches
-// may follow.
+// Seal syncs, and then writes and syncs a record that proves the sync, so that damage to earlier
+// batches is never taken for the end of the log. It does nothing if no batch was appended since the
+// last seal. More batches may follow.
 func (w *Writer) Seal() error {
 	if w.sealed {
 		return w.err
@@ -130,9 +127,8 @@ func (w *Writer) Seal() error {
 	return w.seal(typeSeal)
 }
 
-// Finish seals the segment for good and closes the file, whatever happens. An
-// error of the close counts: a file system may report there that a write
-// failed.
+// Finish writes the final seal and always closes the file. An error of the close counts: some file
+// systems report a failed write there.
 func (w *Writer) Finish() error {
 	if w.closed {
 		return w.err
@@ -152,8 +148,7 @@ func (w *Writer) close() error {
 	return err
 }
 
-// Close seals and closes the file, like Finish, but says nothing about what
-// follows: it is for a segment that is the last one when the log is closed.
+// Close seals the segment like Seal and closes the file. It is for the last segment of a log.
 func (w *Writer) Close() error {
 	if w.closed {
 		return w.err
@@ -162,12 +157,12 @@ func (w *Writer) Close() error {
 	return w.close()
 }
 
-// seal makes all batches durable, and after them a seal in a sector of its own:
-// the loss of one sector must not take both the last batch and its proof.
+// seal makes all batches durable, and then a seal in a sector of its own: the loss of one sector must
+// not take both the last batch and its proof.
 func (w *Writer) seal(t recordType) error {
 	unsynced := w.singleSync && t == typeFinal && w.err == nil
 	if unsynced {
-		w.synced = w.size // when anybody reads the seal
+		w.synced = w.size // before the seal can be read
 	} else if err := w.Sync(); err != nil {
 		return err
 	}
