@@ -14,10 +14,9 @@ import (
 //	|  number of the chunk |  offset in units of 8 bytes  |
 //	+----------------------+------------------------------+
 //
-// Chunk numbers start at 1, so there are 32,767. Once chunks have their full
-// size, one is left for the next with at least 3/4 of it in use, and one of a
-// single allocation has more than 256 KiB: an arena holds almost 8 GiB in the
-// worst case, and up to 32.
+// Chunk numbers start at 1, so there are 32,767. A chunk of full size is at least
+// 3/4 full before the next one starts, and a chunk for a single allocation has more
+// than 256 KiB. So an arena holds almost 8 GiB in the worst case, and up to 32 GiB.
 type ref uint32
 
 const (
@@ -29,26 +28,25 @@ const (
 	minChunk = 1 << 10          // bytes: thousands of tables may hold one row each
 	maxChunk = unit << unitBits // 1 MiB
 
-	// maxShared is the largest allocation, in bytes, that shares a chunk with
-	// others. Larger ones would leave too much of a chunk unused.
+	// maxShared is the largest allocation, in bytes, that shares a chunk. Larger ones would waste
+	// too much of a chunk.
 	maxShared = maxChunk / 4
 
-	// page is what the Go heap rounds large allocations to.
+	// heapPage is the unit to which the Go heap rounds large allocations.
 	heapPage = 8 << 10
 )
 
-// arena hands out zeroed memory, aligned to 8 bytes, that lives as long as the
-// arena or any pointer into it. It is safe for concurrent use.
+// arena allocates zeroed memory, aligned to 8 bytes, that lives as long as the arena or any pointer
+// into it. It is safe for concurrent use.
 //
-// The last unit of a chunk is never handed out: so a pointer just past an
-// allocation, which is what an empty slice at its end holds, is a pointer into
-// the same chunk.
+// The last unit of a chunk is never allocated, so a pointer just past an allocation, as an empty
+// slice at its end has, still points into the same chunk.
 type arena struct {
-	// chunks is the table of chunks by number. It grows by append: whoever
-	// loads it sees at least the chunks that refs of that moment speak of.
+	// chunks is the table of chunks by number. It grows by append. A loaded table has at least the
+	// chunks of all refs that existed at the time.
 	chunks atomic.Pointer[[]unsafe.Pointer]
 
-	_ [56]byte // every step of every reader loads chunks; writers change the rest
+	_ [56]byte // readers load chunks at every step; writers change the rest
 
 	rows    region       // nodes of rows
 	entries region       // all else
@@ -57,11 +55,11 @@ type arena struct {
 	mu sync.Mutex // for more chunks
 }
 
-// A region is the chunks of an arena that hold one kind of thing. A search for a row goes
-// from row to row, and those, a sixteenth of a table or so, fit into the processor's caches
-// where they are not strewn among the entries.
+// A region is the chunks of an arena for one kind of node. A search for a row goes from row to row.
+// Rows are about a sixteenth of a table and fit into the CPU's caches, if they do not lie between
+// the entries.
 type region struct {
-	cursor atomic.Uint64 // a cursor: the chunk that is being filled
+	cursor atomic.Uint64 // a cursor: the chunk being filled
 	next   int           // guarded by arena.mu: size of the next chunk, 0 before the first
 }
 
@@ -72,9 +70,8 @@ type region struct {
 //	|   chunk   |  log2 of units   |  units taken          |
 //	+-----------+------------------+-----------------------+
 //
-// An allocation adds its units, whether they fit or not, and looks afterwards;
-// where they do not fit, the chunk is left. The zero cursor is a chunk
-// without room.
+// An allocation first adds its units and then checks whether they fit. If not, the chunk is full.
+// The zero cursor is a full chunk.
 type cursor uint64
 
 func newCursor(chunk ref, logUnits int) cursor {
@@ -84,7 +81,7 @@ func newCursor(chunk ref, logUnits int) cursor {
 func (c cursor) chunk() ref    { return ref(c >> 48) }
 func (c cursor) taken() uint64 { return uint64(c & math.MaxUint32) }
 
-// room is the number of units to hand out: all but the last.
+// room returns the units to allocate: all but the last.
 func (c cursor) room() uint64 { return 1<<(c>>32&0xffff) - 1 }
 
 // at returns the memory at r, which must not be 0.
@@ -92,8 +89,8 @@ func (a *arena) at(r ref) unsafe.Pointer {
 	return unsafe.Add((*a.chunks.Load())[r>>unitBits], uintptr(r&unitMask)*unit)
 }
 
-// alloc returns size bytes of a region, a multiple of the unit. Where all of a region's are
-// multiples of a line, each begins with one.
+// alloc returns size bytes of a region, a multiple of the unit. If all sizes of a region are
+// multiples of a cache line, each allocation starts at one.
 func (a *arena) alloc(from *region, size int) (ref, unsafe.Pointer) {
 	if size > maxShared {
 		return a.allocAlone(size)
@@ -109,8 +106,8 @@ func (a *arena) alloc(from *region, size int) (ref, unsafe.Pointer) {
 	}
 }
 
-// grow replaces the full chunk of a region by one that has room for size bytes, unless
-// another goroutine has just replaced it.
+// grow replaces the full chunk of a region by one with room for size bytes, unless another goroutine
+// has replaced it already.
 func (a *arena) grow(from *region, full ref, size int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -130,7 +127,7 @@ func (a *arena) grow(from *region, full ref, size int) {
 	from.cursor.Store(uint64(newCursor(chunk, logUnits)))
 }
 
-// allocAlone allocates a chunk of its own for size bytes.
+// allocAlone allocates size bytes in a chunk of their own.
 func (a *arena) allocAlone(size int) (ref, unsafe.Pointer) {
 	if int64(size) > math.MaxUint32 {
 		panic("memtable: an entry of more than 4 GiB")
@@ -141,7 +138,7 @@ func (a *arena) allocAlone(size int) (ref, unsafe.Pointer) {
 	return chunk << unitBits, p
 }
 
-// addChunk makes a chunk of n bytes known. It needs mu.
+// addChunk adds a chunk of n bytes to the table. The caller holds mu.
 func (a *arena) addChunk(n int) (ref, unsafe.Pointer) {
 	var chunks []unsafe.Pointer
 	if known := a.chunks.Load(); known != nil {

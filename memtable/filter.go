@@ -6,17 +6,17 @@ import (
 	"colonnade/cell"
 )
 
-// missRun is how many unwanted entries in succession are stepped over before a
-// search goes ahead: about as many as a search in a wide row costs.
+// maxMisses is the number of unwanted entries in a row after which a search continues: stepping over
+// them costs about as much as a search in a wide row.
 const maxMisses = 16
 
-// filter decides along a row what cell.Columns.Wants decides for one column.
-// Columns only ascend in a row, so it keeps its place in the ranges.
+// filter does for all columns of a row what cell.Columns.Wants does for one. Columns ascend, so it
+// keeps its place in the ranges.
 type filter struct {
 	all    bool // every column is wanted
 	ranges []cell.Range
-	rest   []cell.Range // those that do not end before the column at hand
-	misses int          // in succession
+	rest   []cell.Range // those that do not end before the current column
+	misses int          // in a row
 }
 
 func newFilter(s *cell.Columns) filter {
@@ -29,8 +29,7 @@ func (f *filter) reset() {
 	f.misses = 0
 }
 
-// wants reports whether the read has to see the column. Columns must come in
-// order.
+// wants reports whether the read needs the column. Columns must come in order.
 func (f *filter) wants(column []byte) bool {
 	if f.all {
 		return true
@@ -47,9 +46,8 @@ func (f *filter) wants(column []byte) bool {
 	return false
 }
 
-// target returns where to go on after a column that is not wanted: to the next
-// range, by way of the tombstone of the family that it starts in. It reports
-// false if no range is left.
+// target returns where to continue after an unwanted column: at the next range, or before it at the
+// tombstone of the range's family. It returns false if no range is left.
 func (f *filter) target(column []byte) ([]byte, bool) {
 	f.misses = 0
 	if len(f.rest) == 0 {

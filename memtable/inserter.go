@@ -8,16 +8,16 @@ import (
 	"colonnade/cell"
 )
 
-// Inserter adds entries to tables and remembers where the last one went: the
-// next entry of the same row, or the next row, costs a step or two instead of a
-// search. Entries may come in any order. The zero Inserter is ready for use.
+// Inserter adds entries to tables and remembers the place of the last one. So the next entry of the
+// same row, or the next row, costs a step or two instead of a search. Entries may come in any order.
+// The zero Inserter is ready for use.
 //
-// An Inserter is for one goroutine; any number of them may work on a table at
-// once. It keeps the table of its last Add alive until Reset.
+// An Inserter is for one goroutine. Several may work on a table at once. It keeps the table of its
+// last Add alive until Reset.
 type Inserter struct {
-	// Ascending says that most rows come behind the one before, as in a long sorted
-	// list. The search for one then begins where the last one ended, which costs
-	// more where they are far apart. It may change at any time, and stays over Reset.
+	// Ascending says that most rows come after the one before, as in a long sorted list. Then a
+	// search starts where the last one ended, which costs more if the rows are far apart. It may
+	// change at any time, and Reset keeps it.
 	Ascending bool
 
 	table *Table
@@ -42,7 +42,7 @@ func (in *Inserter) Add(t *Table, row []byte, c *cell.Cell) {
 	in.addEntry(c)
 }
 
-// use forgets a place in another table.
+// setTable forgets the place if it is in another table.
 func (in *Inserter) setTable(t *Table) {
 	if in.table != t {
 		in.Reset()
@@ -53,7 +53,7 @@ func (in *Inserter) setTable(t *Table) {
 	}
 }
 
-// findRow returns the node of a row, a new one if need be.
+// findRow returns the node of a row, and creates it if necessary.
 func (in *Inserter) findRow(row []byte) unsafe.Pointer {
 	a, l := &in.table.arena, in.table.rowList()
 	k := searchKey{key: row}
@@ -69,11 +69,11 @@ func (in *Inserter) findRow(row []byte) unsafe.Pointer {
 	return a.at(r)
 }
 
-// addEntry adds an entry to the row at hand, or replaces what it holds.
+// addEntry adds an entry to the current row, or replaces the entry of the same column and time.
 func (in *Inserter) addEntry(c *cell.Cell) {
 	a, l := &in.table.arena, in.table.entryList(in.row)
 	k := searchKey{key: c.Column, entry: true, time: c.Time, seq: c.Seq}
-	r, found := in.cells.seek(&l, &k, true) // where the row has older versions, it is behind these
+	r, found := in.cells.seek(&l, &k, true) // after the row's older versions
 	if found {
 		in.cells.prev[0] = r
 		(*entryNode)(a.at(r)).value.Store(uint32(a.newRecord(c)))
@@ -83,8 +83,8 @@ func (in *Inserter) addEntry(c *cell.Cell) {
 	if height > lowHeight && l.high == nil {
 		l.high = in.addUpperHead()
 	}
-	// Where another goroutine adds an entry at the same place at this moment,
-	// either may be the one that counts, and theirs is linked.
+	// If another goroutine adds the same entry now, either may win, and insert returns the other
+	// one's node.
 	r, added := in.cells.insert(&l, &k, r, a.newEntry(height, c), height)
 	in.cells.prev[0] = r
 	if added {
@@ -92,14 +92,14 @@ func (in *Inserter) addEntry(c *cell.Cell) {
 	}
 }
 
-// growHead gives the row at hand its upper head.
+// addUpperHead gives the current row its upper head.
 func (in *Inserter) addUpperHead() unsafe.Pointer {
 	a, head := &in.table.arena, &(*rowNode)(in.row).upperHead
 	head.CompareAndSwap(0, uint32(a.newUpperHead()))
 	return a.at(ref(head.Load()))
 }
 
-// height draws the height of a new node: one more with probability 1/4.
+// height returns a random height for a new node: each further level with probability 1/4.
 func (in *Inserter) height() int {
 	in.rand += golden
 	return min(1+bits.TrailingZeros64(mix(in.rand))/2, maxHeight)
@@ -108,8 +108,8 @@ func (in *Inserter) height() int {
 // golden is the odd number whose multiples spread most evenly over 64 bits.
 const golden = 0x9e3779b97f4a7c15
 
-// mix scatters the bits of x, so that consecutive numbers give independent
-// ones. It is the output function of the SplitMix64 generator.
+// mix turns consecutive numbers into independent ones. It is the output function of the SplitMix64
+// generator.
 func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb

@@ -10,34 +10,32 @@ import (
 )
 
 const (
-	// A run that Cells appends ends with the first of these that is reached, so
-	// that a merge of sources needs bounded memory.
+	// A run of Cells ends at the first of these bounds, so a merge of sources needs bounded memory.
 	maxRunCells = 512
 	maxRunBytes = 1 << 20 // of values
 
-	// nearRows is how many steps SeekRow goes forward before it searches. A step
-	// costs about as much as one level of a search.
+	// maxSteps is how many steps SeekRow goes forward before it searches. A step costs about as
+	// much as one level of a search.
 	maxSteps = 4
 
-	// askedAhead is how many bytes are asked for from a row's first entry on: ten small
-	// ones, which lie together where one batch has brought them.
-	askedAhead = 1 << 10
+	// prefetchBytes is how many bytes are prefetched from a row's first entry on: ten small entries,
+	// which are adjacent if one batch has written them.
+	prefetchBytes = 1 << 10
 )
 
-// ReadOptions says what an iterator returns.
+// ReadOptions control an iterator.
 type ReadOptions struct {
 	Columns  *cell.Columns // nil: all
 	KeysOnly bool          // leave values nil
 }
 
-// Iterator walks the rows of a table in order, and the entries of each.
+// Iterator iterates over the rows of a table in order, and the entries of each.
 //
-// It works without locks beside inserts: an entry that is added while the
-// iterator is at work may be met or not, one that was there before is met. At
-// first it is at no row; SeekRow comes first.
+// It needs no locks beside inserts. It returns all entries that were there before, and may or may
+// not return entries that are added meanwhile. A new Iterator is at no row; call SeekRow first.
 //
-// The bytes it hands out are the table's own and must not be changed. They stay
-// as they are for as long as anyone holds them, but hold the table's memory.
+// The returned bytes belong to the table and must not be changed. They never change, and they keep
+// the table's memory alive.
 //
 // An Iterator is for one goroutine, and must not be used after Close.
 type Iterator struct {
@@ -48,10 +46,10 @@ type Iterator struct {
 	row     unsafe.Pointer // the current row, nil: none
 	next    ref            // its next entry to look at, 0: none
 	scanned cell.Scanned
-	run     cell.Run // of the entries that Cells returned last
+	run     cell.Run // of the last entries of Cells
 }
 
-// iterators keeps closed iterators, so that a read allocates none.
+// iteratorPool keeps closed iterators, so that a read allocates none.
 var iteratorPool = sync.Pool{New: func() any { return new(Iterator) }}
 
 // NewIterator returns an iterator over the table.
@@ -73,13 +71,13 @@ func (it *Iterator) Close() {
 // Err returns nil: reading memory does not fail.
 func (it *Iterator) Err() error { return nil }
 
-// Run describes the entries that Cells returned last, until the next Cells. They are known to be
-// plain if one batch has written them with one time, as it mostly has a whole row: a batch has one
-// entry of a column and time.
+// Run describes the last entries of Cells, until the next Cells. They are known to be plain if one
+// batch has written them with one time, as is usual for a whole row: a batch has at most one entry of
+// a column and time.
 func (it *Iterator) Run() *cell.Run { return &it.run }
 
-// Scanned counts the entries that Cells stepped over, left out or not. What
-// NextRow and SeekRow leave behind was not looked at and does not count.
+// Scanned counts the entries that Cells stepped over, returned or not. It does not count entries that
+// NextRow and SeekRow skip.
 func (it *Iterator) Scanned() cell.Scanned { return it.scanned }
 
 // Row returns the key of the current row, nil if there is none.
@@ -90,8 +88,7 @@ func (it *Iterator) Row() []byte {
 	return key(it.row)
 }
 
-// SeekRow moves to the first row whose key is row or above. An empty row is the
-// start.
+// SeekRow moves to the first row at or after row. An empty row is the start.
 func (it *Iterator) SeekRow(row []byte) {
 	if it.row != nil && bytes.Compare(row, key(it.row)) > 0 {
 		for range maxSteps {
@@ -107,11 +104,10 @@ func (it *Iterator) SeekRow(row []byte) {
 	it.setRow(r)
 }
 
-// NextRow moves to the next row. It is one step, however many entries of the
-// current row were not taken.
+// NextRow moves to the next row. It is one step, however many entries of the current row are left.
 func (it *Iterator) NextRow() {
 	it.step()
-	it.askAhead()
+	it.prefetchNext()
 }
 
 func (it *Iterator) step() {
@@ -120,11 +116,11 @@ func (it *Iterator) step() {
 	}
 }
 
-// askAhead asks the processor for what the next steps will read, while the entries of the
-// current row are taken: the first entries of the row behind it, whose node was asked for
-// one row earlier, and the node of the row after that. Rows are in the order of their keys,
-// their memory in the order in which they came, so that each would be waited for.
-func (it *Iterator) askAhead() {
+// prefetchNext prefetches what the next steps will read, while the entries of the current row are taken:
+// the first entries of the next row, whose node was prefetched one row earlier, and the node of the
+// row after it. Rows are sorted, but their memory is in the order of insertion, so each would be a
+// cache miss.
+func (it *Iterator) prefetchNext() {
 	if it.row == nil {
 		return
 	}
@@ -135,15 +131,15 @@ func (it *Iterator) askAhead() {
 	}
 	p := a.at(next)
 	if first := ref(link(lowHead(p), 0).Load()); first != 0 {
-		prefetch.Lines(a.at(first), askedAhead)
+		prefetch.Lines(a.at(first), prefetchBytes)
 	}
 	if after := ref(link(p, 0).Load()); after != 0 {
 		prefetch.Lines(a.at(after), 1)
 	}
 }
 
-// settle makes r the current row, or the first behind it that has entries: a
-// row is linked just before its first entry is.
+// setRow makes r the current row, or the first row after it that has entries: a row is linked just
+// before its first entry is.
 func (it *Iterator) setRow(r ref) {
 	it.filter.reset()
 	for ; r != 0; r = ref(link(it.row, 0).Load()) {
@@ -156,12 +152,12 @@ func (it *Iterator) setRow(r ref) {
 	it.row, it.next = nil, 0
 }
 
-// Cells appends the next run of the current row's entries, in order, and
-// nothing only when the row has no more.
+// Cells appends the next run of the current row's entries, in order. It appends nothing only at the
+// end of the row.
 //
-// Entries whose column the read does not want are left out. Past a run of them
-// it goes on by a search, and what that skips, which may include tombstones of
-// families that the read does not touch, is not looked at.
+// It leaves out entries of unwanted columns. After a number of them it searches for the next wanted
+// one. It neither returns nor counts what it skips, which may include tombstones of families that the
+// read does not touch.
 func (it *Iterator) Cells(dst []cell.Cell) []cell.Cell {
 	if it.next == 0 {
 		return dst
@@ -196,11 +192,11 @@ func (it *Iterator) Cells(dst []cell.Cell) []cell.Cell {
 		dst = append(dst, cell.Cell{Column: column, Value: value, Time: n.time, Seq: n.seq, Kind: v.kind, Type: v.typ})
 	}
 	it.run.EndOfRow = it.next == 0
-	it.run.AllSelected = it.filter.all || it.run.SingleVersion // what else the filter lets through are tombstones
+	it.run.AllSelected = it.filter.all || it.run.SingleVersion // otherwise the filter also passes tombstones
 	return dst
 }
 
-// skip searches for the next entry behind a column that the filter may want.
+// skip searches for the next entry after a column that the filter may want.
 func (it *Iterator) skip(column []byte) {
 	column, ok := it.filter.target(column)
 	if !ok {

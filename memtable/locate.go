@@ -6,23 +6,22 @@ import (
 	"colonnade/internal/prefetch"
 )
 
-// Search is a row that an Inserter is to go to, for Locate. Only In and Row are for the
-// caller. A Search may be used again.
+// Search is a row for Locate to find for an Inserter. Only In and Row are for the caller. A Search
+// may be reused.
 type Search struct {
 	In  *Inserter // of no other search at the same time
 	Row []byte    // must not change before Locate returns
 
-	level       int // that is searched, -1 at the end
+	level       int // the current level, -1 at the end
 	p           unsafe.Pointer
-	prev, after ref // the last node before Row, which p is, and the first known not to be
-	next        ref // that is compared next
+	prev, after ref // the last node before Row (at p), and the first known not to be
+	next        ref // the node to compare next
 }
 
-// Locate moves each inserter to where its row is, or would be, in the table, so that the Add for
-// it that follows costs a step or two. A search waits for memory at most of its steps. So each
-// asks for what it compares next, and the others take their steps until that is there (AMAC:
-// Kocberber, Falsafi, Grot, Asynchronous Memory Access Chaining, 2015). Others may insert
-// meanwhile.
+// Locate moves each inserter to the place of its row in the table, whether the row exists or not, so
+// that the next Add costs a step or two. Most steps of a search are a cache miss. So each search
+// prefetches the node that it compares next, and the others step meanwhile (AMAC: Kocberber, Falsafi,
+// Grot, Asynchronous Memory Access Chaining, 2015). Other goroutines may insert at the same time.
 func Locate(t *Table, searches []Search) {
 	l := t.rowList()
 	for i := range searches {
@@ -30,7 +29,7 @@ func Locate(t *Table, searches []Search) {
 		s.In.setTable(t)
 		s.level = maxHeight - 1
 		s.p, s.prev, s.after = l.low, 0, 0
-		s.ask(&l)
+		s.fetchNext(&l)
 	}
 	for busy := true; busy; {
 		busy = false
@@ -43,7 +42,7 @@ func Locate(t *Table, searches []Search) {
 	}
 }
 
-// step compares with the node that was asked for, and asks for another.
+// step compares with the prefetched node, and prefetches another.
 func (s *Search) step(l *list) {
 	k, n := searchKey{key: s.Row}, l.arena.at(s.next)
 	if k.compare(n) > 0 {
@@ -52,15 +51,15 @@ func (s *Search) step(l *list) {
 		s.after = s.next
 		s.descend()
 	}
-	s.ask(l)
+	s.fetchNext(l)
 }
 
-// ask goes down to the next level on which there is a node to compare with.
-func (s *Search) ask(l *list) {
+// fetchNext goes down to the next level that has a node to compare with, and prefetches that node.
+func (s *Search) fetchNext(l *list) {
 	for ; s.level >= 0; s.descend() {
 		s.next = ref(link(s.p, s.level).Load())
 		if s.next != 0 && s.next != s.after {
-			prefetch.Lines(unsafe.Add(l.arena.at(s.next), -unit), 1) // where a row of one or two levels begins
+			prefetch.Lines(unsafe.Add(l.arena.at(s.next), -unit), 1) // the start of a row with one or two levels
 			return
 		}
 	}

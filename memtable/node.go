@@ -23,18 +23,18 @@ import (
 //	                          ^                     ^
 //	                          node                  lowHead
 //
-// length is that of the key, which is padded to 8 bytes; a tower of odd height
-// is padded at its far end. A row's links to its first entries are a tower
-// below lowHead. The upper levels, which only wide rows need, are a tower by
-// itself, made when the first entry is that high:
+// length is the length of the key, which is padded to 8 bytes. A tower of odd
+// height is padded at its far end. A row's links to its first entries are a tower
+// below lowHead. The upper levels, which only wide rows need, are a tower of their
+// own, made when an entry is that high:
 //
 //	+----------+-----+---------+--------------------+
 //	| level 11 | ... | level 4 | levels 3–0, unused |
 //	+----------+-----+---------+--------------------+
 //	                                                ^ tall
 //
-// What an entry holds is a record. At first it follows the column, unless it is
-// large; that of a replacement is anywhere.
+// The content of an entry is a record. The first one follows the column, unless it
+// is large. The record of a replacement can be anywhere.
 //
 //	+------------+----------+----------+-------+-----------+
 //	| length (4) | kind (1) | type (1) | 0 (2) | value ... |
@@ -49,7 +49,7 @@ type entryNode struct {
 type rowNode struct {
 	entries   [lowHeight]uint32 // atomic; see lowHead
 	keyLen    uint32
-	upperHead atomic.Uint32 // ref of the upper head, 0 as long as there is none
+	upperHead atomic.Uint32 // ref of the upper head, 0 for none
 }
 
 type record struct {
@@ -60,18 +60,17 @@ type record struct {
 }
 
 const (
-	// maxHeight is the number of levels. A node is on the next level with
-	// probability 1/4, so 12 levels are right for 16 million nodes and good for
-	// many more.
+	// maxHeight is the number of levels. A node is on the next level with probability 1/4, so 12
+	// levels fit 16 million nodes, and work well with many more.
 	maxHeight = 12
-	// lowHeight is how many levels a row keeps in its own node: one entry in 256
-	// is higher.
+	// lowHeight is the number of levels that a row keeps in its own node. One entry in 256 is
+	// higher.
 	lowHeight = 4
 
 	nodeSize      = int(unsafe.Sizeof(entryNode{}))
 	recordSize    = int(unsafe.Sizeof(record{}))
 	upperHeadSize = 4 * maxHeight
-	cacheLine     = 64 // bytes of the processor's cache that come at once
+	cacheLine     = 64 // bytes of a line of the CPU's cache
 	headOffset    = unsafe.Offsetof(rowNode{}.keyLen)
 )
 
@@ -86,7 +85,7 @@ func link(p unsafe.Pointer, level int) *atomic.Uint32 {
 	return (*atomic.Uint32)(unsafe.Add(p, -4*(level+1)))
 }
 
-// lowHead returns what the low levels of a row's entries start from.
+// lowHead returns the head of the low levels of a row's entries.
 func lowHead(row unsafe.Pointer) unsafe.Pointer {
 	return unsafe.Add(row, headOffset)
 }
@@ -110,7 +109,7 @@ func (v *record) set(c *cell.Cell) {
 	copy(v.payload(), c.Value)
 }
 
-// roundUp rounds to whole units.
+// roundUp rounds up to whole units.
 func roundUp(n int) int { return (n + unit - 1) &^ (unit - 1) }
 
 // newNode allocates a node with a key and extra bytes after it. The node is not
@@ -124,9 +123,8 @@ func (a *arena) newNode(from *region, height int, k []byte, extra int) (ref, uns
 	return r, p
 }
 
-// newRow allocates the node of a row. It takes whole lines of the processor's cache,
-// one where the key has up to 32 bytes and the tower one or two levels, as most have: a
-// search that comes by waits for no other, then, for links and key.
+// newRow allocates the node of a row. It takes whole cache lines: one for a key of up to 32 bytes and
+// a tower of one or two levels, as most rows have. So a search has one cache miss for links and key.
 func (a *arena) newRow(height int, k []byte) ref {
 	size := roundUp(4*height) + nodeSize + roundUp(len(k))
 	r, _ := a.newNode(&a.rows, height, k, -size&(cacheLine-1))
@@ -163,16 +161,16 @@ func (a *arena) newRecord(c *cell.Cell) ref {
 	return r
 }
 
-// newTall allocates the upper head of a wide row.
+// newUpperHead allocates the upper head of a wide row.
 func (a *arena) newUpperHead() ref {
 	r, _ := a.alloc(&a.entries, upperHeadSize)
 	return r + ref(upperHeadSize/unit)
 }
 
-// place is where a row or an entry is, or would be, in its list.
+// searchKey is the place of a row or an entry in its list, whether it exists or not.
 type searchKey struct {
 	key   []byte // row key, or column
-	entry bool   // the rest counts
+	entry bool   // time and sequence count, too
 	time  int64
 	seq   uint64
 }

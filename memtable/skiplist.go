@@ -2,12 +2,12 @@ package memtable
 
 import "unsafe"
 
-// list is one skiplist: the rows of a table, or the entries of a row. It is a
-// view, made when needed and passed around by value.
+// list is one skiplist: the rows of a table, or the entries of a row. It is a view, created when
+// needed and passed by value.
 type list struct {
 	arena *arena
-	low   unsafe.Pointer // the head: what the links of the levels below lowHeight lie under
-	high  unsafe.Pointer // the same for the levels above, nil if there are none
+	low   unsafe.Pointer // the head of the levels below lowHeight; its links lie below it
+	high  unsafe.Pointer // the head of the levels above, nil if there are none
 }
 
 // from returns the node at r, or the head where r is 0.
@@ -25,9 +25,9 @@ func (l *list) from(r ref, level int) unsafe.Pointer {
 // first returns the first node.
 func (l *list) first() ref { return ref(link(l.low, 0).Load()) }
 
-// walk goes along a level from a node before k (0: the head) as long as nodes
-// are before k. It returns the last node before k, the node after that, and
-// whether that is k's own. A node known to be at k or behind is not compared.
+// walk goes along a level from a node before k (0: the head) while nodes are before k. It returns the
+// last node before k, the node after it, and whether that is k's own. It does not compare after, a
+// node known not to be before k.
 func (l *list) walk(k *searchKey, prev ref, level int, after ref) (_, next ref, found bool) {
 	p := l.from(prev, level)
 	for {
@@ -43,8 +43,8 @@ func (l *list) walk(k *searchKey, prev ref, level int, after ref) (_, next ref, 
 	}
 }
 
-// search returns the first node at k or behind, 0 if there is none, and whether
-// it is k's own. It leaves the finger just before it.
+// search returns the first node at or after k, 0 if there is none, and whether it is k's own. It
+// leaves the finger just before it.
 func (l *list) search(k *searchKey, f *finger) (next ref, found bool) {
 	level := maxHeight - 1
 	if l.high == nil {
@@ -62,16 +62,15 @@ func (l *list) search(k *searchKey, f *finger) (next ref, found bool) {
 	return next, found
 }
 
-// finger remembers a place in a list: on every level a node before it (0: the
-// head), on level 0 the last one. The zero finger is at the start. A node that
-// others insert meanwhile may come between, so a finger is a place to start
-// from, never one to write to unseen.
+// finger remembers a place in a list: on every level a node before it (0: the head), on level 0 the
+// last such node. The zero finger is at the start. Other goroutines may insert nodes in between, so a
+// finger is where a search starts, and a write must compare first.
 type finger struct {
 	prev [maxHeight]ref
 }
 
-// seek does what search does, in one step where k comes right after the finger, and
-// in a few where it comes soon after, if ahead says to look there.
+// seek is search, but takes one step if k is right after the finger. With ahead it takes a few steps
+// if k is soon after it.
 func (f *finger) seek(l *list, k *searchKey, ahead bool) (next ref, found bool) {
 	if f.prev[0] == 0 {
 		return l.search(k, f)
@@ -95,9 +94,8 @@ func (f *finger) seek(l *list, k *searchKey, ahead bool) (next ref, found bool) 
 	return l.search(k, f)
 }
 
-// searchAhead does what search does for a k behind the finger. It climbs from there
-// as long as the next node of a level is before k too, so that it costs the logarithm
-// of the distance, not of the length.
+// searchAhead is search for a k after the finger. It climbs from there while the next node of a level
+// is before k, so it costs the logarithm of the distance, not of the length.
 func (l *list) searchAhead(k *searchKey, f *finger) (next ref, found bool) {
 	level, top := 0, maxHeight-1
 	if l.high == nil {
@@ -127,10 +125,9 @@ func (l *list) searchAhead(k *searchKey, f *finger) (next ref, found bool) {
 	return next, found
 }
 
-// insert links a new node, whose place is k, between the finger and next, which
-// is what seek has returned. It moves the finger onto the node. If another
-// goroutine has just inserted a node at k, that one is returned, and the new
-// node is not linked.
+// insert links a new node at k between the finger and next, the result of seek, and moves the finger
+// onto the node. If another goroutine has just inserted a node at k, it returns that one and does not
+// link the new node.
 func (f *finger) insert(l *list, k *searchKey, next, r ref, height int) (ref, bool) {
 	n := l.arena.at(r)
 	for level := range height {

@@ -1,9 +1,8 @@
 // Package memtable keeps the newest entries of a partition in memory, sorted.
 //
-// A Table takes concurrent inserts and serves reads beside them, both without
-// locks. Nothing is ever removed: a table fills up, is frozen by its owner
-// (who just stops inserting), is written to a sorted file and is dropped as a
-// whole.
+// A Table serves concurrent inserts and reads without locks. It never removes an
+// entry. Its owner freezes a full table by not inserting any more, writes it to a
+// sorted file, and drops it as a whole.
 //
 // # Structure
 //
@@ -13,28 +12,27 @@
 //	                    │                    │
 //	entries             └─> e1 ─> e2 ─> e3   └─> e1 ─> e2
 //
-// So a row key is stored and compared once per row, not once per entry; going
-// to the next row is one step however wide the row; and the entries of a batch,
-// which mostly share few rows, are linked in next to each other.
+// So a row key is stored and compared once per row, not once per entry. Going to
+// the next row is one step, however wide the row. And the entries of a batch, which
+// mostly share few rows, are linked next to each other.
 //
 // Rows ascend by key. Entries of a row are in the order of cell.Cell.Compare.
-// Readers get all of them, tombstones included, whatever their sequence: what a
-// snapshot may see is decided above.
+// Readers get all entries, including tombstones, whatever their sequence number.
+// The engine decides what a snapshot sees.
 //
 // # Invariants
 //
 //  1. A node is written in full before a link to it is stored, and its key
 //     (row, or column, time and sequence) never changes afterwards.
-//  2. Nodes are never unlinked and their memory is never reused. Whoever holds
-//     a node may follow its links at any time.
-//  3. A link only ever changes from one node to an earlier one that is being
-//     inserted between, by compare-and-swap. So every level is sorted at every
-//     moment.
+//  2. Nodes are never unlinked and their memory is never reused, so the links of
+//     a node may be followed at any time.
+//  3. A link changes only from one node to an earlier one that is inserted before
+//     it, by compare-and-swap. So every level is always sorted.
 //  4. A node is linked from level 0 upward: a node that can be found on a level
 //     is on all levels below.
-//  5. What an entry holds (kind, type, value) is one record that is never
-//     written again. Replacing it stores the place of another record in one
-//     atomic step, so a reader sees the old one or the new one, never a mixture.
+//  5. The content of an entry (kind, type, value) is one record that never
+//     changes. A replacement stores the place of another record in one atomic
+//     step, so a reader sees the old record or the new one, never a mixture.
 //
 // # Memory
 //
@@ -59,7 +57,7 @@ import (
 type Table struct {
 	rowsHead struct {
 		tower [maxHeight]atomic.Uint32
-		end   uint64 // what the tower grows down from, see node.go
+		end   uint64 // the tower grows down from here, see node.go
 	}
 	arena arena
 
@@ -75,32 +73,32 @@ func New() *Table {
 	return t
 }
 
-// Add inserts an entry, whose bytes it copies. An entry at the same place (row,
-// column, time and sequence) is replaced: of a batch, the last one counts.
+// Add inserts an entry and copies its bytes. It replaces an entry with the same
+// row, column, time and sequence number: the last one of a batch counts.
 //
-// For several entries in a row, an Inserter is much faster.
+// An Inserter is much faster for several entries of a row.
 func (t *Table) Add(row []byte, c *cell.Cell) {
 	var in Inserter
 	in.Add(t, row, c)
 }
 
-// Bytes returns the memory that the table holds: its chunks, full or not, and
-// the fixed part.
+// Bytes returns the memory of the table: its chunks, full or not, and the fixed
+// part.
 func (t *Table) Bytes() int64 { return t.arena.bytes.Load() }
 
-// Len returns the number of entries, tombstones included.
+// Len returns the number of entries, including tombstones.
 func (t *Table) Len() int { return int(t.entries.Load()) }
 
 // Rows returns the number of rows that have entries.
 func (t *Table) Rows() int { return int(t.rows.Load()) }
 
-// rowList is the list of rows.
+// rowList returns the list of rows.
 func (t *Table) rowList() list {
 	h := unsafe.Pointer(&t.rowsHead.end)
 	return list{arena: &t.arena, low: h, high: h}
 }
 
-// entryList is the list of the entries of a row.
+// entryList returns the list of the entries of a row.
 func (t *Table) entryList(row unsafe.Pointer) list {
 	l := list{arena: &t.arena, low: lowHead(row)}
 	if r := ref((*rowNode)(row).upperHead.Load()); r != 0 {

@@ -2,10 +2,9 @@ package vfs
 
 import "slices"
 
-// Clone returns what the end of the process, but not of the power, leaves
-// behind: readers of the copy see all that readers of m see, and what is pending
-// or lost in m is so in the copy. It is independent of m and has no open
-// handles, no locks and no hook.
+// Clone returns the file system as a kill of the process, without a loss of power, leaves it: readers
+// of the copy see the same as readers of m, and pending or lost changes of m are so in the copy. The
+// copy is independent of m and has no open handles, no locks and no hook.
 func (m *Mem) Clone() *Mem {
 	m.mu.Lock()
 	defer m.mu.Unlock()

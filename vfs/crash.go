@@ -9,13 +9,12 @@ import (
 	"slices"
 )
 
-// Crash returns the file system that a loss of power at this moment could leave
-// behind. It is independent of m, has the same capacity, no open handles, no
-// locks and no hook, and all that is in it is durable. The same state, model and
-// seed give the same image; only Subset, SizeNoData and Garbage use the seed.
+// Crash returns a file system that a loss of power now could leave behind. It is independent of m,
+// has the same capacity, no open handles, no locks and no hook, and everything in it is durable. The
+// same state, model and seed give the same image. Only Subset, SizeNoData and Garbage use the seed.
 //
-// It may be called at any time, also from a hook. It shares memory with m, so
-// it costs little more than a visit to every file.
+// It may be called at any time, also from a hook. It shares memory with m, so it costs little more
+// than a visit to every file.
 func (m *Mem) Crash(model Model, seed uint64) *Mem {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -45,7 +44,7 @@ type crash struct {
 	files   map[*file]*file // done; a crash can leave a file with two names
 }
 
-// keeps decides for the systematic models.
+// keeps reports whether a systematic model keeps an operation.
 func (c *crash) keeps(at opPosition) bool {
 	switch c.model.kind {
 	case keepAll:
@@ -60,8 +59,8 @@ func (c *crash) keeps(at opPosition) bool {
 	return false
 }
 
-// rand returns a source that depends on nothing but the seed and the file or
-// directory, so that the order of visits does not matter.
+// rand returns a source that depends only on the seed and the file or directory, so the order of
+// visits does not matter.
 func (c *crash) rand(id uint64) *rand.Rand { return rand.New(rand.NewPCG(c.seed, id)) }
 
 func (c *crash) directory(d *directory) *directory {
@@ -88,8 +87,8 @@ func (c *crash) directory(d *directory) *directory {
 	return &directory{id: d.id, path: d.path, live: names, durable: names, shared: true}
 }
 
-// someOps applies a random choice of the operations, but none after one on the
-// same name that is left out.
+// keepSomeOps applies a random choice of the operations, but none after a dropped one on the same
+// name.
 func keepSomeOps(names map[string]node, ops []dirOp, r *rand.Rand) {
 	keep := [...]float64{0, 0.5, 0.9, 1, 1}[r.IntN(5)]
 	var omitted []*dirOp
@@ -135,19 +134,18 @@ func (c *crash) content(f *file) fileData {
 	return im
 }
 
-// sectorSize is what a disk writes whole or not at all.
+// sectorSize is the unit that a disk writes atomically.
 const sectorSize = 512
 
-// sectors builds the content of a file from sectors that each show some moment
-// of their own history.
+// sectors builds the content of a file from sectors of different moments of its history.
 func (c *crash) sectors(f *file) fileData {
 	r := c.rand(f.id)
 	lo, hi := f.pending[0].off, f.pending[0].end()
 	for i := range f.pending {
 		lo, hi = min(lo, f.pending[i].off), max(hi, f.pending[i].end())
 	}
-	// buf is the content from lo to hi: what is durable, and beyond it what
-	// the model puts where data is missing.
+	// buf is the content from lo to hi: the durable bytes, and after them the model's substitute for
+	// missing data.
 	buf := make([]byte, hi-lo)
 	end := f.durable.size
 	if c.model.kind != subset {
@@ -178,9 +176,8 @@ func (c *crash) sectors(f *file) fileData {
 	return im
 }
 
-// drawMoments draws for each of some sectors how many of the writes it has seen.
-// One file is mostly there, another mostly not: a coin per sector
-// alone would never keep or lose a large write whole.
+// drawMoments draws for each sector how many of the writes it has seen. Most sectors of a file get
+// similar numbers: independent draws would never keep or lose a large write as a whole.
 func drawMoments(sectors, writes int, r *rand.Rand) []int {
 	last := [...]float64{-1, 0.1, 0.5, 0.9, 1}[r.IntN(5)]
 	moments := make([]int, sectors)
@@ -196,8 +193,8 @@ func drawMoments(sectors, writes int, r *rand.Rand) []int {
 	return moments
 }
 
-// fillGarbage fills buf, which lies at off in its file, with random bytes or with
-// those of a removed file, from the same place or from another.
+// fillGarbage fills buf, at offset off of its file, with random bytes or with bytes of a removed file,
+// from the same offset or another.
 func (c *crash) fillGarbage(buf []byte, off int64, r *rand.Rand) {
 	for i := 0; i < len(buf); i += 8 {
 		var b [8]byte

@@ -7,30 +7,29 @@ import (
 	"unsafe"
 )
 
-// mostDirect is the most that a directFile takes of what it is given into one write.
+// maxDirectWrite bounds one write of a directFile, in bytes.
 const maxDirectWrite = 1 << 20
 
-// A directFile overwrites a file past the page cache (O_DIRECT). There a write need not find, lock and
-// mark the pages that it goes to, and the sync after it has none to look for and to wait for: all
-// that is left is the device. The kernel takes whole units only, out of memory that begins where a
-// unit could. So the last one is written again with what comes after it, and is filled up with
-// zeros until then:
+// A directFile overwrites a file past the page cache (O_DIRECT). Such a write does not have to find,
+// lock and mark pages, and the sync after it finds none to wait for: only the device is left. The
+// kernel takes whole blocks only, from memory that is aligned to blocks. So the last block is padded
+// with zeros, and written again with the next bytes:
 //
-//	file  | unit | unit | unit 3             | what was here before
-//	buf                 | written    | zeros |
-//	                    at         tail
+//	file  | block | block | block 3           | old content
+//	buf                   | written   | zeros |
+//	                      at          tail
 type directFile struct {
 	osFile
 	writeAt func(b []byte, at int64) (int, error) // File.WriteAt
 
 	size   int64  // of the file, when it was opened
-	offset int64  // where the first unit lies that is not full
-	tail   int    // bytes of it that were written
-	buf    []byte // begins with them, and in memory where a unit could
+	offset int64  // of the first block that is not full
+	tail   int    // bytes of it that are written
+	buf    []byte // starts with them, aligned to blocks
 }
 
-// overwriting returns f, opened for writing, as a file that is overwritten from its front: a
-// directFile, unless its file system says at once that it has none.
+// wrapReused returns f, opened for writing, as a file to be overwritten from the front. It is a
+// directFile, unless the file system refuses O_DIRECT.
 func wrapReused(f *os.File) File {
 	info, err := f.Stat()
 	if err != nil || setDirect(f, true) != nil {
@@ -74,8 +73,8 @@ func (d *directFile) Write(p []byte) (done int, err error) {
 	return done, nil
 }
 
-// writePiece writes at most mostDirect bytes. When it fails some of them may be in the file, where
-// the next one goes as well.
+// writeChunk writes at most maxDirectWrite bytes. After an error some of them may be in the file; the
+// next write goes to the same place.
 func (d *directFile) writeChunk(p []byte) error {
 	end := d.tail + len(p)
 	padded := int(blockEnd(int64(end)))
@@ -91,10 +90,9 @@ func (d *directFile) writeChunk(p []byte) error {
 	return nil
 }
 
-// writeUnits writes the first bytes of buf to where they belong: end of them, padded with zeros. What the
-// kernel does not take so goes through the page cache, as does all that comes after it: where
-// it wants larger units, or the file system cannot do it after all, and beyond the length of the file,
-// which must not grow by zeros. An error that says anything else is not for another attempt to hide.
+// writeBlocks writes the first padded bytes of buf to their place: end bytes and zeros. It falls back
+// to the page cache, for good, where the kernel wants larger blocks or does not support O_DIRECT, and
+// past the length of the file, which must not grow by zeros. It returns other errors as they are.
 func (d *directFile) writeBlocks(end, padded int) error {
 	b := d.buf[:padded]
 	if d.offset+int64(padded) > d.size {
@@ -110,12 +108,12 @@ func (d *directFile) writeBlocks(end, padded int) error {
 	return err
 }
 
-// refused reports whether an error may be about how something was asked for.
+// unsupported reports whether an error may come from the use of O_DIRECT.
 func unsupported(err error) bool {
 	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EOPNOTSUPP)
 }
 
-// grow sees to it that buf holds n bytes.
+// grow makes buf at least n bytes long.
 func (d *directFile) grow(n int) {
 	if n <= len(d.buf) {
 		return
@@ -128,5 +126,5 @@ func (d *directFile) grow(n int) {
 	d.buf = b
 }
 
-// toUnit returns how far it is from an address to where a unit could begin.
+// alignGap returns the distance from an address to the next block boundary.
 func alignGap(address uintptr) int { return int(-address % blockSize) }

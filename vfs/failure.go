@@ -2,11 +2,11 @@ package vfs
 
 import "sync"
 
-// Failure is a rule for Inject that makes one operation fail, or all from one on.
-// A test runs its workload with At = 0, 1, 2 and so on, until Hits says that the
-// workload ended before the failure came. It is safe for concurrent use.
+// Failure is a rule for Inject that makes one operation fail, or all from one on. A test runs its
+// workload with At = 0, 1, 2 and so on, until Hits says that the workload ended before the failure.
+// It is safe for concurrent use.
 type Failure struct {
-	At     int64 // the operation that fails, counted from 0 among those that match
+	At     int64 // the operation that fails, counted from 0 among the matching ones
 	Fault  Fault
 	Sticky bool          // all matching operations after it fail as well, until Heal
 	Match  func(Op) bool // nil matches all
@@ -17,7 +17,7 @@ type Failure struct {
 	healed bool
 }
 
-// Rule is the rule to give to Inject.
+// Rule is the rule for Inject.
 func (f *Failure) Rule(op Op) Fault {
 	if f.Match != nil && !f.Match(op) {
 		return Fault{}
@@ -33,7 +33,7 @@ func (f *Failure) Rule(op Op) Fault {
 	return f.Fault
 }
 
-// Heal ends the failure: nothing fails any more.
+// Heal ends the failure: no more operations fail.
 func (f *Failure) Heal() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -2,17 +2,17 @@ package vfs
 
 import "bytes"
 
-// pageSize is what a write copies at least. It is a multiple of the sector.
+// pageSize is the unit that a write copies. It is a multiple of the sector.
 const pageSize = 4096
 
-// page is never changed once an image holds it.
+// page is never changed once a fileData holds it.
 type page [pageSize]byte
 
 var zeroPage page
 
-// image is the content of a file, made of pages that images share. A nil page
-// is all zeros, and so is what lies beyond size in the last page. Copies of an
-// image made by share are independent and cost nothing until one is written.
+// fileData is the content of a file, made of shared pages. A nil page is all zeros, and so are the
+// bytes past size in the last page. Copies by share are independent, and cost nothing until one is
+// written.
 type fileData struct {
 	size   int64
 	pages  []*page
@@ -25,7 +25,7 @@ func (im *fileData) share() fileData {
 	return *im
 }
 
-// readAt copies what the image holds at off into p, and returns how much.
+// readAt copies the content at off into p, and returns the number of bytes.
 func (im *fileData) readAt(p []byte, off int64) int {
 	if off >= im.size {
 		return 0
@@ -41,7 +41,7 @@ func (im *fileData) readAt(p []byte, off int64) int {
 	return len(p)
 }
 
-// write puts p at off. A gap between the end and off becomes zeros.
+// write puts p at off. A gap before it becomes zeros.
 func (im *fileData) write(p []byte, off int64) {
 	im.grow(max(im.size, off+int64(len(p))))
 	for len(p) > 0 {
@@ -53,7 +53,7 @@ func (im *fileData) write(p []byte, off int64) {
 	}
 }
 
-// grow lengthens the image with zeros and makes the table of pages its own.
+// grow extends the content with zeros and unshares the table of pages.
 func (im *fileData) grow(size int64) {
 	n := int((size + pageSize - 1) / pageSize)
 	if im.shared {
@@ -66,7 +66,7 @@ func (im *fileData) grow(size int64) {
 	im.size = max(im.size, size)
 }
 
-// with returns a page that differs from old in holding p at an offset.
+// with returns a copy of the page with p at an offset.
 func (old *page) with(p []byte, at int) *page {
 	if old == nil && bytes.Equal(p, zeroPage[:len(p)]) {
 		return nil

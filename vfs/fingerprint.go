@@ -8,9 +8,9 @@ import (
 
 var fingerprintSeed = maphash.MakeSeed()
 
-// Fingerprint returns a number that is, within one process, the same for file
-// systems in which readers see the same, and almost surely different otherwise.
-// A test uses it to open each of many equal images once.
+// Fingerprint returns a number that is equal, within one process, for file systems that look the same
+// to readers, and almost surely different for others. A test uses it to open each of many equal images
+// once.
 func (m *Mem) Fingerprint() uint64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

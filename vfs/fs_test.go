@@ -239,7 +239,7 @@ func TestReuse(t *testing.T) {
 }
 
 // TestReuseKeepsTheRest: of what a file held, a write keeps all but the bytes that it writes and those
-// behind them up to a multiple of writeUnit, of which the first ones may become zeros.
+// behind them up to a multiple of blockSize; the first ones may become zeros.
 func TestReuseKeepsTheRest(t *testing.T) {
 	for _, size := range []int{3 * blockSize, 3*blockSize + 100} {
 		eachFS(t, func(t *testing.T, fsys FS, dir string) {

@@ -13,44 +13,41 @@ import (
 type Effect uint8
 
 const (
-	// None of it happens. Of a failed sync of a Mem: nothing becomes durable,
-	// and what was dirty is clean.
+	// None: nothing happens. A failed sync of a Mem makes nothing durable, and dirty data counts as
+	// clean.
 	None Effect = iota
-	// Half of it happens: half of the bytes of a read or write, half of what a
-	// sync of a Mem had to do, all directories but the last of MkdirAll. An
-	// operation without a middle has no effect.
+	// Half: half of the bytes of a read or write, half of the work of a sync of a Mem, all
+	// directories but the last of MkdirAll. An operation without a middle has no effect.
 	Half
-	// Full: all of it happens.
+	// Full: everything happens.
 	Full
 )
 
-// Fault is what becomes of one operation. The zero Fault leaves it alone.
+// Fault decides one operation. The zero Fault leaves it alone.
 type Fault struct {
-	// Err, if not nil, is returned inside an *fs.PathError. A file or lock
-	// that the operation opened is closed again.
+	// Err, if not nil, is returned inside an *fs.PathError. A file or lock that the operation opened
+	// is closed again.
 	Err    error
 	Effect Effect // if Err is not nil
-	// Hold, if not nil, stops the operation before it does anything until
-	// something can be received: a slow disk.
+	// Hold, if not nil, makes the operation wait, before it does anything, until it can receive: a
+	// slow disk.
 	Hold <-chan struct{}
 }
 
-// Injected is a file system in which operations fail at will. It is safe for
-// concurrent use if its rule is.
+// Injected is a file system whose operations fail by a rule. It is safe for concurrent use if its
+// rule is.
 type Injected struct {
 	inner FS
 	rule  func(Op) Fault
 	ops   atomic.Int64
 }
 
-// Inject returns inner with faults. The rule is asked once for each operation, be
-// it on the file system or on one of its files, before it happens; Op.N numbers
-// all of them from 0. Close closes whatever the effect, since a descriptor
-// whose close failed is gone as well. Closing a lock is no operation.
+// Inject returns inner with faults. The rule is called once for each operation, on the file system or
+// on one of its files, before it happens. Op.N counts all of them from 0. Close closes whatever the
+// effect, because a failed close loses the descriptor too. Closing a lock is no operation.
 //
-// A sync that fails with a part of its effect needs the help of the inner file
-// system, which Mem gives. On another, half a sync is a whole one, and one
-// without effect is not asked for at all.
+// A sync that fails with a partial effect needs the help of the inner file system, which Mem gives.
+// On others, half a sync is a whole one, and a sync without effect is not called.
 func Inject(inner FS, rule func(Op) Fault) *Injected {
 	return &Injected{inner: inner, rule: rule}
 }
@@ -58,8 +55,8 @@ func Inject(inner FS, rule func(Op) Fault) *Injected {
 // Ops returns the number of operations so far.
 func (i *Injected) Ops() int64 { return i.ops.Load() }
 
-// meet asks the rule for the fate of one operation: how much of it is to happen,
-// and the error to return whatever comes of that.
+// decide calls the rule for an operation. It returns how much of the operation is to happen, and the
+// error to return afterwards.
 func (i *Injected) decide(op Op) (Effect, error) {
 	op.N = i.ops.Add(1) - 1
 	fault := i.rule(op)
@@ -87,7 +84,7 @@ func (i *Injected) do(op Op, whole, half func() error) (err error) {
 	return err
 }
 
-// ask runs an operation that only returns a value.
+// query runs an operation that only returns a value.
 func query[T any](i *Injected, op Op, get func() (T, error)) (v T, err error) {
 	if _, fault := i.decide(op); fault != nil {
 		return v, fault
@@ -95,7 +92,7 @@ func query[T any](i *Injected, op Op, get func() (T, error)) (v T, err error) {
 	return get()
 }
 
-// open runs an operation that returns something to be closed.
+// open runs an operation that returns something to close.
 func open[T io.Closer](i *Injected, op Op, get func() (T, error)) (T, error) {
 	effect, fault := i.decide(op)
 	if fault == nil {
@@ -244,8 +241,8 @@ func (i *Injected) syncDir(dir string, most Effect) error {
 	})
 }
 
-// sync runs a sync that has at most the given effect, because an outer Injected
-// makes it fail, or less, because this one does.
+// sync runs a sync with at most the given effect, because an outer Injected makes it fail, or with
+// less, because this one does.
 func (i *Injected) sync(op Op, most Effect, run func(Effect) error) error {
 	effect, fault := i.decide(op)
 	if op.Kind == OpSyncDir && noHandle(fault) {
@@ -258,8 +255,8 @@ func (i *Injected) sync(op Op, most Effect, run func(Effect) error) error {
 	return err
 }
 
-// noHandle reports whether an operation has failed for want of a handle. To sync a
-// directory takes one, so that nothing is synced then, and nothing lost.
+// noHandle reports whether an operation failed because no handle was left. Syncing a directory needs
+// one, so in that case nothing was synced, and nothing is lost.
 func noHandle(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }

@@ -12,20 +12,18 @@ import (
 	"syscall"
 )
 
-// Mem is a file system in memory that promises exactly what the package comment
-// promises. It is safe for concurrent use.
+// Mem is a file system in memory that keeps exactly the promises of the package comment. It is safe
+// for concurrent use.
 //
-// Every file has a durable content and the writes made since, every directory
-// durable names and the operations on names since, all in the order of issue.
-// Readers see everything. A sync makes durable what is still dirty. A sync that
-// failed (see Inject) makes its data clean without making it durable: no later
-// sync will write it, but readers still see it and a crash may keep it.
+// A file has a durable content and the writes since. A directory has durable names and the operations
+// on names since. Both are in the order of issue. Readers see everything. A sync makes durable what is
+// still dirty. A failed sync (see Inject) makes its data clean but not durable: no later sync will
+// write it, but readers still see it and a crash may keep it.
 //
-// The root is "/", and it is also ".": a relative name starts there. It exists
-// from the start; every other directory is a name in the one above.
+// The root is "/", and also ".": a relative name starts there. It always exists. Every other directory
+// is a name in its parent.
 type Mem struct {
-	// step serialises operations that change something, hook included. It is
-	// taken before mu.
+	// step serialises operations that change something, with their hooks. It is locked before mu.
 	step sync.Mutex
 	hook func(op Op, done bool)
 	ops  atomic.Int64
@@ -46,23 +44,21 @@ func NewMem() *Mem {
 	return &Mem{root: newDirectory(0, "/"), capacity: 1 << 40}
 }
 
-// SetCapacity sets the number of bytes that the files together may hold. When it
-// is reached, a write stores what fits and fails with syscall.ENOSPC, and no
-// file or directory can be created. Overwriting needs no room.
+// SetCapacity sets how many bytes all files may hold together. At the limit, a write stores what fits
+// and fails with syscall.ENOSPC, and no file or directory can be created. Overwriting needs no room.
 func (m *Mem) SetCapacity(bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.capacity = bytes
 }
 
-// Ops returns the number of operations so far that change something.
+// Ops returns the number of operations so far that changed something.
 func (m *Mem) Ops() int64 { return m.ops.Load() }
 
-// SetHook has f called before (done false) and after (done true) every operation
-// that changes something, also if it fails. Op.N numbers them from 0. While f runs,
-// no other such operation does, so f sees the file system at rest: it may call
-// Crash, Clone, Pending and everything that reads, but must not change
-// anything. f may block. A nil f removes the hook.
+// SetHook makes every operation that changes something call f before (done false) and after it (done
+// true), also if it fails. Op.N counts these operations from 0. No other such operation runs during f,
+// so f sees a consistent file system: it may call Crash, Clone, Pending and everything that reads, but
+// must not change anything. f may block. A nil f removes the hook.
 func (m *Mem) SetHook(f func(op Op, done bool)) {
 	m.step.Lock()
 	defer m.step.Unlock()
@@ -115,7 +111,7 @@ func (m *Mem) Create(name string) (File, error) {
 	return &memFile{m: m, f: f, name: name, writes: true}, nil
 }
 
-// create makes a file and counts the caller as a holder of it.
+// create creates a file and counts a handle on it.
 func (m *Mem) create(kind Kind, name string) (*file, error) {
 	d, base, err := m.parent(kind, name)
 	if err != nil {
@@ -173,8 +169,7 @@ func (m *Mem) Rename(old, new string) error {
 	})
 }
 
-// rename moves a name. Between two directories it is two operations, of which
-// the new name is the first.
+// rename moves a name. Between two directories it is two operations, the new name first.
 func (m *Mem) rename(kind Kind, old, new string) error {
 	f, err := m.file(kind, old)
 	if err != nil {
@@ -231,10 +226,10 @@ func (m *Mem) Remove(name string) error {
 	})
 }
 
-// removedKept is how many removed files may reappear as garbage.
+// removedKept is how many removed files may come back as garbage.
 const removedKept = 4
 
-// unlink counts a name of f as gone.
+// unlink removes a name from the count of f.
 func (m *Mem) unlink(f *file) {
 	f.links--
 	if f.live.size > 0 {
@@ -244,7 +239,7 @@ func (m *Mem) unlink(f *file) {
 	m.release(f)
 }
 
-// release gives back the room of f when nothing holds it.
+// release frees the room of f if it has no names and no handles.
 func (m *Mem) release(f *file) {
 	if f.links == 0 && f.handles == 0 {
 		m.used -= f.live.size

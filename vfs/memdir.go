@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// node is what a name stands for: a file or a directory.
+// node is the target of a name: a file or a directory.
 type node struct {
 	file *file
 	dir  *directory
@@ -19,20 +19,20 @@ type directory struct {
 	live    map[string]node
 	durable map[string]node
 	shared  bool    // live and durable are one map, so none may be written
-	pending []dirOp // what lies between, in the order of issue
+	pending []dirOp // the operations between them, in the order of issue
 }
 
 func newDirectory(id uint64, path string) *directory {
 	return &directory{id: id, path: path, live: map[string]node{}, durable: map[string]node{}}
 }
 
-// dirOp is one change of a directory, of which a crash takes all or nothing.
+// dirOp is one change of a directory. A crash keeps all of it or nothing.
 type dirOp struct {
 	seq  uint64
 	op   Op     // as reported
-	drop string // the name that goes, or ""
-	set  string // the name that comes, or ""
-	node node   // what it stands for
+	drop string // the removed name, or ""
+	set  string // the new name, or ""
+	node node   // the target of the new name
 	lost bool   // covered by a failed sync: later ones leave it out
 }
 
@@ -45,19 +45,19 @@ func (o *dirOp) apply(names map[string]node) {
 	}
 }
 
-// touches reports whether the operation changes what the name stands for.
+// touches reports whether the operation changes the target of the name.
 func (o *dirOp) touches(name string) bool {
 	return name != "" && (o.drop == name || o.set == name)
 }
 
-// change applies an operation for readers and leaves it pending.
+// change applies an operation for readers and makes it pending.
 func (d *directory) change(o dirOp) {
 	d.unshare()
 	o.apply(d.live)
 	d.pending = append(d.pending, o)
 }
 
-// own makes live and durable two maps.
+// unshare makes live and durable two maps.
 func (d *directory) unshare() {
 	if d.shared {
 		d.live = maps.Clone(d.live)
@@ -65,8 +65,7 @@ func (d *directory) unshare() {
 	}
 }
 
-// commit is a sync that reaches the first n of the operations that are still
-// dirty. The others count as clean from then on.
+// commit is a sync that reaches the first n dirty operations. The others count as clean from then on.
 func (d *directory) commit(n int) {
 	if n == math.MaxInt && !slices.ContainsFunc(d.pending, func(o dirOp) bool { return o.lost }) {
 		d.durable, d.shared, d.pending = d.live, true, nil
@@ -97,8 +96,7 @@ func (d *directory) dirty() (n int) {
 	return n
 }
 
-// replaced takes out of older operations the names that a newer one has changed
-// on disk.
+// dropReplaced removes from older operations the names that a newer one has changed on disk.
 func dropReplaced(ops []dirOp, by *dirOp) []dirOp {
 	var kept []dirOp
 	for _, o := range ops {

@@ -17,12 +17,12 @@ type file struct {
 	handles int
 	locked  bool
 
-	live    fileData // what a reader sees
-	durable fileData // what no crash takes
-	pending []write  // what lies between, in the order of issue
+	live    fileData // for readers
+	durable fileData // survives every crash
+	pending []write  // the writes between them, in the order of issue
 }
 
-// write is one write of which a crash may keep anything.
+// write is one write. A crash may keep any part of it.
 type write struct {
 	seq  uint64
 	off  int64
@@ -32,7 +32,7 @@ type write struct {
 
 func (w *write) end() int64 { return w.off + int64(len(w.data)) }
 
-// whole is an amount that commit cannot reach.
+// allBytes is more than any commit can reach.
 const allBytes = math.MaxInt64
 
 // write appends p to the pending writes.
@@ -41,9 +41,8 @@ func (f *file) write(seq uint64, p []byte, off int64) {
 	f.pending = append(f.pending, write{seq: seq, off: off, data: bytes.Clone(p)})
 }
 
-// commit is a sync that reaches the first n bytes of what is still dirty. The
-// rest counts as clean from then on although it is not durable, as after a
-// failed fsync.
+// commit is a sync that reaches the first n dirty bytes. The rest counts as clean from then on although
+// it is not durable, as after a failed fsync.
 func (f *file) commit(n int64) {
 	if n == allBytes && !slices.ContainsFunc(f.pending, func(w write) bool { return w.lost }) {
 		f.durable, f.pending = f.live.share(), nil
@@ -76,8 +75,7 @@ func (f *file) dirty() (n int64) {
 	return n
 }
 
-// cut takes the bytes from lo up to hi out of the writes, which something newer
-// has replaced on disk.
+// cut removes the bytes from lo up to hi, which something newer has replaced on disk, from the writes.
 func cut(writes []write, lo, hi int64) []write {
 	var kept []write
 	for _, w := range writes {
@@ -114,7 +112,7 @@ func (h *memFile) fail(op string, err error) error {
 	return &fs.PathError{Op: op, Path: h.name, Err: err}
 }
 
-// check returns the error of using the handle, if any.
+// check returns an error if the handle cannot be used so.
 func (h *memFile) check(op string, writes bool) error {
 	switch {
 	case h.closed:
@@ -172,7 +170,7 @@ func (h *memFile) write(p []byte) (int, error) {
 	return n, nil
 }
 
-// padded returns p as it is written, with all the zeros behind it that Reuse allows, or none.
+// padded returns p with all the zeros that Reuse allows after it, or none.
 func (h *memFile) padded(p []byte) []byte {
 	end := h.off + int64(len(p))
 	bound := blockEnd(end)

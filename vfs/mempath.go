@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// lookup finds what a path stands for.
+// lookup returns the target of a path.
 func (m *Mem) lookup(kind Kind, name string) (node, error) {
 	n := node{dir: m.root}
 	for _, base := range split(name) {
@@ -23,7 +23,7 @@ func (m *Mem) lookup(kind Kind, name string) (node, error) {
 	return n, nil
 }
 
-// parent finds the directory that holds the last element of a path.
+// parent returns the directory of the last element of a path, and that element.
 func (m *Mem) parent(kind Kind, name string) (*directory, string, error) {
 	clean := path.Clean("/" + name)
 	if clean == "/" {

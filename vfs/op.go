@@ -34,8 +34,8 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// Changes reports whether operations of the kind change what is in the file
-// system or what of it is durable. Each of them is a crash point.
+// Changes reports whether operations of the kind change the file system, or what of it is durable.
+// Each of them is a crash point.
 func (k Kind) Changes() bool {
 	switch k {
 	case OpCreate, OpReuse, OpRename, OpRemove, OpMkdir, OpSyncDir, OpLock, OpWrite, OpSync:

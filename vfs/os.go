@@ -15,9 +15,8 @@ import (
 
 // OS is the file system of the operating system.
 //
-// Only the last element of a path is protected against symbolic links: whoever
-// starts the process chooses where the directories lie, but a file planted
-// in them leads nowhere else and cannot make an open wait.
+// It protects only the last element of a path against symbolic links: the operator chooses the
+// directories, but a file planted in them leads nowhere else and cannot block an open.
 var OS FS = osFS{}
 
 const (
@@ -43,8 +42,7 @@ func (osFS) Open(name string) (File, error) {
 	return &osFile{f}, nil
 }
 
-// Reuse opens the file before it renames it, so that an error leaves the name as
-// it was.
+// Reuse opens the file before it renames it, so an error leaves the name as it was.
 func (osFS) Reuse(old, new string) (File, error) {
 	f, err := openRegular(old, os.O_WRONLY)
 	if err != nil {
@@ -137,17 +135,16 @@ func (osFS) FreeSpace(dir string) (uint64, error) {
 	if err != nil {
 		return 0, &fs.PathError{Op: "statfs", Path: dir, Err: err}
 	}
-	if int64(st.Bavail) < 0 { // some systems count what is kept for root as a debt
+	if int64(st.Bavail) < 0 { // some systems count the blocks reserved for root as negative
 		return 0, nil
 	}
 	return uint64(st.Bavail) * uint64(st.Bsize), nil
 }
 
-// Lock uses flock, which belongs to the open file and not to the process: a
-// second Lock in the same process fails too, and closing another handle of the
-// file does not release it. The file holds the process id of the last holder, in
-// decimal. It is never removed: a process that had it open by then could lock
-// the removed file while another locks a new one.
+// Lock uses flock, which belongs to the open file and not to the process: a second Lock in the same
+// process fails too, and closing another handle of the file does not release it. The file holds the
+// process id of the last holder, in decimal. It is never removed: otherwise a process that has the
+// removed file open could lock it while another locks a new one.
 func (osFS) Lock(name string) (io.Closer, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, fileMode)
 	if err != nil {
@@ -181,7 +178,7 @@ func writePID(f *os.File) error {
 	return err
 }
 
-// readPID returns 0 if the holder has the lock but has not yet written its id.
+// readPID returns 0 if the holder has not written its id yet.
 func readPID(f *os.File) int {
 	b := make([]byte, 20)
 	n, _ := f.ReadAt(b, 0)
@@ -192,8 +189,7 @@ func readPID(f *os.File) int {
 	return pid
 }
 
-// osFile leaves interrupted calls and short writes to os.File, which repeats
-// them until all is done.
+// osFile relies on os.File to repeat interrupted calls and short writes.
 type osFile struct{ f *os.File }
 
 func (o *osFile) ReadAt(p []byte, off int64) (int, error) { return o.f.ReadAt(p, off) }
@@ -212,8 +208,7 @@ func (o *osFile) Size() (int64, error) {
 	return info.Size(), nil
 }
 
-// control runs a system call on the descriptor of f, which cannot be closed
-// meanwhile.
+// control runs a system call on the descriptor of f, which stays open meanwhile.
 func control(f *os.File, op string, call func(fd int) error) error {
 	conn, err := f.SyscallConn()
 	if err != nil {

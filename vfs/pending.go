@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// place is the place of a pending operation in the order of issue. Of one write
-// several parts can be pending, each at a place of its own.
+// opPosition is the place of a pending operation in the order of issue. Several parts of one write can
+// be pending, each with its own offset.
 type opPosition struct {
 	seq uint64
 	off int64 // of a write
@@ -40,8 +40,8 @@ func (m *Mem) Pending() []Op {
 	return ops
 }
 
-// listPending collects the pending operations of all that a crash could make
-// visible. The list is kept until the next change.
+// listPending collects the pending operations of everything that a crash could make visible. The list
+// is kept until the next change.
 func (m *Mem) listPending() []pendingOp {
 	if m.pending == nil {
 		w := pendingWalk{seen: map[node]bool{}, ops: []pendingOp{}}
@@ -72,7 +72,7 @@ func (w *pendingWalk) visit(n node) {
 	for _, child := range n.dir.durable {
 		w.visit(child)
 	}
-	for _, o := range n.dir.pending { // whatever is in live but not in durable came by one of these
+	for _, o := range n.dir.pending { // one of these brought each name that is live but not durable
 		w.ops = append(w.ops, pendingOp{opPosition{seq: o.seq}, o.op})
 		if o.set != "" {
 			w.visit(o.node)
@@ -80,10 +80,9 @@ func (w *pendingWalk) visit(n node) {
 	}
 }
 
-// Systematic returns one model for every loss that needs no seed, given what is
-// pending now: DropAll, KeepAll, every prefix, whole and torn in the middle of
-// the next write, and every AllButOne and OnlyOne. A test that knows better where
-// to tear asks Pending.
+// Systematic returns a model for every loss of the pending operations that needs no seed: DropAll,
+// KeepAll, every prefix, whole and with half of the next write, and every AllButOne and OnlyOne. A test
+// that wants to tear elsewhere uses Pending.
 func (m *Mem) Systematic() []Model {
 	models := []Model{DropAll, KeepAll}
 	for i, op := range m.Pending() {
