@@ -1,10 +1,9 @@
-// Package arch checks which package of the module may use which: that imports go
-// down, that each library is used where it was let in, and that what the
-// outside world decides (files, time, randomness, environment) comes in where
-// it can be replaced. The rules of this module are in rules.go.
+// Package arch checks which package of the module may use which: imports go down, each library is used
+// only where it is allowed, and files, time, randomness and environment come in only where a test can
+// replace them. rules.go has the rules of this module.
 //
-// Files are read, not compiled, so that every build constraint is covered.
-// Test files may use what they like.
+// It parses files without compiling them, so it covers all build constraints. Test files may use
+// anything.
 package arch
 
 import (
@@ -22,14 +21,12 @@ import (
 // Rules say what the packages of a module may use.
 type Rules struct {
 	Module string
-	// Packages has a rule for each package, by its directory. The longest
-	// entry that ends in a slash stands for the packages below it that have
-	// no rule of their own.
+	// Packages has a rule for each package, by its directory. The longest entry that ends in a slash
+	// is the rule of the packages below it without one.
 	Packages map[string]Rule
-	// Imports gives the reason why a package of the standard library may not
-	// be imported, Names why a name, such as "log/slog.Default", may not be
-	// used. "math/rand/v2.*" stands for all names of a package of random
-	// numbers, but those of generators that have a seed.
+	// Imports maps forbidden packages of the standard library to the reason, Names forbidden names,
+	// such as "log/slog.Default". "math/rand/v2.*" means all names of a package of random numbers but
+	// those of seeded generators.
 	Imports map[string]string
 	Names   map[string]string
 }
@@ -43,13 +40,12 @@ type Rule struct {
 	// path, that may be imported.
 	Packages  []string
 	Libraries []string
-	// Except lists what may be used although Rules.Imports or Rules.Names
-	// forbid it, each with its reason.
+	// Except allows what Rules.Imports or Rules.Names forbid. It maps each name to its reason.
 	Except map[string]string
 }
 
-// Check reads the module in root and returns what breaks the rules, one
-// sentence for each, sorted. It is an error if the module cannot be read.
+// Check reads the module in root and returns the violations, a sentence for each, sorted. It returns an
+// error if it cannot read the module.
 func Check(root fs.FS, rules Rules) ([]string, error) {
 	c := checker{rules: rules, root: root, seen: make(map[string]bool)}
 	if err := fs.WalkDir(root, ".", c.visit); err != nil {
@@ -196,11 +192,10 @@ func (c *checker) imports(name, from string, rule Rule) {
 	}
 }
 
-// seeded are the names of the packages of random numbers that make or are a
-// generator with a seed.
+// seeded are the names of seeded generators in the packages of random numbers.
 var seeded = []string{"Rand", "Source", "PCG", "ChaCha8", "Zipf", "New", "NewPCG", "NewChaCha8", "NewSource", "NewZipf"}
 
-// use takes a use of a name of an imported package.
+// use checks a use of a name of an imported package.
 func (c *checker) use(name, from, selected string, rule Rule) {
 	full := from + "." + selected
 	reason, ok := c.rules.Names[full]

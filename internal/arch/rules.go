@@ -4,9 +4,8 @@ package arch
 //
 //	cmd → server → widecol ← lsmstore → engine → {wal, memtable, sstable, vfs}
 //
-// with cell below all of them. The server knows no engine, so that another
-// Store can take the place of lsmstore; the formats know neither files nor each
-// other, so that each can be read and tested alone.
+// with cell below all of them. The server does not know the engine, so that another Store can replace
+// lsmstore. The formats know neither files nor each other, so that each can be read and tested alone.
 var moduleRules = Rules{
 	Module: "colonnade",
 	Packages: map[string]Rule{

@@ -6,5 +6,5 @@ import "runtime"
 
 func yieldThread() {}
 
-// YieldThread offers the processor to goroutines, as there is no call for threads.
+// YieldThread yields to goroutines: there is no call for threads.
 func YieldThread() { runtime.Gosched() }

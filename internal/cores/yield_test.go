@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestYield: a goroutine that waits for the caller's processor runs.
+// TestYield: a goroutine that waits for the caller's CPU runs.
 func TestYield(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })

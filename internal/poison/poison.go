@@ -1,12 +1,10 @@
-// Package poison makes memory useless that was given back, so that a test sees who still
-// uses it. Memory out of a pool looks right for a long time to whoever has kept a part of it:
-// until others get it, and mostly they write much the same there.
+// Package poison overwrites released memory, so that a test notices a use after release. Pooled memory
+// often still looks right to a user who kept a part of it.
 //
-// Under the race detector, released bytes are overwritten. That also is a write as far as
-// the detector is concerned: a goroutine that reads them beside it is reported even if it
-// makes nothing of them. In other builds nothing happens, at no cost.
+// It works under the race detector only. Overwriting is also a write for the detector: it reports a
+// goroutine that reads the bytes at the same time, even if it ignores them. Other builds do nothing, at
+// no cost.
 package poison
 
-// Byte is what released bytes are overwritten with: as text it is no UTF-8, and as a length
-// or an offset it is too large.
+// Byte fills released memory. It is invalid as UTF-8, and too large as a length or an offset.
 const Byte = 0xdb

@@ -6,7 +6,7 @@ import "bytes"
 
 var pattern = bytes.Repeat([]byte{Byte}, 4<<10)
 
-// Bytes overwrites b, which its owner gives back, up to its capacity.
+// Bytes overwrites b, which its owner releases, up to its capacity.
 func Bytes(b []byte) {
 	for b = b[:cap(b)]; len(b) > 0; {
 		b = b[copy(b, pattern):]

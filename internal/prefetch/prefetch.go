@@ -1,7 +1,6 @@
-// Package prefetch asks the processor for memory before it is needed. A walk over data that
-// is in no cache of the processor waits a tenth of a microsecond at each step, unless its
-// memory was asked for while there was other work. That takes an instruction which Go has no
-// name for.
+// Package prefetch loads memory into the CPU's cache before it is needed. Each cache miss of a search or
+// scan costs a tenth of a microsecond, unless the memory was prefetched during other work. Go has no
+// name for the instruction.
 package prefetch
 
 import "unsafe"

@@ -4,9 +4,9 @@ package prefetch
 
 import "unsafe"
 
-// Lines asks for the lines of the processor's cache that hold the n bytes at p, and waits for
-// none. It reads nothing: that what p points to ends earlier does no harm. On processors other
-// than amd64 and arm64, and with the build tag purego, it does nothing.
+// Lines prefetches the cache lines of the n bytes at p, without waiting. It reads nothing, so it is
+// harmless if the memory at p is shorter. It does nothing on CPUs other than amd64 and arm64, and with
+// the build tag purego.
 //
 //go:noescape
 func Lines(p unsafe.Pointer, n int)

@@ -1,5 +1,4 @@
-// Package process runs the server as a process of its own: for programs that kill
-// it or measure it.
+// Package process runs the server as a child process, for programs that kill it or measure it.
 package process
 
 import (
@@ -15,8 +14,7 @@ import (
 	"time"
 )
 
-// Process is one life of the server. It does not outlive the process that has
-// started it.
+// Process is one run of the server. It ends with the process that started it.
 type Process struct {
 	cmd    *exec.Cmd
 	ready  chan string // the URL, once it is printed; closed without one
@@ -41,7 +39,7 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	}
 	started := make(chan error, 1)
 	go func() {
-		// The signal comes when the thread ends that has started the process.
+		// The signal comes when the starting thread ends.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -63,11 +61,10 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	return p, <-started
 }
 
-// patience is far beyond any start or stop, and short of a part's time.
+// timeout is far beyond any start or stop, and below the time limit of a test.
 const timeout = time.Minute
 
-// URL waits until the server is ready. The error has what the server said when
-// it ended instead.
+// URL waits until the server is ready. If the server ends instead, the error has its output.
 func (p *Process) URL() (string, error) {
 	select {
 	case url, ok := <-p.ready:
@@ -85,7 +82,7 @@ func (p *Process) URL() (string, error) {
 // PID returns the id of the process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Output returns the last of what the process has printed to standard error.
+// Output returns the end of the process's standard error.
 func (p *Process) Output() string { return p.stderr.String() }
 
 // Kill ends the process at once and waits for its end.
@@ -94,14 +91,14 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
-// WasReady waits for the end of the process and reports whether it ever was ready.
+// WasReady waits for the end of the process and reports whether it was ever ready.
 func (p *Process) WasReady() bool {
 	<-p.done
 	return p.wasReady
 }
 
-// Interrupt asks the process to end, though it may not be so far that it can
-// hear it. It must not end with an error of its own.
+// Interrupt asks the process to end, maybe before it handles signals. An exit code other than 0 is an
+// error.
 func (p *Process) Interrupt() error {
 	err := p.Terminate(0)
 	var exit *exec.ExitError
@@ -111,8 +108,8 @@ func (p *Process) Interrupt() error {
 	return err
 }
 
-// Terminate asks the process to end. Unless it is killed after impatience, which
-// is 0 for never, it has to end well.
+// Terminate asks the process to end, and kills it after impatience; 0 is never. A process that was not
+// killed must have exit code 0.
 func (p *Process) Terminate(impatience time.Duration) error {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -134,7 +131,7 @@ func (p *Process) Terminate(impatience time.Duration) error {
 	return nil
 }
 
-// lastOutput keeps the last of what is written to it.
+// lastOutput keeps the end of what is written to it.
 type lastOutput struct {
 	mu sync.Mutex
 	b  bytes.Buffer

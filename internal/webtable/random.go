@@ -2,8 +2,8 @@ package webtable
 
 import "math/bits"
 
-// random is a small generator of numbers whose state can be set anew for every
-// row, so that a row depends on the seed and its number alone.
+// random is a small generator of random numbers. Its state is set for each row, so a row depends only
+// on the seed and its number.
 type random uint64
 
 func newRandom(seed, stream uint64) random {
@@ -28,9 +28,8 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// permutation is an order of the numbers 0 to n-1: a Feistel network over the
-// smallest even number of bits that holds them, applied again while the result
-// lies outside.
+// permutation is a permutation of the numbers 0 to n-1: a Feistel network over the smallest even number
+// of bits that holds them, applied again while the result is too large.
 type permutation struct {
 	n    uint64
 	half uint // bits in a half

@@ -1,8 +1,8 @@
-// Package webtable makes up a table of web pages of any size: the same one for
-// the same options, row by row, in bounded memory.
+// Package webtable generates a table of web pages of any size: the same one for the same options, row by
+// row, in bounded memory.
 //
-// A row is a page under its reversed domain. It has ten cells, all of the time
-// the page was fetched:
+// A row is a page under its reversed domain. It has ten cells, all with the time when the page was
+// fetched:
 //
 //	com.mibaloru/culture/3-island      row key, 20 to 30 bytes
 //	  title:      language:            text, in one of several languages
@@ -11,7 +11,7 @@
 //	  meta:size   meta:status          i64
 //	  anchor:<domain>                  three links to the page, with their text
 //
-// Without shuffling, rows come in the order of their keys.
+// Without shuffling, rows come in key order.
 package webtable
 
 import (
@@ -20,15 +20,14 @@ import (
 	"strconv"
 )
 
-// Options say which table to make.
+// Options describe a table.
 type Options struct {
 	Rows int64
 	Seed uint64
-	// Contents is the mean length of the contents: column in bytes. Lengths
-	// are spread evenly from half of it to one and a half times of it.
+	// Contents is the mean length of the column contents: in bytes. Lengths are uniform from half of it
+	// to one and a half times of it.
 	Contents int
-	// Shuffle deals the rows in an order that has nothing to do with their
-	// keys.
+	// Shuffle returns the rows in random order.
 	Shuffle bool
 }
 
@@ -45,14 +44,14 @@ const (
 	maxContents = 1 << 20
 )
 
-// CellsPerRow is how many cells each row has.
+// CellsPerRow is the number of cells of each row.
 const CellsPerRow = 10
 
 // Generator makes the rows of a table. It is for one goroutine at a time.
 type Generator struct {
 	o     Options
 	order permutation
-	// spread is how many names lie between a site and the next one.
+	// spread is the number of names between a site and the next one.
 	spread uint64
 	rnd    random
 	host   []byte // scratch: the name of a linking site
@@ -73,7 +72,7 @@ func New(o Options) (*Generator, error) {
 	return &Generator{o: o, order: newPermutation(uint64(o.Rows), o.Seed), spread: names() / max(sites, 1)}, nil
 }
 
-// names is how many names of sites there are.
+// names returns the number of site names.
 func names() uint64 {
 	n := uint64(len(domains))
 	for range nameLength {
@@ -82,8 +81,8 @@ func names() uint64 {
 	return n
 }
 
-// AppendRow appends row i, counted from 0, as one line of JSON in the form that
-// a write request takes its items in, with a newline at its end.
+// AppendRow appends row i, counted from 0, as a line of JSON in the form of the items of a write request,
+// with a newline.
 func (g *Generator) AppendRow(dst []byte, i int64) []byte {
 	n := uint64(i)
 	if g.o.Shuffle {

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// body is the body of a request, and what is to be done at its beginning and its end. One
-// that comes in chunks is read by net/http. One serves all requests of a connection.
+// body is the body of a request, with the work at its start and end. net/http reads chunked bodies. One
+// body serves all requests of a connection.
 type body struct {
 	c        *conn
-	chunks   io.Reader // nil if the head says how long it is
-	left     int64     // bytes that are not read yet, negative if the head does not say
+	chunks   io.Reader // nil if the head has a length
+	left     int64     // unread bytes, negative if the head has no length
 	done     bool      // all of it was read
-	shut     bool      // the answer has begun: nobody may read on, whether it is done or not
-	expected bool      // the client waits for a word before it sends it
+	shut     bool      // the response has started: no more reads
+	expected bool      // the client waits for 100-continue before it sends the body
 }
 
-// mostSkipped is how many bytes of a body that a handler has left are read for it.
+// mostSkipped bounds how much of a body that a handler left unread is skipped, in bytes.
 const mostSkipped = 256 << 10
 
 // begin takes over the body of r.
@@ -39,10 +39,10 @@ func (b *body) begin(r *http.Request) error {
 	return nil
 }
 
-// end lets go of the body.
+// end releases the body.
 func (b *body) end() { b.chunks, b.shut = nil, true }
 
-// Read reads the body. At its end the watch on the client begins.
+// Read reads the body. At its end it starts the watch on the client.
 func (b *body) Read(p []byte) (int, error) {
 	switch {
 	case b.shut:
@@ -63,7 +63,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// read reads on. The end comes with the last bytes, if the head said where it is.
+// read reads more. It returns io.EOF with the last bytes if the head has a length.
 func (b *body) read(p []byte) (int, error) {
 	if b.chunks != nil {
 		return b.chunks.Read(p)
@@ -79,11 +79,11 @@ func (b *body) read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close does nothing: what is left is skipped when the answer begins.
+// Close does nothing: the rest is skipped when the response starts.
 func (b *body) Close() error { return nil }
 
-// skip reads what is left, if it is not too much, and reports whether that was all. A
-// client that does not get the word for which it waits may send its body or not.
+// skip reads the rest, if it is not too long, and reports whether it reached the end. A client that
+// waits for 100-continue and does not get it may send its body or not.
 func (b *body) skip() bool {
 	if b.done {
 		return true
@@ -91,6 +91,6 @@ func (b *body) skip() bool {
 	if b.expected || b.left > mostSkipped {
 		return false
 	}
-	_, _ = io.CopyN(io.Discard, b, mostSkipped+1) // to its end, and see that
+	_, _ = io.CopyN(io.Discard, b, mostSkipped+1) // to its end, and notice it
 	return b.done
 }

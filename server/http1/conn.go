@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// conn is a connection. All of it belongs to its goroutine, save what is marked; the response
-// and the deadline of writes to one goroutine at a time, which a handler may start.
+// conn is a connection. It belongs to its goroutine, except for marked fields. The response and the
+// deadline of writes belong to one goroutine at a time, which a handler may start.
 type conn struct {
 	server *Server
 	nc     net.Conn
@@ -25,10 +25,10 @@ type conn struct {
 	ctx    context.Context // of all its requests
 	cancel context.CancelFunc
 
-	timed    context.Context // ends at the deadline works too, nil if nobody needed one yet
+	timed    context.Context // also ends at the deadline works; nil before its first use
 	endTimed context.CancelFunc
 
-	reads, writes, works deadline // reads is the watch's while it looks
+	reads, writes, works deadline // while the watch looks, reads belongs to it
 
 	dated  []byte // the header Date in that second
 	second int64
@@ -37,10 +37,10 @@ type conn struct {
 	response response
 	watch    watch
 
-	busy atomic.Bool // a request is under way, or none may begin any more
+	busy atomic.Bool // a request is under way, or no more may start
 }
 
-// headLimit passes on so many bytes.
+// headLimit reads a limited number of bytes.
 type headLimit struct {
 	nc   net.Conn
 	left int64 // negative: no limit
@@ -71,11 +71,11 @@ func newConn(s *Server, nc net.Conn) *conn {
 	return c
 }
 
-// serve answers the requests of the connection one after another.
+// serve serves the requests of the connection one after another.
 func (c *conn) serve() {
 	defer c.close()
 	defer c.rescue()
-	timeout := c.server.HeaderTimeout // whoever connects means to say something
+	timeout := c.server.HeaderTimeout // a new client sends its first request soon
 	for {
 		r, err := c.readRequest(timeout)
 		if err != nil {
@@ -93,14 +93,14 @@ func (c *conn) serve() {
 			return
 		}
 		c.busy.Store(false)
-		if c.server.stopping.Load() { // it may have found the connection busy
+		if c.server.stopping.Load() { // the shutdown may have found the connection busy
 			return
 		}
 		timeout = c.server.IdleTimeout
 	}
 }
 
-// handle has a request answered, and reports whether the answer is whole.
+// handle runs the handler for a request, and reports whether the response is whole.
 func (c *conn) handle(r *http.Request) (whole bool) {
 	w := &c.response
 	w.begin(r)
@@ -121,7 +121,7 @@ func (c *conn) handle(r *http.Request) (whole bool) {
 	return w.finish()
 }
 
-// rescue ends the connection, and nothing else, where the parser panics.
+// rescue ends only this connection if the parser panics.
 func (c *conn) rescue() {
 	if p := recover(); p != nil {
 		c.report(p)
@@ -134,7 +134,7 @@ func (c *conn) report(p any) {
 	}
 }
 
-// date returns the time as the header Date has it. It is made once a second at most.
+// date returns the header Date. It is formatted at most once a second.
 func (c *conn) date(now time.Time) []byte {
 	if second := now.Unix(); second != c.second || len(c.dated) == 0 {
 		c.second = second
@@ -149,11 +149,11 @@ func (c *conn) close() {
 	c.server.forget(c)
 }
 
-// mostLinger bounds what is read of a client whose connection ends.
+// mostLinger bounds the bytes that are read from a client whose connection ends.
 const mostLinger = 64 << 20
 
-// leave ends the connection after an answer. To a client that is still sending its body,
-// closing it at once would be a reset, which could take the answer from it.
+// leave ends the connection after a response. Closing it at once while the client still sends its body
+// would reset it, and the client could lose the response.
 func (c *conn) leave() {
 	if c.body.done {
 		return

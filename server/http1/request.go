@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// refusal is the answer to what is no request. The connection ends with it.
+// refusal is the response to an invalid request. The connection ends with it.
 type refusal struct {
 	status int
 	reason string
@@ -24,9 +24,9 @@ func (r *refusal) Error() string {
 // errHeadTooLong ends the reading of a head.
 var errHeadTooLong = errors.New("the head is too long")
 
-// readRequest waits so long for the beginning of a request, reads its head, and makes
-// its body ready. A *refusal is for the client, also where it has stopped in the middle
-// of a line; any other error is for nobody.
+// readRequest waits up to wait for the start of a request, reads its head, and prepares its body. It
+// returns a *refusal to be sent to the client, even if the client stopped in the middle of a line. Other
+// errors are not sent.
 func (c *conn) readRequest(wait time.Duration) (*http.Request, error) {
 	if c.in.Buffered() == 0 {
 		_ = c.reads.after(c.server.Now(), wait)
@@ -54,8 +54,8 @@ func (c *conn) readRequest(wait time.Duration) (*http.Request, error) {
 	return r, nil
 }
 
-// parse has net/http's parser read a head: the given one, or, if that is nil, one that may
-// still be on its way.
+// parse parses a head with net/http's parser: the given one, or, if it is nil, one that may still be
+// arriving.
 func (c *conn) parse(head []byte, begun time.Time) (*http.Request, error) {
 	if head == nil {
 		_ = c.reads.after(begun, c.server.HeaderTimeout)
@@ -71,7 +71,7 @@ func (c *conn) parse(head []byte, begun time.Time) (*http.Request, error) {
 	if err := check(r); err != nil {
 		return nil, err
 	}
-	// The length of the body is in ContentLength, as the host is in Host.
+	// The length is in ContentLength, as the host is in Host.
 	delete(r.Header, "Content-Length")
 	r.RemoteAddr = c.from
 	r = r.WithContext(c.ctx)
@@ -79,13 +79,12 @@ func (c *conn) parse(head []byte, begun time.Time) (*http.Request, error) {
 	return r, nil
 }
 
-// readAhead is what the buffer may have read of a body when it has read all of a
-// head: the limit of a head is out by as much.
+// readAhead is how many bytes of a body the buffer may hold after it has read a head. The limit of a head
+// is inexact by as much.
 const readAhead = 4 << 10
 
-// wholeHead returns the next head if all of it is in the buffer, as mostly it is, and
-// nil if not. To read it waits for nothing then, and so needs no deadline. What it returns
-// is valid until more is read of the connection.
+// wholeHead returns the next head if all of it is in the buffer, as is usual, else nil. Reading it then
+// needs no wait and no deadline. The result is valid until the next read of the connection.
 func (c *conn) wholeHead() []byte {
 	there, _ := c.in.Peek(c.in.Buffered())
 	end := bytes.Index(there, []byte(headEnd))
@@ -95,7 +94,7 @@ func (c *conn) wholeHead() []byte {
 	return there[:end+len(headEnd)]
 }
 
-// refusalOf says what a client is told of a head that cannot be read.
+// refusalOf returns the response to a head that cannot be read.
 func refusalOf(err error, tooLong bool) error {
 	var failed *net.OpError // of the connection
 	switch {
@@ -103,14 +102,14 @@ func refusalOf(err error, tooLong bool) error {
 		return &refusal{http.StatusRequestHeaderFieldsTooLarge, "the head of the request is too long"}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &failed):
 		return err
-	// net/http has no name for it.
+	// net/http has no name for this error.
 	case strings.HasPrefix(err.Error(), "unsupported transfer encoding"), strings.HasPrefix(err.Error(), "too many transfer encodings"):
 		return &refusal{http.StatusNotImplemented, "the only transfer encoding is chunked"}
 	}
 	return &refusal{http.StatusBadRequest, "the request is malformed"}
 }
 
-// check refuses what net/http's parser takes and nobody should send.
+// check refuses invalid requests that net/http's parser accepts.
 func check(r *http.Request) error {
 	if r.ProtoMajor != 1 || r.ProtoMinor > 1 {
 		return &refusal{http.StatusHTTPVersionNotSupported, "the protocol is HTTP/1.1"}
@@ -129,8 +128,7 @@ func check(r *http.Request) error {
 	return nil
 }
 
-// notOfHost reports whether a character can be in no host and port (RFC 3986, section
-// 3.2.2).
+// notOfHost reports whether a character is invalid in a host and port (RFC 3986, section 3.2.2).
 func notOfHost(c rune) bool {
 	switch {
 	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
@@ -139,7 +137,7 @@ func notOfHost(c rune) bool {
 	return !strings.ContainsRune("!$%&'()*+,-.:;=[]_~", c)
 }
 
-// reject answers what is no request, if somebody is there to read it.
+// reject responds to an invalid request, if the client is still there.
 func (c *conn) reject(err error) {
 	var f *refusal
 	if !errors.As(err, &f) {
@@ -148,7 +146,7 @@ func (c *conn) reject(err error) {
 	_ = c.writes.after(c.server.Now(), c.server.LingerTimeout)
 	_, err = fmt.Fprintf(c.nc, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n%v\n", f.status, http.StatusText(f.status), f)
 	if err == nil {
-		c.body.done = false // nobody knows
+		c.body.done = false // unknown
 		c.leave()
 	}
 }

@@ -13,29 +13,27 @@ import (
 	"colonnade/internal/poison"
 )
 
-// response is the answer to a request, an http.ResponseWriter. One serves all requests
-// of a connection.
+// response is an http.ResponseWriter. One serves all requests of a connection.
 //
-// The header of the answer belongs to the handler until WriteHeader; the values in it
-// are not changed. Without a Content-Length an answer goes out in chunks, and in one
-// that is broken off the last is missing; to a client of HTTP/1.0, which knows none, it
-// looks whole. A Write that cannot be sent ends the connection, and so does an answer
-// that is shorter than it said.
+// The header belongs to the handler until WriteHeader; its values are not changed. A response without a
+// Content-Length is chunked. If it is aborted, the last chunk is missing. HTTP/1.0 has no chunks, so its
+// clients cannot tell. A Write that cannot be sent ends the connection, and so does a response shorter
+// than its Content-Length.
 type response struct {
 	c      *conn
 	r      *http.Request
 	header http.Header
-	names  []string // of the header, in order; those of the answer before until WriteHeader
+	names  []string // of the header, sorted; those of the last response until WriteHeader
 
 	status  int   // 0 until WriteHeader
-	left    int64 // bytes that are still to be written, -1 if the answer does not say
+	left    int64 // bytes still to be written, -1 if the response has no length
 	chunked bool
-	bare    bool  // the answer has no body
+	bare    bool  // the response has no body
 	last    bool  // the connection ends with it
-	failed  error // why not all could be sent
+	failed  error // why sending failed
 
-	// What is not sent yet: a head, room for the line before a chunk if the answer has
-	// chunks, and part of the body.
+	// The unsent bytes: a head, room for the line before a chunk if the response is chunked, and part
+	// of the body.
 	//
 	//	out   head · chunkRoom bytes · body
 	//	      0      head              at
@@ -43,22 +41,22 @@ type response struct {
 	head, at int
 
 	deadline bool // the handler has set one
-	stale    bool // one is set that is not for this answer
+	stale    bool // a deadline of an earlier response is set
 }
 
 const (
-	// sendSize is from how many bytes of a body on they are sent.
+	// sendSize is how many bytes of a body are collected before they are sent.
 	sendSize = 16 << 10
-	// mostCopied is how many bytes are collected at most, and kept for other answers.
+	// mostCopied bounds the buffer, and the buffers that are kept for other responses.
 	mostCopied = 128 << 10
 	// chunkRoom is for the length of a chunk, in hexadecimal digits, and a line end.
 	chunkRoom = 16 + 2
 )
 
-// buffers are of answers that are being made: waiting connections have none.
+// buffers are those of responses under way. Idle connections have none.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// begin makes w the answer to r.
+// begin makes w the response to r.
 func (w *response) begin(r *http.Request) {
 	clear(w.header)
 	*w = response{
@@ -68,7 +66,7 @@ func (w *response) begin(r *http.Request) {
 	*w.out = (*w.out)[:0]
 }
 
-// release lets go of the buffer.
+// release releases the buffer.
 func (w *response) release() {
 	poison.Bytes(*w.out)
 	if cap(*w.out) <= 2*mostCopied {
@@ -80,12 +78,12 @@ func (w *response) release() {
 // Header returns the header, which WriteHeader sends.
 func (w *response) Header() http.Header { return w.header }
 
-// SetWriteDeadline is for http.ResponseController. It ends with the answer, and may be
-// late by a sixteenth of the time until t.
+// SetWriteDeadline is for http.ResponseController. The deadline ends with the response, and may be late
+// by a sixteenth of the time until t.
 func (w *response) SetWriteDeadline(t time.Time) error {
 	w.deadline = true
 	now := w.c.server.Now()
-	if !t.After(now) { // there is none, or it is over
+	if !t.After(now) { // there is none, or it has passed
 		return w.c.writes.exactly(t)
 	}
 	return w.c.writes.after(now, t.Sub(now))
@@ -101,8 +99,7 @@ func (w *response) sendContinue() error {
 	return err
 }
 
-// WriteHeader begins the answer, once. As in net/http a status that is none of an
-// answer is a panic.
+// WriteHeader starts the response, once. As in net/http it panics for an invalid status.
 func (w *response) WriteHeader(status int) {
 	if status < 200 || status > 999 {
 		panic(fmt.Sprintf("no answer has the status %d", status))
@@ -141,7 +138,7 @@ func (w *response) WriteHeader(status int) {
 	*w.out = out
 }
 
-// frame decides how the end of the answer is told.
+// frame decides how the end of the response is marked.
 func (w *response) frame() {
 	empty := w.status == http.StatusNoContent || w.status == http.StatusNotModified
 	if empty {
@@ -165,7 +162,7 @@ func (w *response) frame() {
 	}
 }
 
-// first returns the first value of a field, or nothing.
+// first returns the first value of a field, or "".
 func first(values []string) string {
 	if len(values) == 0 {
 		return ""
@@ -173,7 +170,7 @@ func first(values []string) string {
 	return values[0]
 }
 
-// lineEnds cannot be in a value.
+// lineEnds replaces line ends, which a value cannot have.
 var lineEnds = strings.NewReplacer("\r", " ", "\n", " ")
 
 // appendFields appends the header, in the order of its names.
@@ -181,7 +178,7 @@ func (w *response) appendFields(out []byte) []byte {
 	w.sortNames()
 	for _, name := range w.names {
 		if name == "Connection" || name == "Transfer-Encoding" || name == "Date" {
-			continue // these are for this package to say
+			continue // this package sets these
 		}
 		for _, value := range w.header[name] {
 			if strings.IndexByte(value, '\r') >= 0 || strings.IndexByte(value, '\n') >= 0 {
@@ -196,7 +193,7 @@ func (w *response) appendFields(out []byte) []byte {
 	return out
 }
 
-// sortNames makes names those of the header. Mostly they are those of the answer before.
+// sortNames makes names those of the header. They are mostly those of the last response.
 func (w *response) sortNames() {
 	same := len(w.names) == len(w.header)
 	for i := 0; same && i < len(w.names); i++ {
@@ -212,7 +209,7 @@ func (w *response) sortNames() {
 	slices.Sort(w.names)
 }
 
-// Write takes the next bytes of the body.
+// Write writes the next bytes of the body.
 func (w *response) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
@@ -242,7 +239,7 @@ func (w *response) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// finish ends the answer, and reports whether the client can have all of it.
+// finish ends the response, and reports whether all of it was sent.
 func (w *response) finish() bool {
 	if w.status == 0 {
 		if w.header.Get("Content-Length") == "" && w.r.Method != http.MethodHead {
@@ -257,7 +254,7 @@ func (w *response) finish() bool {
 	return w.failed == nil && w.send(true) == nil
 }
 
-// send sends what is there.
+// send sends the buffer.
 func (w *response) send(last bool) error {
 	if w.stale && !w.deadline {
 		_ = w.c.writes.exactly(time.Time{})
@@ -277,17 +274,16 @@ func (w *response) send(last bool) error {
 	return nil
 }
 
-// abort ends an answer that will not be whole. What is there is sent if it cannot be
-// taken for the whole, so that the client can tell an answer that is broken off from
-// none.
+// abort ends a response that will not be whole. It sends the buffer if that cannot look like a whole
+// response, so that the client can tell an aborted response from none.
 func (w *response) abort() {
 	if w.failed == nil && !w.bare && (w.chunked || w.left > 0) {
 		_ = w.send(false)
 	}
 }
 
-// chunk returns what is there as it goes out: in an answer of chunks as one, after the
-// head, and before what ends the last.
+// chunk returns the bytes to send: in a chunked response the buffer as a chunk, after the head, and with
+// last the end of all chunks.
 func (w *response) chunk(last bool) []byte {
 	b := *w.out
 	if !w.chunked {
@@ -304,7 +300,7 @@ func (w *response) chunk(last bool) []byte {
 	if last {
 		b = append(b, "0\r\n\r\n"...)
 	}
-	*w.out = b // it may have grown
+	*w.out = b // append may have moved it
 	copy(b[gap:], b[:w.head])
 	return b[gap:]
 }

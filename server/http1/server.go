@@ -1,23 +1,19 @@
-// Package http1 serves an http.Handler over HTTP/1.1, for servers whose answers take
-// microseconds.
+// Package http1 serves an http.Handler over HTTP/1.1, for servers that respond within microseconds.
 //
-// Requests are read by net/http's own parser, but for a head that is the one before it
-// again, and handlers are written as for net/http. What differs is the loop around them.
-// That of net/http has, for each request, a goroutine that waits for the client to go, a
-// context, a writer with a header of its own, and several deadlines. Here all of that
-// exists once for each connection, or comes only when it is needed. What it leaves out,
-// because no handler here needs it: HTTP/2, answers before the answer and trailers after
-// it, taking a connection over (Hijack), Flush, guessing a Content-Type, reading a body
-// while the answer is written.
+// net/http's own parser reads the requests, except for repeated heads, and handlers are written as for
+// net/http. The loop around them differs. For each request, net/http has a goroutine that waits for the
+// client to go away, a context, a writer with its own header, and several deadlines. Here these exist
+// once for each connection, or only when needed. No handler here needs these features, so they are
+// missing: HTTP/2, 1xx responses, trailers, Hijack, Flush, guessing a Content-Type, and reading a body
+// while the response is written.
 //
-// A handler is done with its writer and the body when it returns: the next request of
-// the connection has the same ones. It changes neither the URL nor the header of a
-// request, which the next ones may have too. How long the body is says ContentLength, and
-// not the header.
+// A handler must not use its writer or the body after it returns: the next request of the connection has
+// the same ones. It must not change the URL or the header of a request, which later requests may share.
+// ContentLength has the length of the body; the header does not.
 //
 //	Serve ── one goroutine for each connection ── conn.serve
-//	             read a request    request.go   heads that come again: head.go, bodies: body.go
-//	             call the handler  response.go  the client goes: watch.go
+//	             read a request    request.go   repeated heads: head.go, bodies: body.go
+//	             call the handler  response.go  the client goes away: watch.go
 //	             deadlines: deadline.go
 package http1
 
@@ -34,33 +30,29 @@ import (
 	"colonnade/clock"
 )
 
-// Server serves Handler. Its fields do not change once Serve is called.
+// Server serves Handler. Its fields must not change after Serve is called.
 //
-// A request's context is that of its connection: it ends with that, with Close, or when
-// the client goes, which is noticed from 10 to 20 ms after the request was read on and
-// unless the client has sent the next one; and not with the request. Its body can
-// be read until the answer is begun; what the handler leaves of it, 256 KiB at most, is
-// skipped then. Answers are collected, and sent when they are whole or have 16 KiB: see
-// response. How long a client may take for that is for the handler to say
-// (http.ResponseController.SetWriteDeadline, which may be late by a sixteenth of the time
-// that is left); if it does not, for ever.
+// The context of a request is that of its connection. It ends with the connection, with Close, or when
+// the client goes away, but not with the request. The server notices that a client goes away from 10 to
+// 20 ms after it has read the request, unless the client has sent the next one. A handler can read the
+// body until the response starts; then the server skips the rest, at most 256 KiB. It sends a response
+// when it is whole or has 16 KiB: see response. The handler bounds the time that a client may take for
+// that with http.ResponseController.SetWriteDeadline, which may be late by a sixteenth of the time left.
+// By default there is no bound.
 type Server struct {
 	Handler http.Handler
 
-	// MaxHeader is how many bytes a head may have, give or take 4 KiB.
+	// MaxHeader bounds a head, in bytes. It is inexact by 4 KiB.
 	MaxHeader int64
-	// How long a head may take from its first byte on, a request as a whole from
-	// then on, and the time between two requests. LingerTimeout is for a client that
-	// still sends when it has the answer with which its connection ends. All are needed, and
-	// each may take a sixteenth more.
+	// HeaderTimeout bounds a head from its first byte on, ReadTimeout a whole request from then on,
+	// IdleTimeout the time between two requests. LingerTimeout bounds how long a client may still send
+	// after the last response of its connection. All are required, and each may be late by a sixteenth.
 	HeaderTimeout, ReadTimeout, IdleTimeout, LingerTimeout time.Duration
-	// Now is the time, for deadlines and the header Date: the machine's, or near it, and
-	// with a monotonic reading, since deadlines are kept for a while. Clock calls
-	// back when a request has taken so long that its client is watched.
+	// Now is the clock for deadlines and the header Date. It must have a monotonic reading and be
+	// close to the machine's time. Clock starts the watch on the client of a slow request.
 	Now   func() time.Time
 	Clock clock.Clock
-	// Log gets panics of handlers. Those with http.ErrAbortHandler just end the
-	// connection.
+	// Log gets panics of handlers. http.ErrAbortHandler only ends the connection.
 	Log *slog.Logger
 
 	stopping atomic.Bool // set with mu held
@@ -72,8 +64,8 @@ type Server struct {
 	stop      chan struct{} // made with the first listener, closed once stopping
 }
 
-// Serve answers the requests of the connections that l accepts. It returns when l
-// fails, with its error, or http.ErrServerClosed after Shutdown or Close. It closes l.
+// Serve serves the connections of l. It returns when l fails, with its error, or with
+// http.ErrServerClosed after Shutdown or Close. It closes l.
 func (s *Server) Serve(l net.Listener) error {
 	defer l.Close()
 	if !s.track(l) {
@@ -108,14 +100,13 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 }
 
-// passing reports whether an error of Accept passes by itself: there may be handles
-// again, or the client was the one that gave up.
+// passing reports whether an error of Accept is temporary: no handles are left, or the client gave up.
 func passing(err error) bool {
 	var e interface{ Temporary() bool }
 	return errors.As(err, &e) && e.Temporary()
 }
 
-// track notes a listener, unless the server is stopping.
+// track registers a listener, unless the server is stopping.
 func (s *Server) track(l net.Listener) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +121,7 @@ func (s *Server) track(l net.Listener) bool {
 	return true
 }
 
-// admit notes a connection. It reports false for one that comes too late.
+// admit registers a connection. It returns false if the server is stopping.
 func (s *Server) admit(c *conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +136,7 @@ func (s *Server) admit(c *conn) bool {
 	return true
 }
 
-// forget is told of each connection that was admitted and is closed.
+// forget unregisters an admitted connection that is closed.
 func (s *Server) forget(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,15 +144,14 @@ func (s *Server) forget(c *conn) {
 	s.open.Done()
 }
 
-// Shutdown closes the listeners and the connections without a request under way, and
-// waits until the others are done, or ctx is. A request is under way once its head is
-// there.
+// Shutdown closes the listeners and idle connections, and waits until the requests under way are done or
+// ctx is. A request is under way once its head is read.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	err := s.stopLocked()
 	for c := range s.conns {
-		if c.busy.CompareAndSwap(false, true) { // none begins any more
-			_ = c.nc.Close() // its goroutine sees that
+		if c.busy.CompareAndSwap(false, true) { // no more requests start
+			_ = c.nc.Close() // ends its goroutine
 		}
 	}
 	s.mu.Unlock()
@@ -175,7 +165,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 }
 
-// Close closes everything at once. Handlers under way see their context end.
+// Close closes everything at once. It ends the contexts of handlers under way.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

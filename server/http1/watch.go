@@ -6,25 +6,24 @@ import (
 	"time"
 )
 
-// watch notices that a client goes away while its request is worked on. That takes a
-// goroutine which reads the connection, and costs more than most requests do. So it
-// begins only when a request has taken some time.
+// watch notices that a client goes away while its request is handled. It needs a goroutine that reads
+// the connection, which costs more than most requests. So it starts only when a request takes long.
 //
 //	off ── start ──► armed ── after watchAfter ──► looking ──► off
 //	 ▲                 │                              │
 //	 └────── stop ─────┴── stop ends the read, waits ─┘
 //
-// While it looks, what is read of the connection is read by it alone: the body has come
-// to its end, and stop comes before the next head.
+// While it looks, it is the only reader of the connection: the body has ended, and stop comes before the
+// next head.
 type watch struct {
 	c *conn
 
 	mu      sync.Mutex
-	changed sync.Cond // it looks no more
+	changed sync.Cond // when it stops looking
 	state   watchState
 	begun   uint64 // how often it was armed
-	bell    uint64 // begun when the bell was set; 0 if none is
-	stopped bool   // the look ends because of stop
+	bell    uint64 // begun when the timer was set; 0 for no timer
+	stopped bool   // stop ended the look
 }
 
 type watchState uint8
@@ -35,9 +34,8 @@ const (
 	watchLooking
 )
 
-// watchAfter is how long a request has to take once it is read, and up to twice as much:
-// a bell that was set for one request is not stopped at its end, but set again for the
-// one that it finds.
+// watchAfter is how long a request has to take after it is read. It may be twice as long: the timer of
+// one request is not stopped at its end, but set again for the request that it finds.
 const watchAfter = 10 * time.Millisecond
 
 func (w *watch) init(c *conn) {
@@ -45,7 +43,7 @@ func (w *watch) init(c *conn) {
 	w.changed.L = &w.mu
 }
 
-// start begins the watch. Nothing more is read of the request.
+// start arms the watch. The request is read to its end.
 func (w *watch) start() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -70,14 +68,14 @@ func (w *watch) stop() {
 		w.state = watchOff
 	case watchLooking:
 		w.stopped = true
-		_ = w.c.reads.exactly(time.Unix(1, 0)) // long past; the next request sets its own
+		_ = w.c.reads.exactly(time.Unix(1, 0)) // long past, to end the read; the next request sets its own
 		for w.state == watchLooking {
 			w.changed.Wait()
 		}
 	}
 }
 
-// ring is the bell: it looks, if the request is still the one for which it was set.
+// ring handles the timer: it looks, if the timer was set for the current request.
 func (w *watch) ring() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -92,7 +90,7 @@ func (w *watch) ring() {
 	}
 }
 
-// lookLocked waits, with mu released, until the client sends something or goes.
+// lookLocked waits, with mu released, until the client sends something or goes away.
 func (w *watch) lookLocked() {
 	w.state = watchLooking
 	_ = w.c.reads.exactly(time.Time{})

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Error says what is wrong with a text and where.
+// Error is a fault in a text and its place.
 type Error struct {
-	Code    string // a stable name: see the constants
+	Code    string // a stable name, one of the constants or the caller's
 	At      string // the place as a path, such as items[3].cells[0].time; "" is the whole text
 	Offset  int    // the place in bytes
 	Message string
@@ -21,7 +21,7 @@ func (e *Error) Error() string {
 	return e.At + ": " + e.Message
 }
 
-// Codes of the errors that a Reader finds by itself.
+// Codes of the errors that a Reader finds.
 const (
 	InvalidJSON      = "invalid_json"
 	InvalidUTF8      = "invalid_utf8"
@@ -35,7 +35,7 @@ const (
 // maxKeyInPath keeps a path short whatever its keys are.
 const maxKeyInPath = 64
 
-// Path returns the place of the value that was read last, or is read next.
+// Path returns the place of the last value that was read, or of the next one.
 func (r *Reader) Path() string {
 	var b strings.Builder
 	for i := range r.depth {
@@ -50,15 +50,15 @@ func (r *Reader) Path() string {
 			continue
 		}
 		if f.key.start == 0 {
-			break // the field's name is still to come
+			break // the field's name is not read yet
 		}
 		writeKey(&b, r.data[f.key.start:f.key.end])
 	}
 	return b.String()
 }
 
-// writeKey appends a key to a path: as it is when it is a plain name, else
-// quoted, so that a path is always one line of printable text.
+// writeKey appends a key to a path: as it is if it is a plain name, else quoted, so that a path is always
+// one line of printable text.
 func writeKey(b *strings.Builder, key []byte) {
 	plain := len(key) > 0 && len(key) <= maxKeyInPath
 	for _, c := range key {
@@ -81,13 +81,13 @@ func writeKey(b *strings.Builder, key []byte) {
 	b.WriteByte(']')
 }
 
-// Fail records an error at the place of the value that was read last. The first
-// error stays; every read after it does nothing.
+// Fail records an error at the place of the last value. The first error stays; every read after it does
+// nothing.
 func (r *Reader) Fail(code, format string, args ...any) {
 	r.fail(r.pos, code, format, args...)
 }
 
-// FailIn is Fail for a field of the object that was read last.
+// FailIn is Fail for a field of the last object.
 func (r *Reader) FailIn(field, code, format string, args ...any) {
 	if r.err != nil {
 		return
@@ -105,7 +105,7 @@ func (r *Reader) fail(offset int, code, format string, args ...any) {
 	}
 }
 
-// syntax records that the text is no JSON at offset i.
+// syntax records a syntax error at offset i.
 func (r *Reader) syntax(i int, expected string) {
 	switch {
 	case i >= len(r.data):

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// scanNumber returns the index behind the number that begins at i.
+// scanNumber returns the index after the number that starts at i.
 func (r *Reader) scanNumber(i int) int {
 	start := i
 	if r.data[i] == '-' {
@@ -47,15 +47,14 @@ func (r *Reader) scanNumber(i int) int {
 		}
 		exponent = i - digit
 	}
-	// With an exponent below 100, MaxNumber bytes are far from the limits of a
-	// float64.
+	// With an exponent below 100, MaxNumber bytes are far from the limits of a float64.
 	if exponent > 2 || i-start > MaxNumber {
 		r.checkRange(start, i)
 	}
 	return i
 }
 
-// digits returns the index behind the digits that begin at i.
+// digits returns the index after the digits that start at i.
 func (r *Reader) digits(i int) int {
 	for i < len(r.data) && r.data[i]-'0' <= 9 {
 		i++
@@ -78,8 +77,8 @@ func (r *Reader) checkRange(start, end int) {
 	}
 }
 
-// Int64 returns the integer that a number spells, and false when it has a
-// fraction or exponent (1.0 and 1e3 are no integers here) or does not fit.
+// Int64 returns the integer of a number. It returns false if the number has a fraction or an exponent
+// (1.0 and 1e3 are no integers here) or does not fit.
 func Int64(raw []byte) (int64, bool) {
 	digits, negative := raw, false
 	if len(raw) > 0 && raw[0] == '-' {
@@ -101,10 +100,9 @@ func Int64(raw []byte) (int64, bool) {
 	return int64(n), n < 1<<63
 }
 
-// Float64 returns the float64 nearest to a number. It returns false when that is
-// infinite, or zero though the number is not. A number written as an integer
-// must be one that a float64 holds exactly or is printed as: 9007199254740993
-// is refused, because it would become 9007199254740992.
+// Float64 returns the float64 nearest to a number. It returns false if that is infinite, or zero for a
+// number that is not. A number written as an integer must be one that a float64 holds exactly or is
+// printed as: 9007199254740993 is refused, because it would become 9007199254740992.
 func Float64(raw []byte) (float64, bool) { return float(raw, 64) }
 
 // Float32 is Float64 for a float32.

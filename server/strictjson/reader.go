@@ -2,8 +2,7 @@ package strictjson
 
 import "bytes"
 
-// Reader reads one JSON text from front to back. The zero value is ready for
-// Reset.
+// Reader reads one JSON text from front to back. The zero value is ready for Reset.
 //
 //	r.Reset(body)
 //	r.Object()
@@ -19,31 +18,31 @@ import "bytes"
 //	r.End()
 //	err := r.Err()
 //
-// The first error stays. After it Key and Next return false and values are
-// empty, so that callers need to look at Err only once, at the end.
+// The first error stays. After it Key and Next return false and values are empty, so callers check Err
+// only once, at the end.
 //
-// The Reader owns the bytes that Reset got: it unescapes strings in place and
-// what it returns is part of them. A Reader is for one goroutine.
+// The Reader owns the bytes given to Reset: it unescapes strings in place, and its results are parts of
+// them. A Reader is for one goroutine.
 type Reader struct {
 	data   []byte
 	pos    int
 	depth  int // frames in use
 	err    *Error
 	name   []byte
-	keys   []span // the keys met so far of all open objects that Key steps through
+	keys   []span // the keys so far of all open objects
 	frames [MaxDepth]frame
 }
 
 // frame is an open array or object.
 type frame struct {
-	index int  // of the element or field that is being read, -1 before the first
-	keys  int  // where its keys begin in Reader.keys
-	key   span // of the field that is being read; none before it has been met
+	index int  // of the current element or field, -1 before the first
+	keys  int  // the start of its keys in Reader.keys
+	key   span // of the current field; empty before it is read
 	array bool
 }
 
-// span is a part of the text. Two numbers instead of a slice: there is one per
-// field of the text, and the collector need not know.
+// span is a part of the text. It has two numbers instead of a slice, because there is one per field of the
+// text, and pointers cost the garbage collector time.
 type span struct{ start, end int }
 
 // Reset makes r read data from the start.
@@ -62,9 +61,8 @@ func (r *Reader) Err() error {
 	return r.err
 }
 
-// Check reports why data is not one JSON text of those that a Reader accepts. It
-// looks at no names, so two fields may have the same; what reads the fields finds
-// that out. It may unescape keys in place.
+// Check reports why a Reader would not accept data as one JSON text. It does not look for duplicate names;
+// reading the fields does. It may unescape keys in place.
 func Check(data []byte) error {
 	var r Reader
 	r.Reset(data)
@@ -73,7 +71,7 @@ func Check(data []byte) error {
 	return r.Err()
 }
 
-// space returns the index of the first byte at or after i that is no white space.
+// space returns the index of the first byte at or after i that is not white space.
 func (r *Reader) space(i int) int {
 	if i < len(r.data) && r.data[i] > ' ' {
 		return i
@@ -125,8 +123,7 @@ func (r *Reader) open(bracket byte, what string) {
 	r.pos++
 }
 
-// wrongType records that the next value is not what it should be. A value that
-// is no JSON at all is reported as such.
+// wrongType records that the next value has the wrong type, or that it is not JSON at all.
 func (r *Reader) wrongType(what string) {
 	start, path := r.pos, r.Path()
 	r.Skip()
@@ -135,10 +132,9 @@ func (r *Reader) wrongType(what string) {
 	}
 }
 
-// Key steps to the next field of the object entered last and reports whether
-// there is one. Without one it leaves the object. The caller must read the
-// field's value before it calls Key again. A name that the object had before is
-// an error: which of the two values counts would be left to chance.
+// Key steps to the next field of the last entered object and reports whether there is one. Without one it
+// leaves the object. The caller must read the field's value before it calls Key again. A duplicate name
+// is an error.
 func (r *Reader) Key() bool {
 	return r.field() && r.addKey()
 }
@@ -174,8 +170,7 @@ func (r *Reader) field() bool {
 	return true
 }
 
-// addKey notes the key of the field that is being read, unless the object has it
-// already.
+// addKey adds the key of the current field to the keys of the object, unless it is a duplicate.
 func (r *Reader) addKey() bool {
 	f := &r.frames[r.depth-1]
 	keys := r.keys[f.keys:]
@@ -196,9 +191,8 @@ func (r *Reader) addKey() bool {
 // Name returns the name of the field that Key stepped to.
 func (r *Reader) Name() []byte { return r.name }
 
-// Next steps to the next element of the array entered last and reports whether
-// there is one. Without one it leaves the array. The caller must read the
-// element before it calls Next again.
+// Next steps to the next element of the last entered array and reports whether there is one. Without one
+// it leaves the array. The caller must read the element before it calls Next again.
 func (r *Reader) Next() bool {
 	return r.err == nil && r.step(']', "an array")
 }
@@ -206,8 +200,7 @@ func (r *Reader) Next() bool {
 // Index returns the position of the element that Next stepped to.
 func (r *Reader) Index() int { return r.frames[r.depth-1].index }
 
-// step moves to the next field or element behind its comma, or past the closing
-// bracket.
+// step moves to the next field or element after its comma, or past the closing bracket.
 func (r *Reader) step(bracket byte, what string) bool {
 	f := &r.frames[r.depth-1]
 	i := r.space(r.pos)
@@ -233,7 +226,7 @@ func (r *Reader) step(bracket byte, what string) bool {
 	return true
 }
 
-// End requires that nothing but white space is left.
+// End refuses anything but white space in the rest of the text.
 func (r *Reader) End() {
 	if r.err != nil {
 		return
@@ -243,8 +236,8 @@ func (r *Reader) End() {
 	}
 }
 
-// Skip reads a value of any kind and checks that it is JSON. Like Check it looks
-// at no names: nobody asks what a value means that is skipped.
+// Skip reads a value of any kind and checks that it is JSON. Like Check it does not look for duplicate
+// names.
 func (r *Reader) Skip() {
 	if r.err != nil {
 		return

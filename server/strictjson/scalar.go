@@ -15,8 +15,7 @@ const (
 // Token is a value that is neither array nor object.
 type Token struct {
 	Kind Kind
-	// Raw is a number as it was written, or a string between its quotes. It is
-	// part of the text and lives as long.
+	// Raw is a number as written, or a string between its quotes. It is part of the text.
 	Raw     []byte
 	escaped bool
 }
@@ -95,7 +94,7 @@ func (r *Reader) Text() []byte {
 	return r.stringToken().Text()
 }
 
-// Number reads a number and returns it as it was written.
+// Number reads a number and returns it as written.
 func (r *Reader) Number() []byte {
 	if r.err != nil {
 		return nil
@@ -119,7 +118,7 @@ func (r *Reader) Bool() bool {
 	return r.Scalar().Kind == True
 }
 
-// Null reports whether the next value is null, and if so reads it.
+// Null reports whether the next value is null, and reads it if so.
 func (r *Reader) Null() bool {
 	return r.err == nil && r.peek() == 'n' && r.Scalar().Kind == Null
 }

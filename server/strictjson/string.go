@@ -7,21 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// ones, times a byte, is that byte eight times.
+// ones times a byte is that byte eight times.
 const ones = 0x0101010101010101
 
-// special marks, in the high bit of each byte, the bytes of x that end a run of
-// plain text: a quote, a backslash, a control character or a byte that is not
-// ASCII. Only the lowest mark can be relied on: a subtraction may borrow from
-// the byte above a marked one.
+// special marks, in the high bit of each byte, the bytes of x that end a run of plain text: a quote, a
+// backslash, a control character or a byte that is not ASCII. Only the lowest mark is certain: a
+// subtraction may borrow from the byte above a marked one.
 func special(x uint64) uint64 {
 	quote := x ^ ones*'"'
 	backslash := x ^ ones*'\\'
 	return ((quote - ones) | (backslash - ones) | (x - ones*0x20) | x) & (ones * 0x80)
 }
 
-// scanString returns the index of the quote that closes the string whose first
-// byte is at i, and whether it has escapes. The index is -1 after an error.
+// scanString returns the index of the closing quote of the string whose first byte is at i, and whether it
+// has escapes. The index is -1 after an error.
 func (r *Reader) scanString(i int) (end int, escaped bool) {
 	data := r.data
 	for {
@@ -49,7 +48,7 @@ func (r *Reader) scanString(i int) (end int, escaped bool) {
 			r.fail(i, InvalidJSON, "control character 0x%02x at byte %d in a string: write it as an escape", c, i)
 			return -1, false
 		case c < utf8.RuneSelf:
-			i++ // the last bytes of the text are looked at one by one
+			i++ // the last bytes of the text, one by one
 		default:
 			if i = r.scanRunes(i); i < 0 {
 				return -1, false
@@ -58,8 +57,7 @@ func (r *Reader) scanString(i int) (end int, escaped bool) {
 	}
 }
 
-// scanRunes steps over runes that are not ASCII, the first of them at i. It
-// returns -1 when one is not UTF-8.
+// scanRunes steps over runes that are not ASCII, from i on. It returns -1 for invalid UTF-8.
 func (r *Reader) scanRunes(i int) int {
 	for i < len(r.data) && r.data[i] >= utf8.RuneSelf {
 		c, n := utf8.DecodeRune(r.data[i:])
@@ -72,8 +70,8 @@ func (r *Reader) scanRunes(i int) int {
 	return i
 }
 
-// scanEscape returns the index behind the escape whose backslash is at i, or
-// -1. The two halves of a surrogate pair count as one escape.
+// scanEscape returns the index after the escape whose backslash is at i, or -1. The two halves of a
+// surrogate pair count as one escape.
 func (r *Reader) scanEscape(i int) int {
 	if i+1 < len(r.data) {
 		switch r.data[i+1] {
@@ -118,8 +116,8 @@ func hex4(b []byte) (c rune, ok bool) {
 	return c, true
 }
 
-// unescape resolves the escapes of a string that scanString has accepted, in
-// place: no escape is shorter than what it stands for.
+// unescape replaces the escapes of a string that scanString has accepted, in place: no escape is shorter
+// than its character.
 func unescape(s []byte) []byte {
 	out := s[:0]
 	for i := 0; i < len(s); {
