@@ -16,7 +16,7 @@ import (
 	"colonnade/cmd/colonnade/internal/load"
 )
 
-// importFlags are the flags of import that are not the load's as they stand.
+// importFlags are the flags of import beyond load.Options.
 type importFlags struct {
 	load.Options
 	groups []string
@@ -67,7 +67,7 @@ it are. With --skip-bad bad lines are left out, and counted.`,
 	return cmd
 }
 
-// check completes the options and reports what is wrong with them.
+// check completes the options and reports errors in them.
 func (f *importFlags) check() error {
 	switch {
 	case f.Table == "":
@@ -105,8 +105,7 @@ func importFile(cmd *cobra.Command, f importFlags, args []string) error {
 	}
 	defer in.Close()
 
-	// The first interrupt lets the requests under way end, the second one ends
-	// the program.
+	// The first interrupt lets the requests under way end. The second one ends the program.
 	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer context.AfterFunc(ctx, restore)()
 	begin := time.Now()
@@ -127,8 +126,8 @@ func importFile(cmd *cobra.Command, f importFlags, args []string) error {
 	return err
 }
 
-// openSource opens what the arguments name, and returns its size in bytes, -1
-// when that is not known.
+// openSource opens the file of the arguments, or standard input. It returns the size in bytes, -1 if
+// unknown.
 func openSource(stdin io.Reader, args []string) (source io.ReadCloser, name string, size int64, err error) {
 	if len(args) == 0 || args[0] == "-" {
 		return io.NopCloser(stdin), "standard input", -1, nil

@@ -2,8 +2,8 @@
 //
 // The program ends with one of these codes:
 //
-//	0    done; for serve: stopped by a signal, after the requests under way
-//	     and with the log sealed
+//	0    done; for serve: stopped by a signal, after the requests under way,
+//	     with all data flushed
 //	1    failed, and standard error says why; for check: damage was found
 //	2    the command line is wrong; nothing was done
 //	130  a second interrupt (143: a second SIGTERM) ended serve at once
@@ -27,10 +27,10 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run runs the command line and returns the code to exit with.
+// run runs the command line and returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRoot()
-	// Until a command has begun, every error is one of the command line.
+	// Until a command starts, every error is one of the command line.
 	begun := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { begun = true }
 	root.SetArgs(args)
@@ -50,7 +50,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitFailed
 }
 
-// usageError is an error of the command line that a command has found.
+// usageError is an error of the command line that a command found.
 type usageError struct{ error }
 
 func usagef(format string, args ...any) error {

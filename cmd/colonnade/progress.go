@@ -13,8 +13,8 @@ import (
 	"colonnade/cmd/colonnade/internal/load"
 )
 
-// display shows how an import goes: a bar on a terminal, otherwise a line every
-// few seconds. Its events come one at a time.
+// display shows the progress of an import: a bar on a terminal, otherwise a line every few seconds. Its
+// events come one at a time.
 type display struct {
 	w   io.Writer
 	bar *progressbar.ProgressBar // nil without a terminal
@@ -28,8 +28,7 @@ type display struct {
 
 const (
 	lineEvery = 5 * time.Second
-	// maxBadShown bounds how many bad lines are shown: the first ones explain
-	// the others, and all are counted.
+	// maxBadShown bounds how many bad lines are shown. All are counted.
 	maxBadShown = 20
 )
 
@@ -81,7 +80,7 @@ func (d *display) retry(wait time.Duration, cause error) {
 	d.line(fmt.Sprintf("again in %v: %v", wait.Round(time.Millisecond), cause))
 }
 
-// line prints a line of its own, also while there is a bar.
+// line prints a line, also while there is a bar.
 func (d *display) line(text string) {
 	if d.bar != nil {
 		d.bar.Clear()
@@ -89,7 +88,7 @@ func (d *display) line(text string) {
 	fmt.Fprintln(d.w, text)
 }
 
-// summary says in a line what was written in a time.
+// summary returns a line about what was written in which time.
 func summary(p load.Progress, elapsed time.Duration) string {
 	seconds := max(elapsed.Seconds(), 1e-6)
 	text := fmt.Sprintf("%s rows, %s cells, %s in %.2f s: %s cells/s, %s/s",
@@ -108,7 +107,7 @@ func megabytes(n float64) string {
 	return fmt.Sprintf("%.1f MB", n/1e6)
 }
 
-// thousands writes n with commas.
+// thousands formats n with commas.
 func thousands(n int64) string {
 	if n < 1000 {
 		return fmt.Sprint(n)

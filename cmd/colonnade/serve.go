@@ -22,21 +22,20 @@ import (
 	"colonnade/widecol"
 )
 
-// defaultData is where serve keeps tables and check looks for them.
+// defaultData is the default directory of serve and check.
 const defaultData = "./colonnade-data"
 
-// Environment variables that stand in for flags.
+// Environment variables for flags that are not given.
 const (
 	dataVariable   = "COLONNADE_DATA"
 	listenVariable = "COLONNADE_LISTEN"
 )
 
-// shutdownTimeout is how long requests under way may take to end after the
-// first signal.
+// shutdownTimeout bounds the requests under way after the first signal.
 const shutdownTimeout = 10 * time.Second
 
-// otherMemory is what the process needs beside memtables and cache: indexes and
-// filters of open files, requests and answers under way, the runtime.
+// otherMemory is the memory of the process besides memtables and cache: indexes and filters of open files,
+// requests and responses under way, the runtime.
 const otherMemory = 100 << 20
 
 type serveFlags struct {
@@ -77,7 +76,7 @@ that nor a crash loses anything that was acknowledged.`,
 	return cmd
 }
 
-// check reports what is wrong with the flags.
+// check reports errors in the flags.
 func (f *serveFlags) check(ctx context.Context) error {
 	const maxMiB = 1 << 30
 	if f.memtableMiB < 1 || f.cacheMiB < 1 || f.memtableMiB > maxMiB || f.cacheMiB > maxMiB {
@@ -101,8 +100,8 @@ func (f *serveFlags) check(ctx context.Context) error {
 	return nil
 }
 
-// loopback reports whether every address of a host stays on this machine. An
-// empty host is all addresses.
+// loopback reports whether all addresses of a host are loopback addresses. An empty host means all
+// addresses of the machine.
 func loopback(ctx context.Context, host string) (bool, error) {
 	if host == "" {
 		return false, nil
@@ -129,7 +128,7 @@ func serve(cmd *cobra.Command, f serveFlags) error {
 	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
 	memory := limitMemory(f)
 
-	// Before the directory: an address that is taken must not leave a new one.
+	// This comes first: if the address is taken, no new directory must be left behind.
 	listener, err := net.Listen("tcp", f.listen)
 	if err != nil {
 		return err
@@ -147,9 +146,8 @@ func serve(cmd *cobra.Command, f serveFlags) error {
 	return errors.Join(err, store.Close())
 }
 
-// limitMemory tells the runtime what the flags add up to, so that garbage does
-// not double it. An operator who has set GOMEMLIMIT knows better. It returns the
-// limit.
+// limitMemory sets the runtime's memory limit to the sum of the flags, so that garbage does not double it,
+// unless GOMEMLIMIT is set. It returns the limit.
 func limitMemory(f serveFlags) int64 {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit((f.memtableMiB+f.cacheMiB)<<20 + otherMemory)
@@ -157,16 +155,14 @@ func limitMemory(f serveFlags) int64 {
 	return debug.SetMemoryLimit(-1)
 }
 
-// maxInflight returns how much of the memory the bodies of requests may take: a
-// quarter, as what is made of a body takes as much again, and the budgets have
-// the rest; but one body of any size that is allowed.
+// maxInflight returns how much of the memory the bodies of requests may take: a quarter, because a decoded
+// body takes as much again and the other budgets have the rest, but at least one body of the largest size.
 func maxInflight(memory int64) int64 {
 	return min(max(memory/4, server.MaxBody+1), 256<<20)
 }
 
-// openOrStop opens the store. A signal that comes before it is open returns
-// neither a store nor an error: nothing was served, and what recovery has done
-// so far it can do again.
+// openOrStop opens the store. It returns neither a store nor an error if a signal comes first: nothing was
+// served, and the next open repeats the recovery.
 func openOrStop(signals <-chan os.Signal, f serveFlags, log *slog.Logger) (widecol.Store, error) {
 	type opened struct {
 		store widecol.Store
@@ -186,8 +182,8 @@ func openOrStop(signals <-chan os.Signal, f serveFlags, log *slog.Logger) (widec
 	}
 }
 
-// serveUntil serves until a signal comes, and the requests under way have ended
-// or had their time.
+// serveUntil serves until a signal comes, and then until the requests under way have ended or
+// shutdownTimeout has passed.
 func serveUntil(signals <-chan os.Signal, cmd *cobra.Command, s *server.Server, listener net.Listener, log *slog.Logger) error {
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(listener) }()

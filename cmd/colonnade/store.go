@@ -15,7 +15,7 @@ import (
 	"colonnade/widecol/lsmstore"
 )
 
-// openStore opens the directory that the flags name.
+// openStore opens the directory of the flags.
 func openStore(f serveFlags, log *slog.Logger) (widecol.Store, error) {
 	warnExposed(f.data, log)
 	dir, err := filepath.Abs(f.data) // listings tell the paths of partitions to others
@@ -39,8 +39,7 @@ func openStore(f serveFlags, log *slog.Logger) (widecol.Store, error) {
 	return store, nil
 }
 
-// warnExposed warns when a directory can be read or changed by others than its owner.
-// One that serve makes cannot; whoever made this one may have had reasons.
+// warnExposed warns if others than the owner can read or change a directory. serve creates none like that.
 func warnExposed(dir string, log *slog.Logger) {
 	info, err := os.Stat(dir)
 	if err == nil && info.Mode().Perm()&0o077 != 0 {
@@ -48,12 +47,11 @@ func warnExposed(dir string, log *slog.Logger) {
 	}
 }
 
-// maxOpenFiles is how many sorted files are open at most, however many the process
-// may have.
+// maxOpenFiles bounds the open sorted files.
 const maxOpenFiles = 4096
 
-// openFiles is how many sorted files the store may have open: half of what the
-// process may, so that as much is left for connections and for what is written.
+// openFiles returns how many sorted files the store may open: half of the process's limit. The other half
+// is for connections and files being written.
 func openFiles() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -62,8 +60,7 @@ func openFiles() int {
 	return int(min(max(limit.Cur/2, 1), maxOpenFiles))
 }
 
-// held says which process has the directory open, if that is why it could not
-// be opened.
+// held replaces the error of an open by one that says which process holds the lock, if that is the cause.
 func held(dir string, err error) error {
 	var locked *vfs.LockedError
 	if errors.As(err, &locked) {

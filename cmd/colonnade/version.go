@@ -21,8 +21,7 @@ func newVersion() *cobra.Command {
 	}
 }
 
-// version returns what the build knows about its source: the version of the
-// module if it was built as one, else the commit, else "unknown".
+// version returns the version of the module, or else the commit, or else "unknown".
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

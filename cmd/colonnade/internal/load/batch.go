@@ -7,17 +7,17 @@ const (
 	bodyEnd   = `]}`
 )
 
-// batch is some lines as the body of one write request.
+// batch is a number of lines as the body of one write request.
 type batch struct {
 	body   []byte // bodyStart, lines with commas between, bodyEnd
 	lines  []lineRef
 	cells  int64
 	bytes  int64 // of the lines as they were read
 	offset int64 // of the input after its last line; see Input
-	// stamped says that cells got their time here.
+	// stamped says that the loader set the time of some cells.
 	stamped bool
-	// lent says that a request has failed, and so may have been answered before the
-	// server had read it. net/http may still be about to send it then.
+	// lent says that a request has failed, maybe before the server had read it. net/http may still be
+	// sending the body.
 	lent bool
 }
 
@@ -29,7 +29,7 @@ type lineRef struct {
 	bytes      int
 }
 
-// add appends the line that o has scanned last.
+// add appends the line that o has scanned.
 func (b *batch) add(number int64, o *outliner) {
 	if len(b.lines) == 0 {
 		b.body = append(b.body[:0], bodyStart...)
@@ -46,7 +46,7 @@ func (b *batch) add(number int64, o *outliner) {
 
 func (b *batch) seal() { b.body = append(b.body, bodyEnd...) }
 
-// parts cuts a sealed batch into n or fewer, which do not share its memory.
+// parts divides a sealed batch into at most n batches that do not share its memory.
 func (b *batch) parts(n int) []*batch {
 	var parts []*batch
 	size := (len(b.lines) + n - 1) / n

@@ -14,11 +14,10 @@ import (
 	"time"
 )
 
-// requestTimeout bounds one request. A server answers earlier, if only to say
-// that it is overloaded.
+// requestTimeout bounds one request. A server responds earlier, if only with 503.
 const requestTimeout = 2 * time.Minute
 
-// client speaks to the server about one table. It is safe for concurrent use.
+// client sends requests about one table. It is safe for concurrent use.
 type client struct {
 	http  *http.Client
 	table string // URL of the table
@@ -37,7 +36,7 @@ func newClient(base, table string, connections int) (*client, error) {
 	}, nil
 }
 
-// HTTPError is an answer that reports a failure.
+// HTTPError is a response with an error.
 type HTTPError struct {
 	Status     int
 	Code       string        // stable name of the failure, if the server gave one
@@ -54,7 +53,7 @@ func (e *HTTPError) Error() string {
 	return e.At + ": " + text
 }
 
-// answer is the envelope of every answer.
+// answer is the envelope of every response.
 type answer struct {
 	Message string          `json:"message"`
 	Result  json.RawMessage `json:"result"`
@@ -67,12 +66,11 @@ type answer struct {
 // errCutAnswer is a connection that broke inside an answer.
 var errCutAnswer = errors.New("the answer broke off")
 
-// maxAnswer bounds what is read of an answer: none that this client asks for
-// comes near it.
+// maxAnswer bounds the bytes read of a response. The responses to this client are much smaller.
 const maxAnswer = 16 << 20
 
-// do sends one request and decodes the result of a success into result, unless
-// that is nil. The error is an *HTTPError when the server answered.
+// do sends one request and decodes the result of a success into result, unless that is nil. The error is
+// an *HTTPError if the server responded with one.
 func (c *client) do(ctx context.Context, method, path string, body []byte, result any) error {
 	req, err := http.NewRequestWithContext(ctx, method, c.table+path, bytes.NewReader(body))
 	if err != nil {
@@ -109,7 +107,7 @@ func (c *client) do(ctx context.Context, method, path string, body []byte, resul
 	return nil
 }
 
-// retryAfter reads the header of that name: seconds, or a date.
+// retryAfter parses Retry-After: seconds or a date.
 func retryAfter(header string) time.Duration {
 	if seconds, err := strconv.Atoi(header); err == nil {
 		return time.Duration(max(seconds, 0)) * time.Second
@@ -120,7 +118,7 @@ func retryAfter(header string) time.Duration {
 	return 0
 }
 
-// write sends a batch and compares what the server says it took.
+// write sends a batch and compares it with the counts of the response.
 func (c *client) write(ctx context.Context, b *batch) error {
 	var result struct {
 		Items struct {
@@ -137,7 +135,7 @@ func (c *client) write(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// tableInfo is what the server says of a table.
+// tableInfo is the server's description of a table.
 type tableInfo struct {
 	Families []struct {
 		Name string `json:"name"`
@@ -148,20 +146,20 @@ type tableInfo struct {
 	} `json:"locality_groups"`
 }
 
-// describe asks for the table.
+// describe returns the description of the table.
 func (c *client) describe(ctx context.Context) (tableInfo, error) {
 	var info tableInfo
 	err := c.do(ctx, http.MethodGet, "", nil, &info)
 	return info, err
 }
 
-// createTable creates the table; one that is there already is no error.
+// createTable creates the table unless it exists.
 func (c *client) createTable(ctx context.Context) error {
 	return exists(c.do(ctx, http.MethodPut, "", nil, nil))
 }
 
-// createFamilies creates families, in a locality group of their own if asked.
-// An error with status 409 means that one of them is there already.
+// createFamilies creates families, with group in a locality group of their own. An error with status 409
+// means that one of them exists.
 func (c *client) createFamilies(ctx context.Context, names []string, group bool) error {
 	type family struct {
 		Name string `json:"name"`
@@ -180,7 +178,7 @@ func (c *client) createFamilies(ctx context.Context, names []string, group bool)
 	return c.do(ctx, http.MethodPost, "/column-family", text, nil)
 }
 
-// exists takes the answer that something is there already for a success.
+// exists returns nil for the error that something exists already.
 func exists(err error) error {
 	if e, ok := err.(*HTTPError); ok && e.Status == http.StatusConflict {
 		return nil

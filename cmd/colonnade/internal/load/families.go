@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// families are the column families of the table, and those that lines mention
-// and the table does not have yet. Only the reader of the input uses it.
+// families are the column families of the table, and the missing ones that lines use. Only the reader of
+// the input uses it.
 type families struct {
 	client  *client
 	retrier *retrier
@@ -18,7 +18,7 @@ type families struct {
 	missing []string
 }
 
-// want notes that a line needs a family.
+// want records that a line uses a family.
 func (f *families) want(name []byte) {
 	if !f.known[string(name)] {
 		f.known[string(name)] = true
@@ -26,9 +26,8 @@ func (f *families) want(name []byte) {
 	}
 }
 
-// create creates the families that are missing, one by one: that another
-// client has just created one of them is no failure. Nor is it one here that a
-// server finds no family's name in one: it says so again of the line.
+// create creates the missing families one by one. It is no failure if another client has just created one.
+// Nor is an invalid name: the server reports it again for its line.
 func (f *families) create(ctx context.Context) error {
 	for _, name := range f.missing {
 		err := f.retrier.do(ctx, func() error {
@@ -42,9 +41,8 @@ func (f *families) create(ctx context.Context) error {
 	return nil
 }
 
-// prepare sees to the table and its locality groups before the first line is
-// read. It does not wait for a server that cannot be reached: that is more
-// often a wrong URL than one about to start.
+// prepare creates the table and its locality groups before the first line is read. It does not retry if
+// the server cannot be reached: a wrong URL is more likely than a server that is starting.
 func (l *loader) prepare(ctx context.Context) (*families, error) {
 	if l.o.CreateTable {
 		if err := l.client.createTable(ctx); err != nil {
@@ -71,8 +69,8 @@ func (l *loader) prepare(ctx context.Context) (*families, error) {
 	return f, nil
 }
 
-// createGroup creates families in a locality group of their own. It takes a
-// group of exactly these families that is there already for done.
+// createGroup creates families in a locality group of their own, unless there is a group of exactly these
+// families.
 func (f *families) createGroup(ctx context.Context, names []string, info tableInfo) error {
 	want := slices.Sorted(slices.Values(names))
 	for _, group := range info.Groups {

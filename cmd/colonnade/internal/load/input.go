@@ -12,12 +12,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxLine is the longest line that is read, in bytes. A server takes no larger
-// request by default.
+// maxLine bounds a line, in bytes. A server accepts no larger request by default.
 const maxLine = 64 << 20
 
-// Input is a stream of lines, decompressed. Its bytes are told apart by how
-// they start: gzip, zstd, or neither.
+// Input is a stream of lines, decompressed. The first bytes tell gzip, zstd and plain text apart.
 type Input struct {
 	lines  *bufio.Reader
 	raw    *counter
@@ -29,17 +27,17 @@ var (
 	gzipMagic = []byte{0x1f, 0x8b}
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
-	// Excel and PowerShell begin files with a byte order mark.
+	// Excel and PowerShell start files with a byte order mark.
 	markUTF8    = []byte{0xef, 0xbb, 0xbf}
 	markUTF16LE = []byte{0xff, 0xfe}
 	markUTF16BE = []byte{0xfe, 0xff}
 )
 
-// ErrUTF16 is returned for a text that begins with the byte order mark of UTF-16.
+// ErrUTF16 is returned for a text that starts with the byte order mark of UTF-16.
 var ErrUTF16 = errors.New("the text is UTF-16, and import reads UTF-8: convert it, as with iconv -f UTF-16 -t UTF-8")
 
-// NewInput starts to read r. It skips a byte order mark of UTF-8 at the beginning of the text,
-// and refuses one of UTF-16 with ErrUTF16.
+// NewInput starts to read r. It skips a byte order mark of UTF-8 at the start, and refuses one of UTF-16
+// with ErrUTF16.
 func NewInput(r io.Reader) (*Input, error) {
 	raw := &counter{r: r}
 	b := bufio.NewReaderSize(raw, 256<<10)
@@ -69,8 +67,8 @@ func NewInput(r io.Reader) (*Input, error) {
 	return in, nil
 }
 
-// skipMark skips the byte order mark of UTF-8. An error of the stream is left for next, which
-// tells where it is.
+// skipMark skips the byte order mark of UTF-8. It leaves an error of the stream to next, which reports the
+// line.
 func (in *Input) skipMark() error {
 	mark, _ := in.lines.Peek(len(markUTF8))
 	switch {
@@ -85,9 +83,8 @@ func (in *Input) skipMark() error {
 
 var errLongLine = fmt.Errorf("the line is longer than %d MiB", maxLine>>20)
 
-// next returns the next line without white space at its end, valid until the
-// following call. A line of blanks is an empty one. It returns io.EOF after the last one, and errLongLine for a
-// line that it has skipped.
+// next returns the next line without white space at its end, valid until the next call. A line of blanks
+// is empty. It returns io.EOF after the last line, and errLongLine for a line that it has skipped.
 func (in *Input) next() ([]byte, error) {
 	line, err := in.lines.ReadSlice('\n')
 	if err == bufio.ErrBufferFull {
@@ -99,7 +96,7 @@ func (in *Input) next() ([]byte, error) {
 	return bytes.TrimRight(line, " \t\r\n"), err
 }
 
-// rest reads on to the end of a line that began with start.
+// rest reads the rest of a line that starts with start.
 func (in *Input) rest(start []byte) ([]byte, error) {
 	in.long = append(in.long[:0], start...)
 	tooLong := false
@@ -118,10 +115,10 @@ func (in *Input) rest(start []byte) ([]byte, error) {
 	}
 }
 
-// offset is how many bytes of the stream were read, before decompression.
+// offset returns how many bytes of the stream were read, before decompression.
 func (in *Input) offset() int64 { return in.raw.n.Load() }
 
-// Close releases what decompression holds. It does not close the stream.
+// Close releases the decompressor. It does not close the stream.
 func (in *Input) Close() { in.closer() }
 
 type counter struct {

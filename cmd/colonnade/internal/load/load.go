@@ -1,14 +1,11 @@
-// Package load writes a stream of rows into a table of a running server: lines
-// of JSON, gathered into write requests of which several are under way at once,
-// each sent again while it fails for reasons that pass.
+// Package load writes a stream of rows into a table of a running server. It collects lines of JSON into
+// write requests, sends several at once, and retries each while its failure is temporary.
 //
-// A cell without a time gets one here, Options.Time plus the number of its
-// line, and not from the server: only then does a request whose answer was lost
-// leave the same versions when it is sent again. The later of two lines that
-// write the same cell is also the newer version, in whatever order their
-// requests arrive. Where lines give times themselves, two that write the same
-// version of the same cell may arrive in either order, unless Options.Parallel
-// is 1.
+// The loader, not the server, sets the time of cells without one: Options.Time plus the number of the
+// line. Only so does a repeated request leave the same versions after its response was lost. Of two lines
+// that write the same cell, the later one also has the newer version, whatever the order of their
+// requests. If lines have times themselves, two that write the same version of the same cell may arrive
+// in either order, unless Options.Parallel is 1.
 package load
 
 import (
@@ -22,7 +19,7 @@ import (
 	"colonnade/internal/poison"
 )
 
-// Options of a load.
+// Options configure a load.
 type Options struct {
 	URL   string // of the server
 	Table string
@@ -34,20 +31,20 @@ type Options struct {
 
 	Parallel   int // requests under way at once
 	BatchCells int // cells in a request, give or take a line
-	// SkipBad leaves out lines that are wrong and goes on. Otherwise the first
-	// one ends the load, and nothing of its request is written.
+	// SkipBad leaves out wrong lines. Otherwise the first one ends the load, and nothing of its request
+	// is written.
 	SkipBad bool
-	// Time stands in for the times that cells do not have; see the package
-	// comment. In microseconds since the Unix epoch.
+	// Time is the base of the time of cells without one; see the package comment. In microseconds since
+	// the Unix epoch.
 	Time int64
-	// RetryFor is how long a request is tried again before the load ends.
+	// RetryFor bounds how long a request is retried before the load ends.
 	RetryFor time.Duration
 
-	// Events are told of what happens, one at a time.
+	// Events get the events of the load, one at a time.
 	Events Events
 }
 
-// Events hears of a load that is under way. Its functions may be nil.
+// Events are the callbacks of a load. They may be nil.
 type Events struct {
 	Progress func(Progress)                        // a request has succeeded
 	Bad      func(*LineError)                      // a line was left out
@@ -80,8 +77,8 @@ func (e *LineError) Error() string {
 
 func (e *LineError) Unwrap() error { return e.Cause }
 
-// maxBatchBytes is where a request ends however few cells it has: large enough
-// that the round trip does not count, and small beside what a server takes.
+// maxBatchBytes is the size at which a request ends, however few cells it has. It is large enough to hide
+// the round trip, and small beside the server's limit.
 const maxBatchBytes = 4 << 20
 
 // loader is one load under way.
@@ -99,8 +96,8 @@ type loader struct {
 	stop context.CancelFunc
 }
 
-// Run loads in. It returns after the last request has ended, with what was
-// acknowledged even if it then failed. Once ctx is done it sends nothing new.
+// Run loads in. It returns after the last request has ended. The Progress counts what was acknowledged,
+// also after a failure. Once ctx is done it sends no more requests.
 func Run(ctx context.Context, in *Input, o Options) (Progress, error) {
 	c, err := newClient(o.URL, o.Table, o.Parallel)
 	if err != nil {
@@ -136,7 +133,7 @@ func (l *loader) run(ctx context.Context, in *Input) (Progress, error) {
 	return l.done, l.err
 }
 
-// fail ends the load if err is not nil. The first failure is the one reported.
+// fail ends the load if err is not nil. Run returns the first failure.
 func (l *loader) fail(err error) {
 	if err == nil {
 		return
@@ -149,7 +146,7 @@ func (l *loader) fail(err error) {
 	l.stop()
 }
 
-// read cuts the input into batches.
+// read divides the input into batches.
 func (l *loader) read(ctx context.Context, in *Input, families *families) error {
 	var o outliner
 	if l.o.CreateFamilies {
@@ -188,7 +185,7 @@ func (l *loader) read(ctx context.Context, in *Input, families *families) error 
 	}
 }
 
-// pass hands a batch to a sender, after the families that it needs are there.
+// pass gives a batch to a sender after it has created the families that it needs.
 func (l *loader) pass(ctx context.Context, b *batch, in *Input, families *families) error {
 	if len(b.lines) == 0 {
 		return nil
@@ -222,7 +219,7 @@ func (l *loader) fresh() *batch {
 	}
 }
 
-// recycle lets a batch be filled again, unless something may still read it.
+// recycle makes a batch available again, unless it may still be read.
 func (l *loader) recycle(b *batch) {
 	if b.lent {
 		return
@@ -234,8 +231,7 @@ func (l *loader) recycle(b *batch) {
 	}
 }
 
-// bad reports a line that cannot be written: to the caller, who ends the load,
-// or as an event when bad lines are left out.
+// bad returns the error of a wrong line, to end the load. With SkipBad it sends an event and returns nil.
 func (l *loader) bad(e *LineError) error {
 	if !l.o.SkipBad {
 		return e
@@ -257,7 +253,7 @@ func (l *loader) retrying(wait time.Duration, cause error) {
 	}
 }
 
-// acknowledged counts a batch that the server has taken.
+// acknowledged counts a written batch.
 func (l *loader) acknowledged(b *batch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,21 +12,18 @@ import (
 	"github.com/valyala/fastjson"
 )
 
-// outliner looks into lines: it counts their cells, tells which families they
-// need, and gives a time to cells without one.
+// outliner scans lines: it counts their cells, finds their families, and gives a time to cells without
+// one.
 //
 //	{"row_key": …, "cells": [{"column_key": …, "time": …, …}, …]}
 //
-// It leaves it to the server to check a line in earnest. What it promises is
-// that a line that passes cannot change the meaning of its neighbours in a
-// request, and that it is sent as it is spelled: what is wrong with a line is
-// not mended on the way.
+// The server checks the lines. The outliner promises only that an accepted line cannot change the meaning
+// of its neighbours in a request, and that it is sent as it is spelled, with all its faults.
 type outliner struct {
-	// family is called with the family of each cell, valid during the call.
-	// It may be nil.
+	// family is called with the family of each cell, valid during the call. It may be nil.
 	family func(name []byte)
 
-	// Of the line scanned last.
+	// Of the last scanned line.
 	cells   int
 	stamped bool // cells got their time here
 
@@ -48,13 +45,12 @@ var (
 	errTooDeep   = fmt.Errorf("the JSON nests deeper than %d brackets", fastjson.MaxDepth)
 )
 
-// scan finds the outline of line, and gives stamp to the cells without a time.
-// It keeps line until the next scan.
+// scan scans a line, and gives the time stamp to cells without one. It keeps line until the next scan.
 func (o *outliner) scan(line []byte, stamp int64) error {
 	o.line, o.cells, o.stamped = line, 0, false
 	var err error
 	if o.parsed, err = o.parser.ParseBytes(line); err != nil {
-		// The parser's own error may quote all of the line.
+		// The parser's own error may quote the whole line.
 		if cause := malformed(line); cause != nil {
 			return cause
 		}
@@ -88,7 +84,7 @@ func (o *outliner) scan(line []byte, stamp int64) error {
 	return nil
 }
 
-// appendLine appends the line scanned last, with the times that it got.
+// appendLine appends the last scanned line with its times.
 func (o *outliner) appendLine(dst []byte) []byte {
 	if !o.stamped {
 		return append(dst, o.line...)
@@ -96,9 +92,8 @@ func (o *outliner) appendLine(dst []byte) []byte {
 	return o.parsed.MarshalTo(dst)
 }
 
-// noteFamily calls o.family for a column key, nil if the cell has none. It looks
-// at how the key is spelled: asking the parser for the string would change
-// what MarshalTo writes, and so hide an escape that JSON does not have.
+// noteFamily calls o.family for a column key, nil if the cell has none. It reads the key's spelling: if it
+// asked the parser for the string, MarshalTo would write another spelling and hide an invalid escape.
 func (o *outliner) noteFamily(columnKey *fastjson.Value) {
 	if columnKey == nil {
 		return
@@ -123,7 +118,7 @@ func familyOf(quoted []byte) []byte {
 	return name
 }
 
-// malformed reports what makes a line something other than JSON, or nil.
+// malformed returns why a line is not JSON, or nil.
 func malformed(line []byte) error {
 	if !utf8.Valid(line) {
 		return errors.New("the line is not UTF-8")
@@ -141,14 +136,14 @@ func malformed(line []byte) error {
 	return nil
 }
 
-// unfinished reports whether a text is the beginning of JSON that goes on.
+// unfinished reports whether a text is the start of longer JSON.
 func unfinished(text []byte) bool {
 	err := json.NewDecoder(bytes.NewReader(text)).Decode(new(json.RawMessage))
 	return errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// endsToken reports whether a text ends where a pretty printer ends a line: a line that was cut
-// off in the middle ends elsewhere, as a rule.
+// endsToken reports whether a text ends where a pretty printer ends a line. A line that was cut off mostly
+// ends elsewhere.
 func endsToken(text []byte) bool {
 	return bytes.ContainsRune([]byte("{[,"), rune(text[len(text)-1]))
 }

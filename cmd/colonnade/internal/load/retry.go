@@ -10,17 +10,15 @@ import (
 	"time"
 )
 
-// Waits between two attempts at the same request: the first is about
-// firstWait, each is up to twice the one before, none is longer than maxWait
-// unless the server asks for it.
+// The first wait between two attempts is about firstWait. Each later one is up to twice as long, and at
+// most maxWait unless the server asks for more.
 const (
 	firstWait = 100 * time.Millisecond
 	maxWait   = 10 * time.Second
 )
 
-// retrier sends a request again while its failure may pass. Every cell that is
-// sent carries a time, so a write that is applied twice leaves what one leaves:
-// it does not matter whether an attempt without an answer has arrived.
+// retrier repeats a request while its failure may be temporary. Every cell is sent with a time, so applying
+// a write twice is the same as once: an attempt without a response may have arrived or not.
 type retrier struct {
 	limit  time.Duration // from the first failure to giving up
 	notice func(wait time.Duration, err error)
@@ -33,8 +31,8 @@ func newRetrier(limit time.Duration, notice func(time.Duration, error)) retrier 
 	return retrier{limit: limit, notice: notice, now: time.Now, sleep: sleep, jitter: jitter}
 }
 
-// do calls send until it succeeds, fails for good, or the limit is reached.
-// When ctx is done it makes no further attempt.
+// do calls send until it succeeds, fails for good, or the limit is reached. It makes no more attempts once
+// ctx is done.
 func (r *retrier) do(ctx context.Context, send func() error) error {
 	var failing time.Time
 	for wait := firstWait; ; wait = min(2*wait, maxWait) {
@@ -61,12 +59,11 @@ func (r *retrier) do(ctx context.Context, send func() error) error {
 	}
 }
 
-// readOnly is the code of a server that takes no writes until a restart.
+// readOnly is the code of a server that accepts no writes until a restart.
 const readOnly = "read_only"
 
-// passing reports whether a failure may be gone at the next attempt. A full
-// disk (507), damage (500) or a store that is read-only need somebody to look at
-// them.
+// passing reports whether a failure may be temporary. A full disk (507), damage (500) and a read-only store
+// need an operator.
 func passing(err error) bool {
 	var answer *HTTPError
 	if errors.As(err, &answer) {
@@ -76,14 +73,14 @@ func passing(err error) bool {
 		}
 		return false
 	}
-	// The transport wraps all of its failures in this type: connections
-	// refused, reset or cut before the whole answer was there, and timeouts.
+	// The transport returns all of its failures in this type: connections refused, reset or cut before the
+	// whole response, and timeouts.
 	var transport *url.Error
 	return errors.As(err, &transport) || errors.Is(err, errCutAnswer)
 }
 
-// jitter spreads the waits of requests that failed together over the second
-// half of d.
+// jitter returns a random wait from half of d to d, so that requests that failed together are not repeated
+// together.
 func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2) }
 
 func sleep(ctx context.Context, d time.Duration) error {

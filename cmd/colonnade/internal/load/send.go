@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// send writes a batch. A request that is under way when ctx is done is waited
-// for: its outcome would not be known otherwise.
+// send writes a batch. When ctx is done it still waits for a request under way: otherwise the outcome would
+// be unknown.
 func (l *loader) send(ctx context.Context, b *batch) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -33,9 +33,8 @@ func (l *loader) send(ctx context.Context, b *batch) error {
 	return l.sendParts(ctx, b)
 }
 
-// sendParts writes the good lines of a batch that was refused for a bad one. It
-// closes in on the bad ones by parts, so that what one of them costs does not
-// depend on how many there are.
+// sendParts writes the good lines of a batch that was refused for a bad one. It divides the batch around the
+// bad lines, so the cost of a bad line does not depend on their number.
 func (l *loader) sendParts(ctx context.Context, b *batch) error {
 	const parts = 8
 	for _, p := range b.parts(parts) {
@@ -46,15 +45,14 @@ func (l *loader) sendParts(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// refused reports whether the server has found something wrong with what a
-// request says. It has then applied nothing of it.
+// refused reports whether the server found a fault in a request. It has applied nothing then.
 func refused(err error) bool {
 	var answer *HTTPError
 	return errors.As(err, &answer) &&
 		(answer.Status == http.StatusBadRequest || answer.Status == http.StatusRequestEntityTooLarge)
 }
 
-// failed is the error of a batch that failed for another reason than a bad line.
+// failed returns the error of a batch that failed for another reason than a bad line.
 func (l *loader) failed(b *batch, err error) error {
 	var answer *HTTPError
 	if errors.As(err, &answer) && answer.Code == "unknown_column_family" {
@@ -66,8 +64,8 @@ func (l *loader) failed(b *batch, err error) error {
 	return fmt.Errorf("%s: lines %d to %d may not be written: %w", l.o.Name, b.lines[0].number, b.lines[len(b.lines)-1].number, err)
 }
 
-// blame finds the line that a batch was refused for: the one that the server
-// names, or it is one of all.
+// blame returns the line for which a batch was refused: the one that the server names, or all lines of the
+// batch.
 func (l *loader) blame(b *batch, err error) *LineError {
 	if line := l.named(b, err); line != nil {
 		return line
@@ -75,8 +73,8 @@ func (l *loader) blame(b *batch, err error) *LineError {
 	return &LineError{l.o.Name, b.lines[0].number, b.lines[len(b.lines)-1].number, err}
 }
 
-// named returns the line that the server says a failure is about, or nil. Its
-// message has no places in the request: nobody has seen that.
+// named returns the line that the server names in an error, or nil. It removes places in the request from
+// the message: the user has not seen the request.
 func (l *loader) named(b *batch, err error) *LineError {
 	var answer *HTTPError
 	if !errors.As(err, &answer) {
@@ -90,10 +88,10 @@ func (l *loader) named(b *batch, err error) *LineError {
 	return &LineError{l.o.Name, b.lines[i].number, b.lines[i].number, err}
 }
 
-// bytePlace is how the server gives an offset in a request.
+// bytePlace is an offset in a server's message.
 var bytePlace = regexp.MustCompile(` at byte [0-9]+`)
 
-// itemOf takes a place such as "items[3].cells[0]" apart into 3 and "cells[0]".
+// itemOf splits a place such as "items[3].cells[0]" into 3 and "cells[0]".
 func itemOf(at string) (item int, rest string, ok bool) {
 	index, ok := strings.CutPrefix(at, "items[")
 	if !ok {
