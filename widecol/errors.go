@@ -25,18 +25,18 @@ const (
 	Closed                 // the store is shutting down
 )
 
-// Error is an error that a Store reports to its caller. Every error that a
-// Store returns is one, or the error of a cancelled context.
+// Error is an error of a Store. Every error that a Store returns is one, or the error of a cancelled
+// context.
 type Error struct {
 	Kind Kind
 	// Code is a stable name for programs, such as "unknown_column_family".
 	Code string
-	// Index is the position in the request's list that the error is about
-	// (a Mutation, a Family), or -1.
+	// Index is the position in the request's list (of a Mutation or a Family) that the error is about,
+	// or -1.
 	Index int
-	// Message is a sentence for people that names the thing it is about.
+	// Message is a sentence for people. It names the table, key or limit.
 	Message string
-	// Cause is the error underneath, or nil.
+	// Cause is the underlying error, or nil.
 	Cause error
 }
 
@@ -49,7 +49,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Errorf makes an Error without an index or cause.
+// Errorf returns an Error without an index or cause.
 func Errorf(kind Kind, code, format string, args ...any) *Error {
 	return &Error{Kind: kind, Code: code, Index: -1, Message: fmt.Sprintf(format, args...)}
 }
@@ -70,7 +70,7 @@ func at(err error, i int) error {
 	return err
 }
 
-// KindOf returns the kind of err, Internal when it is no Error.
+// KindOf returns the kind of err, Internal if it is no *Error.
 func KindOf(err error) Kind {
 	var e *Error
 	if errors.As(err, &e) {
@@ -79,22 +79,22 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
-// UnknownTable is the error for a table that is not there.
+// UnknownTable returns the error for a table that does not exist.
 func UnknownTable(name string) *Error {
 	return Errorf(NotFound, "unknown_table", "table %s does not exist", quote(name))
 }
 
-// TableExists is the error for creating a table again.
+// TableExists returns the error for creating a table that exists.
 func TableExists(name string) *Error {
 	return Errorf(Exists, "table_exists", "table %s exists already", quote(name))
 }
 
-// UnknownFamily is the error for a column family that a table does not have.
+// UnknownFamily returns the error for a column family that a table does not have.
 func UnknownFamily(table, family string) *Error {
 	return Errorf(NotFound, "unknown_column_family", "table %s has no column family %s", quote(table), quote(family))
 }
 
-// FamilyExists is the error for creating a column family again.
+// FamilyExists returns the error for creating a column family that exists.
 func FamilyExists(table, family string) *Error {
 	return Errorf(Exists, "column_family_exists", "table %s has a column family %s already", quote(table), quote(family))
 }

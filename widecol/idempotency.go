@@ -3,12 +3,10 @@ package widecol
 // MaxIdempotencyKey is the largest idempotency key, in bytes.
 const MaxIdempotencyKey = 255
 
-// IdempotencyWindowSecs is how many seconds an idempotency key is remembered, by the Store's clock:
-// a day, so that a request of the evening can be repeated in the morning.
+// IdempotencyWindowSecs is how many seconds an idempotency key is kept, by the Store's clock.
 const IdempotencyWindowSecs = 24 * 60 * 60
 
-// CheckIdempotencyKey says why key cannot be an idempotency key, nil if it can. A key has 1 to
-// MaxIdempotencyKey visible ASCII characters.
+// CheckIdempotencyKey returns an error unless key has 1 to MaxIdempotencyKey visible ASCII characters.
 func CheckIdempotencyKey(key string) error {
 	if len(key) == 0 || len(key) > MaxIdempotencyKey {
 		return Errorf(Invalid, "invalid_idempotency_key", "idempotency key has %d bytes, allowed are 1 to %d", len(key), MaxIdempotencyKey)
@@ -21,12 +19,12 @@ func CheckIdempotencyKey(key string) error {
 	return nil
 }
 
-// IdempotencyKeyReused is the error for a key that came with a different request before.
+// IdempotencyKeyReused returns the error for a key of an earlier, different request.
 func IdempotencyKeyReused(key string) *Error {
 	return Errorf(KeyReused, "idempotency_key_reused", "idempotency key %s was used for a different request: give every request a key of its own", quote(key))
 }
 
-// IdempotencyKeyInUse is the error for a key of a request that is still under way.
+// IdempotencyKeyInUse returns the error for a key of a request that is under way.
 func IdempotencyKeyInUse(key string) *Error {
 	return Errorf(KeyInUse, "idempotency_key_in_use", "a request with the idempotency key %s is under way: try again later to learn what became of it", quote(key))
 }

@@ -6,8 +6,7 @@ import "colonnade/cell"
 // for the whole request, larger than that of every earlier commit.
 const CommitTime int64 = -1
 
-// Mutation writes one version of a cell. The byte slices are borrowed for the
-// duration of the call they are passed to.
+// Mutation writes one version of a cell. A call borrows its byte slices until it returns.
 type Mutation struct {
 	Row       []byte
 	Family    []byte
@@ -17,8 +16,8 @@ type Mutation struct {
 	Type      cell.Type // not cell.None
 }
 
-// Check says why a mutation cannot be stored in any table, nil if it can. maxValue is the store's
-// limit on a value's bytes.
+// Check returns an error if no table can store the mutation. maxValue is the store's limit on a value, in
+// bytes.
 func (m *Mutation) Check(maxValue int) *Error {
 	switch {
 	case len(m.Row) == 0 || len(m.Row) > MaxRowKey:

@@ -10,16 +10,14 @@ import (
 // NoLimit, as a limit of a Query, means no limit.
 const NoLimit int64 = -1
 
-// Query selects rows and cells of a table. NewQuery makes one that selects
-// everything.
+// Query selects rows and cells of a table. NewQuery returns one that selects everything.
 //
-// It is applied in this order: rows in the range; of these the cells that are
-// visible, have not gone (GC) and pass Filter; ColumnCellLimit, then
-// RowCellLimit; rows left without a cell are not there at all; Sample, Offset,
-// RowLimit over the rows that are left; CellLimit over what is then returned.
+// It is applied in this order: the rows in the range; their cells that are visible, not garbage (GC) and
+// pass Filter; ColumnCellLimit, then RowCellLimit; rows without a cell left do not count; Sample, Offset
+// and RowLimit over the remaining rows; CellLimit over the result.
 type Query struct {
-	// Start and End bound the row keys: Start included, End not. An empty
-	// Start is the beginning, a nil End the end of the table.
+	// Start and End bound the row keys, Start included, End not. An empty Start is the start of the
+	// table, a nil End its end.
 	Start, End []byte
 
 	Filter Filter
@@ -30,9 +28,9 @@ type Query struct {
 	Offset          int64 // rows skipped; 0 for none
 	CellLimit       int64 // versions in all
 
-	// Sample, in (0, 1], thins out the rows: of the rows i = 0, 1, 2, … that
-	// would be returned, row i stays when floor(i*Sample) is a number that no
-	// earlier row has reached. 1 keeps all.
+	// Sample, in (0, 1], selects a part of the rows, evenly spread. Of the rows i = 0, 1, 2, … that
+	// would be returned, it keeps row i if floor(i*Sample) is a number that no earlier row has reached.
+	// 1 keeps all.
 	Sample float64
 
 	// KeysOnly allows the Store to leave values out of the cells.
@@ -62,11 +60,11 @@ func (q *Query) SetPrefix(prefix []byte) {
 	}
 }
 
-// Sampled reports whether row i, counted from 0, stays in a sample of which taken rows came before
-// it.
+// Sampled reports whether the sample keeps row i, counted from 0, after it has kept taken of the rows
+// before it.
 func (q *Query) Sampled(i, taken int64) bool {
-	// The slack absorbs that most decimal fractions have no exact float64:
-	// without it, row 100 of a sample of 0.29 would slip to row 101.
+	// Most decimal fractions have no exact float64. Without the slack, a sample of 0.29 would take row
+	// 101 instead of row 100.
 	const slack = 1e-9
 	return q.Sample >= 1 || float64(i)*q.Sample >= float64(taken)-slack
 }
@@ -75,8 +73,8 @@ func (q *Query) Sampled(i, taken int64) bool {
 type Filter struct {
 	// Columns is the set of columns, nil for all.
 	Columns *cell.Columns
-	// Families are those that the filter names outright. A Store answers
-	// UnknownFamily for one that the table does not have.
+	// Families are the families that the filter names. A Store returns UnknownFamily for one that the
+	// table does not have.
 	Families []string
 }
 
@@ -110,7 +108,7 @@ func ColumnsFilter(keys ...string) (Filter, *Error) {
 func PrefixFilter(prefix string) Filter {
 	family, qualifier, colon := strings.Cut(prefix, ":")
 	if strings.IndexByte(family, 0) >= 0 {
-		// No name of a family starts so; a column could, behind its separator.
+		// No family name starts like this. A column could, after its separator.
 		return Filter{Columns: cell.NewColumns()}
 	}
 	p := []byte(family)

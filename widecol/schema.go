@@ -13,12 +13,12 @@ const (
 	MaxName      = 200
 	MaxRowKey    = 4096
 	MaxQualifier = 16384
-	// MaxValue is the largest value that a Store must take. Stores may be
-	// configured lower.
+	// MaxValue is the largest value that every Store accepts by default. Stores may be configured
+	// lower.
 	MaxValue = 16 << 20
 )
 
-// GC says which versions of a family's cells have gone; see cell.GC.
+// GC decides which versions of a family's cells are garbage; see cell.GC.
 type GC = cell.GC
 
 // MaxTTLSecs is the largest TTLSecs: its microseconds still fit in a time.
@@ -49,8 +49,8 @@ type Group struct {
 	Families []string
 }
 
-// Partition is one sorted map on disk. Stores without partitions report those that the names of
-// the model imply.
+// Partition is one sorted map on disk. Stores without partitions report the ones that the data model
+// implies.
 type Partition struct {
 	Name  string // _man_<table>, _dat_<table> or _lg_<group id>
 	Path  string // where it is stored
@@ -88,7 +88,7 @@ type TableSpec struct {
 	Groups   [][]string // names out of Families, none twice; the rest go to the default partition
 }
 
-// CheckTableName says why name cannot name a table, nil if it can.
+// CheckTableName returns an error if name cannot name a table.
 func CheckTableName(name string) error {
 	if err := checkName("table", name); err != nil {
 		return err
@@ -99,7 +99,7 @@ func CheckTableName(name string) error {
 	return nil
 }
 
-// CheckFamilyName says why name cannot name a column family, nil if it can.
+// CheckFamilyName returns an error if name cannot name a column family.
 func CheckFamilyName(name string) error { return checkName("column family", name) }
 
 func checkName(what, name string) error {
@@ -126,7 +126,7 @@ func nameByte(b byte) bool {
 	return b == '_' || b == '.' || b == '#' || b == '$' || b == '-'
 }
 
-// quote quotes a name from outside and keeps it short, for error messages and log lines.
+// quote quotes and shortens client input for error messages and log lines.
 func quote(s string) string {
 	if len(s) > 64 {
 		return fmt.Sprintf("%q…", s[:64])
@@ -134,8 +134,7 @@ func quote(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// Check says why a table cannot be created like this, nil if it can. The index of the error is that
-// of the family it is about.
+// Check returns an error if no table can be created like this. The error's index is that of the family.
 func (s TableSpec) Check() error {
 	seen := make(map[string]bool) // family name -> already in a group
 	for i, f := range s.Families {

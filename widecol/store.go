@@ -8,61 +8,54 @@ import (
 
 // Store keeps tables. It is safe for concurrent use.
 //
-// Every method that changes something returns after the change is durable, and
-// an error of a kind other than Unknown means that nothing has changed. A
-// change is seen by every View opened after its method has returned, and by
-// none in part.
+// A method that changes something returns after the change is durable. An error of a kind other than
+// Unknown means that nothing has changed. Every View opened after the method has returned sees the
+// change. No View sees a part of it.
 //
-// A Store promises that the mutations of one row in one Write are applied
-// together, in every family; a Store may keep more and lsmstore and memstore
-// do: the whole Write.
+// A Store applies the mutations of one row in one Write together, in every family. A Store may promise
+// more: lsmstore and memstore apply the whole Write together.
 //
-// A Write and a DeleteRow take an idempotency key, "" for none. The key becomes
-// part of the change, so that it is durable exactly if the change is. From then
-// on, and until IdempotencyWindowSecs have passed, a request of the same table with
-// the key changes nothing: it returns what the first one returned, even if that
-// was never received, or the error IdempotencyKeyReused if it is not the same
-// request. Requests are the same if they write the same mutations in the same order,
-// or delete the same columns of the same row. A request that was refused leaves its
-// key free. While a request is under way, or its outcome is Unknown but may still
-// be decided, others with its key are refused with IdempotencyKeyInUse.
+// Write and DeleteRow take an idempotency key, "" for none. The key is part of the change, so it is
+// durable if and only if the change is. From then on, for IdempotencyWindowSecs, a request of the same
+// table with the key changes nothing. It returns the result of the first request, or the error
+// IdempotencyKeyReused if it is a different request. Requests are the same if they write the same
+// mutations in the same order, or delete the same columns of the same row. A refused request leaves its
+// key free. While a request is under way, or its outcome is Unknown but may still be decided, others with
+// its key fail with IdempotencyKeyInUse.
 type Store interface {
-	// CreateTable creates a table. TableExists when there is one; an error of the
-	// kind Conflict when there are as many as the Store can have.
+	// CreateTable creates a table. It fails with TableExists if there is one, and with an error of the
+	// kind Conflict if the Store has as many as it can.
 	CreateTable(ctx context.Context, name string, spec TableSpec) error
-	// DropTable removes a table and all its data. A table created later under
-	// the same name starts empty.
+	// DropTable removes a table and all its data. A later table of the same name starts empty.
 	DropTable(ctx context.Context, name string) error
-	// Table describes one table, UnknownTable when there is none.
+	// Table describes one table. It fails with UnknownTable if there is none.
 	Table(ctx context.Context, name string) (Table, error)
 	// Tables describes all tables, sorted by name.
 	Tables(ctx context.Context) ([]Table, error)
 
-	// CreateFamilies adds families to a table, all or none. With group they
-	// form one new locality group, otherwise they go to the default partition. The
-	// kind Conflict as in CreateTable.
+	// CreateFamilies adds families to a table, all or none. With group they form a new locality group,
+	// otherwise they go to the default partition. It fails with the kind Conflict as CreateTable does.
 	CreateFamilies(ctx context.Context, table string, families []Family, group bool) error
 	// SetGC changes the settings of a family.
 	SetGC(ctx context.Context, table, family string, gc GC) error
-	// DropFamily removes a family and its cells. A family created later under
-	// the same name starts empty.
+	// DropFamily removes a family and its cells. A later family of the same name starts empty.
 	DropFamily(ctx context.Context, table, family string) error
 
-	// Write applies mutations, all or none. Where two of them write the same
-	// version of the same cell, the later one counts. It returns the time that
-	// stands for CommitTime. The mutations must not be empty.
+	// Write applies mutations, all or none. If two of them write the same version of the same cell, the
+	// later one counts. It returns the time that CommitTime stands for. There must be at least one
+	// mutation.
 	Write(ctx context.Context, table string, mutations []Mutation, key string) (time int64, err error)
-	// DeleteRow deletes those cells of a row that filter selects, and returns
-	// how many versions a read would have returned of them just before.
+	// DeleteRow deletes the cells of a row that filter selects. It returns how many versions a read would
+	// have returned of them just before.
 	DeleteRow(ctx context.Context, table string, row []byte, filter Filter, key string) (deleted int64, err error)
 
-	// View opens a view of a table as it is now. The caller closes it.
+	// View opens a view of a table. The caller closes it.
 	View(ctx context.Context, table string) (View, error)
 
 	// CacheStats describes the block cache.
 	CacheStats() CacheStats
-	// Close releases the store after the calls under way have returned. Every
-	// later call fails with the kind Closed.
+	// Close releases the store after the calls under way have returned. Every later call fails with the
+	// kind Closed.
 	Close() error
 }
 
@@ -72,48 +65,45 @@ type CacheStats struct {
 	Bytes      int64
 }
 
-// View is one consistent snapshot of a table: what was there when it was
-// opened, whatever is written, deleted or compacted since. Which versions have
-// gone by age is decided once, at the time it was opened.
+// View is one consistent snapshot of a table at the time it was opened, whatever is written, deleted or
+// compacted since. Versions expire by the time of the opening.
 //
-// A View is for one goroutine at a time. Close releases what it pins.
+// A View is for one goroutine at a time. Close releases the memory and files that it holds.
 type View interface {
-	// Scan starts a query. One Rows is in use at a time: close it before the
-	// next Scan. The query must not change until then.
+	// Scan starts a query. Only one Rows may be open at a time: close it before the next Scan. The query
+	// must not change until then.
 	Scan(ctx context.Context, q *Query) (Rows, error)
 	Close()
 }
 
-// Rows is the answer of a query, as a stream of chunks: each chunk is some cells
-// of one row, in order. A row with many or large cells takes several chunks;
-// memory stays bounded whatever the size of a row.
+// Rows is the result of a query, as a stream of chunks. A chunk is some cells of one row, in order. A row
+// with many or large cells has several chunks, so memory is bounded whatever the size of a row.
 //
 //	for rows.Next() {
-//		if rows.First() { … a new row begins: rows.Row() }
+//		if rows.First() { … a new row starts: rows.Row() }
 //		for _, c := range rows.Cells() { … }
 //	}
 //	err := rows.Err()
 //
-// Everything that Row and Cells return is valid until the next call of Next or
-// Close.
+// The results of Row and Cells are valid until the next call of Next or Close.
 type Rows interface {
-	// Next moves to the next chunk. It returns false at the end of the answer,
-	// when the context is done, or on an error.
+	// Next moves to the next chunk. It returns false at the end of the result, when the context is done,
+	// or on an error.
 	Next() bool
 	// First reports whether the chunk is the first of its row.
 	First() bool
 	Row() []byte
-	// Cells returns at least one cell. All have the kind cell.Set; the sequence
-	// numbers mean nothing outside the store.
+	// Cells returns at least one cell. All have the kind cell.Set. Their sequence numbers have no meaning
+	// outside the store.
 	Cells() []cell.Cell
 	// Err returns the error that ended the stream, or nil at its end.
 	Err() error
-	// Stats returns what the query has cost so far.
+	// Stats returns the cost of the query so far.
 	Stats() Stats
 	Close()
 }
 
-// Stats says what a query returned and what it cost.
+// Stats counts what a query returned and what it cost.
 type Stats struct {
 	Rows  int64 // returned
 	Cells int64 // versions returned

@@ -37,14 +37,14 @@ const (
 	groupPartition = "_lg_"
 )
 
-// record builds the batch of a change to the metadata.
+// record builds the batch of a change of the metadata.
 type record struct {
 	partition engine.PartitionID
 	batch     engine.Batch
 	row       []byte
 }
 
-// begin starts a row: what it held before is replaced.
+// begin starts a row and replaces its old content.
 func (r *record) begin(row string) *record {
 	r.row = []byte(row)
 	r.batch.Add(r.partition, r.row, &cell.Cell{Kind: cell.DeleteRow, Time: cell.TombstoneTime})

@@ -2,10 +2,10 @@ package lsmstore
 
 import "colonnade/widecol"
 
-// Divide returns queries that together select what q does: ranges of its rows, in order, with about
-// least bytes of files in each, or more, so that there are about 64. Goroutines may read the parts
-// at once, and their costs add up to that of q. It returns q alone if rows must be counted from the
-// first, or there are too few to divide. A part can be divided again, also while others are read.
+// Divide divides q into queries over ranges of its rows, in order. Each has about least bytes of files, or
+// more, so that there are about 64. Goroutines may run them at once, and their costs add up to that of q.
+// Divide returns q alone if it has to count rows from the first, or is too small. A part can be divided
+// again, also while others are read.
 func (v *view) Divide(q *widecol.Query, least int64) []widecol.Query {
 	whole := []widecol.Query{*q}
 	if q.RowLimit != widecol.NoLimit || q.CellLimit != widecol.NoLimit || q.Offset > 0 || q.Sample < 1 {

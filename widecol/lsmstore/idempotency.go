@@ -30,7 +30,7 @@ const (
 	keyValueSize  = 1 + sha256.Size + 8
 )
 
-// keyring holds the partition of idempotency keys, and the keys of requests under way.
+// keyring has the partition of idempotency keys, and the keys of requests under way.
 type keyring struct {
 	policies *engine.Policies
 	making   exclusion // held while the partition is made
@@ -54,7 +54,7 @@ func (k *keyring) found() engine.PartitionID {
 	return k.partition
 }
 
-// adopt makes a partition the one of the keys.
+// adopt sets the partition of the keys.
 func (k *keyring) adopt(db *engine.DB, id engine.PartitionID) error {
 	if err := db.SetPolicies(id, k.policies); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (k *keyring) adopt(db *engine.DB, id engine.PartitionID) error {
 	return nil
 }
 
-// claim claims a key for a request, unless another one under way has it.
+// claim claims a key for a request. It returns false if another request has claimed it.
 func (k *keyring) claim(row []byte) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -82,8 +82,8 @@ func (k *keyring) release(row []byte) {
 	delete(k.underWay, string(row))
 }
 
-// keyPartition returns the partition of the keys. The first request with a key makes it: older
-// stores have none, and must open on a full disk too. If the context ends first, nothing was done.
+// keyPartition returns the partition of the keys. The first request with a key creates it: older stores
+// have none, and must open on a full disk too. If the context ends first, it has no effect.
 func (s *Store) keyPartition(ctx context.Context) (engine.PartitionID, error) {
 	if id := s.keys.found(); id != 0 {
 		return id, nil
@@ -128,8 +128,7 @@ type entry struct {
 	fingerprint [sha256.Size]byte
 }
 
-// add puts the entry into the batch of its request. A nil entry is that of a request without a
-// key.
+// add adds the entry to the batch of its request. A nil entry is that of a request without a key.
 func (e *entry) add(b *engine.Batch, deleted int64) {
 	if e == nil {
 		return
@@ -141,8 +140,8 @@ func (e *entry) add(b *engine.Batch, deleted int64) {
 	b.Add(e.partition, e.row, &cell.Cell{Column: column, Time: engine.CommitTime, Type: cell.Bytes, Value: value})
 }
 
-// once applies a request with a key, unless it was applied before: then it returns the first
-// outcome. The caller shares t.changing.
+// once applies a request with a key, unless it was applied before. Then it returns the first outcome. The
+// caller shares t.changing.
 func (s *Store) once(ctx context.Context, t *table, key string, fingerprint [sha256.Size]byte, apply func(*entry) (outcome, error)) (outcome, error) {
 	if err := widecol.CheckIdempotencyKey(key); err != nil {
 		return outcome{}, err
@@ -172,9 +171,8 @@ func (s *Store) once(ctx context.Context, t *table, key string, fingerprint [sha
 	return before.outcome, nil
 }
 
-// settle releases the key of a request. If its batch was not durable in time, it goes on by itself
-// and nobody sees it meanwhile; the key stays claimed until it is decided, or the same request
-// would be applied twice.
+// settle releases the key of a request. If its batch was not durable in time, the key stays claimed until
+// the batch is decided. Otherwise the same request could be applied twice: no reader sees the batch before.
 func (s *Store) settle(row []byte, late *engine.UnknownError) {
 	if late == nil {
 		s.keys.release(row)
@@ -186,7 +184,7 @@ func (s *Store) settle(row []byte, late *engine.UnknownError) {
 	})
 }
 
-// remembered is an entry as it is stored.
+// remembered is a stored entry.
 type remembered struct {
 	outcome
 	fingerprint [sha256.Size]byte

@@ -7,9 +7,9 @@ import (
 	"colonnade/engine"
 )
 
-// lateBatches tracks batches that are still on their way although their callers have left. Their
-// row locks are free again, and no reader sees them yet. A request that reads a row to decide what
-// to write would miss them, although they come first.
+// lateBatches tracks batches that are still being written after their callers have left. Their row locks
+// are free again, and no reader sees them yet. A request that reads a row to decide what to write would
+// miss them, although they come first.
 type lateBatches struct {
 	newest atomic.Pointer[lateBatch]
 }
@@ -19,8 +19,8 @@ type lateBatch struct {
 	decided chan struct{} // closed when the batch is visible, or will never be
 }
 
-// note records a batch, before its locks are released. Batches are decided in order, so only the
-// newest counts.
+// note records a batch before its locks are released. Batches are decided in order, so only the newest
+// counts.
 func (l *lateBatches) note(seq uint64, outcome *engine.UnknownError) {
 	b := &lateBatch{seq: seq, decided: make(chan struct{})}
 	go func() { // ends with the engine at the latest
@@ -35,7 +35,7 @@ func (l *lateBatches) note(seq uint64, outcome *engine.UnknownError) {
 	}
 }
 
-// pending returns the newest such batch that is not decided, nil if there is none.
+// pending returns the newest undecided batch, nil if there is none.
 func (l *lateBatches) pending() *lateBatch {
 	b := l.newest.Load()
 	if b == nil {
@@ -59,8 +59,8 @@ func (b *lateBatch) wait(ctx context.Context) error {
 	}
 }
 
-// lockRow locks a row for a request that reads it before it writes it: no other write of it is
-// under way then. The caller unlocks it.
+// lockRow locks a row for a request that reads it before it writes it. No other write of the row is under
+// way until the caller unlocks it.
 func (s *Store) lockRow(ctx context.Context, t *table, row []byte) (unlock func(), err error) {
 	lock := t.rows.lock(row)
 	for {

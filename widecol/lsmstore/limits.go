@@ -7,8 +7,7 @@ import (
 	"colonnade/widecol"
 )
 
-// limits applies the limits of a query to a stream of runs of cells, in the order of
-// widecol.Query.
+// limits applies the limits of a query to a stream of runs of cells, in the order of widecol.Query.
 type limits struct {
 	q *widecol.Query
 
@@ -24,7 +23,7 @@ type limits struct {
 	column   []byte // the column of the last cell, when columns are limited
 }
 
-// verdict is what happens to a row.
+// verdict is the decision about a row.
 type verdict int
 
 const (
@@ -38,7 +37,7 @@ func (l *limits) init(q *widecol.Query) { *l = limits{q: q} }
 // reached reports whether n has reached a limit.
 func reached(n, limit int64) bool { return limit != widecol.NoLimit && n >= limit }
 
-// exhausted reports whether no further row can be returned.
+// exhausted reports whether no more row can be returned.
 func (l *limits) exhausted() bool {
 	return reached(l.rows, l.q.RowLimit) || reached(l.cells, l.q.CellLimit) ||
 		l.q.RowCellLimit == 0 || l.q.ColumnCellLimit == 0
@@ -95,7 +94,7 @@ func (l *limits) admit() verdict {
 	return takeRow
 }
 
-// total applies the limit on cells in all.
+// total applies the limit on all cells.
 func (l *limits) total(run []cell.Cell) []cell.Cell {
 	if l.q.CellLimit != widecol.NoLimit {
 		run = run[:min(int64(len(run)), l.q.CellLimit-l.cells)]

@@ -8,9 +8,9 @@ import (
 	"colonnade/widecol"
 )
 
-// rowLocks keeps operations that read a row before they write it apart from all other writes of
-// the row. Rows share 64 locks by hash, so a set of locks is one word. Plain writes hold the locks
-// of their rows shared and do not block one another.
+// rowLocks separate operations that read a row before they write it from all other writes of the row. Rows
+// share 64 locks by hash, so a set of locks is one word. Plain writes hold the locks of their rows shared
+// and do not block one another.
 type rowLocks [64]sync.RWMutex
 
 // lock returns the lock of a row.
@@ -18,8 +18,7 @@ func (l *rowLocks) lock(row []byte) *sync.RWMutex { return &l[stripe(row)] }
 
 func stripe(row []byte) uint64 { return xxhash.Sum64(row) % 64 }
 
-// rlockAll takes the locks of all rows that the mutations write, in ascending order, and returns
-// the set of them.
+// rlockAll locks all rows of the mutations, in ascending order, and returns the set of locks.
 func (l *rowLocks) rlockAll(mutations []widecol.Mutation) (set uint64) {
 	var last []byte
 	for i := range mutations {

@@ -9,9 +9,8 @@ import (
 	"colonnade/widecol"
 )
 
-// rows implements widecol.Rows: it joins the partitions by row key and applies
-// the limits. A partition holds whole families, so the families of a row come
-// from one partition after the other, in runs.
+// rows implements widecol.Rows. It joins the partitions by row key and applies the limits. A partition has
+// whole families, so the families of a row come from one partition after the other, in runs.
 type rows struct {
 	ctx    context.Context
 	q      *widecol.Query
@@ -29,7 +28,7 @@ type rows struct {
 	done    bool
 }
 
-// checkEvery is how many rows pass between two checks of the context.
+// checkEvery is the number of rows between two checks of the context.
 const checkEvery = 64
 
 // Next implements widecol.Rows.
@@ -68,8 +67,7 @@ func (r *rows) Next() bool {
 	return false
 }
 
-// enterRow decides about a row that has a cell: it is returned or skipped, or the answer is
-// complete without it.
+// enterRow decides about a row with a cell: it is returned or skipped, or the result ends before it.
 func (r *rows) enterRow() bool {
 	switch r.limits.admit() {
 	case passRow:
@@ -139,9 +137,9 @@ func (r *rows) failed(p *part) bool {
 	return true
 }
 
-// nextRun returns the next cells of the row, all from one partition, nil at the end of the row. A
-// partition that fails within the row ends the answer at once: with a limit the next row might
-// never be reached, and this one would look complete.
+// nextRun returns the next cells of the row, all from one partition, nil at the end of the row. If a
+// partition fails within the row, the result ends at once: under a limit the next row might never be
+// reached, and this one would look complete.
 func (r *rows) nextRun() []cell.Cell {
 	var lowest *part
 	var bound []byte // the first column of another partition

@@ -18,14 +18,13 @@ type table struct {
 	data     engine.PartitionID
 	damage   error // of the metadata, found at the open: the table cannot be used
 
-	// changing is shared while a write is checked against the schema and committed,
-	// and held alone while the table is made, changed or dropped: so no write is
-	// under way then. It is held while waiting for the disk.
+	// changing is shared while a write is checked against the schema and committed. It is exclusive while
+	// the table is created, changed or dropped, so that no write is under way. It is held while waiting
+	// for the disk.
 	changing exclusion
 
-	// mu guards dropped and schema, and is not held while waiting for a disk: reads
-	// go on with the old schema until the new one is durable. Who holds changing
-	// may read them without it.
+	// mu guards dropped and schema. It is not held while waiting for a disk: reads use the old schema
+	// until the new one is durable. A holder of changing may read both without mu.
 	mu      sync.RWMutex
 	dropped bool
 	schema  *schema // nil until the table is there
@@ -33,8 +32,7 @@ type table struct {
 	rows rowLocks
 }
 
-// exists returns an error if the table was dropped or is not there yet. The caller holds mu or
-// changing.
+// exists returns an error if the table was dropped or does not exist yet. The caller holds mu or changing.
 func (t *table) exists() error {
 	if t.dropped || t.schema == nil {
 		return widecol.UnknownTable(t.name)
@@ -42,12 +40,12 @@ func (t *table) exists() error {
 	return nil
 }
 
-// partitions lists the partitions of the table, the manifest first. The caller holds mu or changing.
+// partitions returns the partitions of the table, the manifest first. The caller holds mu or changing.
 func (t *table) partitions() []engine.PartitionID {
 	return append([]engine.PartitionID{t.manifest}, t.stores()...)
 }
 
-// stores lists the partitions with the table's data. The caller holds mu or changing.
+// stores returns the partitions with the table's data. The caller holds mu or changing.
 func (t *table) stores() []engine.PartitionID { return t.schema.stores }
 
 // schema is the families of a table and where they are stored. It is immutable.
@@ -57,12 +55,11 @@ type schema struct {
 	groups   []group              // by id
 	stores   []engine.PartitionID // the default partition, then those of groups
 	policies map[engine.PartitionID]*engine.Policies
-	// bare are the policies without garbage collection: for a deletion, which
-	// takes what has gone along.
+	// bare are the policies without garbage collection. A deletion uses them, to delete garbage too.
 	bare map[engine.PartitionID]*engine.Policies
 }
 
-// family is a column family, or what must be remembered of a dropped one.
+// family is a column family, or the record of a dropped one.
 type family struct {
 	name      string
 	gc        cell.GC
@@ -130,7 +127,7 @@ func (s *schema) inGroup(id string) []string {
 	return names
 }
 
-// holding lists the partitions that can hold cells of the filter's columns.
+// holding returns the partitions that can have cells of the columns.
 func (s *schema) holding(columns *cell.Columns) []engine.PartitionID {
 	var ids []engine.PartitionID
 	for _, f := range s.sorted {

@@ -1,16 +1,13 @@
 // Package lsmstore is the widecol.Store on the engine: the embedded default.
 //
-// A table is three kinds of partition: _man_<table> holds its own metadata as
-// rows, _dat_<table> the families that are in no locality group, and one
-// _lg_<id> the families of each group. A family belongs to exactly one of them,
-// and schema.family is the one place that knows which. A write is one batch over
-// all of them, so it is atomic whatever the grouping.
+// A table has three kinds of partition: _man_<table> holds its metadata as rows, _dat_<table> the families
+// without a locality group, and one _lg_<id> the families of each group. A family belongs to exactly one of
+// them; only schema.family knows which. A write is one batch over all of them, so it is atomic whatever
+// the grouping.
 //
-// One more partition, _keys, holds what was applied under which idempotency key, in
-// all tables.
+// One more partition, _keys, records the idempotency keys of all tables and their outcomes.
 //
-// Beyond what widecol.Store promises, a whole Write is atomic, not only each of
-// its rows.
+// A whole Write is atomic, not only each of its rows as widecol.Store promises.
 package lsmstore
 
 import (
@@ -26,12 +23,11 @@ import (
 	"colonnade/widecol"
 )
 
-// Options configures a Store.
+// Options configure a Store.
 type Options struct {
 	Dir    string         // the data directory
 	Engine engine.Options // FS and Clock are required
-	// MaxValue is the largest value in bytes. Default and maximum
-	// widecol.MaxValue.
+	// MaxValue bounds a value, in bytes. Default and maximum widecol.MaxValue.
 	MaxValue int
 }
 
@@ -53,8 +49,8 @@ type Store struct {
 
 var _ widecol.Store = (*Store)(nil)
 
-// Open opens the store in opt.Dir and creates it if need be. It returns a
-// *vfs.LockedError when another process has it open.
+// Open opens the store in opt.Dir and creates it if there is none. It returns a *vfs.LockedError if another
+// process has it open.
 func Open(opt Options) (*Store, error) {
 	db, err := engine.Open(opt.Dir, opt.Engine)
 	if err != nil {
@@ -71,11 +67,11 @@ func Open(opt Options) (*Store, error) {
 	return s, nil
 }
 
-// Health returns why the store takes no writes at present, a *widecol.Error, or nil.
+// Health returns why the store refuses writes at present, a *widecol.Error, or nil.
 func (s *Store) Health() error { return failure(s.db.Health()) }
 
-// Damage returns what is known to be damaged or unreadable on disk since the store
-// was opened, nil in health. Everything else is served.
+// Damage returns the damaged or unreadable files found since the store was opened, nil for none. The store
+// serves everything else.
 func (s *Store) Damage() []error {
 	var list []error
 	for _, err := range s.db.Damage() {
@@ -95,7 +91,7 @@ func describeDamage(err error) error {
 	return describeFailure(corrupt)
 }
 
-// Engine returns the engine below, for its maintenance calls.
+// Engine returns the engine, for maintenance calls.
 func (s *Store) Engine() *engine.DB { return s.db }
 
 // Close implements widecol.Store.
@@ -111,8 +107,7 @@ func (s *Store) Close() error {
 	return s.db.Close()
 }
 
-// begin notes that a call is under way. Every begin that returns nil is
-// followed by s.calls.Done.
+// begin counts a call as under way. A begin that returns nil is followed by s.calls.Done.
 func (s *Store) begin() error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -123,7 +118,7 @@ func (s *Store) begin() error {
 	return nil
 }
 
-// table returns a table that exists.
+// table returns a table, or UnknownTable.
 func (s *Store) table(name string) (*table, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -187,7 +182,7 @@ func (s *Store) Tables(ctx context.Context) ([]widecol.Table, error) {
 	return all, nil
 }
 
-// partitions returns what the engine knows of its partitions.
+// partitions returns the engine's description of its partitions.
 func (s *Store) partitions() map[engine.PartitionID]engine.PartitionInfo {
 	infos := make(map[engine.PartitionID]engine.PartitionInfo)
 	for _, info := range s.db.Partitions() {
@@ -196,7 +191,7 @@ func (s *Store) partitions() map[engine.PartitionID]engine.PartitionInfo {
 	return infos
 }
 
-// describe returns the present state of a table. infos may be a moment older.
+// describe returns the description of a table. infos may be slightly older.
 func (s *Store) describe(t *table, infos map[engine.PartitionID]engine.PartitionInfo) (widecol.Table, error) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -41,11 +41,10 @@ func (s *Store) CreateTable(ctx context.Context, name string, spec widecol.Table
 	})
 }
 
-// seeThrough runs a change of a table, which cannot be called off once it has reached
-// the disk. When the context ends first, the outcome is unknown to the caller, and
-// the change goes on by itself: what tables look like in memory has to follow what is
-// on disk, whenever that answers. The caller holds t.changing alone, which ends with
-// the change.
+// seeThrough runs a change of a table. Once it has reached the disk, it cannot be cancelled: the tables in
+// memory must match the disk whenever the disk answers. If the context ends first, the caller gets an
+// unknown outcome, and the change goes on. The caller has t.changing exclusively; it is released with the
+// change.
 func (s *Store) seeThrough(ctx context.Context, t *table, change func() error) error {
 	done := make(chan error, 1)
 	s.calls.Go(func() {
@@ -60,9 +59,8 @@ func (s *Store) seeThrough(ctx context.Context, t *table, change func() error) e
 	}
 }
 
-// reserve takes the name of a table. A table that another call is making or
-// dropping is there once that call is done, or is not: before, a crash could
-// still decide otherwise.
+// reserve takes the name of a table. If another call is creating or dropping a table of the name, it waits
+// for that call: before its end, a crash could still decide otherwise.
 func (s *Store) reserve(ctx context.Context, t *table) error {
 	for {
 		other := s.claim(t)
@@ -80,7 +78,7 @@ func (s *Store) reserve(ctx context.Context, t *table) error {
 	}
 }
 
-// claim takes the name of a table unless another one has it, which it returns.
+// claim takes the name of a table, or returns the table that has it.
 func (s *Store) claim(t *table) (other *table) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +88,7 @@ func (s *Store) claim(t *table) (other *table) {
 	return other
 }
 
-// forget gives the name of a table back. t.changing is held.
+// forget frees the name of a table. t.changing is held.
 func (s *Store) forget(t *table) {
 	t.mu.Lock()
 	t.dropped = true
@@ -102,7 +100,7 @@ func (s *Store) forget(t *table) {
 	}
 }
 
-// build makes the partitions of a new table and writes its metadata.
+// build creates the partitions of a new table and writes its metadata.
 func (s *Store) build(ctx context.Context, t *table, spec widecol.TableSpec) error {
 	names := []string{manifestPrefix + t.name, dataPrefix + t.name}
 	groups := make([]group, len(spec.Groups))
@@ -147,7 +145,7 @@ func (s *Store) build(ctx context.Context, t *table, spec widecol.TableSpec) err
 	return s.adopt(t, families, groups)
 }
 
-// newGroupID makes an identifier that is not used twice: 80 random bits.
+// newGroupID returns a unique id: 80 random bits.
 func (s *Store) newGroupID() (string, error) {
 	var b [10]byte
 	source := s.opt.Engine.Rand
@@ -219,7 +217,7 @@ func (s *Store) CreateFamilies(ctx context.Context, name string, families []wide
 	})
 }
 
-// newGroup makes the partition of a new locality group.
+// newGroup creates the partition of a new locality group.
 func (s *Store) newGroup() (group, error) {
 	id, err := s.newGroupID()
 	if err != nil {
@@ -270,8 +268,7 @@ func listed(families []widecol.Family, name string) bool {
 	return false
 }
 
-// adopt makes a new schema the table's, and the engine's: no view is opened in
-// between. t.changing is held.
+// adopt sets a new schema for the table and the engine. No view is opened in between. t.changing is held.
 func (s *Store) adopt(t *table, families []*family, groups []group) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -287,8 +284,7 @@ func (s *Store) SetGC(ctx context.Context, name, familyName string, gc widecol.G
 	})
 }
 
-// DropFamily implements widecol.Store. A locality group goes with its last
-// family.
+// DropFamily implements widecol.Store. It drops a locality group with its last family.
 func (s *Store) DropFamily(ctx context.Context, name, familyName string) error {
 	return s.alter(ctx, name, familyName, func(f *family) error {
 		f.dropped = true
@@ -326,7 +322,7 @@ func (s *Store) alter(ctx context.Context, name, familyName string, edit func(*f
 	})
 }
 
-// emptyGroup returns the group of a family if the group has none left.
+// emptyGroup returns the group of a family if no family is left in it.
 func emptyGroup(changed *family, all []*family, groups []group) *group {
 	if !changed.dropped || changed.group == "" {
 		return nil
@@ -340,8 +336,8 @@ func emptyGroup(changed *family, all []*family, groups []group) *group {
 	return &groups[i]
 }
 
-// dropGroup removes a group together with the change in r. Its partition goes
-// after the metadata: a crash in between leaves one that nothing refers to.
+// dropGroup removes a group together with the change in r. It drops the partition after the metadata: a
+// crash in between leaves a partition that nothing refers to.
 func (s *Store) dropGroup(ctx context.Context, t *table, r *record, gone group, all []*family) error {
 	r.begin(groupPrefix + gone.id)
 	families := make([]*family, len(all))

@@ -16,7 +16,7 @@ type view struct {
 	schema *schema
 	snap   *engine.Snapshot
 	now    int64
-	// policies of the partitions to be read
+	// policies are those of the partitions to read.
 	policies map[engine.PartitionID]*engine.Policies
 }
 
@@ -69,8 +69,8 @@ func (v openView) Close() {
 	v.store.calls.Done()
 }
 
-// fillRows is the largest number of rows of a query whose blocks go into the
-// cache: a larger scan would push out what others need.
+// fillRows bounds the rows of a query whose blocks go into the cache. A larger scan would only evict what
+// others need.
 const fillRows = 4096
 
 // Scan implements widecol.View.
@@ -98,7 +98,7 @@ func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error)
 	return r, nil
 }
 
-// part is a query's way through one partition.
+// part is a query's cursor in one partition.
 type part struct {
 	scan    *engine.Scan
 	row     []byte      // nil when there is none left

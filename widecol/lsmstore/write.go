@@ -12,7 +12,7 @@ import (
 	"colonnade/widecol"
 )
 
-// writer is the memory that a write needs, kept for the next one.
+// writer is the memory of a write, kept for the next one.
 type writer struct {
 	batch  engine.Batch
 	column []byte
@@ -62,8 +62,7 @@ func (s *Store) Write(ctx context.Context, name string, mutations []widecol.Muta
 	return o.time, err
 }
 
-// write applies mutations, together with the entry of an idempotency key if there
-// is one. t.changing is shared.
+// write applies mutations, with the entry of the idempotency key if there is one. t.changing is shared.
 func (s *Store) write(ctx context.Context, t *table, mutations []widecol.Mutation, e *entry) (int64, error) {
 	w := writers.Get().(*writer)
 	defer w.release()
@@ -77,8 +76,8 @@ func (s *Store) write(ctx context.Context, t *table, mutations []widecol.Mutatio
 	return commit.Time, err
 }
 
-// commit applies a batch. A deadline that passes while it waits for room is
-// overload like any other: nothing was written.
+// commit applies a batch. If a deadline passes while it waits for room, that is overload: nothing was
+// written.
 func (s *Store) commit(ctx context.Context, b *engine.Batch) (engine.Commit, error) {
 	commit, err := s.db.Commit(ctx, b)
 	if err == nil {
@@ -93,8 +92,8 @@ func (s *Store) commit(ctx context.Context, b *engine.Batch) (engine.Commit, err
 	return commit, failure(err)
 }
 
-// record applies a change to the metadata, and waits for the outcome as long as it
-// takes: what tables look like in memory must not differ from what is on disk.
+// record applies a change to the metadata, and waits for its outcome without limit: the tables in memory
+// must match the disk.
 func (s *Store) record(ctx context.Context, r *record) error {
 	_, err := s.db.Commit(ctx, &r.batch)
 	var unknown *engine.UnknownError
@@ -106,7 +105,7 @@ func (s *Store) record(ctx context.Context, r *record) error {
 	return failure(err)
 }
 
-// fill checks the mutations and puts them into the batch.
+// fill checks the mutations and adds them to the batch.
 func (w *writer) fill(t *table, mutations []widecol.Mutation, maxValue int) error {
 	var f *family
 	for i := range mutations {
@@ -156,9 +155,8 @@ func (s *Store) DeleteRow(ctx context.Context, name string, row []byte, filter w
 	return o.deleted, err
 }
 
-// deleteRow deletes from a row, together with the entry of an idempotency key if
-// there is one: that is durable even where nothing is left to delete. t.changing is
-// shared.
+// deleteRow deletes from a row, with the entry of the idempotency key if there is one. The entry is durable
+// even if there is nothing to delete. t.changing is shared.
 func (s *Store) deleteRow(ctx context.Context, t *table, row []byte, filter widecol.Filter, e *entry) (int64, error) {
 	unlock, err := s.lockRow(ctx, t, row)
 	if err != nil {
@@ -180,9 +178,9 @@ func (s *Store) deleteRow(ctx context.Context, t *table, row []byte, filter wide
 	return deleted, nil
 }
 
-// bury puts tombstones for the filter's cells of a row into the batch, if there
-// are any, and returns how many versions a read returns of them. What has gone is
-// deleted with the rest: it must not be back when the family's settings change.
+// bury adds tombstones for the filter's cells of a row to the batch, if there are any. It returns how many
+// versions a read returns of them. It also deletes garbage, which must not come back when the family's
+// settings change.
 func (s *Store) bury(ctx context.Context, t *table, row []byte, filter widecol.Filter, w *writer) (deleted int64, err error) {
 	v, err := s.newView(t)
 	if err != nil {
@@ -218,8 +216,8 @@ func (v *view) each(ctx context.Context, q *widecol.Query, f func(cell.Cell)) er
 	return rows.Err()
 }
 
-// bury deletes a column that was found in a row, by the tombstone with the
-// largest scope that columns allows, unless the one before did already.
+// bury deletes a column of a row by the tombstone with the largest scope that columns allows, unless the
+// last tombstone covers it.
 func (w *writer) bury(t *table, row, column []byte, columns *cell.Columns) {
 	tombstone := cell.Cell{Kind: cell.DeleteColumn, Column: column, Time: cell.TombstoneTime}
 	family, _ := cell.SplitColumn(column)
