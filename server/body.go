@@ -85,7 +85,7 @@ func grow(b []byte, size int64) []byte {
 
 // checkContentType accepts JSON, no type, and curl's default.
 func checkContentType(value string) error {
-	if value == "" || value == "application/json" { // as nearly everybody says
+	if value == "" || value == "application/json" { // the usual values
 		return nil
 	}
 	kind, parameters, err := mime.ParseMediaType(value)

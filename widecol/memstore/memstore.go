@@ -1,15 +1,14 @@
 // Package memstore keeps tables in memory, for tests and as the executable
-// specification of a widecol.Store: whatever another Store answers, it should
-// be what this one answers to the same calls.
+// specification of a widecol.Store: every other Store should return what this one
+// returns for the same calls.
 //
-// It is therefore naive on purpose. A table is one sorted slice of versions,
-// every change makes a new slice, a delete takes versions out of it, and a query
-// is the sentence in the comment of widecol.Query, carried out step by step. It
-// has no code for filters and limits in common with any other Store.
+// So it is naive on purpose. A table is one sorted slice of versions, every change
+// makes a new slice, a delete removes versions, and a query carries out the comment
+// of widecol.Query step by step. It shares no code for filters and limits with
+// another Store.
 //
-// It is as strict as the contract allows with those who read from it: chunks
-// hold a few cells only, and the bytes of a chunk are overwritten when the
-// contract ends their life.
+// It is as strict with its callers as the contract allows: chunks have few cells,
+// and the bytes of a chunk are overwritten when they are no longer valid.
 package memstore
 
 import (
@@ -22,14 +21,14 @@ import (
 	"colonnade/widecol"
 )
 
-// Options says what a Store takes from outside. The zero value is useful.
+// Options configure a Store. The zero value is useful.
 type Options struct {
 	// Now is the clock, in microseconds since the Unix epoch. Without one, time
 	// stands still at 0, and commits have the times 1, 2, 3, …
 	Now func() int64
 	// ID returns a new id for a locality group. Without it they are 1, 2, 3, …
 	ID func() string
-	// MaxValue is the largest value in bytes, 0 for widecol.MaxValue.
+	// MaxValue bounds a value, in bytes; 0 means widecol.MaxValue.
 	MaxValue int
 }
 
@@ -60,8 +59,8 @@ func New(opt Options) *Store {
 	return &Store{opt: opt, tables: make(map[string]*table)}
 }
 
-// Clone returns a second Store with the same content, options and commit time.
-// What happens to one does not show in the other.
+// Clone returns an independent Store with the same content, options and commit
+// time.
 func (s *Store) Clone() *Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +81,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// usableLocked reports why a call cannot begin.
+// usableLocked returns why a call cannot start, or nil.
 func (s *Store) usableLocked(ctx context.Context) error {
 	if s.closed {
 		return widecol.Errorf(widecol.Closed, "closed", "the store is closed")
@@ -102,9 +101,9 @@ func (s *Store) findLocked(ctx context.Context, name string) (*table, error) {
 	return t, nil
 }
 
-// update lets change work on a copy of a table, which replaces the table unless
-// change fails. All changes of tables go this way: they happen whole or not at
-// all, and views keep what they have.
+// update runs change on a copy of a table. The copy replaces the table unless
+// change fails. All changes of tables work like this: they happen whole or not at
+// all, and views do not change.
 func (s *Store) update(ctx context.Context, name string, change func(t *table) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

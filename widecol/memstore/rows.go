@@ -7,21 +7,21 @@ import (
 	"colonnade/widecol"
 )
 
-// chunkCells is how many cells a chunk has at most. It is small, so that a
-// consumer meets rows of several chunks in every test.
+// chunkCells bounds the cells of a chunk. It is small, so that every test has rows of
+// several chunks.
 const chunkCells = 3
 
-// rows hands out an answer that is there already.
+// rows returns a finished result.
 type rows struct {
 	ctx      context.Context
 	view     *view
 	keysOnly bool
-	answer   [][]version // rows not begun
-	rest     []version   // of the row begun
+	answer   [][]version // rows not started
+	rest     []version   // of the started row
 	stats    widecol.Stats
 	err      error
 
-	// The chunk at hand.
+	// The current chunk.
 	first bool
 	row   []byte
 	cells []cell.Cell
@@ -58,8 +58,7 @@ func (r *rows) Next() bool {
 	return true
 }
 
-// spoil ends the life of the chunk at hand, visibly: whoever kept its bytes
-// finds them overwritten.
+// spoil overwrites the current chunk, so that a caller who kept its bytes notices.
 func (r *rows) spoil() {
 	for _, c := range r.cells {
 		fill(c.Column)

@@ -137,7 +137,7 @@ func (s *Store) SetGC(ctx context.Context, name, family string, gc widecol.GC) e
 	})
 }
 
-// DropFamily implements widecol.Store. A group goes with its last family.
+// DropFamily implements widecol.Store. It drops a group with its last family.
 func (s *Store) DropFamily(ctx context.Context, name, family string) error {
 	return s.update(ctx, name, func(t *table) error {
 		if _, ok := t.families[family]; !ok {
