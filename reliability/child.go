@@ -15,9 +15,8 @@ import (
 	"colonnade/reliability/report"
 )
 
-// garbagePercent is what the garbage of a part may grow to beside what it keeps, which
-// is little: parts open and drop some hundred thousand stores. With 100 they take a
-// tenth to a third longer.
+// garbagePercent is GOGC of a part. Parts keep little, and open and drop hundreds of thousands of stores.
+// With 100 they take a tenth to a third longer.
 const garbagePercent = 400
 
 // child runs one part in this process.
@@ -35,8 +34,7 @@ func child(ctx context.Context, f flags, p report.Part, dir string) error {
 	return os.WriteFile(f.child, data, 0o600)
 }
 
-// parent runs one round of a part in a process of its own, which may fall over
-// or hang.
+// parent runs one round of a part in a child process, which may crash or hang.
 func parent(ctx context.Context, f flags, p report.Part, seed uint64, dir string) *report.Section {
 	var s report.Section
 	repeat := fmt.Sprintf("-part %s -seed %d", p.Name, seed)
@@ -73,8 +71,7 @@ func parent(ctx context.Context, f flags, p report.Part, seed uint64, dir string
 	return &s
 }
 
-// end returns the end of a long output, which has what matters, or its beginning
-// when the runtime wrote it.
+// end returns the end of a long output, or its start if the runtime wrote it.
 func end(text string) string {
 	const most = 16 << 10
 	if i := strings.Index(text, "panic:"); i >= 0 {

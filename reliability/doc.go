@@ -1,12 +1,10 @@
-// Command reliability looks for broken promises: it runs the parts of the
-// harness, each of which makes something go wrong (crashes, failing disks,
-// damage, kills, overload) and checks what the store then says and keeps.
+// Command reliability looks for broken promises. It runs the parts of the harness. Each part makes
+// something go wrong (crashes, failing disks, damage, kills, overload) and checks what the store then
+// reports and keeps.
 //
 //	go run . [-part crash,flip] [-seed 1] [-hours 2] [-out reliability.json]
 //
-// Each part runs in a process of its own, so that a panic, a hang or a leak is a
-// failure of that part and not the end of the run. The report has the figures of
-// every part beside the least that a run has to reach: a run that did too little
-// is as red as one that found something. A failure tells the command that
-// repeats it.
+// Each part runs in a child process, so a panic, a hang or a leak fails that part and does not end the
+// run. The report has the figures of every part and the minimum for a round: a round that did too little
+// fails like one that found something. A failure prints the command that repeats it.
 package main

@@ -101,8 +101,7 @@ func run(ctx context.Context, f flags) (green bool, err error) {
 	return r.Green, err
 }
 
-// rounds runs every part once, and then again with the next seed until the time
-// is over.
+// rounds runs every part once, and then again with the next seed until the time is up.
 func rounds(ctx context.Context, f flags, list []report.Part, dir string, r *report.Report) error {
 	end := r.Begin.Add(time.Duration(f.hours * float64(time.Hour)))
 	for seed := f.seed; ; seed++ {
@@ -125,7 +124,7 @@ func rounds(ctx context.Context, f flags, list []report.Part, dir string, r *rep
 	}
 }
 
-// buildServer builds the binary under test from the source beside this module.
+// buildServer builds the server under test from the source beside this module.
 func buildServer(ctx context.Context, dir string) (string, error) {
 	path := dir + "/colonnade"
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "colonnade/cmd/colonnade")
@@ -135,7 +134,7 @@ func buildServer(ctx context.Context, dir string) (string, error) {
 	return path, nil
 }
 
-// commit names the state of the source, with a + if something is not committed.
+// commit returns the commit of the source, with a + for uncommitted changes.
 func commit(ctx context.Context) string {
 	head, err := exec.CommandContext(ctx, "git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"colonnade/reliability/report"
 )
 
-// parts are run in this order: what is found sooner comes first, and branches
-// counts what those before it have run. Each is declared where its package is.
+// parts are run in this order: the fastest to find something first. branches counts the code that the
+// parts before it have run.
 var parts = []report.Part{
 	crash.Part,
 	faults.Part,

@@ -1,9 +1,8 @@
-// Package crash is the part of the harness that takes the power away. It runs
-// workloads on a file system in memory and stops before and after every operation
-// that changes something. There it takes every image that a loss of power at that
-// moment could leave, opens each, and judges what is found by what the store had
-// acknowledged or shown. Then it writes on, crashes again in the middle and judges
-// again; of some images it also crashes the recovery, at every operation.
+// Package crash simulates losses of power. It runs workloads on a file system in memory and stops before
+// and after every operation that changes something. There it takes every image that a loss of power could
+// leave, opens each, and compares it with what the store had acknowledged or shown. Then it writes on,
+// crashes again in the middle and compares again. For some images it also crashes the recovery, at every
+// operation.
 package crash
 
 import (
@@ -18,7 +17,7 @@ import (
 	"colonnade/reliability/script"
 )
 
-// least is what a round has to reach, and goes on for.
+// least are the minimums of a round. It goes on until it has reached them.
 var least = map[string]int64{"crash_points": 12_000, "images": 60_000, "nested_images": 3_000, "second_crashes": 60_000}
 
 // Part is this part of the harness.
@@ -30,7 +29,7 @@ var Part = report.Part{
 	Run:     run,
 }
 
-// workload is a script and how it is run.
+// workload is a script and the way to run it.
 type workload struct {
 	name  string
 	level script.Level
@@ -40,11 +39,10 @@ type workload struct {
 	lives int // how often the store is opened, each time but the last closed
 }
 
-// small is a log of few small segments, of which each takes a handful of writes.
+// small is a log of few small segments. Each takes a handful of writes.
 var small = script.Size{Memtable: 48 << 10, Log: 32 << 10, Segment: 4 << 10, Clock: clock.System, Patience: time.Hour}
 
-// workloads have one thing in view each. Those in which most mistakes show soon come
-// first.
+// workloads have one aim each. Those that find most mistakes soon come first.
 var workloads = []workload{
 	{name: "groups of several writers", level: script.Engine, steps: 24, lives: 1, size: small,
 		mix: script.Mix{Writers: 4, Rows: 6, Batch: 2, Values: []int{8, 40, 200}, Deletes: 10}},
@@ -64,14 +62,13 @@ var workloads = []workload{
 		mix: script.Mix{Writers: 2, Rows: 5, Batch: 2, Values: []int{8, 300}, Deletes: 15, Flushes: 10, Remakes: 20}},
 }
 
-// turns is how often each workload is run in a round, every time with other
-// steps. How many images that gives is up to how the writers meet: on a machine on
-// which too few come of it a round has further turns, maxTurns in all. What is too
-// little after these has other reasons than chance.
+// turns is how often a round runs each workload, each time with other steps. The number of images depends
+// on the scheduling of the writers. Where there are too few, a round has more turns, up to maxTurns. Too
+// few after that is no accident.
 const turns, maxTurns = 2, 4
 
 func run(ctx context.Context, env report.Env, s *report.Section) error {
-	// Every image has a stack of its own, and a profile of memory keeps them all.
+	// Every image has its own stack, and a memory profile would keep them all.
 	runtime.MemProfileRate = 0
 	exploreAll(ctx, env, s, 0, turns)
 	for turn := turns; wanting(turn, s); turn++ {
@@ -80,12 +77,12 @@ func run(ctx context.Context, env report.Env, s *report.Section) error {
 	return ctx.Err()
 }
 
-// wanting reports whether a round has to go on after so many turns.
+// wanting reports whether a round needs another turn.
 func wanting(turn int, s *report.Section) bool {
 	return turn < maxTurns && !s.Failed() && len(s.Missing(least)) > 0
 }
 
-// exploreAll runs all workloads, from one turn up to another.
+// exploreAll runs all workloads for the given turns.
 func exploreAll(ctx context.Context, env report.Env, s *report.Section, from, to int) {
 	var next atomic.Int64
 	next.Store(int64(from * len(workloads)))

@@ -21,7 +21,7 @@ type explorer struct {
 	env  report.Env
 	s    *report.Section
 
-	// reading is held while the workload is in a call that keeps readers out.
+	// reading is held while the workload is in a call that locks out readers.
 	reading sync.RWMutex
 	store   script.Store // nil while there is none to read from
 
@@ -31,8 +31,8 @@ type explorer struct {
 	points, images, nested, second, depth, reads atomic.Int64
 }
 
-// sight is what makes an image worth a look: its content, with no more certain
-// than before.
+// sight identifies images that need to be judged once: equal content, with nothing more acknowledged than
+// before.
 type sight struct {
 	content  uint64
 	strength int64
@@ -40,7 +40,7 @@ type sight struct {
 	history  uint64 // of the crashes before, when this is not the first
 }
 
-// image is what a crash leaves behind, and what is owed then.
+// image is the result of a crash, and what must be in it.
 type image struct {
 	fs     *vfs.Mem
 	debts  ledger.Debts
@@ -52,8 +52,7 @@ type image struct {
 	mark   uint64 // of the content
 }
 
-// explore runs a workload once, with an image taken wherever one can be.
-// turn tells it from others of the same round.
+// explore runs a workload once and takes every image. turn distinguishes it from others of the round.
 func explore(ctx context.Context, w *workload, env report.Env, turn uint64, s *report.Section) {
 	x := &explorer{workload: w, seed: env.Seed<<8 | turn, ctx: ctx, env: env, s: s, seen: make(map[sight]bool)}
 	fs := vfs.NewMem()
@@ -71,14 +70,14 @@ func explore(ctx context.Context, w *workload, env report.Env, turn uint64, s *r
 	s.Largest("max_depth", x.depth.Load())
 }
 
-// over reports whether there is nothing more to find out.
+// over reports whether the exploration should end.
 func (x *explorer) over() bool { return x.ctx.Err() != nil || x.env.First && x.s.Failed() }
 
 func (x *explorer) fail(from string, err error) {
 	x.s.Fail(fmt.Sprintf("-part crash -seed %d", x.env.Seed), "%s: %s: %v", x.name, from, err)
 }
 
-// live is the workload.
+// live runs the workload.
 func (x *explorer) live(fs *vfs.Mem, l *ledger.Ledger) error {
 	for range x.lives {
 		store, err := x.level(fs, x.size)
@@ -98,14 +97,14 @@ func (x *explorer) live(fs *vfs.Mem, l *ledger.Ledger) error {
 	return nil
 }
 
-// show says which store the hook reads from.
+// show sets the store from which the hook reads.
 func (x *explorer) show(store script.Store) {
 	x.reading.Lock()
 	defer x.reading.Unlock()
 	x.store = store
 }
 
-// write runs all writers at once, after the first one has made the shared space.
+// write runs all writers at once, after the first one has created the shared space.
 func (x *explorer) write(store script.Store, l *ledger.Ledger) error {
 	if err := x.next(l, store, 0); err != nil {
 		return err
@@ -138,8 +137,7 @@ func (x *explorer) next(l *ledger.Ledger, store script.Store, writer int) error 
 	return x.mix.Next(x.seed, l, gate{store, &x.reading}, writer)
 }
 
-// gate keeps readers out of calls that change what there is to read, which hold
-// locks that a reader in the hook would wait for.
+// gate keeps the hook's reader out of calls that hold the locks which the reader needs.
 type gate struct {
 	script.Store
 	reading *sync.RWMutex
@@ -157,7 +155,7 @@ func (g gate) Drop(space string) error {
 	return g.Store.Drop(space)
 }
 
-// hook returns what is called around every operation of the workload.
+// hook returns the function to call around every operation of the workload.
 func (x *explorer) hook(fs *vfs.Mem, l *ledger.Ledger) func(vfs.Op, bool) {
 	rnd := rand.New(rand.NewPCG(x.seed, 0))
 	strength, ops := int64(-1), int64(-1)
@@ -179,8 +177,7 @@ func (x *explorer) hook(fs *vfs.Mem, l *ledger.Ledger) func(vfs.Op, bool) {
 	}
 }
 
-// read reads everything, at a moment when something is just being made durable.
-// What it is shown must be so already.
+// read reads everything while something is being made durable. All that it sees must be durable already.
 func (x *explorer) read(l *ledger.Ledger, from string) {
 	if !x.reading.TryRLock() {
 		return

@@ -35,8 +35,8 @@ const (
 	bigWrite = 16 << 10
 )
 
-// kinds returns all ways to crash now: every systematic one, every pending write
-// torn at every sector and at odd bytes, and some of the random ones.
+// kinds returns all ways to crash now: every systematic one, every pending write torn at every sector and
+// at odd bytes, and some random ones.
 func kinds(fs *vfs.Mem, rnd *rand.Rand) []kind {
 	list := []kind{{killed: true}}
 	for _, m := range fs.Systematic() {

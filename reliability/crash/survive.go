@@ -13,20 +13,19 @@ import (
 )
 
 const (
-	// nestedEvery is of how many first images one has its recovery crashed at
-	// every operation.
+	// One first image in nestedEvery has its recovery crashed at every operation.
 	nestedEvery = 1200
-	// chainEvery is of how many first images one crashes until depth longest.
+	// One first image in chainEvery crashes up to depth longest.
 	chainEvery = 16
 	longest    = 5
-	// shortMemtable is the budget for memtables with which every other image is opened:
-	// beside it the log is a long one, and the recovery flushes all of it.
+	// shortMemtable is the memtable budget of every other open. With it the log counts as long, and
+	// recovery flushes everything.
 	shortMemtable = 8 << 10
-	// checkEvery is of how many images one is looked at by engine.Check.
+	// engine.Check examines one image in checkEvery.
 	checkEvery = 16
 )
 
-// take makes an image and judges it, unless one like it was judged before.
+// take takes an image and judges it, unless an equal one was judged before.
 func (x *explorer) take(fs *vfs.Mem, k kind, im image) {
 	if x.over() {
 		return
@@ -69,7 +68,7 @@ func (x *explorer) judge(im image) {
 	}
 }
 
-// survive opens an image, judges what is there, and goes on from it.
+// survive opens an image, judges its content, and goes on from it.
 func (x *explorer) survive(im image) error {
 	rnd := rand.New(rand.NewPCG(x.seed, im.mark))
 	if rnd.IntN(checkEvery) == 0 {
@@ -101,7 +100,7 @@ func (x *explorer) survive(im image) error {
 	return err
 }
 
-// goOn judges what an open store holds, writes, and crashes again.
+// goOn judges the content of an open store, writes, and crashes again.
 func (x *explorer) goOn(im image, store script.Store, rnd *rand.Rand) error {
 	found, err := x.split(store)
 	if err != nil {
@@ -112,7 +111,7 @@ func (x *explorer) goOn(im image, store script.Store, rnd *rand.Rand) error {
 		return err
 	}
 	if im.killed {
-		// What was read must be durable, though it may have been in memory alone.
+		// Data that was read must be durable, though it may have been only in memory.
 		x.take(im.fs, kind{model: vfs.DropAll}, im.followed("reading", l, 0))
 	}
 	if im.more == 0 {
@@ -121,13 +120,13 @@ func (x *explorer) goOn(im image, store script.Store, rnd *rand.Rand) error {
 	return x.writeOn(im, store, l, rnd)
 }
 
-// followed describes a crash after im, of which more follow.
+// followed describes a crash after im, with the number of crashes to follow.
 func (im image) followed(by string, l *ledger.Ledger, more int) image {
 	return image{debts: l.Debts(), from: fmt.Sprintf("%s after [%s]", by, im.from),
 		more: more, nested: im.nested, depth: im.depth + 1, mark: im.mark}
 }
 
-// writeOn does some steps, and crashes at an operation on the way, or at the end.
+// writeOn does some steps, and crashes at an operation of theirs, or at the end.
 func (x *explorer) writeOn(im image, store script.Store, l *ledger.Ledger, rnd *rand.Rand) error {
 	at, crashed := im.fs.Ops()+rnd.Int64N(12), false
 	crash := func() {
@@ -156,7 +155,7 @@ func (x *explorer) writeOn(im image, store script.Store, l *ledger.Ledger, rnd *
 	return nil
 }
 
-// check looks at an image with the eyes of engine.Check: a crash is no damage.
+// check runs engine.Check on an image: a crash must not look like damage.
 func check(fs *vfs.Mem) error {
 	if m, err := fs.List("store"); err != nil || !slices.ContainsFunc(m, isManifest) {
 		return nil // no store was made yet
@@ -173,8 +172,8 @@ func isManifest(name string) bool {
 	return strings.HasPrefix(name, "manifest-") && !strings.HasSuffix(name, ".tmp")
 }
 
-// interrupt returns a hook that crashes a recovery at every operation. What is
-// there then must be what one recovery alone would have found.
+// interrupt returns a hook that crashes a recovery at every operation. The next recovery must find what an
+// undisturbed one would have found.
 func (x *explorer) interrupt(im image) func(vfs.Op, bool) {
 	rnd := rand.New(rand.NewPCG(x.seed, im.mark+1))
 	return func(op vfs.Op, done bool) {

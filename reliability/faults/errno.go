@@ -34,11 +34,11 @@ var errnos = []errno{
 
 func (e *errno) hits(k vfs.Kind) bool { return e.kinds == nil || slices.Contains(e.kinds, k) }
 
-// spares reports whether readers are not concerned, however long it goes on.
+// spares reports whether the error never affects reads.
 func (e *errno) spares() bool { return !e.hits(vfs.OpOpen) && !e.hits(vfs.OpRead) }
 
-// errnoFor returns one of the errors that an operation of the kind can fail with: another
-// one for each of as many turns as there are.
+// errnoFor returns an error that an operation of the kind can fail with. Different turns give different
+// errors.
 func errnoFor(k vfs.Kind, turn uint64) *errno {
 	var list []*errno
 	for i := range errnos {
@@ -49,6 +49,5 @@ func errnoFor(k vfs.Kind, turn uint64) *errno {
 	return list[turn%uint64(len(list))]
 }
 
-// passing are the errors after which a write may be tried again: it says what it
-// has not done.
+// passing are the errors after which a write may be retried: the write says how much it has done.
 var passing = []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EMFILE, syscall.ENOMEM, syscall.EINTR}

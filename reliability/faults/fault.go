@@ -10,9 +10,8 @@ import (
 	"colonnade/vfs"
 )
 
-// fault makes one operation fail, or all that can fail likewise from there on,
-// until it is healed. It also watches what is then done to files that cannot be
-// trusted any more. It is safe for concurrent use.
+// fault makes one operation fail, or all similar ones from there on until it is healed. It also watches what
+// is then done to files that cannot be trusted any more. It is safe for concurrent use.
 type fault struct {
 	at     int64 // the operation, counted from 0
 	effect vfs.Effect
@@ -39,7 +38,7 @@ func newFault(at int64, effect vfs.Effect, sticky bool, turn uint64) *fault {
 		hit: make(chan struct{}), writing: make(map[string]bool), synced: make(map[string]int), suspect: make(map[string]error)}
 }
 
-// rule is that of the injected file system.
+// rule is the rule of the injected file system.
 func (f *fault) rule(op vfs.Op) vfs.Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -59,7 +58,7 @@ func (f *fault) rule(op vfs.Op) vfs.Fault {
 	return vfs.Fault{Err: f.errno.number, Effect: f.effect}
 }
 
-// watch looks at an operation before it is done.
+// watch examines an operation before it happens.
 func (f *fault) watch(op vfs.Op) {
 	err := f.suspect[op.Name]
 	switch op.Kind {
@@ -70,7 +69,7 @@ func (f *fault) watch(op vfs.Op) {
 	}
 }
 
-// done takes note of an operation that works.
+// done records an operation that succeeds.
 func (f *fault) done(op vfs.Op) {
 	switch op.Kind {
 	case vfs.OpCreate:
@@ -89,8 +88,8 @@ func (f *fault) done(op vfs.Op) {
 	}
 }
 
-// failed takes note of an operation that fails. A log segment that was synced more
-// than once has batches, and is closed when it is full.
+// failed records an operation that fails. A log segment that was synced more than once has batches, and is
+// closed when it is full.
 func (f *fault) failed(op vfs.Op) {
 	err := fmt.Errorf("%v failed with %v", op, f.errno.number)
 	switch op.Kind {
@@ -119,8 +118,8 @@ func (f *fault) heal() {
 	f.healed = true
 }
 
-// restarted takes note that the process which had the files open is no more. What
-// the log has was copied then, and its files are overwritten.
+// restarted records that the process with the open files has ended. A recovery has copied the log then, and
+// its files are overwritten.
 func (f *fault) restarted() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -138,7 +137,7 @@ func (f *fault) happened() *errno {
 	return f.errno
 }
 
-// acknowledged judges that something was acknowledged now.
+// acknowledged judges an acknowledgement.
 func (f *fault) acknowledged() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -151,8 +150,7 @@ func (f *fault) acknowledged() error {
 	return nil
 }
 
-// installed judges the files that a store has in the end: among the sorted ones
-// is none that cannot be trusted.
+// installed judges the files of a store at its end: no sorted file may be an untrusted one.
 func (f *fault) installed(has func(name string) bool) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

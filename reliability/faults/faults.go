@@ -1,9 +1,7 @@
-// Package faults is the part of the harness that makes the disk fail. It runs a
-// workload once for every operation of the file system, which fails: once, or for as
-// long as nobody heals it, with some, all or nothing of its effect. Errors must be
-// those that are documented, nothing may be acknowledged that is not durable (which
-// a loss of power after every later acknowledgement shows), reads go on, and
-// service resumes.
+// Package faults makes the disk fail. It runs a workload once for every operation of the file system. That
+// operation fails once, or until the fault is healed, with some, all or none of its effect. Errors must be
+// documented ones, only durable changes may be acknowledged (a loss of power after every later
+// acknowledgement shows that), reads go on, and service resumes.
 package faults
 
 import (
@@ -40,8 +38,7 @@ type workload struct {
 	life   int // steps between two openings
 }
 
-// fast is a clock whose timers come early, so that what rests after a failure does
-// not rest for long.
+// fast is a clock whose timers fire early, so that backoffs are short.
 type fast struct{ clock.Clock }
 
 const faster = 50
@@ -52,8 +49,7 @@ func (f fast) AfterFunc(d time.Duration, do func()) func() bool {
 
 var small = script.Size{Memtable: 48 << 10, Log: 24 << 10, Segment: 4 << 10, Clock: fast{clock.System}, Patience: 25 * time.Second}
 
-// long makes the log one that memtables could not hold, so that a recovery flushes all
-// of it.
+// long makes a log that memtables cannot hold, so that a recovery flushes all of it.
 var long = script.Size{Memtable: 8 << 10, Log: 24 << 10, Segment: 4 << 10, Clock: small.Clock, Patience: small.Patience}
 
 var workloads = []workload{
@@ -74,12 +70,11 @@ func run(ctx context.Context, env report.Env, s *report.Section) error {
 	return ctx.Err()
 }
 
-// stride is how many operations lie between two that fail in a row: so every part of
-// a workload is tried soon, and all of it in the end.
+// stride is the distance between two operations that fail one after the other. So every part of a workload is
+// tried soon, and all of it in the end.
 const stride = 11
 
-// sweep runs a workload with a failure at every operation, until it ends before
-// the failure comes.
+// sweep runs a workload with a failure at every operation, until it ends before the failure.
 func sweep(ctx context.Context, w *workload, env report.Env, s *report.Section) {
 	for first := range int64(stride) {
 		var next atomic.Int64

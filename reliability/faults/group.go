@@ -32,11 +32,10 @@ func failGroups(env report.Env, s *report.Section) {
 	}
 }
 
-// firstSegment is what a new store writes to. Another one is made beside it.
+// firstSegment is the log of a new store. A second segment is prepared meanwhile.
 const firstSegment = "store/wal/00000001.log"
 
-// logSyncs holds back the syncs of the log once it is told to, and makes the second
-// of them fail.
+// logSyncs can hold back the syncs of the log, and makes the second of them fail.
 type logSyncs struct {
 	errno    syscall.Errno
 	effect   vfs.Effect
@@ -60,9 +59,8 @@ func (l *logSyncs) rule(op vfs.Op) vfs.Fault {
 	return vfs.Fault{}
 }
 
-// failGroup lets one write wait for its sync, has others wait behind it, and makes
-// the sync of those fail. None of them may be acknowledged, and of none may half
-// be there.
+// failGroup holds one write in its sync, queues others behind it, and makes their sync fail. None of them may
+// be acknowledged, and none may be there in part.
 func failGroup(errno syscall.Errno, effect vfs.Effect) error {
 	disk := vfs.NewMem()
 	l := &logSyncs{errno: errno, effect: effect, waiting: make(chan struct{}), released: make(chan struct{})}
@@ -100,7 +98,7 @@ func groupRow(i int) script.Row {
 	return script.Row{Key: fmt.Sprintf("a%03d", i), Values: [script.Parts]string{"x", "y", "z"}}
 }
 
-// judgeGroup judges the answers and what the disk holds.
+// judgeGroup judges the results and the content of the disk.
 func judgeGroup(disk *vfs.Mem, results []error, size script.Size) error {
 	if results[0] != nil {
 		return fmt.Errorf("the write whose sync went well: %w", results[0])
@@ -120,7 +118,7 @@ func judgeGroup(disk *vfs.Mem, results []error, size script.Size) error {
 	return nil
 }
 
-// wholeRows opens an image that has the first row, and of others all parts or none.
+// wholeRows opens an image, which must have the first row, and all parts or none of each other row.
 func wholeRows(image *vfs.Mem, size script.Size) error {
 	store, err := script.Engine(image, size)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"colonnade/widecol"
 )
 
-// trial is one run of a workload in which one thing fails.
+// trial is one run of a workload with one fault.
 type trial struct {
 	*workload
 	seed  uint64
@@ -30,11 +30,9 @@ type trial struct {
 // hang is how long a call may take when nothing fails.
 const hang = 30 * time.Second
 
-// run does the workload to its end, whatever fails, and looks at what is left. The
-// error is a broken promise.
+// run runs the workload to its end, whatever fails, and judges the result. The error is a broken promise.
 func (t *trial) run() error {
-	// The directory that the store is in was there before: whether its name is
-	// durable is for whoever made it to see to.
+	// The store's directory exists before. Its name is the operator's to make durable.
 	if err := errors.Join(t.disk.MkdirAll("store"), t.disk.SyncDir("/")); err != nil {
 		return err
 	}
@@ -62,7 +60,7 @@ func (t *trial) run() error {
 	return t.leave()
 }
 
-// open opens the store, a second time if the fault was in the way.
+// open opens the store, again if the fault made the first open fail.
 func (t *trial) open() error {
 	t.fault.restarted()
 	store, err := t.level(t.fs, t.size)
@@ -93,7 +91,7 @@ func (t *trial) open() error {
 	return nil
 }
 
-// honest judges an error: the failure has happened, and is not taken for damage.
+// honest judges an error: the fault has happened, and the store does not call it damage.
 func (t *trial) honest(err error) error {
 	var damage *engine.CorruptError
 	switch {
@@ -105,7 +103,7 @@ func (t *trial) honest(err error) error {
 	return nil
 }
 
-// surfaces judges an error of what only has to pass the failure on.
+// surfaces judges an error of a call that only passes the fault on.
 func (t *trial) surfaces(err error) error {
 	if err := t.honest(err); err != nil {
 		return err
@@ -116,8 +114,7 @@ func (t *trial) surfaces(err error) error {
 	return nil
 }
 
-// read reads everything. A read that fails is repeated when nothing is in the way
-// any more.
+// read reads everything. It repeats a failed read once the fault is over.
 func (t *trial) read() ([]ledger.Cells, error) {
 	found, err := t.store.Read()
 	if err != nil {
@@ -132,8 +129,7 @@ func (t *trial) read() ([]ledger.Cells, error) {
 	return script.Split(found, 1)
 }
 
-// step does one step, several times if need be. over says that the store takes no
-// writes any more.
+// step does one step, several times if need be. over means that the store accepts no more writes.
 func (t *trial) step() (over bool, err error) {
 	for begin := time.Now(); ; {
 		s := t.mix.Begin(t.seed, t.l, 0)
@@ -170,7 +166,7 @@ func (t *trial) step() (over bool, err error) {
 	}
 }
 
-// do makes a call. When something fails for good meanwhile, it reads, then heals.
+// do makes a call. If a lasting fault happens meanwhile, it reads and then heals the fault.
 func (t *trial) do(s script.Step) error {
 	done := make(chan error, 1)
 	go func() { done <- s.Do(t.store) }()
@@ -198,7 +194,7 @@ func (t *trial) do(s script.Step) error {
 	}
 }
 
-// grace is how long a failure lasts that lasts.
+// grace is how long a lasting fault lasts.
 const grace = 3 * time.Millisecond
 
 // readOn reads while writes fail.
@@ -268,7 +264,7 @@ func (t *trial) acked(s script.Step) error {
 	return nil
 }
 
-// shows reads, and judges what it is shown.
+// shows reads, and judges the result.
 func (t *trial) shows() error {
 	found, err := t.read()
 	if err == nil {
@@ -277,7 +273,7 @@ func (t *trial) shows() error {
 	return err
 }
 
-// closed judges a store that has said that it takes no writes any more.
+// closed judges a store that accepts no more writes.
 func (t *trial) closed(s script.Step) error {
 	if t.store.Health() == nil {
 		return fmt.Errorf("the outcome of %v is not known, and the store goes on", s)
@@ -296,7 +292,7 @@ func (t *trial) closed(s script.Step) error {
 	return t.lose(t.l.Debts())
 }
 
-// end closes the store. One that takes no writes may say so.
+// end closes the store. Close may return the error of a read-only store.
 func (t *trial) end(over bool) error {
 	t.debts = t.l.Debts()
 	err := t.store.Close()
@@ -309,7 +305,7 @@ func (t *trial) end(over bool) error {
 	return nil
 }
 
-// leave opens the store for the last time, on a sound disk, and looks at its files.
+// leave opens the store for the last time, on a sound disk, and examines its files.
 func (t *trial) leave() error {
 	t.fault.heal()
 	if err := t.open(); err != nil {
@@ -322,8 +318,8 @@ func (t *trial) leave() error {
 	return errors.Join(err, t.store.Close())
 }
 
-// lose crashes the disk as it is now and judges what is left: after a loss of power, and
-// after an end of the process that a loss of power follows once the store was opened.
+// lose crashes the disk and judges the result: after a loss of power, and after a kill with a loss of power
+// after the next open.
 func (t *trial) lose(debts ledger.Debts) error {
 	if t.fault.happened() == nil {
 		return nil
@@ -344,8 +340,7 @@ func (t *trial) lose(debts ledger.Debts) error {
 	return nil
 }
 
-// closely is up to how many acknowledgements after a failure are followed by the
-// end of the process as well.
+// closely is the number of acknowledgements after a fault that are also followed by a kill.
 const closely = 3
 
 // survives opens an image and judges what it holds. then is called while the store

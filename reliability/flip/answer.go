@@ -10,9 +10,8 @@ import (
 	"colonnade/widecol/lsmstore"
 )
 
-// read returns what a table answers, a line for each cell: of one row or of all
-// (nil), of some families or of all (nil). With an error come the lines before
-// it.
+// read returns the content of a table, a line for each cell: of one row or of all (nil), of some families or
+// of all (nil). With an error it returns the lines before it.
 func read(s *lsmstore.Store, table string, row []byte, families []string) (lines []string, err error) {
 	v, err := s.View(context.Background(), table)
 	if err != nil {
@@ -69,8 +68,7 @@ func ofFamilies(lines []string, families []string) (list []string) {
 	return list
 }
 
-// differ tells how an answer differs from what it should be: an answer that lacks
-// something, and has nothing else wrong, has lost it.
+// differ compares a result with the expected one. A result that only lacks lines has lost them.
 func differ(got, want []string) class {
 	if slices.Equal(got, want) {
 		return harmless
@@ -85,7 +83,7 @@ func differ(got, want []string) class {
 	return lost
 }
 
-// common is how many lines are the same from the first on.
+// common returns the length of the common prefix.
 func common(got, want []string) (n int) {
 	for n < min(len(got), len(want)) && got[n] == want[n] {
 		n++

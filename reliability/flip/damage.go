@@ -12,7 +12,7 @@ import (
 	"colonnade/wal"
 )
 
-// damage is one case: what becomes of some files.
+// damage is one case: a change of some files.
 type damage struct {
 	what   string
 	files  []string // that are damaged
@@ -37,8 +37,7 @@ func (d *damage) apply(fs *vfs.Mem) (err error) {
 	return err
 }
 
-// to changes one file: edit gets a copy of what it holds, and returns nil for no
-// file.
+// to changes one file: edit gets a copy of its content, and returns nil to remove it.
 func (f *file) to(edit func(data []byte) []byte, format string, args ...any) damage {
 	return damage{
 		what: fmt.Sprintf(format, args...) + " of " + f.name, files: []string{f.name},
@@ -61,11 +60,10 @@ func (f *file) flip(i int, bit uint64) damage {
 	return f.to(func(b []byte) []byte { b[i] ^= 1 << bit; return b }, "flip of bit %d of byte %d", bit, i)
 }
 
-// small is the size up to which a file is cut at every length in each round.
+// small is the size up to which each round cuts a file at every length.
 const small = 1 << 10
 
-// cuts ends a file at every length. Of a larger one a round takes every third, so
-// that three seeds in a row reach all.
+// cuts ends a file at every length. In a larger file a round takes every third one, so three seeds reach all.
 func (f *file) cuts(seed uint64) (list []damage) {
 	step, from := 1, 0
 	if len(f.data) > small {
@@ -193,7 +191,7 @@ func (st *store) exchanges() (list []damage) {
 	return list
 }
 
-// foreign puts files of another store, which has the same shape, in place of each.
+// foreign replaces each file by that of another store of the same shape.
 func (st *store) foreign(twin *store) (list []damage) {
 	for _, f := range st.files {
 		for _, other := range twin.files {
@@ -210,9 +208,8 @@ func (st *store) foreign(twin *store) (list []damage) {
 	return list
 }
 
-// stale puts older contents in the place of files: of segments that are finished,
-// of the manifest, and segments of the log that were retired. That the last
-// segment was set back nobody can know: there may have been no more.
+// stale replaces files by older contents: finished segments, the manifest, and retired segments. An older last
+// segment cannot be detected: there may have been no more.
 func (st *store) stale() (list []damage) {
 	segments := st.segments()
 	last, _ := st.log()
@@ -230,8 +227,8 @@ func (st *store) stale() (list []damage) {
 	return append(list, st.staleManifests()...)
 }
 
-// staleManifests puts each older manifest in the place of the last one, and beside
-// a damaged one, where a crash may have left it.
+// staleManifests replaces the last manifest by each older one, and puts each beside a damaged one, where a
+// crash may have left it.
 func (st *store) staleManifests() (list []damage) {
 	m := st.manifest()
 	for i, old := range st.manifests {
@@ -256,8 +253,8 @@ func (st *store) staleManifests() (list []damage) {
 	return list
 }
 
-// log returns the place of the segment in which the log ends, the first that is
-// not finished, and the number of batches up to there.
+// log returns the index of the last segment of the log, the first that is not finished, and the number of
+// batches up to there.
 func (st *store) log() (last, batches int) {
 	for i, f := range st.segments() {
 		number, _ := number(f.name)

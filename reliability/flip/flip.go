@@ -1,13 +1,11 @@
-// Package flip damages a small store in every place and looks whether it notices.
+// Package flip damages a small store in every place and checks that the store notices.
 //
-// The store has two tables in five partitions, each with files in two levels, a
-// log that was synced forty times and not closed, and a manifest of many edits. A
-// case damages a copy of it, opens it and asks for everything. Either all answers
-// are right, or an error names the damaged file; other partitions answer and take
-// writes as ever; the damaged file stays as it is; and check sees it too.
+// The store has two tables in five partitions, each with files in two levels, a log that was synced forty times
+// and not closed, and a manifest of many edits. A case damages a copy, opens it and reads everything. Either all
+// results are right, or an error names the damaged file. Other partitions answer and accept writes as before, the
+// damaged file stays as it is, and check finds the damage too.
 //
-// A round has one bit of every byte flipped. Eight rounds in a row reach every
-// bit; after them comes another store.
+// A round flips one bit of every byte. Eight rounds reach every bit; after them comes another store.
 package flip
 
 import (
@@ -62,8 +60,7 @@ func (st *store) size() (n int64) {
 	return n
 }
 
-// round lists the cases of a round: few that stand for much come first, then those
-// that go byte by byte.
+// round returns the cases of a round: first the few general ones, then those for each byte.
 func (st *store) round(seed uint64) ([]damage, error) {
 	twin, err := newStore(seed/8, true)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"colonnade/widecol/lsmstore"
 )
 
-// class is what became of a case. Its text is the name of a figure.
+// class is the result of a case. Its text is the name of a figure.
 type class string
 
 const (
@@ -56,7 +56,7 @@ type judgement struct {
 	met bool // with an error that names the damage
 }
 
-// judge does the damage to a copy of the store and looks what becomes of it.
+// judge damages a copy of the store and judges the result.
 func (st *store) judge(d *damage) (v verdict) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -82,7 +82,7 @@ func (j *judgement) open() (*lsmstore.Store, error) {
 	return lsmstore.Open(options(j.fs, new(timers), nil))
 }
 
-// online damages what an open store has at hand.
+// online damages the files of an open store.
 func (j *judgement) online() verdict {
 	s, err := j.open()
 	if err != nil {
@@ -101,8 +101,8 @@ func (j *judgement) online() verdict {
 	return j.opened(s)
 }
 
-// refused judges a store that does not open: it says why, says the same again,
-// has changed nothing, and check agrees.
+// refused judges a store that does not open: the error must say why, repeat, and agree with check, and nothing
+// may have changed.
 func (j *judgement) refused(before *vfs.Mem, err error) verdict {
 	if !j.names(err) {
 		return verdictf(unnamed, "open: %v", err)
@@ -124,7 +124,7 @@ func (j *judgement) refused(before *vfs.Mem, err error) verdict {
 	return verdictf(refused, "%v", err)
 }
 
-// names reports whether an error says where the damage is.
+// names reports whether an error names the place of the damage.
 func (j *judgement) names(err error) bool {
 	var c *engine.CorruptError
 	if !errors.As(err, &c) {
@@ -136,7 +136,7 @@ func (j *judgement) names(err error) bool {
 	case slices.Contains(j.d.files, c.File):
 		return c.Partition == j.partition[path.Dir(c.File)]
 	}
-	// The manifest has no name any more when it is removed.
+	// A removed manifest has no name any more.
 	return c.File == dir && j.d.files[0] == j.manifest().name
 }
 
@@ -187,12 +187,10 @@ func (j *judgement) damages(partitionDir string) bool {
 	return slices.ContainsFunc(j.d.files, func(name string) bool { return path.Dir(name) == partitionDir })
 }
 
-// rowsAsked is how many rows of each table a case asks for by key: others in each
-// case.
+// rowsAsked is how many rows of each table a case reads by key, different ones in each case.
 const rowsAsked = 6
 
-// answers asks for everything: by table, by some rows, and, where a table is damaged,
-// by partition.
+// answers reads everything: by table, by some rows, and in a damaged table by partition.
 func (j *judgement) answers(s *lsmstore.Store) verdict {
 	for i := range j.tables {
 		t := &j.tables[i]
@@ -224,8 +222,7 @@ func (j *judgement) answers(s *lsmstore.Store) verdict {
 	return verdict{class: harmless}
 }
 
-// answer judges one answer. Only one that reads what is damaged may fail, and then
-// what came before the error is right.
+// answer judges one result. Only a read of damaged data may fail, and the lines before its error must be right.
 func (j *judgement) answer(got []string, err error, want []string, tainted bool, what string) verdict {
 	if err == nil {
 		if c := differ(got, want); c != harmless {
@@ -269,7 +266,7 @@ func (j *judgement) writes(s *lsmstore.Store) verdict {
 	return verdict{class: harmless}
 }
 
-// check asks the checker, which must find all that is damaged and nothing else.
+// check runs the checker, which must find all damage and nothing else.
 func (j *judgement) check(damaged bool) verdict {
 	var found []string
 	var strange error

@@ -48,8 +48,8 @@ func (r *round) work(ctx context.Context) {
 	}
 }
 
-// measured runs a case. What it allocates is counted with what others do; only if
-// that is too much, it is run once more, alone.
+// measured runs a case. It counts allocations of all cases together. If they are too many, it runs the case
+// again, alone.
 func (r *round) measured(d *damage) verdict {
 	r.alone.RLock()
 	before := allocated()
@@ -75,7 +75,7 @@ func allocated() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// timed runs a case that may hang, and leaves it then.
+// timed runs a case that may hang, and abandons it then.
 func (r *round) timed(d *damage) verdict {
 	done := make(chan verdict, 1)
 	go func() { done <- r.store.judge(d) }()

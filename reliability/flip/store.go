@@ -21,7 +21,7 @@ import (
 	"colonnade/widecol/lsmstore"
 )
 
-// dir is where a store lies in its file system.
+// dir is the store's directory in its file system.
 const dir = "store"
 
 // layout is the tables of a store: each has a partition for the families of the
@@ -34,9 +34,8 @@ var layout = []struct {
 	{"users", [][]string{{"name", "age"}, {"mail"}}},
 }
 
-// options are those under which a store is made and opened. Blocks, segments and
-// files are small, so that a small store has many of each, and next to nothing is
-// cached, so that what is damaged is read.
+// options are the options of the store. Blocks, segments and files are small, so that a small store has many of
+// each. The cache is tiny, so that damaged data is read.
 func options(fs vfs.FS, c clock.Clock, random io.Reader) lsmstore.Options {
 	return lsmstore.Options{Dir: dir, Engine: engine.Options{
 		FS: fs, Clock: c, Rand: random,
@@ -45,7 +44,7 @@ func options(fs vfs.FS, c clock.Clock, random io.Reader) lsmstore.Options {
 	}}
 }
 
-// group is a partition of data: what is there of a table in some families.
+// group is a partition of data: a table's cells in some families.
 type group struct {
 	families []string
 	name     string // of the partition
@@ -126,8 +125,7 @@ func newStore(seed uint64, twin bool) (*store, error) {
 	return st, st.list(b.older)
 }
 
-// note keeps what a file holds after each sync, as what could come back in its
-// place.
+// note keeps the content of a file after each sync, for older states.
 func (b *builder) note(op vfs.Op, done bool) {
 	name := op.Name
 	if op.Kind == vfs.OpRename || op.Kind == vfs.OpReuse {
@@ -194,8 +192,8 @@ func (b *builder) commit(t, from, to int) error {
 	return err
 }
 
-// mutations has values of equal lengths that do not compress, so that many blocks
-// have the same size; of several rows every sixth has a large one.
+// mutations have values of equal lengths that do not compress, so many blocks have the same size. One row in six
+// has a large one.
 func (b *builder) mutations(from, to int, families []string) []widecol.Mutation {
 	var list []widecol.Mutation
 	for i := from; i < to; i++ {
@@ -237,8 +235,8 @@ func (b *builder) remove(i int) error {
 	return nil
 }
 
-// seal lets the log become idle, so that it is sealed. Where a segment has no room
-// for that, some more groups make the next one begin.
+// seal lets the log become idle, so that it is sealed. If a segment has no room for the seal, some more groups
+// start the next one.
 func (b *builder) seal() error {
 	for i := range 20 {
 		if b.sealed() {
@@ -251,7 +249,7 @@ func (b *builder) seal() error {
 	return errors.New("the log was not sealed")
 }
 
-// sealed reports whether the log was sealed when all timers had run down.
+// sealed reports whether the log was sealed after all timers had fired.
 func (b *builder) sealed() bool {
 	before := b.fs.Ops()
 	for b.timers.fire() {
@@ -259,8 +257,7 @@ func (b *builder) sealed() bool {
 	return b.fs.Ops() > before
 }
 
-// describe asks the store for everything at once: from that follows what each part
-// of it is.
+// describe reads the whole store, and derives the content of each part.
 func (st *store) describe(s *lsmstore.Store) error {
 	ctx := context.Background()
 	st.partition = map[string]string{}
@@ -290,7 +287,7 @@ func (st *store) describe(s *lsmstore.Store) error {
 	return nil
 }
 
-// list reads the files, and what stood in their place before.
+// list reads the files and their older contents.
 func (st *store) list(older map[string][][]byte) error {
 	names, err := walk(st.fs)
 	if err != nil {

@@ -5,21 +5,20 @@ import (
 	"time"
 )
 
-// timers is a clock that stands still, and whose calls come when fire is called:
-// so a store grows the same way each time.
+// timers is a clock that stands still and whose timers fire when fire is called, so that a store always grows the
+// same way.
 type timers struct {
 	mu    sync.Mutex
 	calls []func()
 }
 
-// began is when every clock stands still, in microseconds.
+// began is the time of every clock, in microseconds.
 const began = 1_700_000_000_000_000
 
 // Now implements clock.Clock.
 func (t *timers) Now() int64 { return began }
 
-// AfterFunc implements clock.Clock. Nothing that is waited for here has to be
-// called off.
+// AfterFunc implements clock.Clock. Timers here are never cancelled.
 func (t *timers) AfterFunc(_ time.Duration, f func()) func() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -27,7 +26,7 @@ func (t *timers) AfterFunc(_ time.Duration, f func()) func() bool {
 	return func() bool { return true }
 }
 
-// fire makes the calls that are due, and reports whether there were any.
+// fire fires the timers that are due, and reports whether there were any.
 func (t *timers) fire() bool {
 	t.mu.Lock()
 	due := t.calls

@@ -7,15 +7,14 @@ import (
 	"colonnade/reliability/remote"
 )
 
-// client writes its own rows and reads everybody's, one request after the
-// other, until the server is gone.
+// client writes its own rows and reads all rows, one request after the other, until the server is gone.
 type client struct {
 	riot   *riot
 	number int
 	rnd    *rand.Rand
 }
 
-// work returns what is wrong with an answer. That there is none is not wrong.
+// work returns an error for a wrong response. No response is not an error.
 func (c *client) work(ctx context.Context) error {
 	for {
 		select {
@@ -30,7 +29,7 @@ func (c *client) work(ctx context.Context) error {
 	}
 }
 
-// step does one thing. It is over when the server does not answer any more.
+// step makes one request. over means that the server does not respond any more.
 func (c *client) step(ctx context.Context) (over bool, err error) {
 	if c.number < watchers {
 		return c.read(ctx)
@@ -82,8 +81,8 @@ func (c *client) write(ctx context.Context, a *attempt) (over bool, err error) {
 	return true, err
 }
 
-// read reads a row of some client, or, half of the time, all of its rows: what
-// shows too early does so for a moment only.
+// read reads a row of some client, or, half of the time, all of its rows: a row that is visible too early is so
+// only for a moment.
 func (c *client) read(ctx context.Context) (over bool, err error) {
 	whose := watchers + c.rnd.IntN(c.riot.clients-watchers)
 	key := rowKey(whose, c.rnd.IntN(rowsPerClient))
@@ -108,7 +107,7 @@ func (c *client) read(ctx context.Context) (over bool, err error) {
 	return false, c.note(got, whose == c.number)
 }
 
-// note writes down what was read.
+// note records the result of a read.
 func (c *client) note(got map[string]int64, own bool) error {
 	for key, version := range got {
 		news, err := c.riot.history.read(key, version, own)

@@ -15,8 +15,7 @@ import (
 	"colonnade/reliability/remote"
 )
 
-// copyTree copies a directory whose files come, grow and go meanwhile, like a cp -r
-// that takes its time: in what order, is up to the file system.
+// copyTree copies a directory while its files change, like a slow cp -r, in random order.
 func copyTree(from, to string, rnd *rand.Rand) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
@@ -42,9 +41,8 @@ func copyTree(from, to string, rnd *rand.Rand) error {
 	return err
 }
 
-// checkCopy starts a server on a copy. It has to refuse it and say which file is
-// wrong, or to show a moment that the directory has been through since the
-// census.
+// checkCopy starts a server on a copy. The server must refuse it and name the file, or show a state that the
+// directory has had since the census.
 func (t *riot) checkCopy(ctx context.Context, dir string, taken *census) error {
 	p, err := process.Start(t.serve(dir))
 	if err != nil {
@@ -75,7 +73,7 @@ func (t *riot) checkCopy(ctx context.Context, dir string, taken *census) error {
 	return nil
 }
 
-// refusal reports unless a server that does not serve a copy says what is wrong.
+// refusal returns an error unless a server that refuses a copy says why.
 func refusal(dir, output string) error {
 	if strings.Contains(output, "colonnade: open store "+dir+": ") {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"colonnade/internal/process"
 )
 
-// end ends the server: mostly by a kill, now and then by a request to end, every
-// second one of which a kill follows while it is being granted.
+// end ends the server: mostly by a kill, sometimes by SIGTERM. After every second SIGTERM a kill follows while
+// the server stops.
 func (r *run) end(number int, p *process.Process) error {
 	r.emptied = false
 	if number%25 != 2 {
@@ -42,8 +42,8 @@ func checkEmptied(p *process.Process) error {
 	return fmt.Errorf("the server before ended well and has not emptied its log:\n%s", out)
 }
 
-// endRecovery starts the server and ends it while it opens, going by how long that
-// took before: by a kill, or by a request that it may not be able to hear yet.
+// endRecovery starts the server and ends it while it opens, after a random part of the time that the last open
+// took: by a kill, or by SIGTERM, maybe before the server handles signals.
 func (r *run) endRecovery() error {
 	r.emptied = false
 	p, err := process.Start(r.serve(r.data))
@@ -63,8 +63,7 @@ func (r *run) endRecovery() error {
 	return err
 }
 
-// intrude starts a second server on the directory of the first, which has to be
-// refused.
+// intrude starts a second server on the directory of the first, which must fail.
 func (t *riot) intrude() error {
 	p, err := process.Start(t.serve(t.data))
 	if err != nil {
@@ -82,7 +81,7 @@ func (t *riot) intrude() error {
 	return nil
 }
 
-// check looks for damage in what the server has left behind.
+// check looks for damage in the files of the ended server.
 func (r *run) check() error {
 	r.section.Add("checks", 1)
 	out, err := r.Program("check", "--data", r.data).CombinedOutput()

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// attempt is one request that writes or deletes rows, as one atomic whole.
+// attempt is one request that writes or deletes rows atomically.
 type attempt struct {
 	version int64 // of every row it writes; unique among all attempts
 	deletes bool  // it deletes its rows instead
@@ -23,7 +23,7 @@ const (
 	refused outcome = "refused" // the answer says that nothing was done
 )
 
-// shows is the version that a row has after the attempt.
+// shows returns the version of a row after the attempt.
 func (a *attempt) shows() int64 {
 	if a.deletes {
 		return gone
@@ -39,9 +39,8 @@ func (a *attempt) String() string {
 	return fmt.Sprintf("%s %d of %s: %s", what, a.version, strings.Join(a.rows, " "), a.outcome)
 }
 
-// history is what clients have tried in one life of the server, and what must
-// therefore be there. One client at a time writes a row, so the attempts at a row
-// have an order.
+// history has the attempts of clients in one life of the server, and so what must be there. Only one client at a
+// time writes a row, so the attempts at a row are ordered.
 type history struct {
 	mu      sync.Mutex
 	settled map[string]int64 // what the verification at the start of the life found
@@ -50,12 +49,12 @@ type history struct {
 	rows     map[string]*row // those of which something is known beyond that
 }
 
-// row is what is known of a row.
+// row is the knowledge about a row.
 type row struct {
 	settled  int64
 	attempts []*attempt
-	// floor is how many attempts are known to be done: an answer said so, or
-	// somebody has read what they wrote. None before it can be the last.
+	// floor is how many attempts are known to be applied: by a response, or because their write was read.
+	// None before it can be the last.
 	floor int
 }
 
@@ -72,7 +71,7 @@ func (h *history) row(key string) *row {
 	return r
 }
 
-// begin notes an attempt before it is sent.
+// begin records an attempt before it is sent.
 func (h *history) begin(a *attempt) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -84,7 +83,7 @@ func (h *history) begin(a *attempt) {
 	}
 }
 
-// end notes the answer.
+// end records the response.
 func (h *history) end(a *attempt, o outcome) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -98,9 +97,8 @@ func (h *history) end(a *attempt, o outcome) {
 	}
 }
 
-// read notes that a client has read a version of a row, and says what is wrong
-// with that. A client that reads a row of its own has nothing under way there.
-// news says that it follows that an attempt is done, which was not known.
+// read records that a client has read a version of a row, and returns an error if that is wrong. A client that
+// reads its own row has nothing under way there. news means that the read proves an attempt to be applied.
 func (h *history) read(key string, version int64, own bool) (news bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -124,8 +122,8 @@ func (h *history) read(key string, version int64, own bool) (news bool, err erro
 	return false, fmt.Errorf("a client read version %d of row %s, which nobody wrote: %s", version, key, r)
 }
 
-// possible returns the versions that a row may have once nothing is under way:
-// that of the last attempt known to be done, or of a later one that may be.
+// possible returns the versions that a row may have once nothing is under way: that of the last attempt known to
+// be applied, or of a later one that may be.
 func (r *row) possible() []int64 {
 	versions := []int64{r.settled}
 	if r.floor > 0 {
@@ -151,10 +149,9 @@ func (r *row) String() string {
 	return strings.Join(lines, "; ")
 }
 
-// verify compares what a restarted server shows with what must be there. present
-// has the version of every row that is there; the caller makes it what is settled
-// from now on, since what the first recovery decided stays. acked is how many of
-// the rows had an acknowledged attempt in the life that has ended.
+// verify compares the rows of a restarted server with the history. present has the version of every row. The
+// caller takes it as settled from now on, since the decisions of the first recovery stay. ackedRows is how many
+// rows had an acknowledged attempt in the last life.
 func (h *history) verify(present map[string]int64) (ackedRows int64, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -193,8 +190,7 @@ func (r *row) verdict(version int64) string {
 	return "made up"
 }
 
-// whole checks that of an attempt whose outcome is not known, and that nobody
-// has written over, all rows show it or none.
+// whole checks that all rows of an attempt with an unknown outcome show it, or none, unless they were overwritten.
 func (h *history) whole(a *attempt, present map[string]int64) error {
 	shown, hidden := "", ""
 	for _, key := range a.rows {

@@ -1,20 +1,16 @@
-// Package kill9 kills a server again and again while clients write to it, and
-// checks after every restart that nothing is lost, half done or come back:
+// Package kill9 kills a server again and again while clients write to it. After every restart it checks that
+// nothing is lost, torn or undeleted:
 //
-//   - a row has the version of its last acknowledged request, or of one sent
-//     after it whose outcome is not known;
-//   - all cells of a row, which lie in three locality groups, are of one
-//     version, and so are all rows of a request;
+//   - a row has the version of its last acknowledged request, or of a later one with an unknown outcome;
+//   - all cells of a row, in three locality groups, have one version, and so have all rows of a request;
 //   - a version that a client has read is still there;
-//   - what one restart has shown, the next one shows as well.
+//   - what one restart has shown, the next one shows too.
 //
-// Now and then it kills the recovery too, asks the server to end instead, looks
-// for damage, starts a second server on the directory, and copies the directory
-// while it changes. What clients do is in a log of their own, on the disk before
-// it is done; it says what must be there.
+// Sometimes it kills the recovery too, sends SIGTERM instead, looks for damage, starts a second server on the
+// directory, or copies the directory while it changes. Clients write their requests to a log on the disk before
+// they send them. That log says what must be there.
 //
-// A killed process leaves its pages to the operating system, so this says
-// nothing about a loss of power.
+// The pages of a killed process stay in the kernel, so this says nothing about a loss of power.
 package kill9
 
 import (
@@ -76,7 +72,7 @@ func round(ctx context.Context, env report.Env, s *report.Section) error {
 	return nil
 }
 
-// count counts what was broken.
+// count counts a broken promise.
 func count(s *report.Section, err error) {
 	for _, figure := range []string{"lost", "torn"} {
 		s.Add(figure, 0)
@@ -86,18 +82,17 @@ func count(s *report.Section, err error) {
 	}
 }
 
-// Config says what to do to whom.
+// Config configures a run.
 type Config struct {
 	// Program returns the command for a command line of the program under test.
 	Program func(args ...string) *exec.Cmd
-	// Dir is an empty directory: for the data, and what the harness needs.
+	// Dir is an empty directory, for the data and the harness's files.
 	Dir   string
 	Lives int // of the server, each with an end of its own
 	Seed  uint64
 }
 
-// minAcks is how many acknowledgements a life has to have on average: with
-// fewer, a run says little about losing them.
+// minAcks is the least average number of acknowledgements in a life. With fewer, a run says little.
 const minAcks = 50
 
 // The first few of the clients only read.
@@ -107,7 +102,7 @@ const (
 	watchers   = 2
 )
 
-// run is what one directory goes through.
+// run is the history of one directory.
 type run struct {
 	Config
 	section *report.Section
@@ -120,8 +115,7 @@ type run struct {
 	opening time.Duration // that the last start took until there was a server
 }
 
-// Run lets the server live and die, and notes figures in s. The error says which
-// promise was broken.
+// Run starts and ends the server, and adds figures to s. The error names the broken promise.
 func Run(ctx context.Context, c Config, s *report.Section) error {
 	r := &run{Config: c, section: s, rnd: rand.New(rand.NewPCG(c.Seed, 0)), data: filepath.Join(c.Dir, "data")}
 	for life := range c.Lives + 1 { // the last one only verifies
@@ -135,8 +129,8 @@ func Run(ctx context.Context, c Config, s *report.Section) error {
 	return nil
 }
 
-// life starts the server, verifies what is there, and, unless it is the last
-// life, lets clients loose on it and ends it.
+// life starts the server and verifies its content. Unless it is the last life, it then runs clients and ends the
+// server.
 func (r *run) life(ctx context.Context, number int) error {
 	for number > 0 && r.rnd.IntN(6) == 0 {
 		if err := r.endRecovery(); err != nil {
@@ -179,18 +173,17 @@ func (r *run) life(ctx context.Context, number int) error {
 	return err
 }
 
-// serve returns the command of a server, which is configured a little
-// differently every time.
+// serve returns the command of a server, with random budgets.
 func (r *run) serve(data string) *exec.Cmd {
 	memtable := []string{"1", "1", "2", "128"}[r.rnd.IntN(4)]
 	cache := []string{"1", "64"}[r.rnd.IntN(2)]
 	return r.Program("serve", "--data", data, "--listen", "127.0.0.1:0", "--memtable-mib", memtable, "--cache-mib", cache)
 }
 
-// logPath is the log of the clients of the life that has ended last.
+// logPath returns the clients' log of the last life.
 func (r *run) logPath() string { return filepath.Join(r.Dir, "clients.log") }
 
-// verify reads everything, and makes it what is settled.
+// verify reads everything, and takes it as settled.
 func (r *run) verify(ctx context.Context, t *tables, number int) error {
 	present, err := t.scan(ctx)
 	if err != nil {

@@ -9,9 +9,8 @@ import (
 	"sync"
 )
 
-// clientLog is the file in which clients write down what they are about to do,
-// before they send it, and what came of it. After the server's end it alone
-// says what must be there. A line is one of
+// clientLog is the file of the clients' requests, written before they are sent, and their outcomes. After the end
+// of the server it alone says what must be there. A line is one of
 //
 //	write VERSION ROW...
 //	delete VERSION ROW
@@ -19,7 +18,7 @@ import (
 //	refused VERSION
 //	read VERSION ROW
 //
-// It is safe for concurrent use. Those who wait for a sync share it.
+// It is safe for concurrent use. Waiting clients share a sync.
 type clientLog struct {
 	file *os.File
 	wake chan struct{} // has room for one; closed by close
@@ -57,7 +56,7 @@ func (l *clientLog) begin(a *attempt) error {
 	return l.err
 }
 
-// add adds a line, and returns what is closed once it is on the disk.
+// add adds a line. The channel is closed once the line is on the disk.
 func (l *clientLog) add(format string, args ...any) (synced <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,14 +85,14 @@ func (l *clientLog) write() {
 	}
 }
 
-// close returns when all is on the disk. Nothing may be added any more.
+// close returns when everything is on the disk. No line may be added any more.
 func (l *clientLog) close() error {
 	close(l.wake) // what is in there is still received
 	<-l.done
 	return errors.Join(l.err, l.file.Close())
 }
 
-// readLog returns the history that a log tells.
+// readLog returns the history of a log.
 func readLog(path string, settled map[string]int64) (*history, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -111,7 +110,7 @@ func readLog(path string, settled map[string]int64) (*history, error) {
 	return h, lines.Err()
 }
 
-// replay takes a line of a log. attempts has those before it, by version.
+// replay applies a line of a log. attempts has the earlier attempts by version.
 func (h *history) replay(line string, attempts map[int64]*attempt) error {
 	var what string
 	var version int64

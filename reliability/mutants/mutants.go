@@ -1,11 +1,9 @@
-// Package mutants proves that the harness can fail: it plants bugs that storage
-// engines have had in earnest, one at a time, and requires that a part of the
-// harness finds each.
+// Package mutants proves that the harness can fail. It plants bugs that storage engines have really had, one at a
+// time, and requires that a part of the harness finds each.
 //
-// A bug is a change of the source, which the compiler is given in place of the
-// file (go build -overlay); nothing of it is in the code that users run. Both the
-// harness and the server are built with it, and the part that has to catch it
-// then ends at its first failure.
+// A bug is a change of the source, which the compiler gets in place of the file (go build -overlay). The code that
+// users run has none of it. The harness and the server are both built with the bug, and the part that must catch
+// it ends at its first failure.
 package mutants
 
 import (
@@ -29,8 +27,8 @@ type edit struct {
 	old, new string
 }
 
-// in returns the text with the bug in it. It is an error if the old text is not
-// there exactly once: the code has moved on without its mutant.
+// in returns the text with the bug in it. It fails unless the old text is there exactly once: then the code has
+// changed without its mutant.
 func (e edit) in(text string) (string, error) {
 	if n := strings.Count(text, e.old); n != 1 {
 		return "", fmt.Errorf("%s has the text to change %d times, not once:\n%s", e.file, n, e.old)

@@ -1,7 +1,6 @@
 package mutants
 
-// planted are bugs that have been made in earnest, most of them in some store that
-// people trusted. Parts are named that catch them soon; others may as well.
+// planted are bugs of real stores. Each names a part that catches it soon; others may catch it too.
 var planted = []mutant{
 	{number: 1, bug: "the directory of the manifest is not synced", part: "crash", edits: []edit{
 		{

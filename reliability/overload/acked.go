@@ -10,8 +10,8 @@ import (
 	"colonnade/reliability/remote"
 )
 
-// acked is what clients know to be stored: of each client the numbers of the
-// batches that it was told of. Every batch has its own rows.
+// acked is what clients know to be stored: the numbers of the acknowledged batches of each client. Every batch has
+// its own rows.
 type acked struct {
 	prefixes []string
 	wrong    []error // answers that are none of a server in need
@@ -28,8 +28,8 @@ func (r *run) fill(ctx context.Context, n *node, clients int, long time.Duration
 	return write(ctx, n.Client, clients)
 }
 
-// write lets clients write new rows until ctx is done, or nobody answers them any
-// more. What they have sent by then they wait for.
+// write lets clients write new rows until ctx is done or the server is gone. Then it waits for the requests under
+// way.
 func write(ctx context.Context, c *remote.Client, clients int) *acked {
 	var all acked
 	var mu sync.Mutex
@@ -61,8 +61,7 @@ func write(ctx context.Context, c *remote.Client, clients int) *acked {
 	return &all
 }
 
-// check looks for the rows of all acknowledged batches, and tells the first
-// answer that was wrong.
+// check looks for the rows of all acknowledged batches, and returns the first wrong response, if any.
 func (a *acked) check(ctx context.Context, c *remote.Client) error {
 	var mu sync.Mutex
 	var failed error
@@ -82,7 +81,7 @@ func (a *acked) check(ctx context.Context, c *remote.Client) error {
 	return nil
 }
 
-// whole reports why a batch that was acknowledged is not there.
+// whole returns why an acknowledged batch is not there.
 func whole(ctx context.Context, c *remote.Client, prefix string) error {
 	var result struct {
 		Rows int64 `json:"row_count"`

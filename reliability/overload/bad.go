@@ -16,20 +16,17 @@ import (
 
 const (
 	badClients = 10_000
-	// mostSuffering is how much longer point reads may take among bad clients, in
-	// percent of the time without. Twice is meant; but the bad clients run on the
-	// same cores. What is faster than tolerable is good whatever it was before.
+	// mostSuffering is how much longer point reads may take among bad clients, in percent of the time without.
+	// The goal is twice as long, but the bad clients use the same cores. Reads faster than tolerable always pass.
 	mostSuffering = 1000
 	tolerable     = 500 * time.Millisecond
-	// mostIdleMiB is what a server may need that nobody asks for anything.
+	// mostIdleMiB bounds the memory of an idle server.
 	mostIdleMiB = 200
-	// headLimit is how long a server may wait for the head of a request: 5 s, and as
-	// long again for a busy machine.
+	// headLimit is how long a server may wait for the head of a request: 5 s, and as long again on a busy machine.
 	headLimit = 10 * time.Second
 )
 
-// badConnections opens connections that want nothing or do not get on, while
-// others read rows.
+// badConnections opens idle and very slow connections while others read rows.
 func badConnections(ctx context.Context, r *run) error {
 	n, err := r.start(ctx, "connections", 1, nil)
 	if err != nil {
@@ -60,8 +57,7 @@ func badConnections(ctx context.Context, r *run) error {
 	return errors.Join(err, suffered(before, among), r.idle(n), n.alive(ctx))
 }
 
-// arrived says whether those who came among slow heads, each with a connection of
-// its own, were let in.
+// arrived checks that new clients got in among slow heads.
 func (r *run) arrived(o *outcome) error {
 	r.Add("newcomers", int64(len(o.answered)))
 	if len(o.answered) < 9*(len(o.wrong)+len(o.refused)) || len(o.answered) == 0 {
@@ -70,7 +66,7 @@ func (r *run) arrived(o *outcome) error {
 	return nil
 }
 
-// suffered says whether good clients have noticed the bad ones.
+// suffered checks that good clients did not notice the bad ones.
 func suffered(before, among *outcome) error {
 	worse := percent(float64(quantile(among.answered, 0.99)), float64(quantile(before.answered, 0.99)))
 	switch {
@@ -154,7 +150,7 @@ func (r *run) idle(n *node) error {
 	return nil
 }
 
-// dial opens so many connections, some at a time.
+// dial opens the given number of connections, some at a time.
 func dial(address string, connections int) (open []net.Conn, err error) {
 	var mu sync.Mutex
 	each(make([]struct{}, connections), func(struct{}) {
@@ -203,7 +199,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &e) && e.Timeout()
 }
 
-// alive says whether the server works as if nothing had been.
+// alive checks that the server works normally.
 func (n *node) alive(ctx context.Context) error {
 	c := remote.NewClient(n.url, 1)
 	defer c.Close()

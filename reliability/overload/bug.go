@@ -14,8 +14,8 @@ import (
 	"colonnade/vfs"
 )
 
-// bug lets handlers of the server panic in the middle of a read and of a deletion,
-// which hold locks then, and goes on as if nothing had been.
+// bug makes handlers of the server panic in the middle of a read and of a deletion, which hold locks then, and
+// checks that the server goes on.
 func bug(ctx context.Context, r *run) error {
 	var armed atomic.Bool
 	fs := vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
@@ -42,7 +42,7 @@ func (r *run) plant(ctx context.Context, l *local, armed *atomic.Bool) error {
 		{http.MethodPost, "/count", `{}`},
 		{http.MethodDelete, "/row", `{"row_key":"bug00000"}`},
 	} {
-		// A file of its own, of which no block is in the cache.
+		// A new file has no block in the cache.
 		if err := l.Do(ctx, http.MethodPost, table+"/write", batch("bug", 1, 2, 100), nil); err != nil {
 			return fmt.Errorf("write after %d panics: %w", i, err)
 		}

@@ -27,7 +27,7 @@ const (
 	stallTimeout = 100 * time.Millisecond
 )
 
-// mostResume is how long it may take until writes go on by themselves.
+// mostResume bounds the time until writes resume by themselves.
 const mostResume = 5 * time.Second
 
 // local is a server in this process.
@@ -56,11 +56,10 @@ func serve(ctx context.Context, fs vfs.FS) (*local, error) {
 	return l, nil
 }
 
-// mostClose is how long server and store may take to end: 10 s for requests under
-// way, and some.
+// mostClose bounds the end of server and store: 10 s for requests under way, and some more.
 const mostClose = 20 * time.Second
 
-// close ends the server and its store. Both have to end, whatever has happened.
+// close ends the server and its store. Both must end, whatever has happened.
 func (l *local) close(ctx context.Context) error {
 	l.Client.Close()
 	done := make(chan error, 1)
@@ -96,7 +95,7 @@ func (l *local) read(ctx context.Context) error {
 	return nil
 }
 
-// resume waits until a write is taken, and returns how long that took.
+// resume waits until a write succeeds, and returns how long that took.
 func (l *local) resume(ctx context.Context) (time.Duration, error) {
 	begin := time.Now()
 	for {
@@ -112,8 +111,7 @@ func (l *local) resume(ctx context.Context) (time.Duration, error) {
 	}
 }
 
-// statusOf returns the status of an answer that is no success, 200 of one that is,
-// and 0 without an answer.
+// statusOf returns the status of a failed request, 200 for a success, and 0 without a response.
 func statusOf(err error) int {
 	var status *remote.StatusError
 	switch {
@@ -125,7 +123,7 @@ func statusOf(err error) int {
 	return 0
 }
 
-// fullDisk fills the disk, twice, and gives it room again.
+// fullDisk fills the disk, twice, and frees it again.
 func fullDisk(ctx context.Context, r *run) error {
 	mem := vfs.NewMem()
 	l, err := serve(ctx, mem)
@@ -149,8 +147,7 @@ func fullDisk(ctx context.Context, r *run) error {
 	return errors.Join(all.check(ctx, l.Client), l.close(ctx))
 }
 
-// fillDisk writes to a disk of some bytes until nothing fits any more, goes on
-// asking, and takes the limit away.
+// fillDisk writes to a disk of the given capacity until it is full, keeps trying, and removes the limit.
 func (r *run) fillDisk(ctx context.Context, l *local, mem *vfs.Mem, capacity int64, prefix string, all *acked) error {
 	mem.SetCapacity(capacity)
 	refused := 0
@@ -184,7 +181,7 @@ func (r *run) fillDisk(ctx context.Context, l *local, mem *vfs.Mem, capacity int
 	return nil
 }
 
-// slowDisk lets syncs of the log hang, and then return.
+// slowDisk makes syncs of the log hang, and then return.
 func slowDisk(ctx context.Context, r *run) error {
 	release := make(chan struct{})
 	var hanging atomic.Bool
@@ -211,7 +208,7 @@ func slowDisk(ctx context.Context, r *run) error {
 	return errors.Join(err, l.close(ctx))
 }
 
-// hang writes while the disk does not answer.
+// hang writes while the disk does not respond.
 func (r *run) hang(ctx context.Context, l *local) error {
 	begin := time.Now()
 	err := l.Do(ctx, http.MethodPost, table+"/write", batch("hung", rowsPerBatch, 2, 100), nil)
@@ -238,7 +235,7 @@ func (r *run) hang(ctx context.Context, l *local) error {
 	return nil
 }
 
-// afterHang looks at what has become of the write, after the next one.
+// afterHang judges the outcome of that write, after the next one.
 func (r *run) afterHang(ctx context.Context, l *local) error {
 	took, err := l.resume(ctx)
 	r.Largest("hung_resume_ms", took.Milliseconds())

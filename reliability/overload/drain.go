@@ -8,13 +8,11 @@ import (
 
 const (
 	drainClients = 16
-	// mostDrain is how long a server under load may take to end: 10 s for what is
-	// under way, and some to close its files.
+	// mostDrain bounds the stop of a server under load: 10 s for requests under way, and some to close its files.
 	mostDrain = 20 * time.Second
 )
 
-// drain asks a server under load to end. It has to end well, and what it has
-// acknowledged has to be there afterwards.
+// drain stops a server under load. It must end well, and acknowledged writes must be there afterwards.
 func drain(ctx context.Context, r *run) error {
 	n, err := r.start(ctx, "drain", drainClients, nil)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"net/http"
 )
 
-// large sends requests with very many cells in a row, and very many rows. Each is
-// taken as a whole, or refused as too large and changes nothing.
+// large sends requests with very many cells in a row, and very many rows. Each is applied as a whole, or refused
+// as too large without a change.
 func large(ctx context.Context, r *run) error {
 	n, err := r.start(ctx, "large", 1, nil)
 	if err != nil {

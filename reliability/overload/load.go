@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// load is clients that send one request after the other.
+// load is a number of clients that send one request after the other.
 type load struct {
 	path   string // of the endpoint
 	bodies [][]byte
@@ -20,7 +20,7 @@ type load struct {
 	once   bool          // each request has a connection of its own
 }
 
-// outcome is what became of a load.
+// outcome is the result of a load.
 type outcome struct {
 	took     time.Duration
 	answered []time.Duration // how long each answer took, sorted
@@ -61,7 +61,7 @@ func (l load) run(ctx context.Context, conns []*wire) *outcome {
 	return &all
 }
 
-// client sends requests until ctx is done. What it has sent by then it waits for.
+// client sends requests until ctx is done, and waits for the last one.
 func (l load) client(ctx context.Context, w *wire, request func(n int) []byte) (o outcome) {
 	for n := 0; ctx.Err() == nil; n++ {
 		if l.once {
@@ -85,12 +85,12 @@ func (l load) client(ctx context.Context, w *wire, request func(n int) []byte) (
 	return o
 }
 
-// refusal is an answer that says when to come back.
+// refusal is a response with Retry-After.
 type refusal struct{ within time.Duration }
 
 func (r *refusal) Error() string { return "refused" }
 
-// answer says what an answer says.
+// answer turns a response into an error, nil for a success.
 func answer(resp *http.Response, text []byte, err error) error {
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func answer(resp *http.Response, text []byte, err error) error {
 // rate is how many requests were answered in a second.
 func (o *outcome) rate() float64 { return float64(len(o.answered)) / o.took.Seconds() }
 
-// quantile returns the duration that a part of a sorted list stays below.
+// quantile returns a quantile of a sorted list.
 func quantile(sorted []time.Duration, part float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0

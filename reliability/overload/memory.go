@@ -23,7 +23,7 @@ const (
 	mostResidentMiB = 2 * memoryLimitMiB // GOMEMLIMIT is a goal of the collector, not a wall
 )
 
-// memory writes far more than a server that has little memory can hold.
+// memory writes far more than fits into the memory of a server.
 func memory(ctx context.Context, r *run) error {
 	n, err := r.start(ctx, "memory", largeClients, []string{fmt.Sprintf("GOMEMLIMIT=%dMiB", memoryLimitMiB)}, "--memtable-mib", "32", "--cache-mib", "32")
 	if err != nil {
@@ -35,7 +35,7 @@ func memory(ctx context.Context, r *run) error {
 	failures := make(chan error, largeClients)
 	for i := range bodies {
 		go func() {
-			// The same rows again and again: what is measured is memory, not the disk.
+			// The same rows again and again: this measures memory, not the disk.
 			body := batch(fmt.Sprintf("m%02d-", i), 16, 16, largeBatchMiB<<20/256)
 			for next.Add(1) <= largeBatches {
 				if err := insist(ctx, n.Client, table+"/write", body); err != nil {
@@ -62,7 +62,7 @@ func memory(ctx context.Context, r *run) error {
 	return nil
 }
 
-// insist sends a write until it is taken. Only refusals are sent again.
+// insist sends a write until it is accepted. It repeats only refusals.
 func insist(ctx context.Context, c *remote.Client, path string, body []byte) error {
 	for end := time.Now().Add(time.Minute); ; {
 		err := c.Do(ctx, http.MethodPost, path, body, nil)
@@ -80,8 +80,8 @@ const (
 	handleTime    = 3 * time.Second
 )
 
-// fewHandles writes to a server that may have few files and connections open, and
-// looks for what was acknowledged, there and after a restart with many.
+// fewHandles writes to a server with few file handles and connections, and looks for the acknowledged rows, there
+// and after a restart with many handles.
 func fewHandles(ctx context.Context, r *run) error {
 	data := filepath.Join(r.Dir, "handles")
 	// The shell sets the limit for itself, and then becomes the server.

@@ -17,8 +17,7 @@ import (
 	"colonnade/reliability/remote"
 )
 
-// node is a server process on a directory of its own, with a table t that has a
-// family f.
+// node is a server process with its own directory and a table t that has a family f.
 type node struct {
 	*process.Process
 	*remote.Client
@@ -52,7 +51,7 @@ func startCommand(ctx context.Context, cmd *exec.Cmd, clients int, environment [
 
 const table = "/v1/table/t"
 
-// address is where the server listens.
+// address returns the server's host and port.
 func (n *node) address() string { return strings.TrimPrefix(n.url, "http://") }
 
 // end kills the server.
@@ -83,8 +82,7 @@ func (n *node) resident() (now, most int64, err error) {
 	return now, most, nil
 }
 
-// batch is a write of rows with keys that begin with prefix, each with cells of
-// some bytes that do not compress well.
+// batch returns a write of rows whose keys start with prefix. Their values hardly compress.
 func batch(prefix string, rows, cells, bytesEach int) []byte {
 	var b bytes.Buffer
 	b.Grow(rows * cells * (bytesEach + 100))

@@ -1,18 +1,17 @@
-// Package overload asks more of a server than it can do, and looks at what
-// becomes of those who ask for little:
+// Package overload asks more of a server than it can do, and checks that modest clients are still served:
 //
-//   - load at four times the capacity: what is admitted is answered about as fast
-//     and as often as at the capacity, and the rest is refused soon;
-//   - clients that send a byte a second, keep connections for nothing, or do not
-//     read what they asked for: the others do not notice;
-//   - requests with a million cells, more data than the memory limit, and everything
-//     read by a hundred clients: the memory of the process stays bounded;
-//   - few file handles, a full disk, a disk that does not answer: reads go on,
-//     nothing that was acknowledged is lost, and writes go on by themselves;
+//   - load at four times the capacity: accepted requests are served about as fast and as often as at the capacity,
+//     and the rest is refused soon;
+//   - clients that send a byte a second, keep idle connections, or do not read their responses: others do not
+//     notice;
+//   - requests with a million cells, more data than the memory limit, and a hundred clients that read everything:
+//     the memory of the process stays bounded;
+//   - few file handles, a full disk, a disk that does not respond: reads go on, acknowledged writes stay, and writes
+//     resume by themselves;
 //   - a bug in the server, or a signal to stop under load.
 //
-// Times are compared with times of the same run, and the bounds are wide: the
-// machine may have other things to do. The figures say what it was.
+// Times are compared within a run, and the bounds are wide: the machine may do other things. The figures show the
+// times.
 package overload
 
 import (
@@ -35,7 +34,7 @@ var Part = report.Part{
 	Run:   round,
 }
 
-// trial is one kind of trouble. The error says what the server did wrong.
+// trial is one kind of trouble. Its error says what the server did wrong.
 type trial struct {
 	name string
 	run  func(ctx context.Context, r *run) error

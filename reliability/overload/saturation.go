@@ -15,12 +15,11 @@ const (
 	comparisons  = 3
 	leastGoodput = 50 // percent of the peak
 	mostDelay    = 500
-	// mostRefusal is how much longer than an answer a refusal may take.
+	// mostRefusal is how much longer a refusal may take than a response.
 	mostRefusal = 50 * time.Millisecond
 )
 
-// comparison is the same load with as many clients as may be at work at a time, and
-// with four times as many.
+// comparison is the same load with the number of clients that may work at a time, and with four times as many.
 type comparison struct{ peak, over *outcome }
 
 // saturation compares the two.
@@ -62,10 +61,10 @@ func (r *run) note(all []comparison) {
 	r.Largest("delay_p99_percent", -best(all, func(c comparison) int64 { return -c.delay() }))
 }
 
-// goodput is the part of the peak that is answered.
+// goodput returns the rate of successes in percent of the peak.
 func (c comparison) goodput() int64 { return percent(c.over.rate(), c.peak.rate()) }
 
-// delay is how long the slowest answers take compared with the peak.
+// delay returns the time of the slowest responses in percent of the peak.
 func (c comparison) delay() int64 {
 	return percent(float64(quantile(c.over.answered, 0.99)), float64(quantile(c.peak.answered, 0.99)))
 }
@@ -79,7 +78,7 @@ func best(all []comparison, figure func(comparison) int64) int64 {
 	return most
 }
 
-// judge says what is wrong with how a server takes four times its capacity.
+// judge returns what is wrong with a server at four times its capacity.
 func judge(all []comparison) error {
 	refused := false
 	for _, c := range all {

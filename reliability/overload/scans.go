@@ -17,13 +17,11 @@ const (
 	scanClients = 100
 	slowReaders = 50
 	scannedRows = 20_000
-	// mostScanMiB is what the process may take with small budgets, and a hundred
-	// clients that read everything.
+	// mostScanMiB bounds the memory of the process with small budgets and a hundred clients that read everything.
 	mostScanMiB = 400
 )
 
-// scans lets a hundred clients read everything and others read nothing of what
-// they have asked for, while some read single rows.
+// scans lets a hundred clients read everything, and others not read their responses, while some read single rows.
 func scans(ctx context.Context, r *run) error {
 	n, err := r.start(ctx, "scans", scanClients, nil, "--memtable-mib", "16", "--cache-mib", "16")
 	if err != nil {
@@ -63,8 +61,7 @@ func scans(ctx context.Context, r *run) error {
 	return errors.Join(err, memErr, suffered(before, among), n.alive(ctx))
 }
 
-// scanAll reads everything with a hundred clients, of which every other goes away
-// in the middle.
+// scanAll reads everything with a hundred clients. Every other one leaves in the middle.
 func (r *run) scanAll(ctx context.Context, n *node) error {
 	var wait sync.WaitGroup
 	var whole, short atomic.Int64

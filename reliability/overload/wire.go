@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// wire is a connection of a client that sends requests as they were written
-// beforehand, with one call each. An http.Client takes more of the CPUs to send
-// a request than the server takes to refuse it, and the server has the same ones.
+// wire is a client connection that sends requests of prepared text, with one call each. An http.Client uses more
+// CPU time to send a request than the server to refuse it, and they share the CPUs.
 type wire struct {
 	address string
 	conn    net.Conn // nil before the first request, and after a failure

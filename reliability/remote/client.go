@@ -1,4 +1,4 @@
-// Package remote speaks to the server over HTTP, for parts of the harness that kill it.
+// Package remote is an HTTP client of the server, for parts of the harness that kill it.
 package remote
 
 import (
@@ -13,17 +13,16 @@ import (
 	"time"
 )
 
-// Client speaks to one life of the server. It is safe for concurrent use.
+// Client is a client of one life of the server. It is safe for concurrent use.
 type Client struct {
 	url  string
 	http *http.Client
 }
 
-// NewClient returns a client of the server at a URL that keeps up to so many
-// connections.
+// NewClient returns a client of the server at a URL. It keeps at most the given number of connections.
 func NewClient(url string, connections int) *Client {
 	return &Client{url: url, http: &http.Client{
-		// Long after every answer, so that it only ends what hangs.
+		// Longer than any response, so it only ends hangs.
 		Timeout:   20 * time.Second,
 		Transport: &http.Transport{MaxIdleConns: connections, MaxIdleConnsPerHost: connections, DisableCompression: true},
 	}}
@@ -32,9 +31,8 @@ func NewClient(url string, connections int) *Client {
 // Close closes the connections that are idle.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Do sends a request and decodes what the answer has as its result, unless
-// result is nil. The error is a *StatusError or a *LostError, or says that the
-// answer is none of ours.
+// Do sends a request and decodes the result of the response, unless result is nil. The error is a *StatusError, a
+// *LostError, or says that the response is malformed.
 func (c *Client) Do(ctx context.Context, method, path string, body []byte, result any) error {
 	return c.send(ctx, "", method, path, body, result)
 }
@@ -66,7 +64,7 @@ func (c *Client) send(ctx context.Context, key, method, path string, body []byte
 	return json.Unmarshal(answer, &struct{ Result any }{result})
 }
 
-// StatusError is an answer that is no success.
+// StatusError is a response with an error.
 type StatusError struct {
 	Status int
 	Text   string
@@ -74,18 +72,18 @@ type StatusError struct {
 
 func (e *StatusError) Error() string { return fmt.Sprintf("status %d: %s", e.Status, e.Text) }
 
-// Says reports whether err is an answer with an error of that code.
+// Says reports whether err is a response with an error of that code.
 func Says(err error, code string) bool {
 	var status *StatusError
 	return errors.As(err, &status) && strings.Contains(status.Text, fmt.Sprintf(`"code":%q`, code))
 }
 
-// LostError is a request without an answer, or with part of one.
+// LostError is a request without a whole response.
 type LostError struct{ Cause error }
 
 func (e *LostError) Error() string { return e.Cause.Error() }
 
-// Outcome is what a client learns from how a request ends.
+// Outcome is what a client knows of a request after its end.
 type Outcome int
 
 const (
@@ -96,7 +94,7 @@ const (
 	Wrong           // an answer that does not belong here
 )
 
-// OutcomeOf returns what the error of Do says.
+// OutcomeOf returns the outcome for an error of Do.
 func OutcomeOf(err error) Outcome {
 	var lost *LostError
 	var status *StatusError

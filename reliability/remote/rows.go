@@ -13,8 +13,7 @@ var groups = []string{"ga", "gb", "gc"}
 // RowCells is how many cells a row has.
 const RowCells = 3
 
-// value returns what the cell of a row in a group holds at a version. Some are
-// long, so that memtables and blocks fill.
+// value returns the cell of a row in a group at a version. Some are long, so that memtables and blocks fill.
 func value(key string, version int64, group string) string {
 	sum := fmt.Sprintf("%08x", crc32.ChecksumIEEE(fmt.Appendf(nil, "%s %d %s", key, version, group)))
 	repeat := 1
@@ -27,8 +26,7 @@ func value(key string, version int64, group string) string {
 	return fmt.Sprintf("%d|%s", version, strings.Repeat(sum, repeat))
 }
 
-// rowVersion takes the values of a row, by group, and returns their version, or
-// what is wrong with them.
+// rowVersion returns the version of a row's values, by group, or an error if the row is torn.
 func rowVersion(key string, values map[string]string) (int64, error) {
 	var version int64
 	for i, group := range groups {
@@ -48,7 +46,7 @@ func rowVersion(key string, values map[string]string) (int64, error) {
 	return version, nil
 }
 
-// brief shows values without what makes them long.
+// brief shows values without their padding.
 func brief(values map[string]string) string {
 	short := make(map[string]string)
 	for group, text := range values {

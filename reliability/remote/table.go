@@ -7,9 +7,8 @@ import (
 	"slices"
 )
 
-// Table is a table whose rows show whether they are whole: a row has one cell in
-// each of three locality groups, and all three hold the version of the request
-// that wrote it, with a checksum.
+// Table is a table whose rows show whether they are whole: a row has one cell in each of three locality groups. All
+// three have the version of the request that wrote it, with a checksum.
 type Table struct {
 	Client *Client
 	Name   string
@@ -18,7 +17,7 @@ type Table struct {
 
 func (t Table) path(verb string) string { return "/v1/table/" + t.Name + verb }
 
-// Create makes the table at once. It keeps so many versions of a cell.
+// Create creates the table with one request, and keeps the given number of versions of a cell.
 func (t Table) Create(ctx context.Context, versions int) error {
 	families := ""
 	for _, g := range groups {
@@ -28,7 +27,7 @@ func (t Table) Create(ctx context.Context, versions int) error {
 	return t.Client.Do(ctx, http.MethodPut, t.path(""), []byte(body), nil)
 }
 
-// CreateByGroup makes the same table, step by step.
+// CreateByGroup creates the same table, step by step.
 func (t Table) CreateByGroup(ctx context.Context, versions int) error {
 	err := t.Client.Do(ctx, http.MethodPut, t.path(""), nil, nil)
 	for _, g := range groups {
@@ -50,7 +49,7 @@ func (t Table) Drop(ctx context.Context) error {
 	return t.Client.Do(ctx, http.MethodDelete, t.path(""), nil, nil)
 }
 
-// Describe succeeds if the table is there.
+// Describe succeeds if the table exists.
 func (t Table) Describe(ctx context.Context) error {
 	return t.Client.Do(ctx, http.MethodGet, t.path(""), nil, nil)
 }
@@ -83,8 +82,7 @@ func (t Table) DeleteRow(ctx context.Context, key string) (versions int64, err e
 	return r.Deleted, err
 }
 
-// Get returns the versions of those of some rows, all different, that are there.
-// A row that is not whole is an error.
+// Get returns the versions of the existing ones of some distinct rows. A torn row is an error.
 func (t Table) Get(ctx context.Context, keys ...string) (map[string]int64, error) {
 	body := []byte(`{"items":[`)
 	for i, key := range keys {
@@ -135,7 +133,7 @@ type answerRows struct {
 	} `json:"rows"`
 }
 
-// versions returns the versions of the rows, which have to be whole.
+// versions returns the versions of the rows. A torn row is an error.
 func (r *answerRows) versions() (map[string]int64, error) {
 	present := make(map[string]int64)
 	for _, row := range r.Rows {
