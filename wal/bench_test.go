@@ -26,7 +26,7 @@ func (f *loopFile) Write(b []byte) (int, error) {
 func (f *loopFile) Sync() error  { return nil }
 func (f *loopFile) Close() error { return nil }
 
-// BenchmarkAppendSync is the cost of the log to the processor: batches of one
+// BenchmarkAppendSync is the CPU cost of the log: batches of one
 // and ten cells of 70 bytes, a group of one and of 64, and a large one.
 func BenchmarkAppendSync(b *testing.B) {
 	for _, c := range []struct{ payload, group int }{{70, 1}, {700, 1}, {700, 64}, {70_000, 1}, {16 << 20, 1}} {
