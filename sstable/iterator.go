@@ -80,7 +80,7 @@ type Iterator struct {
 	readaheadSize uint64      // of a scan's next read
 	endEntry      int         // what readaheadEnd returns, 0 before the first call
 	readahead     readahead
-	prefetcher        blockPrefetcher
+	prefetcher    blockPrefetcher
 }
 
 var errBound = errors.New("cell block: does not begin with the row that the index says")
