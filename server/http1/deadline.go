@@ -8,8 +8,8 @@ import (
 
 // Most requests need the same deadlines as the request before, a moment later. Setting a deadline moves
 // a timer of the runtime, which costs as much as checking a head. So a deadline is set a little late, and
-// stays while it is late enough for the next requests. Without this, 8 and 64 clients read at 0.87 and
-// 0.92 of the rate (docs/performance.md#machinery).
+// stays while it is late enough for the next requests. Without this, 8 clients read at 0.91 of the
+// rate (docs/performance.md#machinery).
 
 // slack is the part of its time by which a deadline may be late.
 const slack = 16
