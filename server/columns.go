@@ -16,7 +16,7 @@ const (
 // columnFilter is the column filter of a request.
 type columnFilter struct {
 	widecol.Filter
-	field string // its source: key, multi_key or prefix
+	field string // its source: key, multi_key, families or prefix
 	limit int64  // cell versions per column, or widecol.NoLimit
 }
 
@@ -26,9 +26,9 @@ func (d *decoder) columnFilter(withLimit bool) columnFilter {
 	d.Object()
 	for d.Key() {
 		switch field := string(d.Name()); {
-		case field == "key" || field == "multi_key" || field == "prefix":
+		case field == "key" || field == "multi_key" || field == "families" || field == "prefix":
 			if f.field != "" {
-				d.Fail(conflictingFields, "key, multi_key and prefix exclude each other")
+				d.Fail(conflictingFields, "%s and %s exclude each other", f.field, field)
 			}
 			f.field = field
 			f.Filter = d.filter(field)
@@ -47,19 +47,21 @@ func (d *decoder) filter(field string) widecol.Filter {
 	case "key":
 		return filterOf(d.columnKey())
 	case "multi_key":
-		return filterOf(d.columnKeys()...)
+		return filterOf(d.columnKeys(d.columnKey)...)
+	case "families":
+		return filterOf(d.columnKeys(d.familyName)...)
 	}
 	return widecol.PrefixFilter(string(d.Text()))
 }
 
-// columnKeys reads a list of column keys.
-func (d *decoder) columnKeys() (keys []string) {
+// columnKeys reads a list of column keys, or of families, with read.
+func (d *decoder) columnKeys(read func() string) (keys []string) {
 	d.Array()
 	for d.Next() {
 		if len(keys) == maxColumnKeys {
 			d.Fail(tooManyColumns, "a filter has more than %d column keys", maxColumnKeys)
 		}
-		keys = append(keys, d.columnKey())
+		keys = append(keys, read())
 	}
 	d.nonEmpty(len(keys))
 	return keys
@@ -67,15 +69,30 @@ func (d *decoder) columnKeys() (keys []string) {
 
 // columnKey reads a column key and checks it.
 func (d *decoder) columnKey() string {
-	key := string(d.Text())
-	if d.columns++; d.columns > maxColumnKeysInAll {
-		d.Fail(tooManyColumns, "the request has more than %d column keys", maxColumnKeysInAll)
-	}
+	key := d.columnText()
 	if d.Err() == nil {
 		_, err := widecol.ColumnsFilter(key)
 		d.failWith(err)
 	}
 	return key
+}
+
+// familyName reads the name of a family as the column key of all its columns.
+func (d *decoder) familyName() string {
+	name := d.columnText()
+	if d.Err() == nil {
+		d.failOn(widecol.CheckFamilyName(name))
+	}
+	return name
+}
+
+// columnText reads a string that counts as a column key of the request.
+func (d *decoder) columnText() string {
+	text := string(d.Text())
+	if d.columns++; d.columns > maxColumnKeysInAll {
+		d.Fail(tooManyColumns, "the request has more than %d column keys", maxColumnKeysInAll)
+	}
+	return text
 }
 
 // filterOf returns the filter for keys that were checked.
@@ -89,7 +106,7 @@ func (f *columnFilter) at(path string, i int) string {
 	switch {
 	case i < 0 || f.field == "":
 		return atBody // not about the filter
-	case f.field == "multi_key":
+	case f.field == "multi_key" || f.field == "families":
 		return element(path+"."+f.field, i)
 	}
 	return path + "." + f.field

@@ -114,6 +114,16 @@ func TestScan(t *testing.T) {
 		{`{"row":{"range":{"inclusive":true,"end":"org.a","start":""}}}`, answerOf(comC, orgA)},
 		{`{"row":{"range":{"start":"org.a","end":"org.a"}}}`, answerOf()},
 		{`{"row":{"range":{"start":"org.a","end":"org.a","inclusive":true}}}`, answerOf(orgA)},
+		{`{"row":{"range":{"start":"org.a","exclusive":true}}}`, answerOf(orgB)},
+		{`{"row":{"range":{"start":"org.a","exclusive":false}}}`, answerOf(orgA, orgB)},
+		{`{"row":{"range":{"start":"org.a","end":"org.a","exclusive":true,"inclusive":true}}}`, answerOf()},
+		{`{"row":{"range":{"start":"org.a","end":"org.b","exclusive":true,"inclusive":true}}}`, answerOf(orgB)},
+		{`{"row":{"key":"org.a"}}`, answerOf(orgA)},
+		{`{"row":{"key":"org"}}`, answerOf()},
+		{`{"row":{"keys":["org.b","nothing","com.c","org.b"]}}`, answerOf(comC, orgB)},
+		{`{"row":{"keys":["org.b","com.c","org.a"],"limit":1,"offset":1}}`, answerOf(orgA)},
+		{`{"row":{"ranges":[{"start":"org.b"},{"end":"d"},{"start":"com","end":"com"}]}}`, answerOf(comC, orgB)},
+		{`{"row":{"ranges":[{"start":"a","end":"org.b"},{"start":"org.a"}]}}`, answerOf(comC, orgA, orgB)},
 		{`{"row":{"limit":2}}`, answerOf(comC, orgA)},
 		{`{"row":{"limit":0}}`, answerOf()},
 		{`{"row":{"offset":1,"limit":1}}`, answerOf(orgA)},
@@ -128,12 +138,60 @@ func TestScan(t *testing.T) {
 		{`{"column":{"prefix":""},"row":{"limit":1}}`, answerOf(comC)},
 		{`{"column":{"key":"title:","cell_limit":1},"row":{"prefix":"org.a"}}`, answerOf(first(`"title":{"":[{"time":2,"type":"string","value":"A2"}]}`))},
 		{`{"column":{"multi_key":["contents:"]}}`, answerOf(`{"row_key":"org.b","columns":{"contents":{"":[{"time":1,"type":"bytes","value":"AAH/"}]}}}`)},
+		{`{"column":{"families":["contents"]}}`, answerOf(`{"row_key":"org.b","columns":{"contents":{"":[{"time":1,"type":"bytes","value":"AAH/"}]}}}`)},
+		{`{"column":{"families":["title","contents","anchor","title"]}}`, answerOf(comC, orgA, orgB)},
 		{"\n{\"column\" : { } ,\t\"cell\":{},\"row\":{}}\r\n", answerOf(comC, orgA, orgB)},
 	} {
 		c.same(c.rowsOf(c.must(200, "POST", "/v1/table/t/scan", e.body)), e.rows)
 	}
 	c.refused(404, "unknown_column_family", "column.key", "POST", "/v1/table/t/scan", `{"column":{"key":"nope:"}}`)
 	c.refused(404, "unknown_column_family", "column.multi_key[1]", "POST", "/v1/table/t/scan", `{"column":{"multi_key":["title:","nope"]}}`)
+	c.refused(404, "unknown_column_family", "column.families[2]", "POST", "/v1/table/t/scan", `{"column":{"families":["title","title","nope"]}}`)
+	c.same(c.must(200, "POST", "/v1/table/t/count", `{"row":{"keys":["org.a","com.c","x"]}}`), `{"row_count":2,"cell_count":5,"cells_scanned":5,"bytes_scanned":126}`)
+}
+
+func TestGetRow(t *testing.T) {
+	c := newClient(t)
+	c.webtable()
+	title := `{"row_key":"org.a","columns":{"title":{"":[{"time":2,"type":"string","value":"A2"},{"time":1,"type":"string","value":"A"}]}}}`
+	for _, e := range []struct{ query, rows string }{
+		{"key=org.a", answerOf(orgA)},
+		{"key=org%2Ea&column=", ""},
+		{"key=nothing", answerOf()},
+		{"column=title:&key=org.a", answerOf(title)},
+		{"key=org.a&column=title", answerOf(title)},
+		{"key=org.a&column=anchor&column=title:&column=contents", answerOf(orgA)},
+	} {
+		if e.rows == "" {
+			c.refused(400, "invalid_column_key", "query", "GET", "/v1/table/t/row?"+e.query, "")
+			continue
+		}
+		c.same(c.rowsOf(c.must(200, "GET", "/v1/table/t/row?"+e.query, "")), e.rows)
+	}
+	for _, e := range []struct {
+		status      int
+		code, query string
+	}{
+		{400, "missing_parameter", ""},
+		{400, "missing_parameter", "?column=title"},
+		{400, "unknown_parameter", "?key=org.a&limit=1"},
+		{400, "unknown_parameter", "?Key=org.a"},
+		{400, "duplicate_parameter", "?key=org.a&key=org.a"},
+		{400, "invalid_parameter", "?key=%zz"},
+		{400, "invalid_parameter", "?key=a;column=b"},
+		{400, "invalid_utf8", "?key=%ff"},
+		{400, "invalid_row_key", "?key="},
+		{400, "invalid_row_key", "?key=" + long(4097)},
+		{400, "invalid_column_key", "?key=a&column=:x"},
+		{400, "too_many_columns", "?key=a" + strings.Repeat("&column=a:b", 1025)},
+		{404, "unknown_column_family", "?key=org.a&column=nope:"},
+		{404, "unknown_column_family", "?key=nothing&column=nope:"},
+	} {
+		c.refused(e.status, e.code, "query", "GET", "/v1/table/t/row"+e.query, "")
+	}
+	c.refused(404, "unknown_table", "path", "GET", "/v1/table/nope/row?key=a", "")
+	c.refused(400, "unknown_field", "key", "GET", "/v1/table/t/row?key=a", `{"key":"a"}`)
+	c.refused(400, "unknown_parameter", "query", "DELETE", "/v1/table/t/row?key=a", `{"row_key":"a"}`)
 }
 
 // TestScanned: a family in a locality group of its own is read alone.

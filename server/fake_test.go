@@ -102,7 +102,7 @@ func (v *fakeView) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, er
 	v.mu.Unlock()
 	defer v.mu.Lock()
 	fake := v.store.onScan(ctx) // may panic
-	if part, ok := strings.CutPrefix(string(q.Start), "part"); ok {
+	if part, ok := strings.CutPrefix(startOf(q), "part"); ok {
 		fake.prefix = part + "/"
 		if v.store.onPart != nil {
 			i, _ := strconv.Atoi(part[:2])
@@ -115,16 +115,24 @@ func (v *fakeView) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, er
 	return fake, nil
 }
 
+// startOf returns the start of a query's first range, "" if it has none.
+func startOf(q *widecol.Query) string {
+	if len(q.Rows) == 0 {
+		return ""
+	}
+	return string(q.Rows[0].Start)
+}
+
 // Divide divides a query into parts that all ask for the same, and each of those into the number again.
 func (v *fakeView) Divide(q *widecol.Query, _ int64) []widecol.Query {
 	if v.store.onDivide != nil {
 		v.store.onDivide(q)
 	}
 	n, name := v.store.parts, "part%02d"
-	switch len(q.Start) {
+	switch len(startOf(q)) {
 	case 0:
 	case len("part00"):
-		n, name = v.store.again, string(q.Start)+".%d"
+		n, name = v.store.again, startOf(q)+".%d"
 	default:
 		n = 1
 	}
@@ -133,7 +141,7 @@ func (v *fakeView) Divide(q *widecol.Query, _ int64) []widecol.Query {
 	}
 	parts := slices.Repeat([]widecol.Query{*q}, n)
 	for i := range parts {
-		parts[i].Start = fmt.Appendf(nil, name, i)
+		parts[i].SetRange(fmt.Appendf(nil, name, i), nil)
 	}
 	return parts
 }

@@ -69,9 +69,6 @@ func (s *Server) serve(x *requestContext) (err error) {
 	if err != nil {
 		return err
 	}
-	if x.r.URL.RawQuery != "" {
-		return refuse(http.StatusBadRequest, "unknown_parameter", atQuery, "no endpoint takes parameters in the query of the URL")
-	}
 	if err := x.takeKey(); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ type route struct {
 	class  admission.Class
 	bulk   bool // its bodies may have Options.MaxBody bytes
 	keyed  bool // it takes an Idempotency-Key
+	params bool // it takes parameters in the query of the URL
 }
 
 // Open segments of a path.
@@ -39,6 +40,7 @@ var routes = []route{
 	bulk(admission.Read, "POST /v1/table/{table}/rows", (*Server).rows),
 	endpoint(admission.Scan, "POST /v1/table/{table}/scan", (*Server).scan),
 	endpoint(admission.Scan, "POST /v1/table/{table}/count", (*Server).count),
+	withParams(endpoint(admission.Read, "GET /v1/table/{table}/row", (*Server).getRow)),
 	keyed(endpoint(admission.Write, "DELETE /v1/table/{table}/row", (*Server).deleteRow)),
 }
 
@@ -55,6 +57,11 @@ func bulk(class admission.Class, pattern string, handle func(*Server, *requestCo
 
 func keyed(r route) route {
 	r.keyed = true
+	return r
+}
+
+func withParams(r route) route {
+	r.params = true
 	return r
 }
 
@@ -78,6 +85,9 @@ func (x *requestContext) find() (func(*Server, *requestContext) error, error) {
 				x.health = path[0] != "v1"
 				x.class = r.class
 				x.keyed = r.keyed
+				if !r.params && x.r.URL.RawQuery != "" {
+					return nil, refuse(http.StatusBadRequest, "unknown_parameter", atQuery, "this endpoint takes no parameters in the query of the URL")
+				}
 				if !r.bulk {
 					x.maxBody = min(x.maxBody, maxSmallBody)
 				}

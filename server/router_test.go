@@ -22,7 +22,7 @@ func TestRoutes(t *testing.T) {
 		{"HEAD", "/v1/table/nope", 404, ""},
 		{"POST", "/v1/table", 405, "GET, HEAD"}, {"OPTIONS", "/v1/table", 405, "GET, HEAD"}, {"DELETE", "/healthz", 405, "GET, HEAD"},
 		{"POST", "/v1/table/t", 405, "PUT, GET, HEAD, DELETE"}, {"get", "/v1/table", 405, "GET, HEAD"},
-		{"GET", "/v1/table/t/scan", 405, "POST"}, {"PUT", "/v1/table/t/row", 405, "DELETE"},
+		{"GET", "/v1/table/t/scan", 405, "POST"}, {"PUT", "/v1/table/t/row", 405, "GET, HEAD, DELETE"},
 		{"GET", "/v1/table/t/column-family/title", 405, "PATCH, DELETE"}, {"HEAD", "/v1/table/t/write", 405, "POST"},
 		{"GET", "/", 404, ""}, {"GET", "/v1", 404, ""}, {"GET", "/v1/", 404, ""}, {"GET", "/v1/table/", 400, ""}, {"GET", "/v2/table", 404, ""},
 		{"GET", "/v1/table/t/", 404, ""}, {"GET", "//v1/table", 404, ""}, {"GET", "/v1//table", 404, ""}, {"GET", "/v1/../v1/table", 404, ""},

@@ -65,7 +65,7 @@ func (s *Server) rows(x *requestContext) error {
 }
 
 // checkFamilies finds a family that the table does not have in the filter of any item, before the
-// response begins. One query with all families and no rows asks for all of them.
+// response begins. One query with all families and no rows checks all of them.
 func (x *requestContext) checkFamilies(view widecol.View, items []rowRead) error {
 	if len(items) == 1 {
 		return nil // its own query says so in time
@@ -90,7 +90,7 @@ func (x *requestContext) checkFamilies(view widecol.View, items []rowRead) error
 		return nil
 	}
 	q := widecol.NewQuery()
-	q.RowLimit = 0
+	q.Rows = nil
 	q.Filter = widecol.Filter{Columns: cell.NewColumns(), Families: names}
 	rows, err := view.Scan(x.ctx(), &q)
 	if err != nil {

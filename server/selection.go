@@ -35,21 +35,20 @@ func (d *decoder) selection(s *selection, cells bool) {
 	s.query.Filter, s.query.ColumnCellLimit = s.column.Filter, s.column.limit
 }
 
+// maxRowRanges bounds the keys and ranges of a selection.
+const maxRowRanges = 16_384
+
 func (d *decoder) rowSelection(q *widecol.Query) {
-	bounded := false
+	source := ""
 	d.Object()
 	for d.Key() {
 		switch name := string(d.Name()); name {
-		case "prefix", "range":
-			if bounded {
-				d.Fail(conflictingFields, "prefix and range exclude each other")
+		case "key", "keys", "prefix", "range", "ranges":
+			if source != "" {
+				d.Fail(conflictingFields, "%s and %s exclude each other", source, name)
 			}
-			bounded = true
-			if name == "prefix" {
-				q.SetPrefix(d.Text())
-			} else {
-				d.rowRange(q)
-			}
+			source = name
+			q.Rows = widecol.NewRowSet(d.rowRanges(name)...)
 		case "limit":
 			q.RowLimit = d.limit()
 		case "offset":
@@ -64,31 +63,62 @@ func (d *decoder) rowSelection(q *widecol.Query) {
 	}
 }
 
-// rowRange reads a range of row keys. It includes the end only with "inclusive".
-func (d *decoder) rowRange(q *widecol.Query) {
-	inclusive := false
+// rowRanges reads the value of a field that selects rows.
+func (d *decoder) rowRanges(field string) []widecol.RowRange {
+	switch field {
+	case "key":
+		return []widecol.RowRange{widecol.KeyRange(d.rowKey())}
+	case "keys":
+		return d.listOfRanges(func() widecol.RowRange { return widecol.KeyRange(d.rowKey()) })
+	case "prefix":
+		return []widecol.RowRange{widecol.PrefixRange(d.Text())}
+	case "range":
+		return []widecol.RowRange{d.rowRange()}
+	}
+	return d.listOfRanges(d.rowRange)
+}
+
+func (d *decoder) listOfRanges(read func() widecol.RowRange) (ranges []widecol.RowRange) {
+	d.Array()
+	for d.Next() {
+		if len(ranges) == maxRowRanges {
+			d.Fail("too_many_rows", "a selection has more than %d keys or ranges", maxRowRanges)
+		}
+		ranges = append(ranges, read())
+	}
+	d.nonEmpty(len(ranges))
+	return ranges
+}
+
+// rowRange reads a range of row keys. It includes the start unless it is "exclusive", and the end only if
+// it is "inclusive".
+func (d *decoder) rowRange() (r widecol.RowRange) {
+	exclusive, inclusive := false, false
 	d.Object()
 	for d.Key() {
 		switch string(d.Name()) {
 		case "start":
-			q.Start = bytes.Clone(d.Text())
+			r.Start = bytes.Clone(d.Text())
 		case "end":
-			q.End = bytes.Clone(d.rowKey())
+			r.End = bytes.Clone(d.rowKey())
+		case "exclusive":
+			exclusive = d.Bool()
 		case "inclusive":
 			inclusive = d.Bool()
 		default:
 			d.unknown()
 		}
 	}
-	if q.End == nil {
-		return
-	}
-	if bytes.Compare(q.Start, q.End) > 0 {
+	if r.End != nil && bytes.Compare(r.Start, r.End) > 0 {
 		d.Fail("invalid_range", "the range starts behind its end")
 	}
-	if inclusive {
-		q.End = append(q.End, 0)
+	if exclusive && r.Start != nil {
+		r.Start = append(r.Start, 0)
 	}
+	if inclusive && r.End != nil {
+		r.End = append(r.End, 0)
+	}
+	return r
 }
 
 // sample reads the fraction of rows to return.

@@ -1,7 +1,6 @@
 package widecol
 
 import (
-	"bytes"
 	"strings"
 
 	"colonnade/cell"
@@ -12,15 +11,12 @@ const NoLimit int64 = -1
 
 // Query selects rows and cells of a table. NewQuery returns one that selects everything.
 //
-// It is applied in this order: the rows in the range; their cells that are visible, not garbage (GC) and
+// It is applied in this order: the rows in Rows; their cells that are visible, not garbage (GC) and
 // pass Filter; ColumnCellLimit, then RowCellLimit; rows without a cell left do not count; Sample, Offset
 // and RowLimit over the remaining rows; CellLimit over the result.
 type Query struct {
-	// Start and End bound the row keys, Start included, End not. An empty Start is the start of the
-	// table, a nil End its end.
-	Start, End []byte
-
-	Filter Filter
+	Rows   RowSet // returned in key order, each once
+	Filter Filter // columns
 
 	ColumnCellLimit int64 // versions per column
 	RowCellLimit    int64 // versions per row
@@ -40,25 +36,24 @@ type Query struct {
 // NewQuery returns a query for the whole table.
 func NewQuery() Query {
 	return Query{
-		ColumnCellLimit: NoLimit, RowCellLimit: NoLimit, RowLimit: NoLimit, CellLimit: NoLimit,
-		Sample: 1,
+		Rows:            AllRows(),
+		ColumnCellLimit: NoLimit,
+		RowCellLimit:    NoLimit,
+		RowLimit:        NoLimit,
+		CellLimit:       NoLimit,
+		Sample:          1,
 	}
 }
 
 // SetKey makes q select the row with exactly this key.
-func (q *Query) SetKey(row []byte) {
-	key := append(append(make([]byte, 0, len(row)+1), row...), 0)
-	q.Start, q.End = key[:len(row):len(row)], key
-}
+func (q *Query) SetKey(row []byte) { q.Rows = RowSet{KeyRange(row)} }
 
 // SetPrefix makes q select the rows whose key starts with prefix.
-func (q *Query) SetPrefix(prefix []byte) {
-	q.Start = bytes.Clone(prefix)
-	q.End = nil
-	if len(prefix) > 0 {
-		q.End = cell.Successor(prefix)
-	}
-}
+func (q *Query) SetPrefix(prefix []byte) { q.Rows = RowSet{PrefixRange(prefix)} }
+
+// SetRange makes q select the rows from start to end, start included, end not. A nil end is the end of
+// the table. q keeps both.
+func (q *Query) SetRange(start, end []byte) { q.Rows = NewRowSet(RowRange{start, end}) }
 
 // Sampled reports whether the sample keeps row i, counted from 0, after it has kept taken of the rows
 // before it.

@@ -88,9 +88,7 @@ func TestColumnsFilterErrors(t *testing.T) {
 
 func TestRowSelection(t *testing.T) {
 	rows := []string{"", "a", "a\x00", "a\x00\x00", "a:", "a:b", "aa", "b", "\u00ff", "\U0010ffff", "\U0010ffffa", "\xff", "\xff\xff"}
-	in := func(q *Query, row string) bool {
-		return row >= string(q.Start) && (q.End == nil || row < string(q.End))
-	}
+	in := func(q *Query, row string) bool { return q.Rows.Contains([]byte(row)) }
 	for _, row := range rows {
 		q := NewQuery()
 		q.SetKey([]byte(row))
@@ -111,13 +109,13 @@ func TestRowSelectionReplacesTheLast(t *testing.T) {
 	q := NewQuery()
 	q.SetKey([]byte("a"))
 	q.SetPrefix(nil)
-	if len(q.Start) != 0 || q.End != nil {
-		t.Errorf("SetPrefix(nil) after SetKey: [%q, %q), want all", q.Start, q.End)
+	if len(q.Rows) != 1 || len(q.Rows[0].Start) != 0 || q.Rows[0].End != nil {
+		t.Errorf("SetPrefix(nil) after SetKey: %q, want all", q.Rows)
 	}
 }
 
 func TestNewQuerySelectsEverything(t *testing.T) {
-	want := Query{ColumnCellLimit: -1, RowCellLimit: -1, RowLimit: -1, CellLimit: -1, Sample: 1}
+	want := Query{Rows: AllRows(), ColumnCellLimit: -1, RowCellLimit: -1, RowLimit: -1, CellLimit: -1, Sample: 1}
 	if got := fmt.Sprintf("%+v", NewQuery()); got != fmt.Sprintf("%+v", want) {
 		t.Errorf("NewQuery = %s", got)
 	}

@@ -113,3 +113,9 @@ type Stats struct {
 	BytesScanned int64 // row key, column key, time and value bytes of those
 	Partitions   int64 // partitions that could hold columns of the filter: those read
 }
+
+// AddScanned adds the entries that a scan of a partition stepped over.
+func (s *Stats) AddScanned(n cell.Scanned) {
+	s.CellsScanned += int64(n.Cells)
+	s.BytesScanned += int64(n.Bytes)
+}

@@ -1,27 +1,63 @@
 package lsmstore
 
-import "colonnade/widecol"
+import (
+	"colonnade/cell"
+	"colonnade/widecol"
+)
 
 // Divide divides q into queries over ranges of its rows, in order. Each has about least bytes of files, or
-// more, so that there are about 64. Goroutines may run them at once, and their costs add up to that of q.
-// Divide returns q alone if it has to count rows from the first, or is too small. A part can be divided
-// again, also while others are read.
+// more, so that a range has about 64. Small ranges next to each other are one query. Goroutines may run the
+// queries at once, and their costs add up to that of q. Divide returns q alone if it has to count rows from
+// the first, has too many ranges, or is too small. A part can be divided again, also while others are read.
 func (v *view) Divide(q *widecol.Query, least int64) []widecol.Query {
 	whole := []widecol.Query{*q}
-	if q.RowLimit != widecol.NoLimit || q.CellLimit != widecol.NoLimit || q.Offset > 0 || q.Sample < 1 {
+	if q.RowLimit != widecol.NoLimit || q.CellLimit != widecol.NoLimit || q.Offset > 0 || q.Sample < 1 || len(q.Rows) > maxDivided {
 		return whole
 	}
+	var parts []widecol.Query
+	add := func(rows widecol.RowSet) {
+		if len(rows) > 0 {
+			part := *q
+			part.Rows = rows
+			parts = append(parts, part)
+		}
+	}
+	small := 0 // the first range that is in no part
+	for i, rows := range q.Rows {
+		divided := v.divideRange(q.Filter.Columns, rows, least)
+		if len(divided) == 1 {
+			continue
+		}
+		add(q.Rows[small:i])
+		small = i + 1
+		for _, part := range divided {
+			add(widecol.RowSet{part})
+		}
+	}
+	if parts == nil {
+		return whole
+	}
+	add(q.Rows[small:])
+	return parts
+}
+
+// maxDivided bounds the ranges of a query that is divided: many are small, and each costs a look at files.
+const maxDivided = 64
+
+// divideRange divides a range of rows by the partition that allows the most parts.
+func (v *view) divideRange(columns *cell.Columns, rows widecol.RowRange, least int64) widecol.RowSet {
 	var bounds [][]byte
-	for _, id := range v.schema.holding(q.Filter.Columns) {
-		if found := v.snap.Divide(id, q.Start, q.End, least); len(found) > len(bounds) {
+	for _, id := range v.schema.holding(columns) {
+		if found := v.snap.Divide(id, rows.Start, rows.End, least); len(found) > len(bounds) {
 			bounds = found
 		}
 	}
+	parts := widecol.RowSet{rows}
 	for _, row := range bounds {
-		last := &whole[len(whole)-1]
-		rest := *last
-		last.End, rest.Start = row, row
-		whole = append(whole, rest)
+		last := &parts[len(parts)-1]
+		rest := widecol.RowRange{Start: row, End: last.End}
+		last.End = row
+		parts = append(parts, rest)
 	}
-	return whole
+	return parts
 }

@@ -80,8 +80,12 @@ func checkDivisions(t *testing.T, s *lsmstore.Store, state string) {
 		"everything": func(*widecol.Query) {},
 		"one family": func(q *widecol.Query) { q.Filter = ofA },
 		"keys only":  func(q *widecol.Query) { q.KeysOnly = true },
-		"a range":    func(q *widecol.Query) { q.Start, q.End = []byte(longRow(3000)), []byte(longRow(9_000)) },
-		"per row":    func(q *widecol.Query) { q.RowCellLimit, q.ColumnCellLimit = 1, 1 },
+		"a range":    func(q *widecol.Query) { q.SetRange([]byte(longRow(3000)), []byte(longRow(9_000))) },
+		"several ranges": func(q *widecol.Query) {
+			q.Rows = widecol.NewRowSet(widecol.KeyRange([]byte(longRow(7))), widecol.KeyRange([]byte(longRow(11))),
+				widecol.RowRange{Start: []byte(longRow(3000)), End: []byte(longRow(9000))}, widecol.KeyRange([]byte(longRow(9500))))
+		},
+		"per row": func(q *widecol.Query) { q.RowCellLimit, q.ColumnCellLimit = 1, 1 },
 	} {
 		q := widecol.NewQuery()
 		change(&q)
@@ -113,7 +117,8 @@ func checkDivisions(t *testing.T, s *lsmstore.Store, state string) {
 	for name, change := range map[string]func(*widecol.Query){
 		"rows": func(q *widecol.Query) { q.RowLimit = 5000 }, "cells": func(q *widecol.Query) { q.CellLimit = 5000 },
 		"an offset": func(q *widecol.Query) { q.Offset = 1 }, "a sample": func(q *widecol.Query) { q.Sample = 0.5 },
-		"one row": func(q *widecol.Query) { q.SetKey([]byte(longRow(5000))) },
+		"one row": func(q *widecol.Query) { q.SetKey([]byte(longRow(5000))) }, "no row": func(q *widecol.Query) { q.Rows = nil },
+		"too many ranges": func(q *widecol.Query) { q.Rows = everySecondRow(10_000) },
 	} {
 		q := widecol.NewQuery()
 		change(&q)
@@ -121,6 +126,13 @@ func checkDivisions(t *testing.T, s *lsmstore.Store, state string) {
 			t.Errorf("%s: a query with a limit on %s has %d parts", state, name, n)
 		}
 	}
+}
+
+func everySecondRow(n int) (rows widecol.RowSet) {
+	for i := 0; i < n; i += 2 {
+		rows = append(rows, widecol.KeyRange([]byte(longRow(i))))
+	}
+	return rows
 }
 
 // TestDivideManyFiles: there are few parts of many files, and each can be divided again. A few rows are not
@@ -151,11 +163,12 @@ func TestDivideManyFiles(t *testing.T) {
 	}
 	for i := range parts[1:] {
 		from, to := parts[i], parts[i+1]
-		q := from
-		q.Start, q.End = bytes.Clone(from.End), append(slices.Clip(from.End), 'x')
-		q.Start[len(q.Start)-1]-- // the row before
+		q, bound := from, from.Rows[0].End
+		before := bytes.Clone(bound)
+		before[len(before)-1]-- // the row before
+		q.SetRange(before, append(slices.Clip(bound), 'x'))
 		if n := len(view.(divider).Divide(&q, least)); n != 1 {
-			t.Errorf("%q up to %q, around the bound of %q: %d parts", q.Start, q.End, to.Start, n)
+			t.Errorf("%q, around the bound of %q: %d parts", q.Rows, to.Rows, n)
 		}
 	}
 	whole, rows := readAll(t, view, &q)

@@ -6,18 +6,22 @@ import (
 	"sort"
 
 	"colonnade/cell"
+	"colonnade/engine"
 	"colonnade/widecol"
 )
 
 // rows implements widecol.Rows. It joins the partitions by row key and applies the limits. A partition has
 // whole families, so the families of a row come from one partition after the other, in runs.
 type rows struct {
-	ctx    context.Context
-	q      *widecol.Query
-	parts  []part
-	room   [1]part // of parts, for a table without locality groups
-	limits limits
-	stats  widecol.Stats
+	ctx        context.Context
+	q          *widecol.Query
+	view       *view
+	ranges     widecol.RowSet // not opened yet
+	partitions []engine.PartitionID
+	parts      []part  // the scans of the current range, in the order of partitions
+	room       [1]part // of parts, for a table without locality groups
+	limits     limits
+	stats      widecol.Stats // without the scans in parts
 
 	started bool
 	row     []byte      // the current row
@@ -91,19 +95,14 @@ func (r *rows) nextRow() bool {
 			return false
 		}
 	}
-	var lowest []byte
-	for i := range r.parts {
-		p := &r.parts[i]
-		if (p.at || !r.started) && !r.advance(p) {
+	lowest, ok := r.lowestRow()
+	for ok && lowest == nil {
+		if !r.nextRange() {
 			return false
 		}
-		if p.row != nil && (lowest == nil || bytes.Compare(p.row, lowest) < 0) {
-			lowest = p.row
-		}
+		lowest, ok = r.lowestRow()
 	}
-	r.started = true
-	if lowest == nil {
-		r.done = true
+	if !ok {
 		return false
 	}
 	for i := range r.parts {
@@ -115,6 +114,52 @@ func (r *rows) nextRow() bool {
 	r.limits.beginRow()
 	r.stats.RowsScanned++
 	return true
+}
+
+// lowestRow moves the partitions past the current row. It returns the lowest row of any, nil at the end
+// of the range. ok is false after an error.
+func (r *rows) lowestRow() (lowest []byte, ok bool) {
+	for i := range r.parts {
+		p := &r.parts[i]
+		if (p.at || !r.started) && !r.advance(p) {
+			return nil, false
+		}
+		if p.row != nil && (lowest == nil || bytes.Compare(p.row, lowest) < 0) {
+			lowest = p.row
+		}
+	}
+	r.started = true
+	return lowest, true
+}
+
+// nextRange opens the next range. It returns false after the last one, or after an error.
+func (r *rows) nextRange() bool {
+	r.closeParts()
+	if len(r.ranges) == 0 {
+		r.done = true
+		return false
+	}
+	if len(r.ranges)%checkEvery == 0 {
+		if r.err = r.ctx.Err(); r.err != nil {
+			return false
+		}
+	}
+	r.err = r.openRange()
+	return r.err == nil
+}
+
+// openRange opens the next range, if there is one.
+func (r *rows) openRange() (err error) {
+	r.started = false
+	if len(r.ranges) == 0 {
+		return nil
+	}
+	if r.parts, err = r.view.open(r.parts, r.partitions, r.q, r.ranges[0]); err != nil {
+		r.closeParts()
+		return err
+	}
+	r.ranges = r.ranges[1:]
+	return nil
 }
 
 // advance moves a partition to its next row.
@@ -199,17 +244,20 @@ func (r *rows) Err() error { return r.err }
 func (r *rows) Stats() widecol.Stats {
 	s := r.stats
 	for i := range r.parts {
-		n := r.parts[i].scan.Scanned()
-		s.CellsScanned += int64(n.Cells)
-		s.BytesScanned += int64(n.Bytes)
+		s.AddScanned(r.parts[i].scan.Scanned())
 	}
 	return s
 }
 
 // Close implements widecol.Rows.
-func (r *rows) Close() {
+func (r *rows) Close() { r.closeParts() }
+
+// closeParts closes the scans of the current range. Their costs stay in stats.
+func (r *rows) closeParts() {
 	for i := range r.parts {
+		r.stats.AddScanned(r.parts[i].scan.Scanned())
 		r.parts[i].scan.Close()
 	}
-	r.parts = nil
+	clear(r.parts)
+	r.parts = r.parts[:0]
 }

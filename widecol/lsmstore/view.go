@@ -79,23 +79,29 @@ func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error)
 		return nil, err
 	}
 	columns := q.Filter.Columns
-	ids := v.schema.holding(columns)
-	r := &rows{ctx: ctx, q: q}
+	r := &rows{ctx: ctx, q: q, view: v, ranges: q.Rows, partitions: v.schema.holding(columns)}
 	r.parts = r.room[:0]
 	r.limits.init(q)
-	r.stats.Partitions = int64(len(ids))
-	opt := engine.ScanOptions{Start: q.Start, End: q.End, Columns: columns, Now: v.now, KeysOnly: q.KeysOnly}
+	r.stats.Partitions = int64(len(r.partitions))
+	if err := r.openRange(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// open opens scans of a query over a range of rows, one for each partition, and appends them to parts.
+func (v *view) open(parts []part, ids []engine.PartitionID, q *widecol.Query, rows widecol.RowRange) ([]part, error) {
+	opt := engine.ScanOptions{Start: rows.Start, End: rows.End, Columns: q.Filter.Columns, Now: v.now, KeysOnly: q.KeysOnly}
 	opt.FillCache = opt.SingleRow() || q.RowLimit != widecol.NoLimit && q.RowLimit <= fillRows
 	for _, id := range ids {
 		opt.Policies = v.policies[id]
 		scan, err := v.snap.Scan(id, opt)
 		if err != nil {
-			r.Close()
-			return nil, failure(err)
+			return parts, failure(err)
 		}
-		r.parts = append(r.parts, part{scan: scan})
+		parts = append(parts, part{scan: scan})
 	}
-	return r, nil
+	return parts, nil
 }
 
 // part is a query's cursor in one partition.

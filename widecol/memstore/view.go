@@ -3,6 +3,7 @@ package memstore
 import (
 	"context"
 	"math"
+	"slices"
 
 	"colonnade/widecol"
 )
@@ -56,7 +57,7 @@ func (t *table) query(q *widecol.Query, now int64) (answer [][]version, stats wi
 	kept := int64(0)    // rows that the sample kept
 	reached := -1.0     // the largest floor(index*Sample) so far
 	for row := range t.rows() {
-		if row[0].row < string(q.Start) || q.End != nil && row[0].row >= string(q.End) {
+		if !slices.ContainsFunc(q.Rows, func(r widecol.RowRange) bool { return r.Contains([]byte(row[0].row)) }) {
 			continue
 		}
 		if room == 0 || q.RowLimit >= 0 && int64(len(answer)) >= q.RowLimit {

@@ -191,8 +191,21 @@ var bugs = []struct {
 	}},
 	{"end of a range included", true, true, func(b *broken) {
 		b.query = func(q *widecol.Query) {
-			if q.End != nil {
-				q.End = append(slices.Clone(q.End), 0)
+			q.Rows = slices.Clone(q.Rows)
+			for i, r := range q.Rows {
+				if r.End != nil {
+					q.Rows[i].End = append(slices.Clone(r.End), 0)
+				}
+			}
+		}
+	}},
+	{"only the first range of rows", true, true, func(b *broken) {
+		b.query = func(q *widecol.Query) { q.Rows = q.Rows[:min(len(q.Rows), 1)] }
+	}},
+	{"gaps between ranges of rows", true, true, func(b *broken) {
+		b.query = func(q *widecol.Query) {
+			if n := len(q.Rows); n > 0 {
+				q.Rows = widecol.RowSet{{Start: q.Rows[0].Start, End: q.Rows[n-1].End}}
 			}
 		}
 	}},
@@ -565,7 +578,7 @@ type earlyOffset struct{ widecol.View }
 
 func (v *earlyOffset) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error) {
 	all := widecol.NewQuery()
-	all.Start, all.End, all.Offset, all.RowLimit = q.Start, q.End, q.Offset, 1
+	all.Rows, all.Offset, all.RowLimit = q.Rows, q.Offset, 1
 	if q.Offset == 0 || len(q.Filter.Families) == 0 {
 		return v.View.Scan(ctx, q)
 	}
@@ -575,11 +588,25 @@ func (v *earlyOffset) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows,
 	}
 	c := *q
 	if c.Offset = 0; len(a.versions) > 0 {
-		c.Start = []byte(a.versions[0].row)
+		c.Rows = rowsFrom(q.Rows, []byte(a.versions[0].row))
 	} else {
 		c.RowLimit = 0
 	}
 	return v.View.Scan(ctx, &c)
+}
+
+// rowsFrom returns the rows of a set from start on.
+func rowsFrom(rows widecol.RowSet, start []byte) (rest widecol.RowSet) {
+	for _, r := range rows {
+		if r.End != nil && bytes.Compare(r.End, start) <= 0 {
+			continue
+		}
+		if bytes.Compare(r.Start, start) < 0 {
+			r.Start = start
+		}
+		rest = append(rest, r)
+	}
+	return rest
 }
 
 // following returns a view that is replaced by a new one before a scan if so.

@@ -124,7 +124,7 @@ var statsCases = []testCase{
 			"a row limit":  asking(func(q *widecol.Query) { q.RowLimit = 1 }),
 			"a cell limit": asking(func(q *widecol.Query) { q.CellLimit = 1 }),
 			"a key":        asking(func(q *widecol.Query) { q.SetKey([]byte("row02500")) }),
-			"a range":      asking(func(q *widecol.Query) { q.Start, q.End = []byte("row02500"), []byte("row02501") }),
+			"a range":      asking(func(q *widecol.Query) { q.SetRange([]byte("row02500"), []byte("row02501")) }),
 		} {
 			s := f.ask("t", q).stats
 			if s.Rows != 1 || s.Cells != 1 || s.RowsScanned < 1 || s.CellsScanned < 1 || s.CellsScanned >= 5000 {

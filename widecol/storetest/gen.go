@@ -527,12 +527,19 @@ func (g *generator) query(table string, get bool) query {
 		q.SetPrefix([]byte(prefix))
 		q.text = fmt.Sprintf("prefix %q", prefix)
 	case g.one(3):
-		q.Start = []byte(row)
-		q.text = fmt.Sprintf("from %q", q.Start)
+		var end []byte
 		if !g.one(3) {
-			q.End = []byte(g.skewed(rowKeys))
-			q.text += fmt.Sprintf(" to %q", q.End)
+			end = []byte(g.skewed(rowKeys))
 		}
+		q.SetRange([]byte(row), end)
+		q.text = fmt.Sprintf("from %q to %q", row, end)
+	case g.one(3):
+		var ranges []widecol.RowRange
+		for range g.IntN(6) {
+			ranges = append(ranges, g.rowRange())
+		}
+		q.Rows = widecol.NewRowSet(ranges...)
+		q.text = fmt.Sprintf("ranges %q", q.Rows)
 	default:
 		q.text = "all rows"
 	}
@@ -542,6 +549,17 @@ func (g *generator) query(table string, get bool) query {
 		g.limitRows(&q)
 	}
 	return q
+}
+
+func (g *generator) rowRange() widecol.RowRange {
+	switch row := []byte(g.skewed(rowKeys)); {
+	case g.one(2):
+		return widecol.KeyRange(row)
+	case g.one(2):
+		return widecol.PrefixRange(row[:g.IntN(len(row)+1)])
+	default:
+		return widecol.RowRange{Start: row, End: []byte(g.skewed(rowKeys))}
+	}
 }
 
 func (g *generator) limitRows(q *query) {

@@ -145,7 +145,7 @@ var limitCases = []testCase{
 		f.want("t", q, "row000 b:x@1=v", "row004 b:x@1=v", "row008 b:x@1=v", "row012 b:x@1=v", "row016 b:x@1=v")
 		q.Offset, q.RowLimit = 1, 2
 		f.want("t", q, "row004 b:x@1=v", "row008 b:x@1=v")
-		q.Start, q.End = []byte("row003"), []byte("row014")
+		q.SetRange([]byte("row003"), []byte("row014"))
 		f.want("t", q, "row008 b:x@1=v", "row012 b:x@1=v")
 		q.CellLimit = 1
 		f.want("t", q, "row008 b:x@1=v")
@@ -178,7 +178,7 @@ var limitCases = []testCase{
 				break
 			}
 			got = append(got, a.versions...)
-			q.Start = []byte(got[len(got)-1].row + "\x00")
+			q.SetRange([]byte(got[len(got)-1].row+"\x00"), nil)
 		}
 		if err := diff(got, want); err != nil {
 			f.Error(err)

@@ -74,16 +74,60 @@ var selectCases = []testCase{
 		view := f.view("t")
 		defer view.close()
 		for i, from := range append([]string{"", "a:z"}, oddKeys...) {
-			q := asking(func(q *widecol.Query) { q.Start = []byte(from) })
+			q := asking(func(q *widecol.Query) { q.SetRange([]byte(from), nil) })
 			view.wantVersions(q, filtered(all, func(v version) bool { return v.row >= from }))
 			for j, to := range append([]string{"a:z", "zzz"}, oddKeys...) {
 				if (i+j)%3 != 0 {
 					continue
 				}
-				q.End = []byte(to)
+				q.SetRange([]byte(from), []byte(to))
 				view.wantVersions(q, filtered(all, func(v version) bool { return v.row >= from && v.row < to }))
 			}
 		}
+	}},
+	{"several ranges select their rows, each once and in order", func(f *fixture) {
+		f.create("t", "a", "b+")
+		all := f.writeOddRows("t")
+		more := f.parseAll([]string{"a b:x@1=v", "aa b:x@1=v", "b b:x@1=v"})
+		f.writeAll("t", more)
+		all = merged(all, more)
+		view := f.view("t")
+		defer view.close()
+		key := func(row string) widecol.RowRange { return widecol.KeyRange([]byte(row)) }
+		for _, ranges := range [][]widecol.RowRange{
+			{},
+			{key("b"), key("a"), key("nothing"), key("a")},
+			{{Start: []byte("a/"), End: []byte("a:")}, key("aa"), {Start: []byte("b")}},
+			{{End: []byte("a")}, {Start: []byte("a"), End: []byte("a\x00")}, key("~")},
+			{{Start: []byte("b"), End: []byte("a")}, {Start: []byte("a"), End: []byte("a")}},
+			{widecol.PrefixRange([]byte("a")), widecol.PrefixRange([]byte("a:")), key("A"), key("zzz")},
+			{{Start: []byte("zzz")}, {}, key("a")},
+		} {
+			set := widecol.NewRowSet(ranges...)
+			q := asking(func(q *widecol.Query) { q.Rows = set })
+			want := filtered(all, func(v version) bool {
+				return slices.ContainsFunc(ranges, func(r widecol.RowRange) bool { return r.Contains([]byte(v.row)) })
+			})
+			view.wantVersions(q, want)
+			q.Filter = f.columns("b")
+			view.wantVersions(q, filtered(want, func(v version) bool { return v.family == "b" }))
+		}
+	}},
+	{"limits count over all ranges", func(f *fixture) {
+		f.create("t", "a")
+		f.write("t", "a a:x@1=v", "b a:x@2=v", "b a:x@1=v", "c a:x@1=v", "d a:x@1=v", "e a:x@1=v", "f a:x@1=v")
+		with := func(limit func(q *widecol.Query)) *widecol.Query {
+			return asking(func(q *widecol.Query) {
+				q.Rows = widecol.NewRowSet(widecol.KeyRange([]byte("a")), widecol.KeyRange([]byte("nothing")),
+					widecol.RowRange{Start: []byte("b"), End: []byte("d")}, widecol.RowRange{Start: []byte("e")})
+				limit(q)
+			})
+		}
+		f.want("t", with(func(q *widecol.Query) { q.RowLimit = 3 }), "a a:x@1=v", "b a:x@2=v", "b a:x@1=v", "c a:x@1=v")
+		f.want("t", with(func(q *widecol.Query) { q.Offset = 2 }), "c a:x@1=v", "e a:x@1=v", "f a:x@1=v")
+		f.want("t", with(func(q *widecol.Query) { q.Sample = 0.5 }), "a a:x@1=v", "c a:x@1=v", "f a:x@1=v")
+		f.want("t", with(func(q *widecol.Query) { q.CellLimit = 5 }), "a a:x@1=v", "b a:x@2=v", "b a:x@1=v", "c a:x@1=v", "e a:x@1=v")
+		f.want("t", with(func(q *widecol.Query) { q.RowCellLimit = 1; q.Offset, q.RowLimit = 1, 2 }), "b a:x@2=v", "c a:x@1=v")
 	}},
 	{"a column key selects one column", func(f *fixture) {
 		f.create("t", "a", "b+")

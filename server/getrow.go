@@ -1,0 +1,86 @@
+package server
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"colonnade/widecol"
+)
+
+// getRow is GET /v1/table/{table}/row?key=…&column=…, for browsers and shells.
+func (s *Server) getRow(x *requestContext) error {
+	if err := x.decode(true, (*decoder).nothing); err != nil {
+		return err
+	}
+	q := widecol.NewQuery()
+	if err := x.rowOfQuery(&q); err != nil {
+		return err
+	}
+	view, err := s.store.View(x.ctx(), x.table)
+	if err != nil {
+		return err
+	}
+	defer view.Close()
+	rows, err := view.Scan(x.ctx(), &q)
+	if err != nil {
+		return placed(err, func(string, int) string { return atQuery })
+	}
+	defer rows.Close()
+	x.begin(http.StatusOK)
+	x.out = append(x.out, `{"rows":[`...)
+	a := x.newRowWriter(&x.responseBuffer)
+	if _, err := a.writeAll(rows); err != nil {
+		return err
+	}
+	x.out = append(x.out, "],"...)
+	x.appendStats(&a.stats)
+	x.out = append(x.out, '}')
+	return x.finish(querySuccessful)
+}
+
+// rowOfQuery reads the parameters key, once, and column, any number of times.
+func (x *requestContext) rowOfQuery(q *widecol.Query) error {
+	invalid := func(code, format string, args ...any) error {
+		return refuse(http.StatusBadRequest, code, atQuery, format, args...)
+	}
+	params, err := url.ParseQuery(x.r.URL.RawQuery)
+	if err != nil {
+		return invalid("invalid_parameter", "the query of the URL cannot be read: %s", shorten(strings.TrimPrefix(err.Error(), "invalid ")))
+	}
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		values := params[name]
+		switch {
+		case name != "key" && name != "column":
+			return invalid("unknown_parameter", "there is no parameter %q, only key and column", shorten(name))
+		case name == "key" && len(values) > 1:
+			return invalid("duplicate_parameter", "the parameter key is given %d times", len(values))
+		case len(values) > maxColumnKeys:
+			return invalid(tooManyColumns, "the parameter column is given more than %d times", maxColumnKeys)
+		}
+		for _, v := range values {
+			if !utf8.ValidString(v) {
+				return invalid("invalid_utf8", "the parameter %s is not UTF-8", name)
+			}
+		}
+	}
+	key := params.Get("key")
+	if !params.Has("key") {
+		return invalid("missing_parameter", "the parameter key is required: the key of the row")
+	}
+	if len(key) == 0 || len(key) > widecol.MaxRowKey {
+		return invalid("invalid_row_key", "row key has %d bytes, allowed are 1 to %d", len(key), widecol.MaxRowKey)
+	}
+	q.SetKey([]byte(key))
+	if columns := params["column"]; columns != nil {
+		f, err := widecol.ColumnsFilter(columns...)
+		if err != nil {
+			return invalid(err.Code, "%s", err.Message)
+		}
+		q.Filter = f
+	}
+	return nil
+}
