@@ -35,6 +35,7 @@ func TestShapes(t *testing.T) {
 		{"POST", "/v1/table/t/write", `{"items":[{"row_key":"org.b","cells":[{"column_key":"title:","type":"string","value":"B"}]}]}`, 200, "Data ingestion successful", "items items.row_count items.cell_count micros_per_item"},
 		{"POST", "/v1/table/t/rows", `{"items":[{"row":{"key":"org.b"},"column":{"key":"title:"}},{"row":{"key":"x"}}]}`, 200, "Query successful", query + " missing"},
 		{"POST", "/v1/table/t/scan", `{"row":{"prefix":""},"column":{"key":"title:"}}`, 200, "Query successful", query},
+		{"GET", "/v1/table/t/row?key=org.a&column=title:", "", 200, "Query successful", query},
 		{"POST", "/v1/table/t/count", `{}`, 200, "Query successful", "row_count cell_count bytes_scanned cells_scanned micros micros_per_row"},
 		{"DELETE", "/v1/table/t/row", `{"row_key":"org.b"}`, 202, "Row deleted successfully", "deleted_cells_count micros_per_item"},
 		{"DELETE", "/v1/table/t", "", 202, "Table deleted successfully", "micros"},
