@@ -5,7 +5,7 @@ import "net/http"
 // count is POST /v1/table/{table}/count.
 func (s *Server) count(x *requestContext) error {
 	sel := newSelection()
-	if err := x.decode(false, func(d *decoder) { d.selection(&sel, false) }); err != nil {
+	if err := x.decode(false, func(d *decoder) { x.decodeSelection(d, &sel, false) }); err != nil {
 		return err
 	}
 	sel.query.KeysOnly = true

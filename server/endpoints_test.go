@@ -138,6 +138,14 @@ func TestScan(t *testing.T) {
 		{`{"column":{"prefix":""},"row":{"limit":1}}`, answerOf(comC)},
 		{`{"column":{"key":"title:","cell_limit":1},"row":{"prefix":"org.a"}}`, answerOf(first(`"title":{"":[{"time":2,"type":"string","value":"A2"}]}`))},
 		{`{"column":{"multi_key":["contents:"]}}`, answerOf(`{"row_key":"org.b","columns":{"contents":{"":[{"time":1,"type":"bytes","value":"AAH/"}]}}}`)},
+		{`{"cell":{"time":{"start":2,"end":3}}}`, answerOf(first(`"title":{"":[{"time":2,"type":"string","value":"A2"}]}`))},
+		{`{"cell":{"time":{"end":2}},"row":{"key":"org.a"},"column":{"key":"title","cell_limit":1}}`, answerOf(first(`"title":{"":[{"time":1,"type":"string","value":"A"}]}`))},
+		{`{"cell":{"time":{"start":5}}}`, answerOf()},
+		{`{"cell":{"value":{"op":">","type":"string","value":"A"}},"row":{"prefix":"org.a"}}`, answerOf(first(`"anchor":{"http://b/:80":[{"time":1,"type":"string","value":"link"}]},"title":{"":[{"time":2,"type":"string","value":"A2"}]}`))},
+		{`{"cell":{"value":{"type":"i64","value":-7,"op":"="}}}`, answerOf(first(`"anchor":{"c":[{"time":1,"type":"i64","value":-7}]}`))},
+		{`{"cell":{"value":{"type":"i32","value":-7,"op":"!="}}}`, answerOf()},
+		{`{"cell":{"value":{"type":"bytes","value":"AAH/","op":"<="},"strip_value":true}}`, answerOf(`{"row_key":"org.b","columns":{"contents":{"":[{"time":1,"type":"bytes","value":null}]}}}`)},
+		{`{"cell":{"strip_value":true,"limit":1},"row":{"prefix":"org.a"}}`, answerOf(first(`"anchor":{"c":[{"time":1,"type":"i64","value":null}]}`))},
 		{`{"column":{"families":["contents"]}}`, answerOf(`{"row_key":"org.b","columns":{"contents":{"":[{"time":1,"type":"bytes","value":"AAH/"}]}}}`)},
 		{`{"column":{"families":["title","contents","anchor","title"]}}`, answerOf(comC, orgA, orgB)},
 		{"\n{\"column\" : { } ,\t\"cell\":{},\"row\":{}}\r\n", answerOf(comC, orgA, orgB)},
@@ -201,7 +209,10 @@ func TestScanned(t *testing.T) {
 	c.same(c.must(200, "POST", "/v1/table/t/count", `{"column":{"key":"title"}}`), `{"row_count":3,"cell_count":4,"cells_scanned":4,"bytes_scanned":81}`)
 	c.same(c.must(200, "POST", "/v1/table/t/count", `{"column":{"key":"contents"}}`), `{"row_count":1,"cell_count":1,"cells_scanned":3,"bytes_scanned":90}`)
 	c.same(c.must(200, "POST", "/v1/table/t/count", `{"row":{"limit":1}}`), `{"row_count":1,"cell_count":1,"cells_scanned":1,"bytes_scanned":20}`)
-	c.refused(400, "unknown_field", "cell", "POST", "/v1/table/t/count", `{"cell":{"limit":1}}`)
+	c.refused(400, "unknown_field", "cell.limit", "POST", "/v1/table/t/count", `{"cell":{"limit":1}}`)
+	c.refused(400, "unknown_field", "cell.strip_value", "POST", "/v1/table/t/count", `{"cell":{"strip_value":true}}`)
+	c.same(c.must(200, "POST", "/v1/table/t/count", `{"cell":{"time":{"start":2}}}`), `{"row_count":1,"cell_count":1,"cells_scanned":7,"bytes_scanned":171}`)
+	c.same(c.must(200, "POST", "/v1/table/t/count", `{"cell":{"value":{"op":"<","type":"i64","value":"0"}}}`), `{"row_count":1,"cell_count":1,"cells_scanned":7,"bytes_scanned":171}`)
 }
 
 func TestDeleteRow(t *testing.T) {

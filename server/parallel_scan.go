@@ -66,6 +66,7 @@ func (x *requestContext) appendRows(view widecol.View, q *widecol.Query) (wideco
 	}
 	defer rows.Close()
 	a := x.newRowWriter(&x.responseBuffer)
+	a.strip = q.KeysOnly
 	_, err = a.writeAll(rows)
 	return a.stats, err
 }
@@ -260,6 +261,7 @@ func (w *scanWorker) collect() error {
 	}
 	defer rows.Close()
 	a := w.scratch.newRowWriter(&w.responseBuffer)
+	a.strip = w.part.query.KeysOnly
 	a.some = true // before the part, as far as it knows
 	if _, err := a.writeAll(rows); err != nil {
 		return err

@@ -7,7 +7,7 @@ const querySuccessful = "Query successful"
 // scan is POST /v1/table/{table}/scan.
 func (s *Server) scan(x *requestContext) error {
 	sel := newSelection()
-	if err := x.decode(false, func(d *decoder) { d.selection(&sel, true) }); err != nil {
+	if err := x.decode(false, func(d *decoder) { x.decodeSelection(d, &sel, true) }); err != nil {
 		return err
 	}
 	view, err := s.store.View(x.ctx(), x.table)

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 
+	"colonnade/cell"
 	"colonnade/server/strictjson"
 	"colonnade/widecol"
 )
@@ -17,8 +18,8 @@ func newSelection() selection {
 	return selection{query: widecol.NewQuery(), column: columnFilter{limit: widecol.NoLimit}}
 }
 
-// selection reads the body of a scan, or of a count, which takes no limits on cells.
-func (d *decoder) selection(s *selection, cells bool) {
+// decodeSelection reads the body of a scan, or of a count, which returns no cells.
+func (x *requestContext) decodeSelection(d *decoder, s *selection, cells bool) {
 	d.Object()
 	for d.Key() {
 		switch name := string(d.Name()); {
@@ -26,8 +27,8 @@ func (d *decoder) selection(s *selection, cells bool) {
 			d.rowSelection(&s.query)
 		case name == "column":
 			s.column = d.columnFilter(true)
-		case name == "cell" && cells:
-			d.cellSelection(&s.query)
+		case name == "cell":
+			x.decodeCellSelection(d, &s.query, cells)
 		default:
 			d.unknown()
 		}
@@ -134,14 +135,74 @@ func (d *decoder) sample() float64 {
 	return f
 }
 
-func (d *decoder) cellSelection(q *widecol.Query) {
+func (x *requestContext) decodeCellSelection(d *decoder, q *widecol.Query, cells bool) {
 	d.Object()
 	for d.Key() {
-		switch string(d.Name()) {
-		case "limit":
+		switch name := string(d.Name()); {
+		case name == "time":
+			q.Times = d.timeRange()
+		case name == "value":
+			q.Value = x.decodeValueFilter(d)
+		case name == "limit" && cells:
 			q.CellLimit = d.limit()
+		case name == "strip_value" && cells:
+			q.KeysOnly = d.Bool()
 		default:
 			d.unknown()
 		}
 	}
+}
+
+// timeRange reads a range of times. A missing bound is open.
+func (d *decoder) timeRange() widecol.TimeRange {
+	r := widecol.AllTimes
+	d.Object()
+	for d.Key() {
+		switch string(d.Name()) {
+		case "start":
+			r.Start = d.limit()
+		case "end":
+			r.End = d.limit()
+		default:
+			d.unknown()
+		}
+	}
+	if r.Start > r.End {
+		d.Fail("invalid_range", "the range of times starts behind its end")
+	}
+	return r
+}
+
+// comparisons are the operators of a value filter.
+var comparisons = map[string]widecol.Comparison{
+	"=": widecol.Equal, "!=": widecol.NotEqual,
+	"<": widecol.Less, "<=": widecol.LessOrEqual,
+	">": widecol.Greater, ">=": widecol.GreaterOrEqual,
+}
+
+func (x *requestContext) decodeValueFilter(d *decoder) *widecol.ValueFilter {
+	var f widecol.ValueFilter
+	var value strictjson.Token
+	d.Object()
+	for d.Key() {
+		switch string(d.Name()) {
+		case "op":
+			if f.Op = comparisons[string(d.Text())]; f.Op == 0 {
+				d.Fail("invalid_operator", "op must be one of =, !=, <, <=, >, >=")
+			}
+		case "type":
+			f.Type = d.cellType()
+		case "value":
+			value = d.Scalar()
+		default:
+			d.unknown()
+		}
+	}
+	d.require(f.Op != 0, "op")
+	d.require(f.Type != cell.None, "type")
+	d.require(value.Kind != strictjson.Invalid, "value")
+	if d.Err() == nil {
+		f.Value = x.encodeFor(d, f.Type, value)
+	}
+	return &f
 }

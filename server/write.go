@@ -99,11 +99,17 @@ func (x *requestContext) decodeCell(d *decoder, m *widecol.Mutation) {
 	d.require(m.Type != cell.None, "type")
 	d.require(value.Kind != strictjson.Invalid, "value")
 	if d.Err() == nil {
-		var reason string
-		if m.Value, reason = x.encodeValue(m.Type, value); reason != "" {
-			d.FailIn("value", "invalid_value", "a value of type %s must be %s", m.Type, reason)
-		}
+		m.Value = x.encodeFor(d, m.Type, value)
 	}
+}
+
+// encodeFor encodes the field "value" of the last object in type t.
+func (x *requestContext) encodeFor(d *decoder, t cell.Type, value strictjson.Token) []byte {
+	encoded, reason := x.encodeValue(t, value)
+	if reason != "" {
+		d.FailIn("value", "invalid_value", "a value of type %s must be %s", t, reason)
+	}
+	return encoded
 }
 
 // splitColumnKey reads a column key. The first colon ends the family's name.

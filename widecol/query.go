@@ -11,12 +11,14 @@ const NoLimit int64 = -1
 
 // Query selects rows and cells of a table. NewQuery returns one that selects everything.
 //
-// It is applied in this order: the rows in Rows; their cells that are visible, not garbage (GC) and
-// pass Filter; ColumnCellLimit, then RowCellLimit; rows without a cell left do not count; Sample, Offset
-// and RowLimit over the remaining rows; CellLimit over the result.
+// It is applied in this order: the rows in Rows; their versions that are visible, not garbage (GC) and
+// pass Filter, Times and Value; ColumnCellLimit, then RowCellLimit; rows without a version left do not
+// count; Sample, Offset and RowLimit over the remaining rows; CellLimit over the result.
 type Query struct {
 	Rows   RowSet // returned in key order, each once
 	Filter Filter // columns
+	Times  TimeRange
+	Value  *ValueFilter // nil for all values
 
 	ColumnCellLimit int64 // versions per column
 	RowCellLimit    int64 // versions per row
@@ -29,7 +31,7 @@ type Query struct {
 	// 1 keeps all.
 	Sample float64
 
-	// KeysOnly allows the Store to leave values out of the cells.
+	// KeysOnly allows the Store to leave values out of the cells. Value is applied before.
 	KeysOnly bool
 }
 
@@ -37,6 +39,7 @@ type Query struct {
 func NewQuery() Query {
 	return Query{
 		Rows:            AllRows(),
+		Times:           AllTimes,
 		ColumnCellLimit: NoLimit,
 		RowCellLimit:    NoLimit,
 		RowLimit:        NoLimit,

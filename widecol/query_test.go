@@ -115,7 +115,7 @@ func TestRowSelectionReplacesTheLast(t *testing.T) {
 }
 
 func TestNewQuerySelectsEverything(t *testing.T) {
-	want := Query{Rows: AllRows(), ColumnCellLimit: -1, RowCellLimit: -1, RowLimit: -1, CellLimit: -1, Sample: 1}
+	want := Query{Rows: AllRows(), Times: AllTimes, ColumnCellLimit: -1, RowCellLimit: -1, RowLimit: -1, CellLimit: -1, Sample: 1}
 	if got := fmt.Sprintf("%+v", NewQuery()); got != fmt.Sprintf("%+v", want) {
 		t.Errorf("NewQuery = %s", got)
 	}

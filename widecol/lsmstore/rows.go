@@ -20,6 +20,7 @@ type rows struct {
 	partitions []engine.PartitionID
 	parts      []part  // the scans of the current range, in the order of partitions
 	room       [1]part // of parts, for a table without locality groups
+	selective  bool    // the query selects by time or value
 	limits     limits
 	stats      widecol.Stats // without the scans in parts
 
@@ -191,7 +192,7 @@ func (r *rows) nextRun() []cell.Cell {
 	for i := range r.parts {
 		p := &r.parts[i]
 		if len(p.cells) == 0 && !p.drained {
-			p.cells = p.scan.Cells()
+			p.cells = r.nextCells(p.scan)
 			p.drained = len(p.cells) == 0
 			if p.drained && r.failed(p) {
 				return nil
@@ -219,6 +220,25 @@ func (r *rows) nextRun() []cell.Cell {
 	}
 	lowest.cells = lowest.cells[len(run):]
 	return run
+}
+
+// nextCells returns the next cells of the current row of a scan that the query selects, none at its end.
+func (r *rows) nextCells(scan *engine.Scan) []cell.Cell {
+	for {
+		cells := scan.Cells()
+		if !r.selective || len(cells) == 0 {
+			return cells
+		}
+		selected := cells[:0]
+		for _, c := range cells {
+			if r.q.Times.Contains(c.Time) && (r.q.Value == nil || r.q.Value.Matches(c.Type, c.Value)) {
+				selected = append(selected, c)
+			}
+		}
+		if len(selected) > 0 {
+			return selected
+		}
+	}
 }
 
 func lowerOf(a, b []byte) []byte {

@@ -81,6 +81,7 @@ func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error)
 	columns := q.Filter.Columns
 	r := &rows{ctx: ctx, q: q, view: v, ranges: q.Rows, partitions: v.schema.holding(columns)}
 	r.parts = r.room[:0]
+	r.selective = q.Times != widecol.AllTimes || q.Value != nil
 	r.limits.init(q)
 	r.stats.Partitions = int64(len(r.partitions))
 	if err := r.openRange(); err != nil {
@@ -91,7 +92,7 @@ func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error)
 
 // open opens scans of a query over a range of rows, one for each partition, and appends them to parts.
 func (v *view) open(parts []part, ids []engine.PartitionID, q *widecol.Query, rows widecol.RowRange) ([]part, error) {
-	opt := engine.ScanOptions{Start: rows.Start, End: rows.End, Columns: q.Filter.Columns, Now: v.now, KeysOnly: q.KeysOnly}
+	opt := engine.ScanOptions{Start: rows.Start, End: rows.End, Columns: q.Filter.Columns, Now: v.now, KeysOnly: q.KeysOnly && q.Value == nil}
 	opt.FillCache = opt.SingleRow() || q.RowLimit != widecol.NoLimit && q.RowLimit <= fillRows
 	for _, id := range ids {
 		opt.Policies = v.policies[id]

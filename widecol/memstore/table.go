@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -83,6 +84,43 @@ func (v version) column() []byte {
 // in reports whether a filter selects the version's column.
 func (v version) in(f widecol.Filter) bool {
 	return f.Columns == nil || f.Columns.Contains(v.column())
+}
+
+// matches reports whether a value filter selects the version.
+func (v version) matches(f *widecol.ValueFilter) bool {
+	if v.typ != f.Type {
+		return false
+	}
+	order := 0
+	switch a, b := []byte(v.value), f.Value; v.typ {
+	case cell.I64, cell.I32:
+		order = cmp.Compare(integer(a), integer(b))
+	case cell.F64, cell.F32:
+		order = cmp.Compare(float(a), float(b))
+	default:
+		order = strings.Compare(string(a), string(b))
+	}
+	holds := map[widecol.Comparison][]int{
+		widecol.Equal: {0}, widecol.NotEqual: {-1, 1}, widecol.Less: {-1}, widecol.LessOrEqual: {-1, 0},
+		widecol.Greater: {1}, widecol.GreaterOrEqual: {0, 1},
+	}
+	return slices.Contains(holds[f.Op], order)
+}
+
+// integer decodes a value of 4 or 8 bytes.
+func integer(b []byte) (n int64) {
+	for i, c := range b {
+		n |= int64(c) << (8 * i)
+	}
+	unused := 64 - 8*len(b)
+	return n << unused >> unused
+}
+
+func float(b []byte) float64 {
+	if len(b) == 4 {
+		return float64(math.Float32frombits(uint32(integer(b))))
+	}
+	return math.Float64frombits(uint64(integer(b)))
 }
 
 // set stores a version, in the place of one with the same time.

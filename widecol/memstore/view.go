@@ -97,7 +97,7 @@ func limit(row []version, q *widecol.Query) []version {
 		if i > 0 && (v.family != row[i-1].family || v.qualifier != row[i-1].qualifier) {
 			inColumn = 0
 		}
-		if !v.in(q.Filter) {
+		if !v.in(q.Filter) || v.time < q.Times.Start || v.time >= q.Times.End || q.Value != nil && !v.matches(q.Value) {
 			continue
 		}
 		if q.ColumnCellLimit >= 0 && inColumn >= q.ColumnCellLimit {

@@ -209,6 +209,30 @@ var bugs = []struct {
 			}
 		}
 	}},
+	{"end of the times included", true, true, func(b *broken) {
+		b.query = func(q *widecol.Query) {
+			if q.Times.End < cell.MaxTime {
+				q.Times.End++
+			}
+		}
+	}},
+	{"times ignored", true, true, func(b *broken) { b.query = func(q *widecol.Query) { q.Times = widecol.AllTimes } }},
+	{"value ignored", true, true, func(b *broken) { b.query = func(q *widecol.Query) { q.Value = nil } }},
+	{"equal values count as less", true, true, func(b *broken) {
+		b.query = func(q *widecol.Query) {
+			if q.Value != nil && q.Value.Op == widecol.Less {
+				f := *q.Value
+				f.Op = widecol.LessOrEqual
+				q.Value = &f
+			}
+		}
+	}},
+	{"limits before times and value", true, true, func(b *broken) {
+		b.view = func(table string) (widecol.View, error) {
+			v, err := b.Store.View(background, table)
+			return &lateSelection{v}, err
+		}
+	}},
 	{"unknown family in a filter", true, true, func(b *broken) { b.query = func(q *widecol.Query) { q.Filter.Families = nil } }},
 	{"chunks of a row start it again", true, true, func(b *broken) {
 		b.rows = func(r widecol.Rows) widecol.Rows { return alwaysFirst{r} }
@@ -572,6 +596,26 @@ type cutRows struct {
 }
 
 func (r *cutRows) Next() bool { return !r.cut() && r.Rows.Next() }
+
+// lateSelection applies the limit on versions of a column before times and value.
+type lateSelection struct{ widecol.View }
+
+func (v *lateSelection) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error) {
+	if q.ColumnCellLimit < 0 || q.Times == widecol.AllTimes {
+		return v.View.Scan(ctx, q)
+	}
+	newest := widecol.NewQuery()
+	newest.Rows, newest.Filter, newest.ColumnCellLimit, newest.RowLimit = q.Rows, q.Filter, q.ColumnCellLimit, 1
+	a, err := ask(ctx, v.View, &newest, -1)
+	if err != nil {
+		return nil, err
+	}
+	c := *q
+	if len(a.versions) > 0 && !q.Times.Contains(a.versions[0].time) {
+		c.RowLimit = 0
+	}
+	return v.View.Scan(ctx, &c)
+}
 
 // earlyOffset applies the offset to the rows that there are without a filter.
 type earlyOffset struct{ widecol.View }

@@ -544,6 +544,7 @@ func (g *generator) query(table string, get bool) query {
 		q.text = "all rows"
 	}
 	q.text += ", " + f.text
+	g.selectVersions(&q)
 	g.limitCells(&q)
 	if !get || g.one(10) {
 		g.limitRows(&q)
@@ -560,6 +561,26 @@ func (g *generator) rowRange() widecol.RowRange {
 	default:
 		return widecol.RowRange{Start: row, End: []byte(g.skewed(rowKeys))}
 	}
+}
+
+func (g *generator) selectVersions(q *query) {
+	if g.one(5) {
+		q.Times = widecol.TimeRange{Start: g.pastOrFuture(), End: g.pastOrFuture()}
+		if g.one(3) {
+			q.Times.End = widecol.AllTimes.End
+		}
+	}
+	if g.one(5) {
+		typ, value := g.value()
+		q.Value = &widecol.ValueFilter{Op: widecol.Comparison(1 + g.IntN(6)), Type: typ, Value: []byte(value)}
+	}
+}
+
+func (g *generator) pastOrFuture() int64 {
+	if t := g.time(); t != widecol.CommitTime {
+		return t
+	}
+	return start + second*g.Int64N(20)
 }
 
 func (g *generator) limitRows(q *query) {

@@ -33,6 +33,12 @@ func (q *query) String() string {
 	if q.KeysOnly {
 		s += " keys-only"
 	}
+	if q.Times != widecol.AllTimes {
+		s += fmt.Sprintf(" times=%d-%d", q.Times.Start, q.Times.End)
+	}
+	if f := q.Value; f != nil {
+		s += fmt.Sprintf(" value %s %d %.40q", f.Type, f.Op, f.Value)
+	}
 	return s
 }
 
@@ -47,6 +53,8 @@ func (q *query) reduced() (qs []query) {
 		func(r *query) { r.CellLimit = plain.CellLimit },
 		func(r *query) { r.Sample = plain.Sample },
 		func(r *query) { r.KeysOnly = false },
+		func(r *query) { r.Times = plain.Times },
+		func(r *query) { r.Value = nil },
 		func(r *query) { r.chunks = all },
 	} {
 		r := *q

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -19,6 +20,21 @@ var oddKeys = []string{
 
 // oddQualifiers are the same for qualifiers.
 var oddQualifiers = append([]string{""}, oddKeys...)
+
+// valueOrders has values of each type in ascending order, by the number of the type less one.
+var valueOrders = []struct {
+	typ    cell.Type
+	values []string
+}{
+	{cell.String, []string{"", "\x00", "a", "a\x00", "aa", "b", "é"}},
+	{cell.I64, []string{"\x00\x00\x00\x00\x00\x00\x00\x80", "\xff\xff\xff\xff\xff\xff\xff\xff", "\x00\x00\x00\x00\x00\x00\x00\x00", "\x01\x00\x00\x00\x00\x00\x00\x00", "\x00\x01\x00\x00\x00\x00\x00\x00"}},
+	{cell.Bool, []string{"\x00", "\x01"}},
+	{cell.Byte, []string{"\x00", "\x7f", "\x80", "\xff"}},
+	{cell.I32, []string{"\x00\x00\x00\x80", "\xff\xff\xff\xff", "\x00\x00\x00\x00", "\xff\x00\x00\x00", "\x00\x01\x00\x00"}},
+	{cell.F32, []string{"\x00\x00\xc0\x7f", "\x00\x00\x80\xff", "\x00\x00\x80\xbf", "\x00\x00\x00\x80", "\x00\x00\x80\x3f", "\x00\x00\x80\x7f"}},
+	{cell.F64, []string{"\x00\x00\x00\x00\x00\x00\xf8\x7f", "\x00\x00\x00\x00\x00\x00\xf0\xbf", "\x00\x00\x00\x00\x00\x00\x00\x00", "\x00\x00\x00\x00\x00\x00\xe0\x3f", "\x00\x00\x00\x00\x00\x00\xf0\x3f"}},
+	{cell.Bytes, []string{"", "\x00", "\x7f", "\x80", "\xff", "\xff\x00"}},
+}
 
 var selectCases = []testCase{
 	{"rows are in the order of their bytes", func(f *fixture) {
@@ -128,6 +144,74 @@ var selectCases = []testCase{
 		f.want("t", with(func(q *widecol.Query) { q.Sample = 0.5 }), "a a:x@1=v", "c a:x@1=v", "f a:x@1=v")
 		f.want("t", with(func(q *widecol.Query) { q.CellLimit = 5 }), "a a:x@1=v", "b a:x@2=v", "b a:x@1=v", "c a:x@1=v", "e a:x@1=v")
 		f.want("t", with(func(q *widecol.Query) { q.RowCellLimit = 1; q.Offset, q.RowLimit = 1, 2 }), "b a:x@2=v", "c a:x@1=v")
+	}},
+	{"times select versions, before limits do", func(f *fixture) {
+		f.create("t", "a", "b+")
+		f.write("t", "q a:x@0=0", "r a:x@9=9", "r a:x@7=7", "r a:x@5=5", "r a:y@7=7", "r b:x@4=4", "s b:x@9223372036854775806=m")
+		during := func(start, end int64, more func(q *widecol.Query)) *widecol.Query {
+			return asking(func(q *widecol.Query) { q.Times = widecol.TimeRange{Start: start, End: end}; more(q) })
+		}
+		none := func(*widecol.Query) {}
+		f.want("t", during(5, 9, none), "r a:x@7=7", "r a:x@5=5", "r a:y@7=7")
+		f.want("t", during(0, 5, none), "q a:x@0=0", "r b:x@4=4")
+		f.want("t", during(8, math.MaxInt64, none), "r a:x@9=9", "s b:x@9223372036854775806=m")
+		f.want("t", during(6, 6, none))
+		f.want("t", during(7, 6, none))
+		f.want("t", during(0, 9, func(q *widecol.Query) { q.ColumnCellLimit = 1 }), "q a:x@0=0", "r a:x@7=7", "r a:y@7=7", "r b:x@4=4")
+		f.want("t", during(4, 8, func(q *widecol.Query) { q.ColumnCellLimit = 1 }), "r a:x@7=7", "r a:y@7=7", "r b:x@4=4")
+		f.want("t", during(0, 8, func(q *widecol.Query) { q.RowCellLimit = 2 }), "q a:x@0=0", "r a:x@7=7", "r a:x@5=5")
+		f.want("t", during(4, 8, func(q *widecol.Query) { q.RowLimit = 1 }), "r a:x@7=7", "r a:x@5=5", "r a:y@7=7", "r b:x@4=4")
+	}},
+	{"times do not bring back garbage", func(f *fixture) {
+		f.createGC("t", "a", widecol.GC{VersionLimit: 1})
+		f.write("t", "r a:x@1=1", "r a:x@2=2", "r a:x@3=3")
+		f.want("t", asking(func(q *widecol.Query) { q.Times.End = 3 }))
+		f.want("t", asking(func(q *widecol.Query) { q.Times.Start = 3 }), "r a:x@3=3")
+	}},
+	{"a value selects versions of its type", func(f *fixture) {
+		f.create("t", "a", "b+")
+		for _, of := range valueOrders {
+			var all []version
+			for i, value := range of.values {
+				all = append(all, version{"r", "a", fmt.Sprintf("%s%02d", of.typ, i), 1, of.typ, value})
+			}
+			f.writeAll("t", all)
+			other := version{"r", "b", "other", 1, cell.Type(1 + int(of.typ)%8), ""}
+			other.value = valueOrders[other.typ-1].values[0]
+			f.writeAll("t", []version{other})
+			for i, value := range of.values {
+				for op, keep := range map[widecol.Comparison]func(j int) bool{
+					widecol.Equal: func(j int) bool { return j == i }, widecol.NotEqual: func(j int) bool { return j != i },
+					widecol.Less: func(j int) bool { return j < i }, widecol.LessOrEqual: func(j int) bool { return j <= i },
+					widecol.Greater: func(j int) bool { return j > i }, widecol.GreaterOrEqual: func(j int) bool { return j >= i },
+				} {
+					var want []version
+					for j := range all {
+						if keep(j) {
+							want = append(want, all[j])
+						}
+					}
+					f.wantVersions("t", asking(func(q *widecol.Query) {
+						q.Value = &widecol.ValueFilter{Op: op, Type: of.typ, Value: []byte(value)}
+					}), want)
+				}
+			}
+			f.remove("t", "r", widecol.Filter{}, int64(len(all)+1))
+		}
+	}},
+	{"a value can be asked for without values", func(f *fixture) {
+		f.create("t", "a", "b+")
+		f.write("t", "q a:x@2=no", "q a:x@1=yes", "r b:x@1=yes", "s a:x@1=no")
+		a := f.ask("t", asking(func(q *widecol.Query) {
+			q.KeysOnly, q.ColumnCellLimit = true, 1
+			q.Value = &widecol.ValueFilter{Op: widecol.Equal, Type: cell.String, Value: []byte("yes")}
+		}))
+		for i := range a.versions {
+			a.versions[i].value = "" // it may be there
+		}
+		if err := diff(a.versions, f.parseAll([]string{"q a:x@1=", "r b:x@1="})); err != nil {
+			f.Error(err)
+		}
 	}},
 	{"a column key selects one column", func(f *fixture) {
 		f.create("t", "a", "b+")
