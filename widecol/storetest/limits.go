@@ -92,7 +92,7 @@ var limitCases = []testCase{
 		for _, filter := range columns {
 			for _, columnCells := range []int64{widecol.NoLimit, 0, 1, 2} {
 				for _, rowCells := range []int64{widecol.NoLimit, 0, 1, 3} {
-					v.tryRows(f, widecol.Query{Filter: filter, ColumnCellLimit: columnCells, RowCellLimit: rowCells})
+					v.tryRows(f, *asking(func(q *widecol.Query) { q.Filter, q.ColumnCellLimit, q.RowCellLimit = filter, columnCells, rowCells }))
 				}
 			}
 		}
