@@ -3,8 +3,8 @@
 //
 // A table is a sorted map of rows. A row holds cells, addressed by column
 // family and qualifier; a cell holds versions, each with a time, a type and a
-// value. Families can be put together into a locality group, which changes
-// what a read costs and never what it answers.
+// value. A locality group stores some families together. It changes the cost of
+// a read, never its result.
 //
 //	table     name, families, locality groups
 //	row       key: 1 to MaxRowKey bytes of UTF-8
@@ -13,7 +13,7 @@
 //	version   time in microseconds since the Unix epoch, 0 to cell.MaxTime
 //
 // Rows are ordered by key bytes; in a row, families by name, qualifiers by
-// bytes, versions newest first. Every limit cuts in this order.
+// bytes, versions newest first. Limits apply in this order.
 //
 // Package memstore is the executable specification, lsmstore the store on the
 // engine, storetest the suite that any Store must pass.

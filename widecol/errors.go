@@ -61,7 +61,7 @@ func (e *Error) At(i int) *Error {
 	return &c
 }
 
-// at is At for an error that may be no Error.
+// at is At for any error: it returns an error that is no *Error unchanged.
 func at(err error, i int) error {
 	var e *Error
 	if errors.As(err, &e) {

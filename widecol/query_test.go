@@ -11,7 +11,7 @@ import (
 	"colonnade/cell"
 )
 
-// columnKeys are column keys, as texts, that the tests of filters ask about.
+// columnKeys are the column keys, as texts, that the filter tests check.
 var columnKeys = []string{
 	"a:", "a:x", "a:x\x00", "a:xy", "a:x:y", "a:y", "a:\x00", "a:\U0010ffff",
 	"a-b:x", "aa:", "aa:x", "b:", "b:x", "b:a:x",
@@ -121,8 +121,7 @@ func TestNewQuerySelectsEverything(t *testing.T) {
 	}
 }
 
-// TestSampledIsExact compares the floating point of Sampled with the fractions
-// as they were written.
+// TestSampledIsExact compares Sampled, which computes in floating point, with exact fractions.
 func TestSampledIsExact(t *testing.T) {
 	const rows = 20_000
 	for _, text := range []string{"1", "0.999", "0.99", "0.9", "0.75", "0.7", "0.5", "0.34", "0.3", "0.29", "0.1", "0.07", "0.05", "0.01", "0.003", "0.001", "0.000123"} {

@@ -7,8 +7,7 @@ import (
 	"colonnade/cell"
 )
 
-// Limits of names and keys, in bytes. They are part of the data model: every
-// Store keeps them.
+// Limits of names and keys, in bytes. They are part of the data model: every Store enforces them.
 const (
 	MaxName      = 200
 	MaxRowKey    = 4096
@@ -85,7 +84,7 @@ type Table struct {
 // TableSpec says how to create a table.
 type TableSpec struct {
 	Families []Family
-	Groups   [][]string // names out of Families, none twice; the rest go to the default partition
+	Groups   [][]string // names of Families, each at most once; the rest go to the default partition
 }
 
 // CheckTableName returns an error if name cannot name a table.

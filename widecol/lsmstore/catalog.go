@@ -13,8 +13,8 @@ import (
 	"colonnade/engine"
 )
 
-// A table's metadata are rows of its _man_ partition. All columns are of the
-// family "d"; part of the on-disk format:
+// A table's metadata are rows of its _man_ partition. All columns are in the
+// family "d". This is part of the on-disk format:
 //
 //	row "table"          format i64 (1), data i64 (id of the _dat_ partition)
 //	row "group:<id>"     partition i64
@@ -22,9 +22,9 @@ import (
 //	                     version_limit i64, intersection boolean, since i64,
 //	                     dropped boolean
 //
-// A table exists once its row "table" does. Partitions that no existing table
-// refers to are what a crash left of a table or group under creation; they are
-// dropped when the store is opened.
+// A table exists once its row "table" does. A crash while a table or group is
+// created can leave partitions that no table refers to. The next open drops
+// them.
 const (
 	metaFamily    = "d"
 	tableRow      = "table"
@@ -85,9 +85,9 @@ func (r *record) family(f *family) {
 		number("since", int64(f.since)).flag("dropped", f.dropped)
 }
 
-// load reads the metadata of every table, finds the partition of the keys, and drops partitions of
-// tables and groups that were never finished. A table with damaged metadata stays as it is and
-// cannot be used. Nothing is dropped then, because its partitions are not known.
+// load reads the metadata of every table, finds the partition of the keys, and drops the partitions
+// of tables and groups whose creation did not finish. A table with damaged metadata stays as it is
+// and cannot be used. load then drops nothing: the partitions of that table are unknown.
 func (s *Store) load() error {
 	unclaimed := make(map[engine.PartitionID]bool)
 	all := s.db.Partitions()
@@ -137,7 +137,8 @@ func (s *Store) load() error {
 	return s.db.DropPartitions(slices.Sorted(maps.Keys(unclaimed))...)
 }
 
-// loadTable reads the metadata of one table. It returns nil if the table was never finished.
+// loadTable reads the metadata of one table. It returns nil if the creation of the table did not
+// finish.
 func (s *Store) loadTable(name string, id engine.PartitionID) (*table, error) {
 	rows, err := s.readMeta(id)
 	if err != nil || rows[tableRow] == nil {

@@ -12,8 +12,8 @@ import (
 	"colonnade/widecol"
 )
 
-// TestTwoCreates: nobody is told that a table exists which a crash could still
-// undo. The second of two creates waits for what becomes of the first.
+// TestTwoCreates: no create reports that a table exists while a crash could still undo it. The
+// second of two creates waits for the first.
 func TestTwoCreates(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		var armed atomic.Bool
@@ -44,7 +44,7 @@ func TestTwoCreates(t *testing.T) {
 		case err := <-second:
 			close(release)
 			t.Fatalf("the second is done before the first, with %v", err)
-		case <-time.After(20 * time.Millisecond): // an answer that does not wait is there long before
+		case <-time.After(20 * time.Millisecond): // without the wait, the second would return long before
 		}
 		close(release)
 		if err := <-first; (err != nil) != fails {

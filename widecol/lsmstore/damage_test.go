@@ -76,8 +76,8 @@ func scan(s *lsmstore.Store, table string) (cells int, err error) {
 	return cells, rows.Err()
 }
 
-// TestDamageStaysInItsTable damages the data of one table and the metadata of
-// another. Both say so, a third one goes on, and nothing is dropped.
+// TestDamageStaysInItsTable damages the data of one table and the metadata of another. Both report
+// it, a third table works, and no partition is dropped.
 func TestDamageStaysInItsTable(t *testing.T) {
 	ctx := context.Background()
 	fs := vfs.NewMem()
@@ -132,8 +132,8 @@ func TestDamageStaysInItsTable(t *testing.T) {
 	}
 }
 
-// TestDamageWithinRow: a row whose value cannot be read in one partition is no
-// complete row of those in the others, however few rows or cells are asked for.
+// TestDamageWithinRow: if one partition cannot read its part of a row, a query does not return the
+// rest as a complete row, however low its limits on rows and cells.
 func TestDamageWithinRow(t *testing.T) {
 	ctx := context.Background()
 	fs := vfs.NewMem()
@@ -161,7 +161,7 @@ func TestDamageWithinRow(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	flipIn(t, fs, d.Partitions[1].Path) // _dat_t, whose first block is the large value
+	flipIn(t, fs, d.Partitions[1].Path) // _dat_t: its first block is the large value
 
 	s = openAt(t, fs)
 	defer s.Close()

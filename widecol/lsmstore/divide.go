@@ -5,10 +5,11 @@ import (
 	"colonnade/widecol"
 )
 
-// Divide divides q into queries over ranges of its rows, in order. Each has about least bytes of files, or
-// more, so that a range has about 64. Small ranges next to each other are one query. Goroutines may run the
-// queries at once, and their costs add up to that of q. Divide returns q alone if it has to count rows from
-// the first, has too many ranges, or is too small. A part can be divided again, also while others are read.
+// Divide divides q into queries over ranges of its rows, in order. Each query covers about least
+// bytes of files, or more if a range would have more than about 64 queries. Small ranges next to
+// each other are one query. Goroutines may run the queries at once. Their costs add up to that of
+// q. Divide returns q alone if q must count rows from the first, has more than maxDivided ranges,
+// or is too small. A result can be divided again, also while other goroutines read the rest.
 func (v *view) Divide(q *widecol.Query, least int64) []widecol.Query {
 	whole := []widecol.Query{*q}
 	if q.RowLimit != widecol.NoLimit || q.CellLimit != widecol.NoLimit || q.Offset > 0 || q.Sample < 1 || len(q.Rows) > maxDivided {
@@ -41,10 +42,12 @@ func (v *view) Divide(q *widecol.Query, least int64) []widecol.Query {
 	return parts
 }
 
-// maxDivided bounds the ranges of a query that is divided: many are small, and each costs a look at files.
+// maxDivided bounds the ranges of a query to divide. Many ranges are small, and each costs a search
+// in the files.
 const maxDivided = 64
 
-// divideRange divides a range of rows by the partition that allows the most parts.
+// divideRange divides a range of rows. It uses the bounds of the partition that gives the most
+// parts.
 func (v *view) divideRange(columns *cell.Columns, rows widecol.RowRange, least int64) widecol.RowSet {
 	var bounds [][]byte
 	for _, id := range v.schema.holding(columns) {

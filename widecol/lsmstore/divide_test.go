@@ -13,23 +13,23 @@ import (
 	"colonnade/widecol/lsmstore"
 )
 
-// divider is what package server finds in a view.
+// divider is the interface of a view that package server looks for.
 type divider interface {
 	Divide(q *widecol.Query, least int64) []widecol.Query
 }
 
-// divideRows are the rows of a table that is worth dividing.
+// divideRows is the number of rows of a table that is large enough to divide.
 const divideRows = 10_000
 
-// noise is a value that does not compress, of a length that many blocks are made of.
+// noise returns a value that does not compress, long enough to fill many blocks.
 func noise(seed int) string {
 	value := make([]byte, 400)
 	rand.NewChaCha8([32]byte{byte(seed / longBatch)}).Read(value)
 	return string(value)
 }
 
-// TestDivide: the parts of a query have the same rows in the same order, and cost
-// together what it costs, with files on two levels and memtables above them.
+// TestDivide: the parts of a query return its rows in its order, and their costs add up to its
+// cost, with files on two levels and memtables above them.
 func TestDivide(t *testing.T) {
 	s := openLong(t, engine.Options{
 		MemtableBytes: 16 << 20, SegmentBytes: 1 << 20, FileBytes: 2 << 20, BlockBytes: 64,
@@ -135,8 +135,8 @@ func everySecondRow(n int) (rows widecol.RowSet) {
 	return rows
 }
 
-// TestDivideManyFiles: there are few parts of many files, and each can be divided again. A few rows are not
-// divided, wherever they are.
+// TestDivideManyFiles: a query over many files has few parts, and each can be divided again. A
+// query for a few rows has one part, wherever the rows are.
 func TestDivideManyFiles(t *testing.T) {
 	const least = 1 << 10
 	s := openLong(t, engine.Options{MemtableBytes: 16 << 20, SegmentBytes: 1 << 20, FileBytes: 16 << 10, BlockBytes: 64})
@@ -185,7 +185,7 @@ func TestDivideManyFiles(t *testing.T) {
 	}
 }
 
-// divideAgain divides parts as long as they can be.
+// divideAgain divides parts until none can be divided further.
 func divideAgain(view widecol.View, parts []widecol.Query, least int64) (all []widecol.Query) {
 	for _, part := range parts {
 		if more := view.(divider).Divide(&part, least); len(more) > 1 {
@@ -197,7 +197,7 @@ func divideAgain(view widecol.View, parts []widecol.Query, least int64) (all []w
 	return all
 }
 
-// readAll returns what a query costs, and its cells as text.
+// readAll returns the cost of a query, and its cells as text.
 func readAll(t *testing.T, view widecol.View, q *widecol.Query) (widecol.Stats, string) {
 	t.Helper()
 	rows, err := view.Scan(context.Background(), q)

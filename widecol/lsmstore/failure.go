@@ -12,7 +12,7 @@ var errClosed = widecol.Errorf(widecol.Closed, "closed", "the store is shutting 
 
 // failure turns an error of the engine into one of the data model.
 func failure(err error) error {
-	if err == nil { // before there are variables that need memory
+	if err == nil { // before the variables below are allocated
 		return nil
 	}
 	var own *widecol.Error
@@ -20,7 +20,7 @@ func failure(err error) error {
 	switch {
 	case errors.As(err, &own):
 		return err
-	case errors.As(err, &unknown): // also if it was the context that ended the wait
+	case errors.As(err, &unknown): // even if the context ended the wait
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	}

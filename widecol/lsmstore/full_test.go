@@ -10,8 +10,8 @@ import (
 	"colonnade/widecol"
 )
 
-// TestTooManyTables: a table or a locality group that is one too many is refused, and
-// leaves nothing behind: there is room again when a table was dropped.
+// TestTooManyTables: a table or locality group above the limit is refused and leaves nothing
+// behind. After a drop there is room again.
 func TestTooManyTables(t *testing.T) {
 	s := openAt(t, vfs.NewMem())
 	defer s.Close()

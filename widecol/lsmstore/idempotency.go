@@ -13,8 +13,8 @@ import (
 	"colonnade/widecol"
 )
 
-// What was applied under an idempotency key is a row of one partition for all tables,
-// written in the batch that was applied; part of the on-disk format:
+// An applied idempotency key is a row of one partition for all tables. The batch of
+// its request writes it. This is part of the on-disk format:
 //
 //	partition  "_keys"
 //	row        id of the table's _dat_ partition, 8 bytes big endian; the key
@@ -22,8 +22,8 @@ import (
 //	value      bytes: format (1), 1 byte; fingerprint of the request, 32 bytes;
 //	           number of versions deleted, 8 bytes little endian
 //
-// Entries go by age, like any other cells. The id of a partition is not given to
-// another one, so what a dropped table leaves is never found.
+// Entries expire by age, like other cells. Partition ids are never reused, so no
+// request finds the entries of a dropped table.
 const (
 	keysPartition = "_keys"
 	keyFormat     = 1
@@ -33,7 +33,7 @@ const (
 // keyring has the partition of idempotency keys, and the keys of requests under way.
 type keyring struct {
 	policies *engine.Policies
-	making   exclusion // held while the partition is made
+	making   exclusion // held while the partition is created
 
 	mu        sync.Mutex
 	partition engine.PartitionID // 0 while there is none
@@ -179,7 +179,7 @@ func (s *Store) settle(row []byte, late *engine.UnknownError) {
 		return
 	}
 	s.calls.Go(func() {
-		_ = late.Wait() // either way it is decided; or else nothing is written until the store is opened again
+		_ = late.Wait() // either result decides it, or else the store takes no writes until the next open
 		s.keys.release(row)
 	})
 }
@@ -222,7 +222,7 @@ func (s *Store) recall(e *entry) (*remembered, error) {
 	return m, nil
 }
 
-// digest hashes the parts of a request so that no two requests hash the same bytes.
+// digest hashes the parts of a request. Different requests hash different bytes.
 type digest struct {
 	hash.Hash
 	buf []byte
@@ -245,7 +245,7 @@ func (d *digest) sum() (sum [sha256.Size]byte) {
 	return sum
 }
 
-// The requests that a fingerprint can be of.
+// The kind of a request, the first number in its fingerprint.
 const (
 	ofWrite = iota
 	ofDelete
@@ -280,6 +280,6 @@ func fingerprintOfDelete(row []byte, filter widecol.Filter) [sha256.Size]byte {
 			d.bytes(r.End)
 		}
 	}
-	d.number(0) // a set of no columns is not that of all
+	d.number(0) // so the empty set differs from the set of all columns
 	return d.sum()
 }

@@ -24,18 +24,17 @@ func send(ctx context.Context, s *lsmstore.Store, row, key string) (int64, error
 	return s.Write(ctx, "t", one(row, "f"), key)
 }
 
-// makeTable makes a table with a family in the default partition and one in a group.
+// makeTable creates a table with a family in the default partition and one in a group.
 func makeTable(s *lsmstore.Store) error {
 	spec := widecol.TableSpec{Families: []widecol.Family{{Name: "f"}, {Name: "g"}}, Groups: [][]string{{"g"}}}
 	return s.CreateTable(context.Background(), "t", spec)
 }
 
-// errorOf is the error of a call that returns something else as well.
+// errorOf returns the error of a call with two results.
 func errorOf[T any](_ T, err error) error { return err }
 
-// keyed are requests that each have a key, in order. All of them show when they are
-// applied twice: a write leaves a second version, and a deletion takes what was written
-// after it.
+// keyed are requests with a key each, in order. If any is applied twice, it shows: a write leaves a
+// second version, and a deletion deletes later writes.
 var keyed = []func(s *lsmstore.Store) error{
 	func(s *lsmstore.Store) error { return errorOf(send(context.Background(), s, "a", "write-a")) },
 	func(s *lsmstore.Store) error {
@@ -52,12 +51,12 @@ var keyed = []func(s *lsmstore.Store) error{
 	func(s *lsmstore.Store) error { return errorOf(send(context.Background(), s, "c", "write-c")) },
 }
 
-// keyedCells is what they leave: a, two cells of b, c.
+// keyedCells is the number of cells that keyed leaves: a, two cells of b, c.
 const keyedCells = 4
 
-// TestKeyAndWriteAreOne crashes a store at every operation that changes something while
-// it is given requests with keys, in every way. Whatever became of a request, it is
-// applied once when all are sent again, in order.
+// TestKeyAndWriteAreOne crashes a store at every operation that changes the file system, in every
+// way, while it serves requests with keys. Then it sends all requests again, in order. Each must be
+// applied exactly once, whatever its outcome before the crash.
 func TestKeyAndWriteAreOne(t *testing.T) {
 	effects := []vfs.Effect{vfs.None, vfs.Half, vfs.Full}
 	models := []vfs.Model{vfs.DropAll, vfs.KeepAll, vfs.Subset, vfs.Garbage}
@@ -93,7 +92,7 @@ func TestKeyAndWriteAreOne(t *testing.T) {
 				images++
 				again(t, mem.Crash(model, uint64(i)), fmt.Sprintf("operation %d, %v, %v, %d acknowledged", at, effect, model, acknowledged), acknowledged)
 			}
-			s.Close() // which fails
+			s.Close() // fails: every operation does
 		}
 	}
 	if points < 30 {
@@ -102,8 +101,8 @@ func TestKeyAndWriteAreOne(t *testing.T) {
 	t.Logf("%d crash points, %d images", points, images)
 }
 
-// again opens an image and sends those requests again of which the first so many were
-// acknowledged, and the next one was under way.
+// again opens an image and sends all requests again, twice. Before the crash, the first
+// acknowledged requests were acknowledged and the next one was under way.
 func again(t *testing.T, image *vfs.Mem, where string, acknowledged int) {
 	t.Helper()
 	s := openAt(t, image)
@@ -120,9 +119,9 @@ func again(t *testing.T, image *vfs.Mem, where string, acknowledged int) {
 	}
 }
 
-// TestKeyOfALateWrite: while a write that was not made durable in time may still be
-// applied, nobody else can have its key. When it is decided, whoever sends the same
-// again learns what came of it.
+// TestKeyOfALateWrite: a write that was not durable in time may still be applied. Until that is
+// decided, no other request can have its key. Then the same request, sent again, returns the
+// outcome.
 func TestKeyOfALateWrite(t *testing.T) {
 	fs, armed, release := holding()
 	s := openAt(t, fs)
@@ -168,8 +167,8 @@ func TestKeyOfALateWrite(t *testing.T) {
 	}
 }
 
-// TestStoreWithoutKeys: a store has no partition for keys before the first one, as
-// those that are older than keys, and keeps the one that it has.
+// TestStoreWithoutKeys: a store has no partition of keys before the first key, like a store written
+// before there were keys. It keeps the partition once it has one.
 func TestStoreWithoutKeys(t *testing.T) {
 	fs := vfs.NewMem()
 	names := func(s *lsmstore.Store) (names []string) {
@@ -212,7 +211,7 @@ func TestStoreWithoutKeys(t *testing.T) {
 	}
 }
 
-// TestKeysGoByAge: what a day ago was remembered takes no space.
+// TestKeysGoByAge: a key of more than a day ago takes no space.
 func TestKeysGoByAge(t *testing.T) {
 	clock := new(stepping)
 	clock.now.Store(1_000_000_000_000)
@@ -255,7 +254,7 @@ func TestKeysGoByAge(t *testing.T) {
 	}
 }
 
-// stepping is a clock that a test sets. Its timers are never due.
+// stepping is a clock that a test sets. Its timers never fire.
 type stepping struct{ now atomic.Int64 }
 
 func (c *stepping) Now() int64 { return c.now.Load() }
@@ -264,8 +263,8 @@ func (c *stepping) AfterFunc(time.Duration, func()) (stop func() bool) {
 	return func() bool { return true }
 }
 
-// TestDamagedKeys: where it cannot be known whether a request was applied before, it is
-// not applied; requests without a key are.
+// TestDamagedKeys: if the store cannot know whether a request was applied before, it refuses the
+// request. Requests without a key are applied.
 func TestDamagedKeys(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openAt(t, fs)
@@ -299,8 +298,8 @@ func TestDamagedKeys(t *testing.T) {
 	}
 }
 
-// TestUnknownEntry: an entry that a later program may have written is not taken for
-// none.
+// TestUnknownEntry: an entry in an unknown format, perhaps of a later program, is an error. It does
+// not count as missing.
 func TestUnknownEntry(t *testing.T) {
 	s := openAt(t, vfs.NewMem())
 	defer s.Close()
@@ -325,8 +324,8 @@ func TestUnknownEntry(t *testing.T) {
 	}
 }
 
-// TestPartitionOfKeysOnASlowDisk: who cannot wait for the partition to be made has done
-// nothing, and it is made all the same, once.
+// TestPartitionOfKeysOnASlowDisk: a request that times out while the partition is created has no
+// effect. The partition is created nevertheless, once.
 func TestPartitionOfKeysOnASlowDisk(t *testing.T) {
 	var armed atomic.Bool
 	release := make(chan struct{})

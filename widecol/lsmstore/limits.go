@@ -20,7 +20,7 @@ type limits struct {
 	rowDone  bool   // the row has returned what RowCellLimit allows
 	inRow    int64  // cells of the row so far
 	inColumn int64  // cells of the column so far
-	column   []byte // the column of the last cell, when columns are limited
+	column   []byte // the column of the last cell, if columns are limited
 }
 
 // verdict is the decision about a row.

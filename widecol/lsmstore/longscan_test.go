@@ -33,8 +33,8 @@ func openLong(t *testing.T, opt engine.Options) *lsmstore.Store {
 	return s
 }
 
-// TestLongScan: a scan of many rows is of one moment, though all of them are
-// overwritten while it is read, and memtables, files and the log come and go.
+// TestLongScan: a scan of many rows is one snapshot, although all rows are overwritten meanwhile,
+// and memtables, files and log segments come and go.
 func TestLongScan(t *testing.T) {
 	s := openLong(t, engine.Options{
 		Workers: 2, MemtableBytes: 10 << 20, SegmentBytes: 1 << 20, FileBytes: 256 << 10, CacheBytes: 1 << 20,
@@ -61,7 +61,7 @@ func TestLongScan(t *testing.T) {
 			if want := longRow(n); string(rows.Row()) != want {
 				t.Fatalf("row %d is %q, want %q", n, rows.Row(), want)
 			}
-			if n%longBatch == 0 { // from the end, which the scan has yet to reach
+			if n%longBatch == 0 { // from the end, ahead of the scan
 				overwrite(t, s, longRows-longBatch-n, "new")
 			}
 			n++

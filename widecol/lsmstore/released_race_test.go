@@ -9,7 +9,8 @@ import (
 	"colonnade/internal/poison"
 )
 
-// The column of a write is poisoned when it is over, as its batch is (see engine.Batch).
+// TestReleasedWriter: a write poisons its column when it ends, as engine.Batch does with its
+// memory.
 func TestReleasedWriter(t *testing.T) {
 	column := []byte("f\x00q")
 	w := writer{column: column}

@@ -19,7 +19,7 @@ type rows struct {
 	ranges     widecol.RowSet // not opened yet
 	partitions []engine.PartitionID
 	parts      []part  // the scans of the current range, in the order of partitions
-	room       [1]part // of parts, for a table without locality groups
+	room       [1]part // memory of parts, for a table without locality groups
 	selective  bool    // the query selects by time or value
 	limits     limits
 	stats      widecol.Stats // without the scans in parts
@@ -176,7 +176,7 @@ func (r *rows) advance(p *part) bool {
 // failed reports whether a partition ended with an error.
 func (r *rows) failed(p *part) bool {
 	err := p.scan.Err()
-	if err == nil { // asked twice for each row
+	if err == nil { // a fast path: there are two calls per row
 		return false
 	}
 	r.err = failure(err)

@@ -16,8 +16,7 @@ import (
 	"colonnade/widecol/lsmstore"
 )
 
-// holding is a file system that holds syncs of the log, once armed, until release is
-// closed.
+// holding returns a file system that, once armed, holds syncs of the log until release is closed.
 func holding() (fs vfs.FS, armed *atomic.Bool, release chan struct{}) {
 	armed, release = new(atomic.Bool), make(chan struct{})
 	return vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
@@ -28,10 +27,9 @@ func holding() (fs vfs.FS, armed *atomic.Bool, release chan struct{}) {
 	}), armed, release
 }
 
-// TestSlowDisk: a write that has reached the log is not said to be undone when the
-// time of its caller is up. A change of a table goes on when its caller has left, since
-// what tables look like must not depend on whether somebody waited. Meanwhile the
-// table is read as it was, and other tables are not touched.
+// TestSlowDisk: a write that times out after it has reached the log is not reported as undone. A
+// change of a table goes on when its caller has left: the tables must not depend on a caller's
+// patience. Meanwhile reads see the old table, and other tables are unaffected.
 func TestSlowDisk(t *testing.T) {
 	fs, armed, release := holding()
 	s, err := lsmstore.Open(lsmstore.Options{Dir: "data", Engine: engine.Options{
@@ -52,7 +50,7 @@ func TestSlowDisk(t *testing.T) {
 		t.Errorf("a write that never began: got %v, want overloaded", err)
 	}
 	armed.Store(true)
-	queued := func(before uint64) { // until something is in the log's queue
+	queued := func(before uint64) { // waits until the log's queue has a batch
 		for s.Engine().LastSeq() == before {
 			runtime.Gosched()
 		}
@@ -116,8 +114,8 @@ func one(row, family string) []widecol.Mutation {
 	return []widecol.Mutation{{Row: []byte(row), Family: []byte(family), Qualifier: []byte("q"), Type: cell.String, Value: []byte("v"), Time: engine.CommitTime}}
 }
 
-// TestDeleteBehindALateOne: a deletion whose caller has left is still on its way. The
-// next one of the row does not find once more what that will have deleted.
+// TestDeleteBehindALateOne: a deletion whose caller has left is still under way. The next deletion
+// of the row does not count the same cells again.
 func TestDeleteBehindALateOne(t *testing.T) {
 	fs, armed, release := holding()
 	s := openAt(t, fs)

@@ -1,14 +1,12 @@
-// Package memstore keeps tables in memory, for tests and as the executable
-// specification of a widecol.Store: every other Store should return what this one
-// returns for the same calls.
+// Package memstore keeps tables in memory, for tests and as the executable specification of a
+// widecol.Store: every other Store should return the same results for the same calls.
 //
-// So it is naive on purpose. A table is one sorted slice of versions, every change
-// makes a new slice, a delete removes versions, and a query carries out the comment
-// of widecol.Query step by step. It shares no code for filters and limits with
-// another Store.
+// It is simple on purpose. A table is one sorted slice of versions, every change makes a new slice,
+// a delete removes versions, and a query follows the comment of widecol.Query step by step. It
+// shares no code for filters and limits with another Store.
 //
-// It is as strict with its callers as the contract allows: chunks have few cells,
-// and the bytes of a chunk are overwritten when they are no longer valid.
+// It is as strict with its callers as the contract allows: chunks have few cells, and it overwrites
+// the bytes of a chunk when they are no longer valid.
 package memstore
 
 import (
@@ -23,10 +21,10 @@ import (
 
 // Options configure a Store. The zero value is useful.
 type Options struct {
-	// Now is the clock, in microseconds since the Unix epoch. Without one, time
-	// stands still at 0, and commits have the times 1, 2, 3, …
+	// Now is the clock, in microseconds since the Unix epoch. If it is nil, the time is always 0,
+	// and commits have the times 1, 2, 3, …
 	Now func() int64
-	// ID returns a new id for a locality group. Without it they are 1, 2, 3, …
+	// ID returns a new id for a locality group. If it is nil, ids are 1, 2, 3, …
 	ID func() string
 	// MaxValue bounds a value, in bytes; 0 means widecol.MaxValue.
 	MaxValue int
@@ -34,7 +32,7 @@ type Options struct {
 
 // Store is a widecol.Store in memory. It is safe for concurrent use.
 type Store struct {
-	opt Options // without zeros
+	opt Options // with defaults filled in
 
 	mu     sync.Mutex
 	closed bool
@@ -81,7 +79,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// usableLocked returns why a call cannot start, or nil.
+// usableLocked returns the reason why a call cannot start, or nil.
 func (s *Store) usableLocked(ctx context.Context) error {
 	if s.closed {
 		return widecol.Errorf(widecol.Closed, "closed", "the store is closed")
@@ -89,7 +87,7 @@ func (s *Store) usableLocked(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// findLocked returns a table as it is now.
+// findLocked returns the current state of a table.
 func (s *Store) findLocked(ctx context.Context, name string) (*table, error) {
 	if err := s.usableLocked(ctx); err != nil {
 		return nil, err
@@ -101,9 +99,8 @@ func (s *Store) findLocked(ctx context.Context, name string) (*table, error) {
 	return t, nil
 }
 
-// update runs change on a copy of a table. The copy replaces the table unless
-// change fails. All changes of tables work like this: they happen whole or not at
-// all, and views do not change.
+// update runs change on a copy of a table. The copy replaces the table unless change fails. All
+// changes of tables use it, so they are atomic, and open views do not change.
 func (s *Store) update(ctx context.Context, name string, change func(t *table) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

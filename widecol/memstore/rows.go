@@ -7,8 +7,7 @@ import (
 	"colonnade/widecol"
 )
 
-// chunkCells bounds the cells of a chunk. It is small, so that every test has rows of
-// several chunks.
+// chunkCells bounds the cells of a chunk. It is small: tests get rows of several chunks.
 const chunkCells = 3
 
 // rows returns a finished result.
@@ -58,7 +57,7 @@ func (r *rows) Next() bool {
 	return true
 }
 
-// spoil overwrites the current chunk, so that a caller who kept its bytes notices.
+// spoil overwrites the current chunk, so a caller that kept its bytes fails.
 func (r *rows) spoil() {
 	for _, c := range r.cells {
 		fill(c.Column)

@@ -12,22 +12,23 @@ import (
 	"colonnade/widecol"
 )
 
-// table is a table at one moment. Once in a Store it is never changed again.
+// table is a table at one moment. It is immutable once it is in a Store.
 type table struct {
 	name     string
 	families map[string]widecol.GC
-	groups   []widecol.Group    // their Families are never changed in place
-	cells    []version          // in the order of compare, no two at the same place
-	keys     map[string]applied // by idempotency key; never changed in place
+	groups   []widecol.Group    // their Families do not change in place
+	cells    []version          // in the order of compare, no two equal
+	keys     map[string]applied // by idempotency key; does not change in place
 }
 
-// applied is what was applied under an idempotency key.
+// applied is the record of an applied idempotency key.
 type applied struct {
 	request       string
 	time, deleted int64 // of the commit; versions
 }
 
-// recall returns what was applied under a key, if it was this request.
+// recall returns the record of a key. It fails with IdempotencyKeyReused if the key was applied
+// with another request.
 func (t *table) recall(key, request string, now int64) (before applied, found bool, err error) {
 	if key == "" {
 		return applied{}, false, nil
@@ -46,7 +47,7 @@ func (t *table) recall(key, request string, now int64) (before applied, found bo
 	return before, true, nil
 }
 
-// remember keeps what was applied under a key.
+// remember records an applied key.
 func (t *table) remember(key string, a applied) {
 	if key == "" {
 		return
@@ -65,8 +66,8 @@ type version struct {
 	value                  string
 }
 
-// compare is the order of the data model: rows, families and qualifiers by
-// bytes, versions newest first.
+// compare is the order of the data model: rows, families and qualifiers by bytes, versions newest
+// first.
 func compare(a, b version) int {
 	return cmp.Or(
 		strings.Compare(a.row, b.row),
@@ -76,7 +77,7 @@ func compare(a, b version) int {
 	)
 }
 
-// column is the column of a version as filters know it.
+// column returns the column of a version in the encoding of filters.
 func (v version) column() []byte {
 	return cell.AppendColumn(nil, []byte(v.family), []byte(v.qualifier))
 }
@@ -123,7 +124,7 @@ func float(b []byte) float64 {
 	return math.Float64frombits(uint64(integer(b)))
 }
 
-// set stores a version, in the place of one with the same time.
+// set stores a version. It replaces one of the same cell and time.
 func (t *table) set(v version) {
 	i, found := slices.BinarySearchFunc(t.cells, v, compare)
 	if found {
@@ -149,7 +150,7 @@ func (t *table) rows() iter.Seq[[]version] {
 	}
 }
 
-// left returns the versions of a row that have not gone at now.
+// left returns the versions of a row that are not garbage at now.
 func (t *table) left(row []version, now int64) []version {
 	var left []version
 	newer := int64(0) // versions of the same column in left
@@ -167,7 +168,7 @@ func (t *table) left(row []version, now int64) []version {
 	return left
 }
 
-// known reports a family that the filter names and the table does not have.
+// known returns an error for a family that the filter names and the table does not have.
 func (t *table) known(f widecol.Filter) error {
 	for i, family := range f.Families {
 		if _, ok := t.families[family]; !ok {
@@ -177,7 +178,7 @@ func (t *table) known(f widecol.Filter) error {
 	return nil
 }
 
-// partition returns the name of the partition that a family would live in.
+// partition returns the name of the partition that a family would have.
 func (t *table) partition(family string) string {
 	for _, g := range t.groups {
 		if slices.Contains(g.Families, family) {
@@ -187,7 +188,7 @@ func (t *table) partition(family string) string {
 	return "_dat_" + t.name
 }
 
-// rawSize is what a version counts for in statistics.
+// rawSize returns the size of a version in statistics, in bytes.
 func (v version) rawSize() int64 {
 	return int64(len(v.row) + len(v.column()) + 8 + len(v.value))
 }

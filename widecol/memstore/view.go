@@ -48,7 +48,7 @@ func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error)
 	return r, nil
 }
 
-// query answers q, row by row, and counts what was looked at on the way.
+// query computes q row by row, and counts the rows and cells that it looks at.
 func (t *table) query(q *widecol.Query, now int64) (answer [][]version, stats widecol.Stats) {
 	read, partitions := t.read(q.Filter)
 	stats.Partitions = partitions
@@ -68,7 +68,7 @@ func (t *table) query(q *widecol.Query, now int64) (answer [][]version, stats wi
 		if len(cells) == 0 {
 			continue
 		}
-		// Most decimal fractions lie a little below or above their float64.
+		// Most decimal fractions have no exact float64.
 		step := math.Floor(float64(index)*q.Sample + 1e-9)
 		index++
 		if step <= reached {
@@ -88,8 +88,7 @@ func (t *table) query(q *widecol.Query, now int64) (answer [][]version, stats wi
 	return answer, stats
 }
 
-// limit returns the versions of a row that pass the filter and the limits
-// within a row.
+// limit returns the versions of a row that pass the filter and the limits within a row.
 func limit(row []version, q *widecol.Query) []version {
 	var out []version
 	inColumn := int64(0)
@@ -112,8 +111,8 @@ func limit(row []version, q *widecol.Query) []version {
 	return out
 }
 
-// read returns the families that a query with the filter reads, selected or
-// not, because a partition is read as a whole, and the number of partitions.
+// read returns the families that a query with the filter reads, and the number of partitions. A
+// partition is read as a whole, so it may have families that the filter does not select.
 func (t *table) read(f widecol.Filter) (families map[string]bool, partitions int64) {
 	names := make(map[string]bool)
 	for family := range t.families {
@@ -128,7 +127,7 @@ func (t *table) read(f widecol.Filter) (families map[string]bool, partitions int
 	return families, int64(len(names))
 }
 
-// look counts a row as scanned, as far as it lies in the families read.
+// look counts a row as scanned, with its cells in the families read.
 func look(stats *widecol.Stats, row []version, read map[string]bool) {
 	cells := stats.CellsScanned
 	for _, v := range row {

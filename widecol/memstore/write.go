@@ -8,8 +8,8 @@ import (
 	"colonnade/widecol"
 )
 
-// Write implements widecol.Store. Its commit time is the clock's, or just above
-// the last commit's where the clock has not moved on.
+// Write implements widecol.Store. The commit time is the clock's, or one above the last commit's if
+// the clock is not past that.
 func (s *Store) Write(ctx context.Context, name string, mutations []widecol.Mutation, key string) (time int64, err error) {
 	err = s.update(ctx, name, func(t *table) error {
 		if len(mutations) == 0 {
@@ -49,8 +49,8 @@ func (s *Store) Write(ctx context.Context, name string, mutations []widecol.Muta
 	return time, nil
 }
 
-// DeleteRow implements widecol.Store. Everything that the filter selects goes,
-// gone or not; what a read would not have returned does not count.
+// DeleteRow implements widecol.Store. It deletes everything that the filter selects, garbage
+// included. It counts only what a read would have returned.
 func (s *Store) DeleteRow(ctx context.Context, name string, row []byte, filter widecol.Filter, key string) (deleted int64, err error) {
 	err = s.update(ctx, name, func(t *table) error {
 		request := ""

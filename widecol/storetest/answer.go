@@ -12,7 +12,7 @@ import (
 	"colonnade/widecol"
 )
 
-// version is one version of a cell, as an answer shows it.
+// version is one version of a cell in a result.
 type version struct {
 	row, family, qualifier string
 	time                   int64
@@ -20,7 +20,7 @@ type version struct {
 	value                  string
 }
 
-// compare is the order of an answer. It returns 0 for the same place.
+// compare is the order of a result. It returns 0 for versions of the same cell and time.
 func (v version) compare(w version) int {
 	return cmp.Or(
 		strings.Compare(v.row, w.row),
@@ -34,7 +34,7 @@ func (v version) String() string {
 	return fmt.Sprintf("%s %s:%s @%s %s %s", short(v.row), v.family, short(v.qualifier), clockText(v.time), v.typ, short(v.value))
 }
 
-// short quotes s and cuts it.
+// short quotes s and shortens it.
 func short(s string) string {
 	if len(s) > 40 {
 		return fmt.Sprintf("%q… (%d bytes)", s[:40], len(s))
@@ -42,7 +42,7 @@ func short(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// clockText shows times near the start of the clock by their distance to it.
+// clockText shows a time near the start of the clock as its distance from the start.
 func clockText(time int64) string {
 	switch d := time - start; {
 	case time == widecol.CommitTime:
@@ -58,18 +58,18 @@ func clockText(time int64) string {
 	}
 }
 
-// all, as a number of chunks, is all of them.
+// all, as a number of chunks, means all of them.
 const all = -1
 
-// answer is what a query answered.
+// answer is the result of a query.
 type answer struct {
 	versions []version
 	stats    widecol.Stats
-	whole    bool // the answer was read to its end
+	whole    bool // it was read to its end
 }
 
-// ask carries out a query and reads the first chunks of its answer, or all. It
-// returns an error where the answer is not well formed.
+// ask runs a query and reads the first chunks of its result, or all. It returns an error if the
+// result is malformed.
 func ask(ctx context.Context, view widecol.View, q *widecol.Query, chunks int) (answer, error) {
 	rows, err := view.Scan(ctx, q)
 	if err != nil {
@@ -91,13 +91,12 @@ func ask(ctx context.Context, view widecol.View, q *widecol.Query, chunks int) (
 	return a, err
 }
 
-// reader takes the chunks of an answer, copies them and checks that they are
-// what the contract of Rows says.
+// reader takes the chunks of a result, copies them and checks that they keep the contract of Rows.
 type reader struct {
 	query    *widecol.Query
 	versions []version
 	rows     int64
-	size     int64 // of the versions, in the terms of BytesScanned; without values for KeysOnly
+	size     int64 // of the versions, as BytesScanned counts them; without values for KeysOnly
 }
 
 func (r *reader) take(rows widecol.Rows) error {
@@ -148,7 +147,7 @@ func (r *reader) takeCell(row string, c *cell.Cell) error {
 	return nil
 }
 
-// end checks what has to hold at the end of an answer.
+// end checks the contract of Rows at the end of a result.
 func (r *reader) end(rows widecol.Rows) error {
 	if err := rows.Err(); err != nil {
 		return err
@@ -166,7 +165,7 @@ func (r *reader) end(rows widecol.Rows) error {
 	return nil
 }
 
-// diff tells the first difference of two answers, or returns nil.
+// diff returns the first difference of two results, or nil.
 func diff(got, want []version) error {
 	for i := range max(len(got), len(want)) {
 		switch {
@@ -181,8 +180,7 @@ func diff(got, want []version) error {
 	return nil
 }
 
-// sameError reports how an error differs from the one that should have come, by
-// what programs can see of it.
+// sameError returns an error if got and want differ in what a program can see of them.
 func sameError(got, want error) error {
 	if g, w := errorText(got), errorText(want); g != w {
 		return fmt.Errorf("error is %s (%v), should be %s", g, got, w)

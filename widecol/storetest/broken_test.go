@@ -22,7 +22,7 @@ type broken struct {
 	env     *Env
 	subject *Subject
 
-	mu sync.Mutex // one of the funcs at a time
+	mu sync.Mutex // one call of the funcs below at a time
 
 	write      func(table string, ms []widecol.Mutation, key string) (int64, error)
 	deleteRow  func(table, row string, filter widecol.Filter, key string) (int64, error)
@@ -33,7 +33,7 @@ type broken struct {
 	setGC      func(table, family string, gc widecol.GC) error
 	view       func(table string) (widecol.View, error)
 	query      func(q *widecol.Query)            // changes a copy of the query
-	rows       func(r widecol.Rows) widecol.Rows // wraps an answer
+	rows       func(r widecol.Rows) widecol.Rows // wraps a result
 }
 
 func (b *broken) Write(ctx context.Context, table string, ms []widecol.Mutation, key string) (int64, error) {
@@ -142,16 +142,16 @@ func (b *broken) has(table string, m *widecol.Mutation) bool {
 	})
 }
 
-// grouped reports whether a family lives in a locality group.
+// grouped reports whether a family is in a locality group.
 func (b *broken) grouped(table, family string) bool {
 	t, _ := b.Table(background, table)
 	return slices.ContainsFunc(t.Groups, func(g widecol.Group) bool { return slices.Contains(g.Families, family) })
 }
 
-// large writes are spared by the bugs that make many of one.
+// large bounds the mutations of a write that a bug multiplies.
 const large = 100
 
-// bugs are what the suite, or Random, or both have to find.
+// bugs must be found by the suite, by Random, or by both.
 var bugs = []struct {
 	name          string
 	suite, random bool
@@ -373,7 +373,7 @@ var bugs = []struct {
 				return err
 			}
 			b.write = func(t string, ms []widecol.Mutation, key string) (int64, error) {
-				b.Store.Write(background, table, ofFamily, "") // works once the family is back
+				b.Store.Write(background, table, ofFamily, "") // works once the family exists again
 				return b.Store.Write(background, t, ms, key)
 			}
 			return nil
@@ -589,7 +589,7 @@ var bugs = []struct {
 	}},
 }
 
-// cutRows is an answer that ends early.
+// cutRows is a result that ends early.
 type cutRows struct {
 	widecol.Rows
 	cut func() bool
@@ -617,7 +617,7 @@ func (v *lateSelection) Scan(ctx context.Context, q *widecol.Query) (widecol.Row
 	return v.View.Scan(ctx, &c)
 }
 
-// earlyOffset applies the offset to the rows that there are without a filter.
+// earlyOffset applies the offset to the rows before the filter.
 type earlyOffset struct{ widecol.View }
 
 func (v *earlyOffset) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error) {
@@ -653,7 +653,7 @@ func rowsFrom(rows widecol.RowSet, start []byte) (rest widecol.RowSet) {
 	return rest
 }
 
-// following returns a view that is replaced by a new one before a scan if so.
+// following returns a view that becomes a new view before a scan if replace returns true.
 func (b *broken) following(table string, replace func() bool) (widecol.View, error) {
 	v, err := b.Store.View(background, table)
 	return &follower{View: v, b: b, table: table, replace: replace}, err
@@ -679,7 +679,7 @@ type alwaysFirst struct{ widecol.Rows }
 
 func (alwaysFirst) First() bool { return true }
 
-// atMost ends an answer after some chunks.
+// atMost ends a result after some chunks.
 type atMost struct {
 	widecol.Rows
 	left int
@@ -700,7 +700,7 @@ func askRow(s widecol.Store, table, row string, filter widecol.Filter) (int64, e
 	return int64(len(a.versions)), err
 }
 
-// removeVersion takes one version out of a table.
+// removeVersion removes one version from a table.
 func (b *broken) removeVersion(table string, doomed *widecol.Mutation) {
 	row := asking(func(q *widecol.Query) { q.SetKey(doomed.Row) })
 	a, err := askStore(b.Store, table, row)
@@ -715,7 +715,7 @@ func (b *broken) removeVersion(table string, doomed *widecol.Mutation) {
 	}
 }
 
-// stored counts the versions of a table, those that have gone included.
+// stored counts the versions of a table, garbage included.
 func (b *broken) stored(table string) int64 {
 	t, _ := b.Store.Table(background, table)
 	n := int64(0)
@@ -725,7 +725,7 @@ func (b *broken) stored(table string) int64 {
 	return n
 }
 
-// copyTo makes the same tables in another store.
+// copyTo creates the same tables in another store.
 func (b *broken) copyTo(s widecol.Store) {
 	tables, _ := b.Store.Tables(background)
 	for _, t := range tables {
@@ -738,7 +738,7 @@ func (b *broken) copyTo(s widecol.Store) {
 	}
 }
 
-// openBroken opens a memstore with a bug, and with those hooks that the bug has.
+// openBroken opens a memstore with a bug and the hooks that the bug needs.
 func openBroken(plant func(b *broken)) Open {
 	return func(env *Env) (*Subject, error) {
 		b := &broken{Store: memstore.New(memstore.Options{Now: env.Now, MaxValue: env.MaxValue}), env: env}
@@ -763,7 +763,7 @@ func TestRandomFindsBugs(t *testing.T) {
 				report := f.Shrunk()
 				_, shrunk, again := strings.Cut(report, "shrunk from ")
 				if !again {
-					continue // of writes at once, one came in time by chance
+					continue // the failure needs concurrent writes in an order that did not come again
 				}
 				n := 0
 				if _, err := fmt.Sscanf(shrunk, "%d to %d", new(int), &n); err != nil || n > most {
@@ -819,7 +819,7 @@ func failuresOf(t *testing.T, c *testCase, open Open, m mode) []string {
 	return r.failures
 }
 
-// recorder is a testing.TB that keeps failures to itself.
+// recorder is a testing.TB that records failures and does not report them.
 type recorder struct {
 	testing.TB
 	mu       sync.Mutex

@@ -7,11 +7,11 @@ import (
 	"colonnade/widecol"
 )
 
-// costRows is how many rows the tables have on which costs are compared.
+// costRows is the number of rows in the tables whose costs are compared.
 const costRows = 100
 
-// costly makes two tables of the same content, u without groups, g with one for
-// each family. Each of costRows rows has one cell in a, three in b, one in c.
+// costly creates two tables of the same content: u without groups, g with a group for each family.
+// Each of costRows rows has one cell in a, three in b, one in c.
 func (f *fixture) costly() {
 	f.Helper()
 	f.create("u", "a", "b", "c")
@@ -29,7 +29,7 @@ func (f *fixture) costly() {
 	f.writeAll("g", versions)
 }
 
-// size is what versions count for in BytesScanned.
+// size returns the size of versions, as BytesScanned counts them.
 func size(versions []version) int64 {
 	n := int64(0)
 	for _, v := range versions {

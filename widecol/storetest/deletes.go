@@ -8,21 +8,21 @@ import (
 	"colonnade/widecol"
 )
 
-// deleteRows are what deletes are tried on: a row, and rows and columns beside it.
+// deleteRows are the versions of the delete cases: a row, and similar rows and columns.
 var deleteRows = []string{
 	"q a:x@1=v",
 	"r a:@1=v", "r a:x@9=v", "r a:x@1=v", "r a:xy@1=v", "r a:y@1=v", "r aa:x@1=v", "r b:x@1=v",
 	"r\x00 a:x@1=v", "r: a:x@1=v", "r:a a:x@1=v", "rr b:x@1=v",
 }
 
-// deleting makes a table of deleteRows.
+// deleting creates a table of deleteRows.
 func (f *fixture) deleting() {
 	f.Helper()
 	f.create("t", "a", "aa", "b+")
 	f.write("t", deleteRows...)
 }
 
-// left checks that all but some of deleteRows are left.
+// left checks that the table has deleteRows without the deleted ones.
 func (f *fixture) left(deleted ...string) {
 	f.Helper()
 	gone := make(map[string]bool)
@@ -171,8 +171,8 @@ var deleteCases = []testCase{
 	}},
 }
 
-// scopes are filters that select column a:x, as a column, by its family, by a
-// prefix, or with the whole row but family b, each in another way.
+// scopes are filters that all select column a:x: the column, its family, a prefix of the family, a
+// prefix of the column, and a set of columns.
 func (f *fixture) scopes() []widecol.Filter {
 	f.Helper()
 	return []widecol.Filter{f.columns("a:x"), f.columns("a"), widecol.PrefixFilter("a:"), widecol.PrefixFilter("a:x"), f.columns("a:y", "a:x")}

@@ -9,14 +9,14 @@ import (
 	"colonnade/widecol/memstore"
 )
 
-// doubtfully does a step, one that changes what has gone, in both Stores. Versions
-// that had gone before it and have not gone after it may show again, or not: this
-// is the case that cell.GC leaves open.
+// doubtfully runs a step that changes which versions are garbage, in both Stores. A version that
+// was garbage before the step and is not afterwards may be visible again, or not: cell.GC leaves
+// this open.
 //
-// What the subject then shows of the tables is compared in the light of that. It
-// must be nothing that was not written last, that was deleted, or overwritten;
-// and nothing may be missing that had not gone. To make an end of the doubt, all
-// columns with such versions are deleted.
+// So the comparison of the tables allows both. The subject must not show a version that was
+// deleted, overwritten or never written, and must show every version that was not garbage before.
+// Then doubtfully deletes all columns with doubtful versions in both Stores, so that they are equal
+// again.
 func (w *world) doubtfully(step func() error, tables ...string) error {
 	before := make([][]version, len(tables))
 	for i, table := range tables {
@@ -42,8 +42,8 @@ func (w *world) doubtfully(step func() error, tables ...string) error {
 	return nil
 }
 
-// compareInDoubt compares what the subject shows of a table with what it has to
-// show and what it may.
+// compareInDoubt checks that the subject shows at least the versions in least, and only versions
+// that the model stores.
 func (w *world) compareInDoubt(table string, least []version) error {
 	got, err := askStore(w.subject.Store, table, everything())
 	if err != nil {
@@ -71,7 +71,7 @@ func (w *world) deleteColumns(table string, versions []version) error {
 	return nil
 }
 
-// stored returns what the model stores of a table, gone or not.
+// stored returns the versions that the model stores of a table, garbage included.
 func stored(model *memstore.Store, table string) []version {
 	m := model.Clone()
 	t, err := m.Table(background, table)
@@ -86,7 +86,7 @@ func stored(model *memstore.Store, table string) []version {
 	return visible(m, table)
 }
 
-// visible returns what the model shows of a table, nothing if there is none.
+// visible returns the versions that the model shows of a table, none if there is no table.
 func visible(model *memstore.Store, table string) []version {
 	a, err := askStore(model, table, everything())
 	if err != nil {
@@ -104,7 +104,7 @@ func minus(a, b []version) []version {
 	return slices.DeleteFunc(slices.Clone(a), func(v version) bool { return in[v] })
 }
 
-// askStore asks a query in a View of its own.
+// askStore runs a query in a View of its own.
 func askStore(s widecol.Store, table string, q *widecol.Query) (answer, error) {
 	v, err := s.View(background, table)
 	if err != nil {

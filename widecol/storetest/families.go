@@ -153,8 +153,8 @@ var groupCases = []testCase{
 	}},
 }
 
-// wantGroups checks the groups of a table, each given as its sorted families
-// joined by +, and the partitions that they imply.
+// wantGroups checks the groups of a table, each given as its sorted families joined by +, and the
+// partitions that they imply.
 func (f *fixture) wantGroups(table string, want ...string) {
 	f.Helper()
 	var got []string

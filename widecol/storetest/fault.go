@@ -55,9 +55,8 @@ func (o *faulty) run(w *world) error {
 	return kept.adopt(w)
 }
 
-// repeated returns the change as it is sent again under its key, nil if it has none.
-// Where its outcome was unknown, it is applied then, once; the states that are left
-// agree on that.
+// repeated returns the change with its key, to be sent again, nil if it has no key. A change of
+// unknown outcome is then applied once, and the remaining states agree on it.
 func repeated(c change) change {
 	switch o := c.(type) {
 	case *write:
@@ -76,28 +75,27 @@ func repeated(c change) change {
 	return nil
 }
 
-// possible are the states that a Store may be in after changes with an unknown
-// outcome. The last one has all of them.
+// possible is the set of states that a Store may be in after changes with an unknown outcome. The
+// last state has all of these changes.
 type possible []state
 
-// state is one of them: the model, and the set of those changes that it has.
+// state is a model with some of the changes.
 type state struct {
 	model   *memstore.Store
 	applied uint
 	last    int64     // commit time
-	pending []pending // in order
+	pending []pending // in the order of the changes
 }
 
-// pending is a change with an unknown outcome that has not happened yet. It can
-// still happen, until the crash.
+// pending is a change with an unknown outcome that is not applied yet. It may still be applied,
+// until the crash.
 type pending struct {
 	change
 	commit int64
 	number uint
 }
 
-// after makes change number i in the subject and returns the states that are
-// possible then.
+// after makes change number i in the subject and returns the states that are possible afterwards.
 func (p possible) after(w *world, c change, i uint) (possible, error) {
 	got, err := c.apply(w.subject.Store, w.grouping, widecol.CommitTime)
 	p = p.late()
@@ -114,8 +112,8 @@ func (p possible) after(w *world, c change, i uint) (possible, error) {
 	return p, nil
 }
 
-// acknowledged returns the states after a change that the subject has made, or refused
-// with an error.
+// acknowledged returns the states after a change that the subject has made or refused. It drops
+// states in which the model's result differs.
 func (p possible) acknowledged(w *world, c change, got result, gotErr error) (next possible, err error) {
 	for _, s := range p {
 		model := s.model.Clone()
@@ -136,8 +134,7 @@ func (p possible) acknowledged(w *world, c change, got result, gotErr error) (ne
 	return next, w.committed(c, got.time)
 }
 
-// unknown returns the states after a change with an unknown outcome: it has
-// happened, or not yet.
+// unknown returns the states after a change with an unknown outcome, with the change and without.
 func (p possible) unknown(c pending) (next possible) {
 	for _, s := range p {
 		later := s
@@ -147,8 +144,7 @@ func (p possible) unknown(c pending) (next possible) {
 	return next
 }
 
-// with returns the state with a change. Those that were pending before it have not
-// happened then, and never will.
+// with returns the state with a change. Changes that were pending before it are then lost.
 func (s state) with(c pending) state {
 	s.model = s.model.Clone()
 	_, err := c.apply(s.model, nil, c.commit)
@@ -160,8 +156,7 @@ func (s state) with(c pending) state {
 	return s
 }
 
-// late returns the states, and what becomes of each when changes happen that had
-// not happened yet.
+// late returns the states, and those in which some of their pending changes are applied late.
 func (p possible) late() (all possible) {
 	for _, s := range p {
 		all = append(all, s)
@@ -174,7 +169,7 @@ func (p possible) late() (all possible) {
 	return all
 }
 
-// found returns those of the states that the subject shows.
+// found returns the states that the subject shows.
 func (p possible) found(w *world) (shown possible) {
 	before := w.model
 	defer func() { w.model = before }()
@@ -187,16 +182,16 @@ func (p possible) found(w *world) (shown possible) {
 	return shown
 }
 
-// follow returns those of the states that have all changes of one that was shown
-// before: what was read once is durable.
+// follow returns the states with all changes of a state that was shown before the crash: a change
+// that was read is durable.
 func (p possible) follow(shown possible) possible {
 	return slices.DeleteFunc(p, func(after state) bool {
 		return !slices.ContainsFunc(shown, func(before state) bool { return before.applied&^after.applied == 0 })
 	})
 }
 
-// adopt makes one of the states the model. Where several are left, they differ in
-// versions that have gone, and nobody can tell which it is: so these are deleted.
+// adopt makes one of the states the model. The remaining states may differ in garbage, which reads
+// cannot tell apart, so adopt deletes the columns of these versions.
 func (p possible) adopt(w *world) error {
 	w.model = p[0].model
 	last := p[0].last

@@ -11,19 +11,19 @@ import (
 	"colonnade/widecol"
 )
 
-// fixture is a Store under test with the words that the cases are written in.
+// fixture is a Store under test, with helpers for the cases.
 type fixture struct {
 	testing.TB
 	subject *Subject
 	clock   *clock
 	mode    mode
-	held    int  // views open
+	held    int  // open views
 	closed  bool // the case has closed the Store
 }
 
 func (f *fixture) store() widecol.Store { return f.subject.Store }
 
-// ok fails the test if err is an error of a change; otherwise the change settles.
+// ok fails the test if a change returned an error. Otherwise it settles the change.
 func (f *fixture) ok(err error) {
 	f.Helper()
 	if err != nil {
@@ -37,7 +37,7 @@ func (f *fixture) ok(err error) {
 	}
 }
 
-// refused checks the error of something that should not be possible.
+// refused checks the error of a request that must fail.
 func (f *fixture) refused(err error, kind widecol.Kind, code string, index int) {
 	f.Helper()
 	var e *widecol.Error
@@ -53,8 +53,7 @@ func (f *fixture) refused(err error, kind widecol.Kind, code string, index int) 
 	}
 }
 
-// spec makes a spec of the names of families. Those that are joined by + are a
-// locality group.
+// spec returns a spec of families with these names. Names joined by + form a locality group.
 func spec(names ...string) widecol.TableSpec {
 	var s widecol.TableSpec
 	for _, name := range names {
@@ -82,9 +81,9 @@ func (f *fixture) createGC(table, family string, gc widecol.GC) {
 	f.ok(f.store().CreateTable(background, table, widecol.TableSpec{Families: []widecol.Family{{Name: family, GC: gc}}}))
 }
 
-// parse reads a version from a text such as "row family:qualifier@time=value".
-// The time is a number, or the distance to the start of the clock: +3s, -1µs.
-// Without a time it is the commit's. The type is String.
+// parse parses a version such as "row family:qualifier@time=value". The time is a number, or a
+// distance from the start of the clock: +3s, -1µs. Without a time it is the commit time. The type
+// is String.
 func (f *fixture) parse(text string) version {
 	f.Helper()
 	row, rest, ok1 := strings.Cut(text, " ")
@@ -136,7 +135,8 @@ func (f *fixture) tryWrite(table string, versions ...version) (int64, error) {
 	return f.store().Write(background, table, ms, "")
 }
 
-// remove deletes what a filter selects in a row and checks how much that was.
+// remove deletes the columns of a row that a filter selects and checks the number of versions
+// deleted.
 func (f *fixture) remove(table, row string, filter widecol.Filter, want int64) {
 	f.Helper()
 	got, err := f.store().DeleteRow(background, table, []byte(row), filter, "")
@@ -146,7 +146,7 @@ func (f *fixture) remove(table, row string, filter widecol.Filter, want int64) {
 	}
 }
 
-// columns is a filter for column keys.
+// columns returns a filter for column keys.
 func (f *fixture) columns(keys ...string) widecol.Filter {
 	f.Helper()
 	filter, err := widecol.ColumnsFilter(keys...)
@@ -156,22 +156,22 @@ func (f *fixture) columns(keys ...string) widecol.Filter {
 	return filter
 }
 
-// asking is a query, changed from the one for the whole table.
+// asking returns a query for the whole table, changed by change.
 func asking(change func(q *widecol.Query)) *widecol.Query {
 	q := widecol.NewQuery()
 	change(&q)
 	return &q
 }
 
-// everything is the query for a whole table.
+// everything returns a query for the whole table.
 func everything() *widecol.Query { return asking(func(*widecol.Query) {}) }
 
-// where is the query for what a filter selects.
+// where returns a query for the columns that a filter selects.
 func where(filter widecol.Filter) *widecol.Query {
 	return asking(func(q *widecol.Query) { q.Filter = filter })
 }
 
-// want checks the answer of a query.
+// want checks the result of a query.
 func (f *fixture) want(table string, q *widecol.Query, texts ...string) {
 	f.Helper()
 	f.wantVersions(table, q, f.parseAll(texts))
@@ -184,7 +184,7 @@ func (f *fixture) wantVersions(table string, q *widecol.Query, versions []versio
 	v.wantVersions(q, versions)
 }
 
-// ask returns the answer of a query.
+// ask returns the result of a query.
 func (f *fixture) ask(table string, q *widecol.Query) answer {
 	f.Helper()
 	v := f.view(table)
@@ -196,7 +196,7 @@ func (f *fixture) ask(table string, q *widecol.Query) answer {
 	return a
 }
 
-// fixtureView is a View held open.
+// fixtureView is an open View.
 type fixtureView struct {
 	widecol.View
 	f *fixture

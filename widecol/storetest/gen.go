@@ -12,8 +12,8 @@ import (
 	"colonnade/widecol"
 )
 
-// The spaces that random operations draw from are small, so that they meet. Of
-// rows and qualifiers the first ones are drawn more often.
+// Random operations draw from small sets, so that they meet. The first row keys and qualifiers are
+// drawn more often.
 var (
 	tableNames = []string{"t", "u"}
 	rowKeys    = []string{
@@ -33,26 +33,25 @@ var (
 type generator struct {
 	*rand.Rand
 	ops []op
-	// live holds the tables and families that there are after the operations so
-	// far, so that most operations find what they need.
+	// live holds the tables and families that exist after the operations so far. Most operations
+	// use these.
 	live map[string]map[string]bool
-	// viewed holds the tables of which views were opened last.
+	// viewed holds the tables of the views opened last, by slot.
 	viewed [slots]string
-	// recent are some versions written lately, to be written again.
+	// recent are some versions written lately, to be overwritten.
 	recent [8]version
-	// sent are some changes with an idempotency key made lately, to be sent again;
-	// keys is how many keys there were.
+	// sent are some recent changes with an idempotency key, to be sent again; keys counts the keys.
 	sent [6]change
 	keys int
-	// mend, if any, is the next operation. After one that happens or does not,
-	// it makes live right in either case.
+	// mend, if not nil, is the next operation. It makes live correct again after an operation that
+	// may or may not have been applied.
 	mend op
 }
 
-// kinds are the kinds of operations and how often they come.
+// kinds are the kinds of operations with their weights.
 var kinds = []struct {
 	weight  int
-	restart bool // the Store is opened again, which ends all views
+	restart bool // the Store is reopened, which closes all views
 	make    func(g *generator) op
 }{
 	{weight: 250, make: func(g *generator) op { return g.write(1, 5) }},
@@ -80,11 +79,11 @@ var kinds = []struct {
 	{weight: 10, restart: true, make: func(g *generator) op { return g.together(true) }},
 }
 
-// calm says that one seed in so many has no restarts, so that views grow old and
-// files come together from many flushes.
+// calm is a divisor: one seed in calm has no restarts. Views then grow old, and files accumulate
+// from many flushes.
 const calm = 3
 
-// generate returns n operations, the same for the same seed.
+// generate returns n operations. The same seed gives the same operations.
 func generate(seed uint64, n int) []op {
 	g := newGenerator(rand.New(rand.NewPCG(seed, 1)))
 	for len(g.ops) < n {
@@ -93,8 +92,7 @@ func generate(seed uint64, n int) []op {
 	return g.ops
 }
 
-// newGenerator returns a generator that has made the first operations, which
-// create the tables.
+// newGenerator returns a generator that has made the first operations. They create the tables.
 func newGenerator(rnd *rand.Rand) *generator {
 	g := &generator{Rand: rnd, live: make(map[string]map[string]bool)}
 	for _, name := range tableNames {
@@ -124,12 +122,12 @@ func (g *generator) step(restarts bool) {
 	}
 }
 
-// one is true one time in n.
+// one returns true one time in n.
 func (g *generator) one(n int) bool { return g.IntN(n) == 0 }
 
 func pick[T any](g *generator, list []T) T { return list[g.IntN(len(list))] }
 
-// skewed picks one of the first four half of the time.
+// skewed returns one of the first four elements more than half of the time.
 func (g *generator) skewed(list []string) string {
 	if g.one(2) {
 		return list[g.IntN(4)]
@@ -146,7 +144,7 @@ func (g *generator) table() string {
 
 func (g *generator) family() string { return pick(g, familyNames) }
 
-// liveFamily returns a family that is there, most of the time.
+// liveFamily returns an existing family, most of the time.
 func (g *generator) liveFamily(table string) string {
 	family := g.family()
 	for range 20 {
@@ -200,8 +198,8 @@ func (g *generator) newFamily(name string) widecol.Family {
 	return f
 }
 
-// schema returns a change of tables or families, which brings back what is not
-// there more often than it drops what is.
+// schema returns a change of tables or families. It creates missing ones more often than it drops
+// existing ones.
 func (g *generator) schema() change {
 	table := pick(g, tableNames)
 	if g.live[table] == nil && !g.one(4) {
@@ -263,8 +261,8 @@ func (g *generator) setGC() op {
 	return &setGC{table, family, g.gc()}
 }
 
-// faulty returns changes with a fault: one of any kind, then perhaps some that
-// should be refused, or should not be seen either.
+// faulty returns changes with a fault: one of any kind, then perhaps more, which may be refused or
+// lost as well.
 func (g *generator) faulty() op {
 	var c change
 	switch g.IntN(6) {
@@ -301,8 +299,7 @@ func (g *generator) faulty() op {
 	return &faulty{changes}
 }
 
-// together returns writes at the same time, with reads meanwhile, and perhaps a
-// crash in the end.
+// together returns concurrent writes, with reads meanwhile, and perhaps a crash at the end.
 func (g *generator) together(crash bool) op {
 	o := &together{flush: g.one(2), crash: crash}
 	for range 1 + g.IntN(4) {
@@ -345,7 +342,7 @@ func (g *generator) beginScan() op {
 	return &beginScan{slot, g.query(g.viewed[slot], false)}
 }
 
-// write returns a write of at most so many rows, with so many versions each.
+// write returns a write of at most rows rows with at most versions versions each.
 func (g *generator) write(rows, versions int) *write {
 	o := &write{table: g.table()}
 	for range 1 + g.IntN(rows) {
@@ -360,8 +357,7 @@ func (g *generator) write(rows, versions int) *write {
 	return o
 }
 
-// version returns a new version of a row, or now and then one in the place of
-// another one that was written lately.
+// version returns a new version of a row, or sometimes one that overwrites a recent version.
 func (g *generator) version(table, row string) version {
 	v := version{row: row, family: g.liveFamily(table), qualifier: g.skewed(qualifiers)}
 	v.time = g.time()
@@ -375,7 +371,7 @@ func (g *generator) version(table, row string) version {
 	return v
 }
 
-// spoil makes a version invalid, in one way or another.
+// spoil makes a version invalid in one way.
 func (g *generator) spoil(v *version) {
 	switch g.IntN(6) {
 	case 0:
@@ -403,7 +399,7 @@ func (g *generator) time() int64 {
 		return 0
 	case die == 11:
 		return 1
-	default: // past and future, at distances that ttls have
+	default: // past and future, in steps that match the ttls
 		return start + 5*second*(g.Int64N(13)-6)
 	}
 }
@@ -451,9 +447,9 @@ func (g *generator) keyed() change {
 	return c
 }
 
-// again returns a change that was made before under its key, or now and then another
-// one under the same key. That is of the other kind: whether two writes are the same
-// request may depend on the time of a commit.
+// again returns an earlier change with its key, or sometimes another change with that key. The
+// other change is of the other kind: whether two writes are the same request may depend on a commit
+// time.
 func (g *generator) again() op {
 	var o op
 	switch sent := pick(g, g.sent[:]).(type) {
@@ -513,7 +509,7 @@ func (g *generator) filter(table string) filter {
 	return filter{f, fmt.Sprintf("columns %q", keys)}
 }
 
-// query returns a query of a table for one row, or for several.
+// query returns a query of a table, for one row with get, else for several.
 func (g *generator) query(table string, get bool) query {
 	f := g.filter(table)
 	q := query{Query: widecol.NewQuery(), chunks: all}

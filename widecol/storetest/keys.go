@@ -9,7 +9,7 @@ import (
 	"colonnade/widecol"
 )
 
-// send writes under an idempotency key.
+// send writes with an idempotency key.
 func (f *fixture) send(table, key string, texts ...string) (int64, error) {
 	f.Helper()
 	var ms []widecol.Mutation
@@ -19,7 +19,7 @@ func (f *fixture) send(table, key string, texts ...string) (int64, error) {
 	return f.store().Write(background, table, ms, key)
 }
 
-// mustSend is send for a request that has to succeed.
+// mustSend is send for a request that must succeed.
 func (f *fixture) mustSend(table, key string, texts ...string) int64 {
 	f.Helper()
 	time, err := f.send(table, key, texts...)
@@ -27,7 +27,7 @@ func (f *fixture) mustSend(table, key string, texts ...string) int64 {
 	return time
 }
 
-// removeUnder deletes under an idempotency key and checks how much that was.
+// removeUnder deletes with an idempotency key and checks the number of versions deleted.
 func (f *fixture) removeUnder(key, table, row string, filter widecol.Filter, want int64) {
 	f.Helper()
 	got, err := f.store().DeleteRow(background, table, []byte(row), filter, key)
@@ -140,7 +140,7 @@ var keyCases = []testCase{
 		}
 		f.want("t", everything(), fmt.Sprintf("r a:x@%d=v", anew), fmt.Sprintf("r a:x@%d=v", first))
 		f.removeUnder("d", "t", "r", widecol.Filter{}, 2)
-		f.tick(window + time.Second) // a commit has a time of its own, above the clock's
+		f.tick(window + time.Second) // the commit time may be above the clock's
 		f.removeUnder("d", "t", "r", widecol.Filter{}, 0)
 	}},
 	{"a key is kept when the clock steps back", func(f *fixture) {

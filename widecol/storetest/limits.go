@@ -8,7 +8,7 @@ import (
 	"colonnade/widecol/memstore"
 )
 
-// limitRows are what the limits are tried on.
+// limitRows are the versions of the limit cases.
 var limitRows = []string{
 	"q a:x@2=1", "q a:x@1=2", "q b:x@1=3",
 	"r a:x@3=4", "r a:x@2=5", "r a:x@1=6", "r a:y@1=7", "r b:x@1=8",
@@ -16,7 +16,7 @@ var limitRows = []string{
 	"t a:y@1=10", "t b:x@1=11",
 }
 
-// limited makes a table of limitRows, one of its families in a group.
+// limited creates a table of limitRows, with one of its families in a group.
 func (f *fixture) limited() {
 	f.Helper()
 	f.create("t", "a", "b+")
@@ -197,8 +197,7 @@ func (f *fixture) numbered(table string, n int) []version {
 	return versions
 }
 
-// model opens a view of a table beside one of the model with the same content,
-// in the families a and b.
+// model opens a view of a table and one of a model with the same content, in the families a and b.
 func (f *fixture) model(table string, texts []string) heldView {
 	f.Helper()
 	m := memstore.New(memstore.Options{Now: f.clock.Now})
@@ -216,7 +215,7 @@ func (f *fixture) model(table string, texts []string) heldView {
 	return heldView{subject: f.view(table).View, model: v}
 }
 
-// tryRows tries a query with all combinations of limits on rows.
+// tryRows runs a query with all combinations of limits on rows.
 func (v heldView) tryRows(f *fixture, q widecol.Query) {
 	f.Helper()
 	for _, q.Sample = range []float64{1, 0.5, 0.3} {

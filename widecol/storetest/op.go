@@ -9,27 +9,26 @@ import (
 	"colonnade/widecol"
 )
 
-// op is a random operation. It can be carried out in any world, whatever
-// happened before, so that a list of them stays meaningful when some are taken
-// out of it.
+// op is a random operation. It runs in any world, whatever happened before, so a list without some
+// of its operations is still valid.
 type op interface {
-	run(w *world) error // an error tells how subject and model differ
+	run(w *world) error // an error describes a difference of subject and model
 	String() string
 }
 
 // change is an op that changes tables.
 type change interface {
 	op
-	// apply makes the change in one Store. commit is written for CommitTime.
+	// apply makes the change in one Store. It writes commit for CommitTime.
 	apply(s widecol.Store, g grouping, commit int64) (result, error)
 }
 
-// result is what a change says that it did.
+// result is the result of a change.
 type result struct{ time, count int64 }
 
-// reducible is an op that can be made simpler.
+// reducible is an op with simpler forms.
 type reducible interface {
-	reduced() []op // each simpler in another way
+	reduced() []op // each simpler in one way
 }
 
 var background = context.Background()
@@ -118,13 +117,12 @@ type write struct {
 	table    string
 	versions []version
 	key      string // for idempotency, empty for none
-	again    bool   // it may have been applied before
+	again    bool   // may have been applied before
 }
 
 func (o *write) run(w *world) error { return w.change(o) }
 
-// apply overwrites the bytes that it has passed to the Store, which has
-// borrowed them only.
+// apply overwrites the bytes that it passed to the Store: the Store only borrows them.
 func (o *write) apply(s widecol.Store, _ grouping, commit int64) (result, error) {
 	ms := make([]widecol.Mutation, len(o.versions))
 	for i, v := range o.versions {
@@ -144,7 +142,7 @@ func (o *write) apply(s widecol.Store, _ grouping, commit int64) (result, error)
 	return result{time: time}, err
 }
 
-// mutation returns the mutation that writes v, in bytes of its own.
+// mutation returns the mutation that writes v. Its bytes are a copy.
 func (v version) mutation() widecol.Mutation {
 	return widecol.Mutation{
 		Row: []byte(v.row), Family: []byte(v.family), Qualifier: []byte(v.qualifier),
@@ -167,7 +165,7 @@ func (o *write) reduced() (ops []op) {
 	return ops
 }
 
-// filter is a filter with the text that tells what it is.
+// filter is a filter with its description.
 type filter struct {
 	widecol.Filter
 	text string
@@ -176,7 +174,7 @@ type filter struct {
 type deleteRow struct {
 	table, row string
 	filter     filter
-	key        string // as of a write
+	key        string // as in write
 	again      bool
 }
 
@@ -209,7 +207,7 @@ func reductions(o op) []op {
 	return nil
 }
 
-// without returns the lists that miss one element, while there are two.
+// without returns copies of the list that each lack one element, none for a list of one.
 func without[T any](list []T) (lists [][]T) {
 	if len(list) < 2 {
 		return nil

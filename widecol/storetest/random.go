@@ -8,26 +8,24 @@ import (
 	"testing"
 )
 
-// Configurations is how many times Random carries out the same operations, each
-// time with the families in other locality groups and another Env.Seed.
+// Configurations is how often Random runs the same operations, each time with other locality groups
+// and another Env.Seed.
 const Configurations = 4
 
-// Random carries out n random operations on a Store and on the model, and fails
-// t at the first difference. The operations follow from the seed alone. They
-// are run several times with different locality groups, which must not show.
+// Random runs n random operations on a Store and on the model, and fails t at the first difference.
+// The seed determines the operations. They run Configurations times with different locality groups,
+// which must not change a result.
 //
-// Operations are writes of one and many rows, one after the other or several at
-// once, deletes, gets and scans with random filters and limits, views held open
-// and answers read piece by piece while other things happen, changes of tables,
-// families and their settings, steps of the clock, forward and back, and what the
-// Subject has hooks for.
+// Operations are writes of one and many rows, one at a time or concurrent; deletes; gets and scans
+// with random filters and limits; views held open, and results read chunk by chunk, while other
+// operations run; changes of tables, families and their settings; steps of the clock, forward and
+// back; and the hooks of the Subject.
 //
-// Random allows for what cell.GC leaves open: whether versions that have gone
-// show again when what made them go is taken back. Where wider settings or a step
-// of the clock bring up such versions, they may be there or not; both Stores then
-// delete their columns.
+// Random allows for what cell.GC leaves open: whether garbage is visible again when it is no longer
+// garbage. After wider settings or a step of the clock, such versions may be visible or not. Random
+// then deletes their columns in both Stores.
 //
-// A failure tells the seed and a short list of operations that leads to it.
+// A failure reports the seed and a short list of operations that reproduces it.
 func Random(t testing.TB, open Open, seed uint64, n int) {
 	t.Helper()
 	if _, f := Try(open, seed, n); f != nil {
@@ -35,8 +33,7 @@ func Random(t testing.TB, open Open, seed uint64, n int) {
 	}
 }
 
-// Try is Random without a test: it returns what was done, and the first
-// difference, nil for none.
+// Try is Random without a test. It returns the work done and the first difference, nil for none.
 func Try(open Open, seed uint64, n int) (Work, *Failure) {
 	var work Work
 	ops := generate(seed, n)
@@ -52,8 +49,8 @@ func Try(open Open, seed uint64, n int) (Work, *Failure) {
 	return work, nil
 }
 
-// groupingOf returns the i-th grouping for a seed: no groups, a group for each
-// family, then random ones.
+// groupingOf returns the i-th grouping for a seed: no groups, a group for each family, then random
+// ones.
 func groupingOf(seed uint64, i int) grouping {
 	if i == 0 {
 		return nil
@@ -69,7 +66,7 @@ func groupingOf(seed uint64, i int) grouping {
 	return g
 }
 
-// runner runs lists of operations in new worlds that are all alike.
+// runner runs lists of operations in new worlds of one configuration.
 type runner struct {
 	open     Open
 	seed     uint64
@@ -87,13 +84,13 @@ type Failure struct {
 	err    error
 }
 
-// Error tells what should have been, and after which operation.
+// Error describes the difference and the operation that showed it.
 func (f *Failure) Error() string {
 	return fmt.Sprintf("%s:\noperation %d: %s\n%v", f.title, len(f.ops)-1, f.last, f.err)
 }
 
-// Shrunk is Error with a short list of operations that leads to the same. It runs
-// them many times and takes a while.
+// Shrunk is Error with a short list of operations that reproduces the failure. It runs them many
+// times, which takes a while.
 func (f *Failure) Shrunk() string {
 	short := shrink(f.ops, func(ops []op) bool { _, err := f.runner.run(ops, new(Work)); return err != nil })
 	_, err := f.runner.run(short, new(Work))
@@ -103,7 +100,7 @@ func (f *Failure) Shrunk() string {
 	return fmt.Sprintf("%v\nshrunk from %d to %d operations:\n%s\n%v", f, len(f.ops), len(short), list(short), err)
 }
 
-// try runs the operations and returns how they fail, nil if they do not.
+// try runs the operations and returns their failure, nil if there is none.
 func (r *runner) try(ops []op) *Failure {
 	at, err := r.run(ops, &r.work)
 	switch {
@@ -115,7 +112,7 @@ func (r *runner) try(ops []op) *Failure {
 	return &Failure{runner: r, ops: ops, last: "when all was done", err: err}
 }
 
-// list shows operations, one per line.
+// list formats operations, one per line.
 func list(ops []op) string {
 	const most = 200
 	var b strings.Builder
@@ -129,8 +126,8 @@ func list(ops []op) string {
 	return b.String()
 }
 
-// run runs the operations in a new world. It returns the index of the one that
-// failed and how, len(ops) for the look at everything in the end.
+// run runs the operations in a new world. It returns the index of the one that failed and the
+// error. The index is len(ops) if the check at the end failed.
 func (r *runner) run(ops []op, work *Work) (at int, err error) {
 	env, clock := newEnv(r.seed)
 	env.Plain = r.plain
@@ -151,7 +148,7 @@ func (r *runner) run(ops []op, work *Work) (at int, err error) {
 			err = fmt.Errorf("close: %w", closeErr)
 		}
 	}()
-	for at = range ops { // the result, for the sake of a panic
+	for at = range ops { // the named result, so that it is set if an operation panics
 		w.work.Operations++
 		if err := ops[at].run(w); err != nil {
 			return at, err

@@ -6,8 +6,8 @@ import (
 	"colonnade/widecol"
 )
 
-// query is a query with the text that tells which rows and columns it selects,
-// and the number of chunks of the answer to read.
+// query is a query with a description of the rows and columns that it selects, and the number of
+// chunks to read of its result.
 type query struct {
 	widecol.Query
 	text   string
@@ -99,7 +99,7 @@ func (o *openView) run(w *world) (err error) {
 
 func (o *openView) String() string { return fmt.Sprintf("open view %d of %q", o.slot, o.table) }
 
-// nextView returns a view that is open, the first from a slot on, or one that is none.
+// nextView returns the first open view from a slot on, or a zero heldView.
 func (w *world) nextView(slot int) *heldView {
 	for i := range slots {
 		if v := &w.views[(slot+i)%slots]; v.subject != nil {
@@ -128,7 +128,7 @@ func (o *scanView) reduced() (ops []op) {
 	return ops
 }
 
-// beginScan begins to read an answer from a view, readOn goes on with it.
+// beginScan starts to read a result from a view. readOn continues.
 type beginScan struct {
 	slot  int
 	query query
@@ -207,9 +207,8 @@ func optional(hook func() error) error {
 // tick moves the clock.
 type tick struct{ micros int64 }
 
-// run sees to what had gone and shows again: versions with the time 0 when those
-// that filled the version limit expire, and what had expired when the clock steps
-// back.
+// run moves the clock. Garbage may become visible again: versions with the time 0 when the versions
+// that filled the version limit expire, and expired versions when the clock steps back.
 func (o tick) run(w *world) error {
 	tables, err := w.model.Tables(background)
 	if err != nil {

@@ -5,13 +5,12 @@ import (
 	"math/rand/v2"
 )
 
-// replayed bounds the operations of Replay: an input need not be long to be new.
+// replayed bounds the operations of Replay. Short inputs are enough to be new.
 const replayed = 24
 
-// Replay is Random under one configuration, with operations that follow from the
-// bytes of data instead of a seed: each byte is one decision, and the operations end
-// with the bytes. So a fuzzer can find its way to new ones. The first byte decides
-// on the locality groups.
+// Replay is Random in one configuration, with operations from data instead of a seed. Each byte is
+// one decision, and the operations end with the bytes, so a fuzzer finds new ones step by step. The
+// first byte decides on the locality groups.
 func Replay(open Open, data []byte) error {
 	if len(data) == 0 {
 		return nil
@@ -28,10 +27,9 @@ func Replay(open Open, data []byte) error {
 	return nil
 }
 
-// decisions is a source of numbers that are bytes, spread so that a choice among a
-// few depends on the byte alone. After the last one they come from elsewhere: the
-// operation that is being made may need more, and some choices are made again until
-// they fit.
+// decisions is a source of random numbers from bytes. It spreads each byte, so that a choice among
+// a few depends on the byte alone. After the last byte it uses a generator: the current operation
+// may need more numbers, and some choices are repeated until they fit.
 type decisions struct {
 	data []byte
 	rest *rand.PCG

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// Run checks the sentences of the contract one by one, each in a subtest with a
-// new Store. The whole is done once for each thing that the Subject has hooks
-// for: with it done after every change, no answer may be another one.
+// Run checks each sentence of the contract in a subtest with a new Store. It repeats all of them
+// for each hook of the Subject: with the hook called after every change, every result must be the
+// same.
 func Run(t *testing.T, open Open) {
 	env, _ := newEnv(0)
 	probe := mustOpen(t, open, env)
@@ -36,7 +36,7 @@ func mustOpen(t testing.TB, open Open, env *Env) *Subject {
 	return s
 }
 
-// mode is what happens to a Store after every change.
+// mode is an action after every change.
 type mode struct {
 	name     string
 	possible func(s *Subject) bool

@@ -10,8 +10,8 @@ import (
 	"colonnade/widecol"
 )
 
-// oddKeys are row keys, in their order. A store that joins keys with separators,
-// or compares them as anything but bytes, puts some of them elsewhere.
+// oddKeys are row keys, in their order. A store puts some of them elsewhere if it joins keys with
+// separators or does not compare them as bytes.
 var oddKeys = []string{
 	"\x00", "\x00\x00", "\x01", " ", "/", "/a", "A", "a", "a\x00", "a\x00\x00", "a\x00b", "a\x01", "a b", "a/", "a/b", "a:", "a:a",
 	"a:b:c", "aa", "a\u00ff", "a\U0010ffff", "b", "~", "\u007f", "\u0080", "é", "ÿ", "߿", "ࠀ", "\ue000", "\uffff", "\U00010000",
@@ -354,7 +354,7 @@ func (f *fixture) writeOddColumns(table string) []version {
 	return versions
 }
 
-// writeShuffled writes versions in another order than theirs, in two requests.
+// writeShuffled writes versions out of order, in two requests.
 func (f *fixture) writeShuffled(table string, versions []version) {
 	f.Helper()
 	var parts [2][]version

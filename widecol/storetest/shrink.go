@@ -6,18 +6,17 @@ import (
 )
 
 const (
-	// shrinkRuns bounds the work of shrinking, in operations carried out per
-	// operation of the list to shrink.
+	// shrinkRuns bounds the work of shrinking, as operations run per operation in the list.
 	shrinkRuns = 100
 
-	// shrinkTime bounds it too, for failures that take their time, such as a
-	// call that waits for its deadline. It does not decide whether a test fails.
+	// shrinkTime bounds it too, for slow failures such as a call that waits for its deadline. It
+	// does not decide whether a test fails.
 	shrinkTime = 10 * time.Second
 )
 
-// shrink looks for a short list of operations for which fails is true, as it is
-// for ops. It takes out ever smaller pieces of the list, as long as what remains
-// fails, then makes single operations simpler, and starts again while that helps.
+// shrink looks for a short list of operations for which fails is true, as it is for ops. It removes
+// ever smaller pieces of the list while the rest fails, then makes single operations simpler, and
+// repeats this while it helps.
 func shrink(ops []op, fails func([]op) bool) []op {
 	s := &shrinker{ops: ops, fails: fails, budget: shrinkRuns * (len(ops) + 10), end: time.Now().Add(shrinkTime)}
 	for {
@@ -50,7 +49,7 @@ func (s *shrinker) try(ops []op) bool {
 	return true
 }
 
-// cut takes out pieces of a size.
+// cut removes pieces of a size.
 func (s *shrinker) cut(size int) {
 	for i := 0; i+size <= len(s.ops); {
 		if !s.try(slices.Delete(slices.Clone(s.ops), i, i+size)) {
@@ -59,7 +58,7 @@ func (s *shrinker) cut(size int) {
 	}
 }
 
-// simplify replaces operations by simpler ones. It reports whether it could.
+// simplify replaces operations by simpler ones. It reports whether it replaced any.
 func (s *shrinker) simplify() (better bool) {
 	for i := 0; i < len(s.ops); {
 		if s.simplifyOne(i) {

@@ -14,7 +14,7 @@ func openMem(env *Env) (*Subject, error) {
 	return &Subject{Store: memstore.New(memstore.Options{Now: env.Now, MaxValue: env.MaxValue})}, nil
 }
 
-// openHooked opens a memstore with all hooks, which keep everything, as they should.
+// openHooked opens a memstore with all hooks. They keep everything, as they must.
 func openHooked(env *Env) (*Subject, error) {
 	f := &flaky{Store: memstore.New(memstore.Options{Now: env.Now, MaxValue: env.MaxValue})}
 	nothing := func() error { return nil }
@@ -40,8 +40,8 @@ func TestRandomPassesMemstore(t *testing.T) {
 	}
 }
 
-// TestRandomPassesReclaiming shows that Random keeps away from what is left open:
-// it does not matter to it whether the space of what has gone is reclaimed.
+// TestRandomPassesReclaiming: Random allows what the contract leaves open. It does not fail a store
+// that reclaims garbage.
 func TestRandomPassesReclaiming(t *testing.T) {
 	open := func(env *Env) (*Subject, error) {
 		s, err := openHooked(env)
@@ -60,7 +60,7 @@ func TestRandomPassesReclaiming(t *testing.T) {
 	}
 }
 
-// reclaim takes out of a table what has gone.
+// reclaim removes the garbage of a table.
 func reclaim(s widecol.Store, table string) error {
 	a, err := askStore(s, table, everything())
 	if widecol.KindOf(err) == widecol.NotFound {
@@ -91,8 +91,7 @@ func BenchmarkRandom(b *testing.B) {
 	b.ReportMetric(float64(Configurations*ops*b.N)/b.Elapsed().Seconds(), "ops/s")
 }
 
-// flaky is a memstore whose changes fail, while it has a fault, in all the ways
-// that they may.
+// flaky is a memstore whose changes fail, while it has a fault, in all the ways that are allowed.
 type flaky struct {
 	*memstore.Store
 	gate  gate
@@ -100,7 +99,7 @@ type flaky struct {
 	count int
 }
 
-// gate is what writes wait at, while they are held.
+// gate holds writes.
 type gate struct {
 	mu       sync.Mutex
 	waiting  chan struct{}
@@ -139,7 +138,7 @@ func (g *gate) pass() {
 	<-released
 }
 
-// change makes a change, or does not, and may say something else about it.
+// change makes a change or not, and may return an error in either case.
 func (f *flaky) change(do func() error) error {
 	unknown := widecol.Errorf(widecol.Unknown, "unknown_outcome", "the sync failed")
 	if !f.fault {

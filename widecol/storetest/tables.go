@@ -147,7 +147,7 @@ var tableCases = []testCase{
 	}},
 }
 
-// wantTables checks which tables there are.
+// wantTables checks the names of the tables.
 func (f *fixture) wantTables(want ...string) {
 	f.Helper()
 	tables, err := f.store().Tables(background)
@@ -193,8 +193,8 @@ func (f *fixture) wantPartitions(table string, want ...string) {
 	}
 }
 
-// callAll calls every method of the Store that returns an error, Close apart,
-// with a table and otherwise valid arguments. It returns their errors.
+// callAll calls every method of the Store that returns an error, except Close, with a table and
+// otherwise valid arguments. It returns their errors.
 func (f *fixture) callAll(table string) map[string]error {
 	s := f.store()
 	errs := map[string]error{

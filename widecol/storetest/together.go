@@ -10,24 +10,23 @@ import (
 	"colonnade/widecol"
 )
 
-// together is writes that are under way at the same time, and what is read
-// before any of them is acknowledged.
+// together is concurrent writes, and reads before any of them is acknowledged.
 type together struct {
 	writes    []*write
-	flush     bool // a flush is asked for meanwhile as well
+	flush     bool // a flush runs at the same time
 	meanwhile []op
-	crash     bool // the writes come to their end in a crash
+	crash     bool // a crash ends the writes
 }
 
-// outcome is what the subject says about a write.
+// outcome is the subject's result of a write.
 type outcome struct {
 	write *write
 	result
 	err error
 }
 
-// run holds the writes up before they are durable. Nothing of them may be read
-// until they are let go. They then count in the order of their commit times.
+// run holds the writes before they are durable. Reads must not see them until the release.
+// Afterwards the model applies them in the order of their commit times.
 func (o *together) run(w *world) error {
 	if w.subject.Hold == nil {
 		for _, c := range o.writes {
@@ -44,7 +43,7 @@ func (o *together) run(w *world) error {
 	go func(store widecol.Store) {
 		defer close(done)
 		outcomes, flushErr = o.begin(w, store)
-	}(w.subject.Store) // which a crash replaces
+	}(w.subject.Store) // a crash replaces it
 	select {
 	case <-waiting:
 	case <-done:
@@ -77,7 +76,7 @@ func runAll(w *world, ops []op) error {
 	return nil
 }
 
-// begin makes all the writes at the same time and returns when they are done.
+// begin makes all writes at the same time and returns when they have ended.
 func (o *together) begin(w *world, store widecol.Store) ([]outcome, error) {
 	var writing sync.WaitGroup
 	outcomes := make([]outcome, len(o.writes))
@@ -95,7 +94,7 @@ func (o *together) begin(w *world, store widecol.Store) ([]outcome, error) {
 	return outcomes, flushErr
 }
 
-// settle makes writes in the model that the subject has made at the same time.
+// settle applies concurrent writes of the subject to the model.
 func (w *world) settle(outcomes []outcome) error {
 	slices.SortFunc(outcomes, func(a, b outcome) int { return cmp.Compare(a.time, b.time) })
 	for _, got := range outcomes {
@@ -108,9 +107,8 @@ func (w *world) settle(outcomes []outcome) error {
 	return nil
 }
 
-// recovered compares what a crash has left of writes that were not acknowledged
-// then: each of them is there or not. Their outcomes came later, and tell no more
-// than the commit times.
+// recovered compares the state after a crash. Each write that was not acknowledged is there or not.
+// The outcomes came after the crash, so only their commit times count.
 func (w *world) recovered(outcomes []outcome) error {
 	slices.SortFunc(outcomes, func(a, b outcome) int { return cmp.Compare(a.time, b.time) })
 	worlds := possible{{model: w.model, last: w.last}}

@@ -6,24 +6,24 @@ import (
 	"colonnade/widecol"
 )
 
-// slots is how many views an operation can find open.
+// slots is the number of views that operations can hold open.
 const slots = 3
 
-// heldView is a view of the subject and the same of the model, with the answer
-// that is being read from it, if any. The zero value is no view.
+// heldView is a view of the subject and one of the model, with the result that is being read from
+// it, if any. The zero value is no view.
 type heldView struct {
 	subject, model widecol.View
 	reading        *reading
 }
 
-// reading is an answer on its way, read in parts.
+// reading is a result that is read in parts.
 type reading struct {
 	rows widecol.Rows
 	reader
-	want []version // the whole answer
+	want []version // the whole result
 }
 
-// openView opens a view of both Stores. It holds none when both say that there is
+// openView opens a view of both Stores. It returns the zero heldView if both report that there is
 // no such table.
 func (w *world) openView(table string) (heldView, error) {
 	subject, err := w.subject.Store.View(background, table)
@@ -47,8 +47,8 @@ func (v *heldView) close() {
 	*v = heldView{}
 }
 
-// scan asks both views the same and compares their answers, as far as chunks
-// of the subject's go. The answer that is being read is read to its end before.
+// scan runs a query in both views and compares the results, up to the given number of chunks of the
+// subject's. It first finishes the result that is being read.
 func (v *heldView) scan(q *widecol.Query, chunks int) error {
 	if v.subject == nil {
 		return nil
@@ -67,7 +67,7 @@ func (v *heldView) scan(q *widecol.Query, chunks int) error {
 	return diff(got.versions, want.versions)
 }
 
-// begin begins to read an answer, to go on with read.
+// begin starts to read a result. read continues.
 func (v *heldView) begin(q *widecol.Query) error {
 	if v.subject == nil {
 		return nil
@@ -84,7 +84,7 @@ func (v *heldView) begin(q *widecol.Query) error {
 	return nil
 }
 
-// read reads the next chunks of the answer that was begun, or all that is left.
+// read reads the next chunks of the result, or all that is left.
 func (v *heldView) read(chunks int) error {
 	r := v.reading
 	if r == nil {

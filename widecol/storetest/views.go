@@ -231,9 +231,8 @@ func manyRows(n int) []version {
 	return versions
 }
 
-// concurrently lets some goroutines write the same rows of t, each request with
-// one value in all cells, and delete them, while others look whether they ever
-// see a part of a request.
+// concurrently runs goroutines that write the same rows of t, each request with one value in all
+// cells, while other goroutines check that they never see a part of a request.
 func (f *fixture) concurrently() {
 	const writers, readers, writes = 3, 2, 60
 	var working, watching sync.WaitGroup
@@ -282,8 +281,7 @@ func (f *fixture) writeUniform(value string) error {
 	return err
 }
 
-// checkUniform checks that a view shows all of a request of writeUniform, or
-// nothing yet.
+// checkUniform checks that a view shows all of a request of writeUniform, or nothing yet.
 func (f *fixture) checkUniform() error {
 	view, err := f.store().View(background, "t")
 	if err != nil {
@@ -302,8 +300,8 @@ func (f *fixture) checkUniform() error {
 	return nil
 }
 
-// closeUnderCalls closes the Store while some goroutines write and read. Until
-// they are told that it is closed, their calls have to succeed.
+// closeUnderCalls closes the Store while goroutines write and read. Their calls must succeed until
+// one fails with the kind Closed.
 func (f *fixture) closeUnderCalls() {
 	const callers = 4
 	var calling, begun sync.WaitGroup

@@ -1,21 +1,21 @@
 package storetest
 
-// Work counts what runs of Random have done.
+// Work counts the work of runs of Random.
 type Work struct {
-	Runs       int64 // a list of operations under one configuration
+	Runs       int64 // lists of operations run in one configuration
 	Operations int64
-	Writes     int64 // and deletions, acknowledged
+	Writes     int64 // acknowledged
 	Again      int64 // of the writes, those sent again with their idempotency key
 	Together   int64 // of the writes, those that were under way at the same time
-	Scans      int64 // of gets and scans, each compared with the model
+	Scans      int64 // gets and scans, each compared with the model
 	Views      int64 // opened to be read later
 	ViewReads  int64 // scans of such a view, or of parts of one
 	Flushes    int64
 	Compacts   int64
 	Reopens    int64
-	Crashes    int64 // those after a fault included
+	Crashes    int64 // with those after a fault
 	Unknown    int64 // changes with an unknown outcome
-	Doubts     int64 // steps after which versions that had gone could show again
+	Doubts     int64 // steps after which garbage could become visible again
 	Verified   int64 // calls of Subject.Verify
 }
 

@@ -9,29 +9,28 @@ import (
 	"colonnade/widecol/memstore"
 )
 
-// world is a Store under test beside the model of what it should be, in one
-// Env. Operations happen to both.
+// world is a Store under test and its model, in one Env. Operations run on both.
 type world struct {
 	subject  *Subject
 	model    *memstore.Store
 	clock    *clock
 	grouping grouping
 	views    [slots]heldView
-	last     int64 // the newest commit time that the subject told
+	last     int64 // the newest commit time of the subject
 	work     Work
 }
 
-// newWorld puts a model beside a subject.
+// newWorld returns a world with an empty model.
 func newWorld(subject *Subject, env *Env, clock *clock, g grouping) *world {
 	model := memstore.New(memstore.Options{Now: env.Now, MaxValue: env.MaxValue})
 	return &world{subject: subject, model: model, clock: clock, grouping: g}
 }
 
-// grouping says in which locality group of the subject a family lives, 0 for
-// the default partition. The model has no groups.
+// grouping is the locality group of each family in the subject, 0 for the default partition. The
+// model has no groups.
 type grouping map[string]int
 
-// spec adds the groups to a spec.
+// spec returns a spec of families with the groups.
 func (g grouping) spec(families []widecol.Family) widecol.TableSpec {
 	groups := make(map[int][]string)
 	for _, f := range families {
@@ -46,14 +45,14 @@ func (g grouping) spec(families []widecol.Family) widecol.TableSpec {
 	return spec
 }
 
-// change makes a change in both Stores and compares what they say.
+// change makes a change in both Stores and compares the results.
 func (w *world) change(c change) error {
 	got, err := c.apply(w.subject.Store, w.grouping, widecol.CommitTime)
 	want, wantErr := c.apply(w.model, nil, got.time)
 	return w.compare(c, got, want, err, wantErr)
 }
 
-// compare compares what the two Stores say about a change.
+// compare compares the results of a change.
 func (w *world) compare(c change, got, want result, err, wantErr error) error {
 	if err := sameResult(got, want, err, wantErr); err != nil {
 		return err
@@ -74,8 +73,9 @@ func sameResult(got, want result, err, wantErr error) error {
 	return nil
 }
 
-// committed takes note of the commit time of a write. One that was applied before has
-// the time of then, which the model compares: it is part of what is written.
+// committed records the commit time of a write and checks it. A write that may have been applied
+// before has its old commit time. The comparison with the model covers that time, since it is part
+// of the content.
 func (w *world) committed(c change, time int64) error {
 	o, ok := c.(*write)
 	if !ok {
@@ -95,7 +95,7 @@ func (w *world) committed(c change, time int64) error {
 	return nil
 }
 
-// crash crashes the subject and compares what it has kept.
+// crash crashes the subject and compares what is left.
 func (w *world) crash() error {
 	if w.subject.Crash == nil {
 		return nil
@@ -104,7 +104,7 @@ func (w *world) crash() error {
 	return w.restartAndCheck("crash", w.subject.Crash)
 }
 
-// reopen closes the subject, opens it again and compares what it has kept.
+// reopen closes the subject, opens it again and compares the content.
 func (w *world) reopen() error {
 	if w.subject.Reopen == nil {
 		return nil
@@ -149,8 +149,8 @@ func (w *world) compact() error {
 	return optional(w.subject.Compact)
 }
 
-// checkAll lets the subject look for damage, finishes what is being read from
-// views, and compares everything.
+// checkAll lets the subject look for damage, reads the open results to their end, and compares
+// everything.
 func (w *world) checkAll() error {
 	w.work.Verified++
 	if err := optional(w.subject.Verify); err != nil {
@@ -164,7 +164,7 @@ func (w *world) checkAll() error {
 	return w.check()
 }
 
-// check compares everything that is in the two Stores.
+// check compares the whole content of both Stores.
 func (w *world) check() error {
 	got, err := w.subject.Store.Tables(background)
 	if err != nil {
@@ -186,7 +186,7 @@ func (w *world) check() error {
 	return nil
 }
 
-// scan compares the answers to a query of a table, in a view of its own.
+// scan compares the results of a query of a table, in a new view.
 func (w *world) scan(table string, q *widecol.Query, chunks int) error {
 	v, err := w.openView(table)
 	if err != nil {
@@ -196,7 +196,7 @@ func (w *world) scan(table string, q *widecol.Query, chunks int) error {
 	return v.scan(q, chunks)
 }
 
-// outline tells what is the same in all Stores about tables.
+// outline returns the part of the tables' descriptions that all Stores share.
 func outline(tables []widecol.Table) string {
 	s := ""
 	for _, t := range tables {

@@ -110,7 +110,7 @@ var writeCases = []testCase{
 			{wrong(func(v *version) { v.typ = cell.I64 }), widecol.Invalid, "invalid_value"},
 			{wrong(func(v *version) { v.value = strings.Repeat("v", maxValue+1) }), widecol.TooLarge, "value_too_large"},
 		} {
-			for at := range 2 { // in the last place, and in front of it
+			for at := range 2 { // in the last place, then before it
 				versions := append(good[:len(good):len(good)], bad.version)
 				if at == 1 {
 					versions = append(versions, v)

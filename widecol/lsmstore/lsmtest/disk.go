@@ -12,25 +12,25 @@ import (
 	"colonnade/vfs"
 )
 
-// disk is how the file system behaves: what fails, what waits, what is slow. It is
-// safe for concurrent use.
+// disk controls the file system: which operations fail, wait or are slow. It is safe for concurrent
+// use.
 type disk struct {
 	seed    uint64
-	slow    atomic.Int64 // of a thousand operations
+	slow    atomic.Int64 // operations per thousand
 	failure atomic.Pointer[vfs.Failure]
 	held    atomic.Pointer[held]
 }
 
-// held makes the syncs of the log wait.
+// held holds the syncs of the log.
 type held struct {
 	reached  sync.Once
-	waiting  chan struct{} // closed when one of them waits
+	waiting  chan struct{} // closed when a sync waits
 	released chan struct{}
 }
 
 func newDisk(seed uint64) *disk { return &disk{seed: seed} }
 
-// rule is that of the injected file system.
+// rule decides the fate of an operation, for vfs.Inject.
 func (d *disk) rule(op vfs.Op) vfs.Fault {
 	if h := d.held.Load(); h != nil && op.Kind == vfs.OpSync && strings.HasPrefix(op.Name, dir+"/wal/") {
 		h.reached.Do(func() { close(h.waiting) })
@@ -50,13 +50,13 @@ func (d *disk) rule(op vfs.Op) vfs.Fault {
 	return vfs.Fault{}
 }
 
-// slowest is the longest that an operation is delayed.
+// slowest is the longest delay of an operation.
 const slowest = 2 * time.Millisecond
 
-// delay makes so many of a thousand operations slow from now on.
+// delay makes perMille of a thousand operations slow from now on.
 func (d *disk) delay(perMille int64) { d.slow.Store(perMille) }
 
-// after returns a channel that is closed after some time.
+// after returns a channel that is closed after t.
 func after(t time.Duration) <-chan struct{} {
 	over := make(chan struct{})
 	clock.System.AfterFunc(t, func() { close(over) })
@@ -70,19 +70,19 @@ func (d *disk) hold() (waiting <-chan struct{}, release func()) {
 	return h.waiting, d.release
 }
 
-// release lets go what waits.
+// release ends the hold.
 func (d *disk) release() {
 	if h := d.held.Swap(nil); h != nil {
 		close(h.released)
 	}
 }
 
-// failures are how many operations fail at most: a change of tables waits for
-// space, however long it takes, so at last there has to be some.
+// failures bounds the operations that fail. A change of a table waits for disk space without limit,
+// so the disk must have space in the end.
 const failures = 5
 
-// fail makes one of the next operations that change something fail, or some from
-// there on, until heal.
+// fail makes one of the next operations that change the file system fail, or all from there on,
+// until heal or until failures of them have failed.
 func (d *disk) fail(rnd *rand.Rand) {
 	errnos := []error{syscall.EIO, syscall.ENOSPC}
 	effects := []vfs.Effect{vfs.None, vfs.Half, vfs.Full}
@@ -94,10 +94,10 @@ func (d *disk) fail(rnd *rand.Rand) {
 	})
 }
 
-// failing reports whether something may fail.
+// failing reports whether operations may fail.
 func (d *disk) failing() bool { return d.failure.Load() != nil }
 
-// heal ends all that fails or waits.
+// heal ends all faults and holds.
 func (d *disk) heal() {
 	d.failure.Store(nil)
 	d.release()

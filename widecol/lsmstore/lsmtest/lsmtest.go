@@ -1,6 +1,6 @@
-// Package lsmtest opens an lsmstore for package storetest: on a file system in
-// memory, which can lose power, fail and be slow, and with options that change from
-// one open to the next. No option may change an answer.
+// Package lsmtest opens an lsmstore for package storetest. Its file system is in memory, and can
+// lose power, fail and be slow. Its options differ from one open to the next. No option may change
+// a result.
 package lsmtest
 
 import (
@@ -17,12 +17,12 @@ import (
 	"colonnade/widecol/storetest"
 )
 
-// subject is a store with all that storetest can do to it.
+// subject is a store with the hooks of storetest.
 type subject struct {
 	env  *storetest.Env
 	rnd  *rand.Rand    // of the caller's goroutine
-	ids  *rand.ChaCha8 // for identities
-	fs   *vfs.Mem      // what the store lives on, without faults
+	ids  *rand.ChaCha8 // for random ids
+	fs   *vfs.Mem      // the file system below the faults
 	disk *disk         // faults and delays
 	at   atomic.Pointer[lsmstore.Store]
 }
@@ -71,7 +71,7 @@ func (s *subject) compact() error {
 	if s.rnd.IntN(2) > 0 {
 		return compactAll(db)
 	}
-	go compactAll(db) // ends at the latest when the store is closed
+	go compactAll(db) // ends when the store is closed, at the latest
 	return nil
 }
 
@@ -86,8 +86,8 @@ func compactAll(db *engine.DB) error {
 	return nil
 }
 
-// verify checks all that a kill of the process at this moment would leave, and that
-// nothing has failed so far.
+// verify checks the state that a kill of the process at this moment would leave, and that nothing
+// has failed so far.
 func (s *subject) verify() error {
 	var damage error
 	_, err := engine.Check(s.fs.Crash(vfs.KeepAll, 0), dir, func(e *engine.CorruptError) { damage = errors.Join(damage, e) })
@@ -110,14 +110,14 @@ func (s *subject) reopen() (widecol.Store, error) {
 	return s.open()
 }
 
-// crash goes on with what a power loss at this moment leaves. Some of the time the
-// power is lost again as soon as the store has recovered.
+// crash opens the store that a power loss at this moment leaves. Sometimes power fails again as
+// soon as the store has recovered.
 func (s *subject) crash() (widecol.Store, error) {
 	for {
 		model := s.model()
 		image := s.fs.Crash(model, s.rnd.Uint64())
 		s.disk.heal()
-		s.at.Load().Close() // on the file system that is no more
+		s.at.Load().Close() // on the old file system
 		s.fs = image
 		store, err := s.open()
 		if err != nil {
@@ -139,6 +139,6 @@ func (s *subject) model() vfs.Model {
 	return models[s.rnd.IntN(len(models))]
 }
 
-// fault makes one of the next operations that change something fail, or some
-// from there on.
+// fault makes one of the next operations that change the file system fail, or several from there
+// on.
 func (s *subject) fault() { s.disk.fail(s.rnd) }

@@ -9,17 +9,16 @@ import (
 )
 
 const (
-	// patience is how long a call may take before it counts as stuck.
+	// patience bounds a call: after it, the call counts as stuck.
 	patience = time.Minute
-	// failingPatience takes its place while the disk fails: a write then waits for
-	// what cannot be.
+	// failingPatience takes its place while the disk fails, because a write may then wait in vain.
 	failingPatience = 50 * time.Millisecond
 )
 
-// options are those of the next open: in a plain environment the ones that the
-// engine has of itself, but for a log small enough to be made in memory thousands of
-// times. Otherwise every size is drawn anew, from so small that each write, row or
-// cell has one of its own to so large that it is never reached.
+// options returns the options of the next open. In a plain environment they are the engine's
+// defaults, except for a log small enough to be created in memory thousands of times. Otherwise
+// every size is random: at the low end each write, row or cell fills it alone, at the high end
+// nothing does.
 func (s *subject) options() engine.Options {
 	o := engine.Options{
 		FS: vfs.Inject(s.fs, s.disk.rule), Clock: testClock{s.env.Now, s.disk}, Rand: s.ids,
@@ -39,7 +38,7 @@ func (s *subject) options() engine.Options {
 	return o
 }
 
-// testClock tells the time of the environment; its timers are real.
+// testClock has the time of the environment. Its timers are real.
 type testClock struct {
 	now  func() int64
 	disk *disk
