@@ -110,8 +110,8 @@ func readEach(file []byte, id ID, cache Cache, list []entry, once func(read func
 	return o
 }
 
-// checkDamaged fails the test unless the damage was reported: always by Verify, and by
-// reads unless all their answers were right.
+// checkDamaged fails the test unless the damage was reported: always by Verify, and by reads unless
+// all their results were right.
 func checkDamaged(t *testing.T, what string, o outcome) {
 	t.Helper()
 	var corrupt *CorruptError
@@ -277,7 +277,7 @@ func seal(file []byte, id ID, blocks []handle) {
 	binary.LittleEndian.PutUint32(f[len(f)-16:], crc32.Checksum(f, castagnoli))
 }
 
-// Damage with valid checksums may give wrong answers, but no panic and no endless read.
+// Damage with valid checksums may cause wrong results, but no panic and no endless read.
 func TestSealedDamage(t *testing.T) {
 	file, _, list := smallFile(t, testID, None)
 	blocks := blocksOf(t, file, testID)

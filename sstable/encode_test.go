@@ -231,7 +231,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// With compression all cell blocks are encoded, and no other block; without it none is.
+// With compression all cell blocks are encoded, and no other block is. Without it none is.
 func TestWhatIsEncoded(t *testing.T) {
 	for c := None; c <= Zstd; c++ {
 		file, _, list := smallFile(t, testID, c)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestIndexSearch: a search by samples finds the same as a binary search, whatever prefixes
-// keys share, and however many there are.
+// TestIndexSearch: a search by samples finds the same as a binary search, whatever prefixes keys
+// share, and for any number of keys.
 func TestIndexSearch(t *testing.T) {
 	g := newGenerator(1)
 	of := func(letters string) func(int) []byte {

@@ -326,7 +326,7 @@ func TestDictionary(t *testing.T) {
 	}
 }
 
-// What a run says of its cells is true, and the last run of a row says so.
+// A run describes its cells correctly, and the last run of a row has EndOfRow.
 func TestRun(t *testing.T) {
 	everything := cell.NewColumns(cell.Range{})
 	plain, last, several, wanted := 0, 0, 0, 0
@@ -420,7 +420,7 @@ func TestRowsOfOneVersion(t *testing.T) {
 	}
 }
 
-// checkWalk compares what a walk has met and counted with the list.
+// checkWalk compares the entries and counts of a walk with the list.
 func checkWalk(t *testing.T, what string, it *Iterator, got, list []entry) {
 	t.Helper()
 	want := slices.Clone(list)
@@ -433,8 +433,8 @@ func checkWalk(t *testing.T, what string, it *Iterator, got, list []entry) {
 	checkScanned(t, what, it.Scanned(), list)
 }
 
-// Rows of one cell are returned whole, with and without a column filter, from blocks of each
-// form, and their runs say all that is known.
+// Rows of one cell are returned whole, with and without a column filter, from blocks of each form.
+// Their runs have all flags that apply.
 func TestRowsOfOneCell(t *testing.T) {
 	types := []cell.Type{cell.String, cell.Bytes, cell.I64}
 	before := []cell.Cell{{Time: 77}}
@@ -545,7 +545,7 @@ func TestTwiceIsNotPlain(t *testing.T) {
 	}
 }
 
-// checkRun compares what a run says of its cells with the cells.
+// checkRun compares a run with its cells.
 func checkRun(t *testing.T, run *cell.Run, cells []cell.Cell, columns *cell.Columns) {
 	t.Helper()
 	for i := range cells {

@@ -293,7 +293,8 @@ func TestReadaheadOfShortRows(t *testing.T) {
 	}
 }
 
-// At most so many iterators read ahead; the others do without. Short scans never do.
+// The number of iterators that read ahead is bounded; the others work without. Short scans never
+// read ahead.
 func TestReadaheadIsBounded(t *testing.T) {
 	twoCores(t)
 	file, list := longFile(t)

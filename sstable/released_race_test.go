@@ -10,8 +10,8 @@ import (
 	"colonnade/internal/poison"
 )
 
-// What an iterator has returned is poisoned when it is closed: in its own buffers and in
-// readahead windows, but not in cached blocks, which other readers share.
+// TestReleasedIterator: closing an iterator poisons the memory it has returned: its own buffers and
+// readahead windows, but not cached blocks, which other readers share.
 func TestReleasedIterator(t *testing.T) {
 	twoCores(t)
 	many, list := longFile(t)
@@ -55,7 +55,7 @@ func TestReleasedIterator(t *testing.T) {
 	}
 }
 
-// So are the buffers of reads that keep none of their bytes.
+// TestReleasedReadBuffer: buffers of reads that keep none of their bytes are poisoned, too.
 func TestReleasedReadBuffer(t *testing.T) {
 	b := []byte("as it is in the file")
 	w := readBuffer{b: b}

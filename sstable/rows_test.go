@@ -10,13 +10,13 @@ import (
 	"colonnade/cell"
 )
 
-// rowCells is cells of one row, as arguments of Add.
+// rowCells are cells of one row, as arguments of Add.
 type rowCells struct {
 	row   []byte
 	cells []cell.Cell
 }
 
-// rowsOf groups the entries by row, at most so many at a time.
+// rowsOf groups the entries by row, at most most entries at a time.
 func rowsOf(list []entry, most int) (rows []rowCells) {
 	for i := range list {
 		last := len(rows) - 1
@@ -29,8 +29,8 @@ func rowsOf(list []entry, most int) (rows []rowCells) {
 	return rows
 }
 
-// A row can be added in parts of any size. What the Writer learns of its cells saves work
-// and changes nothing: the file has the bytes of one whose cells were all checked in full.
+// A row can be added in parts of any size. The Writer uses properties of a row's cells to save
+// work, and this changes nothing: the file is the same as if all cells were checked in full.
 func TestPiecesOfRows(t *testing.T) {
 	lists := map[string][]entry{
 		"regular": benchEntries(2000), "long keys": longRows(40), "linked": linkedRows(2000), "large": largeRow(),
@@ -59,7 +59,7 @@ func TestPiecesOfRows(t *testing.T) {
 	}
 }
 
-// cellByCell is build without what Add learns of a row and of earlier rows.
+// cellByCell is build without the properties that Add derives from a row and from earlier rows.
 func cellByCell(t *testing.T, list []entry, o WriterOptions) ([]byte, Info) {
 	t.Helper()
 	var b bytes.Buffer
@@ -141,7 +141,7 @@ func linkedRows(rows int) (list []entry) {
 	return sortEntries(list)
 }
 
-// What a Writer has learned of rows does not hide what is wrong with another.
+// The properties that a Writer has derived from some rows do not hide an error in another.
 func TestWriterRefusesAmongRegularRows(t *testing.T) {
 	a, b, c := set("f\x00a", 5, 5), set("f\x00b", 5, 5), set("f\x00c", 5, 5)
 	regular := []cell.Cell{a, b, c}

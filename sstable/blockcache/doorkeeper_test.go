@@ -47,8 +47,8 @@ func TestDoorkeeper(t *testing.T) {
 	}
 }
 
-// TestAdmitsPays: of skewed reads the cache answers as many with its doorkeeper as without,
-// with a fraction of the puts.
+// TestAdmitsPays: with skewed reads the cache has as many hits with its doorkeeper as without, with
+// a fraction of the puts.
 func TestAdmitsPays(t *testing.T) {
 	const room, size = 2000 * (8000 + entryOverhead), 8000
 	hits, puts := zipf(room, size, (*Cache).Get, (*Cache).Admits)
@@ -59,8 +59,8 @@ func TestAdmitsPays(t *testing.T) {
 	}
 }
 
-// TestNotesOfFull: a cache that records accesses only when it is full answers as many reads as
-// one that always does, also with large blocks, and without calls of Admits.
+// TestNotesOfFull: a cache that records accesses only when it is full has as many hits as one that
+// always does, also with large blocks, and without calls of Admits.
 func TestNotesOfFull(t *testing.T) {
 	noting := func(c *Cache, k sstable.Key) sstable.Block {
 		b, _ := c.blocks.GetIfPresent(k)
