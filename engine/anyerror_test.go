@@ -13,8 +13,8 @@ import (
 	"colonnade/vfs"
 )
 
-// TestOpenOverAnyError: one operation of an open fails, whichever it is. The open
-// says which error it was or does without; the next one finds everything.
+// TestOpenOverAnyError: any one operation of an open fails. The open returns the error or works
+// without the operation. The next open finds everything.
 func TestOpenOverAnyError(t *testing.T) {
 	d := newDamagedStore(t)
 	for what, c := range map[string]struct {
@@ -53,8 +53,8 @@ func TestOpenOverAnyError(t *testing.T) {
 	}
 }
 
-// TestReadOverAnyError: one operation of a read of one row fails. The read says so,
-// and the next one finds the row.
+// TestReadOverAnyError: any one operation of a read of a row fails. The read returns the error, and
+// the next read finds the row.
 func TestReadOverAnyError(t *testing.T) {
 	mem := vfs.NewMem()
 	db := mustOpen(t, mem)
@@ -89,8 +89,8 @@ func TestReadOverAnyError(t *testing.T) {
 	}
 }
 
-// TestRenameOfAManifestOfUnknownOutcome: it lacked room, and nothing can be asked of
-// the disk any more.
+// TestRenameOfAManifestOfUnknownOutcome: the disk is full at the rename, and cannot tell afterwards
+// whether it took place.
 func TestRenameOfAManifestOfUnknownOutcome(t *testing.T) {
 	fs := vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
 		switch op.Kind {
@@ -106,8 +106,8 @@ func TestRenameOfAManifestOfUnknownOutcome(t *testing.T) {
 	}
 }
 
-// TestFirstFileOverAnError: the directory of a partition can be neither listed nor
-// made, so that the first file has no place. The log keeps what there is.
+// TestFirstFileOverAnError: the directory of a partition can be neither listed nor created, so its
+// first file cannot be written. The log keeps the content.
 func TestFirstFileOverAnError(t *testing.T) {
 	for _, kind := range []vfs.Kind{vfs.OpList, vfs.OpMkdir} {
 		mem := vfs.NewMem()
@@ -125,7 +125,7 @@ func TestFirstFileOverAnError(t *testing.T) {
 		for _, row := range []string{"a", "b"} {
 			mustPut(t, db, id, row, "q", value)
 		}
-		// What is so large is flushed by Close.
+		// Close flushes this much data.
 		if err := db.Close(); !errors.Is(err, syscall.EIO) {
 			t.Errorf("%v: Close returned %v, want the error of the device", kind, err)
 		}

@@ -17,8 +17,7 @@ import (
 	"colonnade/vfs"
 )
 
-// flushed writes n files to a partition, each with a row of its own and one that
-// they share.
+// flushed writes n files to a partition. Each has a row of its own and one that they share.
 func flushed(t *testing.T, db *DB, id PartitionID, n int) {
 	t.Helper()
 	for i := range n {
@@ -30,7 +29,7 @@ func flushed(t *testing.T, db *DB, id PartitionID, n int) {
 	}
 }
 
-// eventually waits until a condition holds that is guarded by DB.mu.
+// eventually waits until a condition guarded by DB.mu is true.
 func eventually(db *DB, condition func() bool) {
 	for {
 		db.mu.Lock()
@@ -43,8 +42,8 @@ func eventually(db *DB, condition func() bool) {
 	}
 }
 
-// TestUnreadableInputIsOnePartitionsTrouble: a compaction that cannot read its
-// input rests. Flushes do not, nor do other partitions, and it goes on by itself.
+// TestUnreadableInputIsOnePartitionsTrouble: a compaction that cannot read its input backs off.
+// Flushes and other partitions do not. The compaction continues by itself.
 func TestUnreadableInputIsOnePartitionsTrouble(t *testing.T) {
 	var broken atomic.Bool
 	fs := vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
@@ -54,7 +53,7 @@ func TestUnreadableInputIsOnePartitionsTrouble(t *testing.T) {
 		return vfs.Fault{}
 	})
 	opt := testOptions(fs)
-	manual := clock.NewManual(1) // the only rests that end are those of the test
+	manual := clock.NewManual(1) // no backoff ends but by the test
 	opt.Clock = manual
 	db, err := Open("store", opt)
 	if err != nil {
@@ -80,7 +79,7 @@ func TestUnreadableInputIsOnePartitionsTrouble(t *testing.T) {
 	}
 }
 
-// TestLogThatCannotGrowLeavesFlushesAlone: flushes are what will let it.
+// TestLogThatCannotGrowLeavesFlushesAlone: flushes go on, because they let the log grow again.
 func TestLogThatCannotGrowLeavesFlushesAlone(t *testing.T) {
 	var full atomic.Bool
 	fs := vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
@@ -114,7 +113,7 @@ func TestLogThatCannotGrowLeavesFlushesAlone(t *testing.T) {
 	}
 }
 
-// held is a store with a compaction that is about to write its first row.
+// held is a store with a compaction that is about to create its first file.
 type held struct {
 	fs      *vfs.Mem
 	db      *DB
@@ -142,8 +141,8 @@ func newHeld(t *testing.T) *held {
 	return h
 }
 
-// TestDropDuringCompaction: the inputs stay until the compaction has let go of them,
-// and then go, with all that it has written.
+// TestDropDuringCompaction: the inputs stay until the compaction has released them. Then they and
+// its outputs are removed.
 func TestDropDuringCompaction(t *testing.T) {
 	h := newHeld(t)
 	dir := h.db.partitions[h.id].dir
@@ -165,7 +164,7 @@ func TestDropDuringCompaction(t *testing.T) {
 	}
 }
 
-// TestCloseEndsCompactions: they can take long, and nothing is lost with them.
+// TestCloseEndsCompactions: Close aborts compactions, which may take long. This loses nothing.
 func TestCloseEndsCompactions(t *testing.T) {
 	h := newHeld(t)
 	go func() {
@@ -187,7 +186,8 @@ func TestCloseEndsCompactions(t *testing.T) {
 	mustClose(t, db)
 }
 
-// TestContradictionStopsCompaction: trying again would find it again.
+// TestContradictionStopsCompaction: the partition is not compacted again, since the next attempt
+// would fail in the same way.
 func TestContradictionStopsCompaction(t *testing.T) {
 	opt := testOptions(vfs.NewMem())
 	opt.Clock = clock.NewManual(1)

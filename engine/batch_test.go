@@ -21,7 +21,7 @@ func goodBatch(id PartitionID) []byte {
 	return b.buf
 }
 
-// badBatches are no batches that Commit writes, by what is said of them.
+// badBatches are batches that Commit never writes, by the error they cause.
 func badBatches() map[string][]byte {
 	version, kind, cut := goodBatch(1), goodBatch(1), goodBatch(1)
 	version[0] = batchVersion + 1
@@ -48,9 +48,9 @@ func TestCheckBatch(t *testing.T) {
 	}
 }
 
-// TestBatchThatDoesNotGoIn: a batch that cannot be put into the memtables, by a fault
-// of our own, is not acknowledged, and nothing of it is seen. Whether it is in the log is
-// not known, since it is written meanwhile.
+// TestBatchThatDoesNotGoIn: a batch that an internal error keeps out of the memtables is not
+// acknowledged, and no reader sees any of it. Its outcome is unknown: the log is written at the
+// same time.
 func TestBatchThatDoesNotGoIn(t *testing.T) {
 	for want, spoil := range map[string]func(b *Batch){
 		"batch has version 2": func(b *Batch) { b.buf[0] = batchVersion + 1 },
@@ -76,11 +76,11 @@ func TestBatchThatDoesNotGoIn(t *testing.T) {
 	}
 }
 
-// TestBatchOfTheLogThatDoesNotGoIn: recovery names the file, and goes no further.
+// TestBatchOfTheLogThatDoesNotGoIn: recovery names the file and stops.
 func TestBatchOfTheLogThatDoesNotGoIn(t *testing.T) {
 	db := mustOpen(t, vfs.NewMem())
 	p := db.partitions[mustCreate(t, db, "a")[0]]
-	mustClose(t, db) // so that nothing else flushes
+	mustClose(t, db) // no other flush
 	r := newRecovery(db)
 	r.inserter, r.copier = newReplayInserter(db), newLogCopier(db)
 	payload := goodBatch(1)
@@ -108,7 +108,8 @@ func TestBatchOfTheLogThatDoesNotGoIn(t *testing.T) {
 
 func anyPart(*batchReader, int) error { return nil }
 
-// TestLoadLeavesOutWhatIsInFiles, of a partition for which a later batch of the load is.
+// TestLoadLeavesOutWhatIsInFiles: recovery does not insert a batch that the partition's files have,
+// although the same chunk has a later batch that they lack.
 func TestLoadLeavesOutWhatIsInFiles(t *testing.T) {
 	db := mustOpen(t, vfs.NewMem())
 	defer mustClose(t, db)
@@ -137,15 +138,15 @@ func TestLoadLeavesOutWhatIsInFiles(t *testing.T) {
 	}
 }
 
-// TestLoadEndsWithItsMemtable: batches of the log that lie in one load go into the
-// memtables of their moment, though a partition gets another one between them.
+// TestLoadEndsWithItsMemtable: batches in one chunk go into the memtable of their time, although
+// the partition gets a new one between them.
 func TestLoadEndsWithItsMemtable(t *testing.T) {
 	db := mustOpen(t, vfs.NewMem())
 	defer mustClose(t, db)
 	id := mustCreate(t, db, "a")[0]
 	r := newRecovery(db)
 	r.inserter = newReplayInserter(db)
-	r.flush = make(chan error, 1) // one is under way
+	r.flush = make(chan error, 1) // a flush is under way
 	first := db.LastSeq() + 1
 	for seq := first; seq < first+4; seq++ {
 		var b Batch
@@ -154,7 +155,7 @@ func TestLoadEndsWithItsMemtable(t *testing.T) {
 		if live, err := r.insert(seq, b.buf); !live || err != nil {
 			t.Fatalf("batch %d: live %v, %v", seq, live, err)
 		}
-		if seq == first+1 { // as if much had gone in
+		if seq == first+1 { // as if the memtables had filled
 			db.memTableBytes.Add(db.opt.MemtableBytes * 3 / 4)
 			if err := r.flushIfFull(); err != nil {
 				t.Fatal(err)

@@ -29,7 +29,7 @@ func checked(t *testing.T, db *DB) (CheckResult, []*CorruptError) {
 	return result, list
 }
 
-// TestCheckWhileOpen: in levels of every depth there is nothing to report.
+// TestCheckWhileOpen: a check of an open store with files in all kinds of levels reports nothing.
 func TestCheckWhileOpen(t *testing.T) {
 	db := mustOpen(t, vfs.NewMem())
 	defer mustClose(t, db)
@@ -48,7 +48,7 @@ func TestCheckWhileOpen(t *testing.T) {
 	}
 }
 
-// disordered is a store with two files of a row, the older one above the newer.
+// disordered is a store with two files of the same row, the older one above the newer.
 func disordered(t *testing.T) (fs *vfs.Mem, db *DB, ids []PartitionID) {
 	fs = vfs.NewMem()
 	db = mustOpen(t, fs)
@@ -73,8 +73,8 @@ func disordered(t *testing.T) (fs *vfs.Mem, db *DB, ids []PartitionID) {
 	return fs, db, ids
 }
 
-// TestContradictionQuarantines a partition: nothing that it would answer can be
-// trusted. Others go on, and it can be dropped.
+// TestContradictionQuarantines: a partition in disorder returns no results, since they could be
+// wrong. Other partitions work, and this one can be dropped.
 func TestContradictionQuarantines(t *testing.T) {
 	fs, db, ids := disordered(t)
 	_, damage := checked(t, db)
@@ -112,7 +112,7 @@ func TestContradictionQuarantines(t *testing.T) {
 	mustClose(t, db)
 }
 
-// TestCheckFindsDisorder, also when no process has the store open.
+// TestCheckFindsDisorder: Check reports it in a closed store, too.
 func TestCheckFindsDisorder(t *testing.T) {
 	fs, db, _ := disordered(t)
 	mustClose(t, db)
@@ -123,8 +123,8 @@ func TestCheckFindsDisorder(t *testing.T) {
 	}
 }
 
-// TestMissingFile: the store opens and says so, others are served, and what does not
-// need the file is read.
+// TestMissingFile: the store opens and reports the file. It serves other partitions, and reads that
+// do not need the file.
 func TestMissingFile(t *testing.T) {
 	for _, empty := range []bool{false, true} {
 		fs := vfs.NewMem()
@@ -167,8 +167,8 @@ func TestMissingFile(t *testing.T) {
 	}
 }
 
-// TestForeignFileIsNotUsed: a sound file that is not the one that the manifest
-// means, although number, size and store are right.
+// TestForeignFileIsNotUsed: an intact file that is not the one in the manifest is refused, although
+// number, size and store are right.
 func TestForeignFileIsNotUsed(t *testing.T) {
 	fs := vfs.NewMem()
 	db := mustOpen(t, fs)
@@ -210,7 +210,7 @@ func TestForeignFileIsNotUsed(t *testing.T) {
 	}
 }
 
-// TestCheckOfNoStore: there is nothing to check, which is no damage.
+// TestCheckOfNoStore: a directory without a store, and a store in use, are errors and not damage.
 func TestCheckOfNoStore(t *testing.T) {
 	fs := vfs.NewMem()
 	defer mustClose(t, mustOpen(t, fs))
@@ -229,8 +229,8 @@ func TestCheckOfNoStore(t *testing.T) {
 	}
 }
 
-// TestCheckOverErrorsOfTheDevice makes every operation fail that a check asks for, one
-// in each run: that is neither damage nor a sound store.
+// TestCheckOverErrorsOfTheDevice fails each operation of a check, one in each run. The check must
+// then report neither damage nor a sound store.
 func TestCheckOverErrorsOfTheDevice(t *testing.T) {
 	d := newDamagedStore(t)
 	for at := int64(0); ; at++ {
@@ -250,15 +250,15 @@ func TestCheckOverErrorsOfTheDevice(t *testing.T) {
 	}
 }
 
-// failing fails one operation, of those that change nothing but the lock.
+// failing fails one operation among those that only read or lock.
 func failing(at int64) *vfs.Failure {
 	return &vfs.Failure{At: at, Fault: vfs.Fault{Err: syscall.EIO}, Match: func(op vfs.Op) bool {
 		return !op.Kind.Changes() && op.Kind != vfs.OpClose
 	}}
 }
 
-// TestCheckWhileOpenOverErrorsOfTheDevice is the same for a store that is open. The
-// next check finds it sound.
+// TestCheckWhileOpenOverErrorsOfTheDevice is the same for an open store. The next check finds it
+// sound.
 func TestCheckWhileOpenOverErrorsOfTheDevice(t *testing.T) {
 	var failure atomic.Pointer[vfs.Failure]
 	failure.Store(&vfs.Failure{At: 1 << 40})
@@ -282,7 +282,7 @@ func TestCheckWhileOpenOverErrorsOfTheDevice(t *testing.T) {
 			if err != nil || at < 20 || db.Damage() != nil {
 				t.Errorf("a check of %d operations that all succeed: %v, damage %v", at, err, db.Damage())
 			}
-			failure.Store(failing(-1)) // Close writes and reads, too
+			failure.Store(failing(-1)) // Close reads and writes, too
 			return
 		}
 		if !errors.Is(err, syscall.EIO) {
@@ -291,7 +291,7 @@ func TestCheckWhileOpenOverErrorsOfTheDevice(t *testing.T) {
 	}
 }
 
-// TestCheckIsCancelled between partitions.
+// TestCheckIsCancelled: a cancelled check ends between partitions.
 func TestCheckIsCancelled(t *testing.T) {
 	db := mustOpen(t, vfs.NewMem())
 	defer mustClose(t, db)
@@ -304,8 +304,8 @@ func TestCheckIsCancelled(t *testing.T) {
 	}
 }
 
-// TestOverlapInALevelQuarantines: a level in memory whose files are each sound, and
-// share a row.
+// TestOverlapInALevelQuarantines: two files of a level in memory share a row, although each is
+// sound.
 func TestOverlapInALevelQuarantines(t *testing.T) {
 	db := mustOpen(t, vfs.NewMem())
 	defer mustClose(t, db)
@@ -327,8 +327,8 @@ func TestOverlapInALevelQuarantines(t *testing.T) {
 	}
 }
 
-// TestBatchThatCannotBe: a record of the log that is whole, but whose batch this store
-// cannot have written. Check reports it, and Open refuses the store.
+// TestBatchThatCannotBe: a log record is intact, but this store cannot have written its batch.
+// Check reports it, and Open refuses the store.
 func TestBatchThatCannotBe(t *testing.T) {
 	unknown := func() []byte {
 		var b Batch

@@ -18,7 +18,7 @@ import (
 	"colonnade/vfs"
 )
 
-// TestNothingChangesAfterClose: the directory may belong to another process then.
+// TestNothingChangesAfterClose: after Close another process may own the directory.
 func TestNothingChangesAfterClose(t *testing.T) {
 	fs := vfs.NewMem()
 	db := mustOpen(t, fs)
@@ -52,8 +52,8 @@ func TestNothingChangesAfterClose(t *testing.T) {
 	}
 }
 
-// TestNoSuchPartition: one that was dropped, and one that never was. Nothing of a
-// batch or an edit that has one of them among others is done.
+// TestNoSuchPartition: a partition was dropped or never existed. A batch or edit with such a
+// partition among others has no effect.
 func TestNoSuchPartition(t *testing.T) {
 	db := mustOpen(t, vfs.NewMem())
 	defer mustClose(t, db)
@@ -86,8 +86,8 @@ func TestNoSuchPartition(t *testing.T) {
 	}
 }
 
-// TestCloseWaitsForSegments: a Commit that finds no room in the log makes a
-// segment, and Close must not give the directory away meanwhile.
+// TestCloseWaitsForSegments: a Commit that finds no room in the log creates a segment. Close keeps
+// the directory locked meanwhile.
 func TestCloseWaitsForSegments(t *testing.T) {
 	fs := vfs.NewMem()
 	var armed atomic.Bool
@@ -100,7 +100,7 @@ func TestCloseWaitsForSegments(t *testing.T) {
 		return vfs.Fault{}
 	}))
 	id := mustCreate(t, db, "a")[0]
-	for spares := 0; spares == 0; runtime.Gosched() { // so that it is the Commit that makes one
+	for spares := 0; spares == 0; runtime.Gosched() { // then the Commit creates one itself
 		db.mu.Lock()
 		spares = len(db.log.spares)
 		db.mu.Unlock()
@@ -119,7 +119,7 @@ func TestCloseWaitsForSegments(t *testing.T) {
 		db.Close()
 		closed <- fs.Ops()
 	}()
-	select { // a Close that does not wait has this long to show it
+	select { // time for a Close that does not wait
 	case n := <-closed:
 		closed <- n
 	case <-time.After(20 * time.Millisecond):
@@ -133,15 +133,15 @@ func TestCloseWaitsForSegments(t *testing.T) {
 	}
 }
 
-// TestIdleLeaderEnds: the goroutine that has led waits for the next group as long as
-// the store is open.
+// TestIdleLeaderEnds: a leader waits for the next group as long as the store is open, and no
+// longer.
 func TestIdleLeaderEnds(t *testing.T) {
 	db := mustOpen(t, vfs.NewMem())
 	id := mustCreate(t, db, "a")[0]
 	mustPut(t, db, id, "row", "q", "v")
 	for idle := false; !idle; runtime.Gosched() {
 		select {
-		case db.leaders <- struct{}{}: // it finds no group
+		case db.leaders <- struct{}{}: // an idle leader takes it, and finds no group
 			idle = true
 		default:
 		}
@@ -158,7 +158,7 @@ func TestIdleLeaderEnds(t *testing.T) {
 	}
 }
 
-// logFiles returns the names and the sizes of the files of the log.
+// logFiles returns the names of the log's files and their total size.
 func logFiles(t *testing.T, fs vfs.FS) (names []string, bytes int64) {
 	t.Helper()
 	names, err := fs.List("store/" + manifest.LogDir)
@@ -175,8 +175,8 @@ func logFiles(t *testing.T, fs vfs.FS) (names []string, bytes int64) {
 	return names, bytes
 }
 
-// TestCloseEmptiesTheLog: what a store takes when it is closed is its sorted files and a log of some
-// KiB, however much was written, and whatever a crash had left before.
+// TestCloseEmptiesTheLog: a closed store is its sorted files and a log of some KiB, however much
+// was written, and whatever a crash had left before.
 func TestCloseEmptiesTheLog(t *testing.T) {
 	fs := vfs.NewMem()
 	opt := testOptions(fs)
@@ -220,7 +220,7 @@ func TestCloseEmptiesTheLog(t *testing.T) {
 	}
 }
 
-// TestSmallStoreIsSmall: a store with little in it takes little, also while it is open.
+// TestSmallStoreIsSmall: a store with little content is small, also while it is open.
 func TestSmallStoreIsSmall(t *testing.T) {
 	fs := vfs.NewMem()
 	db, err := Open("store", Options{FS: fs, Clock: clock.System, ReserveBytes: -1})
@@ -238,7 +238,7 @@ func TestSmallStoreIsSmall(t *testing.T) {
 	}
 }
 
-// TestSegmentsGrow: each is twice as large as the one before, up to Options.SegmentBytes.
+// TestSegmentsGrow: each segment is twice the size of the one before, up to Options.SegmentBytes.
 func TestSegmentsGrow(t *testing.T) {
 	db, err := Open("store", Options{FS: vfs.NewMem(), Clock: clock.System, SegmentBytes: 2 << 20, ReserveBytes: -1})
 	if err != nil {
@@ -263,8 +263,8 @@ func TestSegmentsGrow(t *testing.T) {
 	}
 }
 
-// TestCrashInClose takes images of what a crash can leave at every operation of a Close: each has all
-// that was acknowledged.
+// TestCrashInClose: after a crash at any operation of Close, the store has everything that was
+// acknowledged.
 func TestCrashInClose(t *testing.T) {
 	fs := vfs.NewMem()
 	db, err := Open("store", crashOptions(fs))
@@ -289,7 +289,7 @@ func TestCrashInClose(t *testing.T) {
 	t.Logf("%d images", len(images))
 }
 
-// TestCloseThatCannotEmptyTheLog: with a full disk the log stays as it is, and nothing is lost.
+// TestCloseThatCannotEmptyTheLog: on a full disk the log stays as it is, and nothing is lost.
 func TestCloseThatCannotEmptyTheLog(t *testing.T) {
 	for _, part := range []string{manifest.FillSuffix, manifest.TempSuffix, manifest.TableSuffix} {
 		mem := vfs.NewMem()
@@ -318,7 +318,7 @@ func TestCloseThatCannotEmptyTheLog(t *testing.T) {
 	}
 }
 
-// racing is a clock that moves on by a minute whenever it is asked, once it has begun.
+// racing is a clock that moves on by a minute at each call of Now, once begun is set.
 type racing struct {
 	clock.Clock
 	begun atomic.Bool
@@ -332,7 +332,7 @@ func (c *racing) Now() int64 {
 	return c.Clock.Now() + c.moved.Load()
 }
 
-// TestCloseWithoutTime: what Close has no time to flush stays in the log.
+// TestCloseWithoutTime: memtables that Close has no time to flush stay in the log.
 func TestCloseWithoutTime(t *testing.T) {
 	fs := vfs.NewMem()
 	opt := testOptions(fs)

@@ -18,8 +18,8 @@ import (
 	"colonnade/vfs"
 )
 
-// TestRefusedWriteIsNotUnknown: once a sync of the log has failed, the outcome of
-// that write is not known. Of those after it, it is: nothing was written.
+// TestRefusedWriteIsNotUnknown: a write whose sync of the log fails has an unknown outcome. Later
+// writes have a known one: nothing was written.
 func TestRefusedWriteIsNotUnknown(t *testing.T) {
 	var armed atomic.Bool
 	fs := vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
@@ -29,7 +29,7 @@ func TestRefusedWriteIsNotUnknown(t *testing.T) {
 		return vfs.Fault{}
 	})
 	opt := testOptions(fs)
-	opt.Clock = clock.NewManual(1) // so that no seal comes before the write
+	opt.Clock = clock.NewManual(1) // no seal comes before the write
 	db, err := Open("store", opt)
 	if err != nil {
 		t.Fatal(err)
@@ -54,8 +54,8 @@ func TestRefusedWriteIsNotUnknown(t *testing.T) {
 	}
 }
 
-// TestBadEntriesAreRefused: once in the log, they would keep the store from opening,
-// or in a memtable, that from being flushed.
+// TestBadEntriesAreRefused: such an entry in the log would prevent the next open, and in a memtable
+// its flush.
 func TestBadEntriesAreRefused(t *testing.T) {
 	fs := vfs.NewMem()
 	db := mustOpen(t, fs)
@@ -94,7 +94,7 @@ func TestBadEntriesAreRefused(t *testing.T) {
 	mustClose(t, db)
 }
 
-// TestGroupThatFails: a sync that fails fails all whom it was for.
+// TestGroupThatFails: a failed sync fails all batches that it was for.
 func TestGroupThatFails(t *testing.T) {
 	d := newSlowDisk(t, logSync)
 	d.fault = syscall.EIO
@@ -105,7 +105,7 @@ func TestGroupThatFails(t *testing.T) {
 		_, c := d.begin(context.Background(), fmt.Sprint("row", i))
 		done = append(done, c)
 		if i == 0 {
-			<-d.held // the others make up the next group
+			<-d.held // the others form the next group
 		}
 	}
 	eventually(d.db, func() bool { return d.db.group != nil && len(d.db.group.batches) == writers-1 })
@@ -120,8 +120,8 @@ func TestGroupThatFails(t *testing.T) {
 	d.db.Close()
 }
 
-// TestBatchesOfAnySize come through a crash: those around the sizes of the log's
-// buffers and segments, and larger than a segment.
+// TestBatchesOfAnySize: batches survive a crash if their size is near that of the log's buffers or
+// segments, or larger than a segment.
 func TestBatchesOfAnySize(t *testing.T) {
 	fs := vfs.NewMem()
 	opt := testOptions(fs)
@@ -157,8 +157,7 @@ func TestBatchesOfAnySize(t *testing.T) {
 	}
 }
 
-// TestClockSteps: what is written later is newer, whatever the clock says, and over a
-// restart too.
+// TestClockSteps: a later write is newer, whatever the clock says, also after a restart.
 func TestClockSteps(t *testing.T) {
 	fs := vfs.NewMem()
 	now := clock.NewManual(1_700_000_000_000_000)
@@ -199,8 +198,8 @@ func TestClockSteps(t *testing.T) {
 	mustClose(t, db)
 }
 
-// TestCallersMemory: nothing of what a caller gave to a batch, nor of the batch, is
-// used once Commit has returned.
+// TestCallersMemory: once Commit has returned, the store uses neither the batch nor the bytes that
+// the caller gave to it.
 func TestCallersMemory(t *testing.T) {
 	fs := vfs.NewMem()
 	db := mustOpen(t, fs)

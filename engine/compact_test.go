@@ -8,8 +8,8 @@ import (
 	"colonnade/engine/manifest/manifesttest"
 )
 
-// TestPickWaits: while level 0 waits for files of the last level that are under way, nothing else
-// begins that it would then wait for as well, unless it would wait for ever.
+// TestPickWaits: while level 0 waits for files of the last level that another compaction uses, no
+// compaction begins that it would have to wait for as well, unless it would wait for ever.
 func TestPickWaits(t *testing.T) {
 	heavy := manifesttest.Version("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "6: 3[e-f]:70", "7: 1[a-b]:15 2[c-d]:15")
 	garbage := manifesttest.Version("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "7: 1[a-b]:20 2[c-d]:20 3[e-f]:20:d90")

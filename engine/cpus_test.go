@@ -51,7 +51,7 @@ func TestIdle(t *testing.T) {
 	manual.Advance(-2 * long)
 	check("the clock has stepped back", false)
 
-	db.mu.Lock() // or a compaction that is looked for meanwhile asks before the time has passed
+	db.mu.Lock() // otherwise the background may call idleLocked before the time has passed
 	defer db.mu.Unlock()
 	db.reads.set()
 	manual.Advance(4 * long)
@@ -60,18 +60,19 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestCompactionCPUs: compactions run on one CPU beside writers, and on all while writers are slowed
-// down or the store is idle. The CPUs of a divided compaction are not free for others.
+// TestCompactionCPUs: compactions run on one CPU while there are writers. They run on all CPUs
+// while writers are slowed down or the store is idle. No other compaction uses the CPUs of a
+// divided one.
 func TestCompactionCPUs(t *testing.T) {
 	before := runtime.GOMAXPROCS(3)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
-	const small, large = 1, 1 << 30 // files that a compaction writes
+	const small, large = 1, 1 << 30 // size of the files that a compaction writes
 	for _, test := range []struct {
 		name      string
 		files     int // in level 0 of each of four partitions
 		fileBytes int64
 		idle      bool
-		want      []int // subcompactions of the compactions that begin
+		want      []int // subcompactions of each compaction that begins
 	}{
 		{"busy", compaction.Level0Files, small, false, []int{1}},
 		{"slowed down", slowdownFiles, small, false, []int{3}},
@@ -116,7 +117,8 @@ func TestCompactionCPUs(t *testing.T) {
 	}
 }
 
-// TestSlowed: partitions whose writers are slowed down are counted, until they are dropped.
+// TestSlowed: slowedPartitions counts partitions whose writers are slowed down, until they are
+// dropped.
 func TestSlowed(t *testing.T) {
 	db := mustOpenIdle(t, vfs.NewMem())
 	defer mustClose(t, db)
@@ -136,7 +138,8 @@ func TestSlowed(t *testing.T) {
 	check(0)
 }
 
-// fillLevel0 creates partitions with so many files in level 0, which are not compacted.
+// fillLevel0 creates partitions with the given number of files in level 0, and stops their
+// compaction.
 func fillLevel0(t *testing.T, db *DB, files int, names ...string) (parts []*partition) {
 	t.Helper()
 	for _, id := range mustCreate(t, db, names...) {

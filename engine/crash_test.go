@@ -15,8 +15,8 @@ import (
 	"colonnade/vfs"
 )
 
-// crashOptions make segments, memtables and files so small that a short
-// workload rotates, flushes and compacts all the time.
+// crashOptions have small segments, memtables and files: a short workload rotates, flushes and
+// compacts all the time.
 func crashOptions(fs vfs.FS) Options {
 	return Options{
 		FS: fs, Clock: clock.System, Rand: zeros{},
@@ -25,23 +25,23 @@ func crashOptions(fs vfs.FS) Options {
 	}
 }
 
-// image is what a crash at some moment could leave, with what was promised then.
+// image is a possible state after a crash, with the promises made before it.
 type image struct {
 	fs        *vfs.Mem
 	model     string
 	op        string
-	acked     int64 // batches acknowledged before
-	attempted int64 // batches begun before
+	acked     int64 // batches acknowledged before the crash
+	attempted int64 // batches begun before the crash
 }
 
-// workload writes numbered batches, each over three partitions, and notes
-// which of them were acknowledged.
+// workload writes numbered batches, each over three partitions, and records how many were
+// acknowledged.
 type workload struct {
 	acked, attempted atomic.Int64
 	ids              []PartitionID
 }
 
-// batch number n writes row n mod 50 of every partition, with n as the value.
+// Batch n writes row n mod crashRows of every partition, with n as the value.
 const crashRows = 50
 
 func (w *workload) batch(n int64) *Batch {
@@ -50,7 +50,7 @@ func (w *workload) batch(n int64) *Batch {
 		r, c := set(fmt.Sprintf("row%02d", n%crashRows), "n", fmt.Sprintf("%d %s", n, strings.Repeat("x", int(n)%300)))
 		c.Time = n + 1
 		b.Add(id, r, c)
-		if i == int(n%3) { // and deletes what was there of another row
+		if i == int(n%3) { // and deletes another row
 			b.Add(id, []byte(fmt.Sprintf("gone%02d", n%7)), &cell.Cell{Kind: cell.DeleteRow, Time: cell.TombstoneTime})
 		}
 	}
@@ -68,8 +68,8 @@ func (w *workload) run(db *DB, from, to int64) error {
 	return nil
 }
 
-// holds checks that a store has exactly the batches up to some number from
-// acked to attempted, in all partitions, and returns that number.
+// holds checks that a store has exactly the first n batches, in all partitions, for an n from acked
+// to attempted. It returns n.
 func (w *workload) holds(t testing.TB, db *DB, acked, attempted int64) (int64, error) {
 	have := int64(-1)
 	for _, id := range w.ids {
@@ -120,7 +120,7 @@ func capture(fs *vfs.Mem, w *workload, seed uint64, most int) func() []image {
 				continue
 			}
 			crashed := fs.Crash(m, rnd.Uint64())
-			// The same content with more acknowledged is another case.
+			// The same content with more batches acknowledged is another case.
 			print := crashed.Fingerprint() ^ uint64(acked)*0x9e3779b97f4a7c15
 			if seen[print] {
 				continue
@@ -137,10 +137,9 @@ func capture(fs *vfs.Mem, w *workload, seed uint64, most int) func() []image {
 	}
 }
 
-// TestCrashAtEveryOperation takes some images of what a crash can leave before and
-// after every operation of a workload, opens each, checks that it holds all
-// that was acknowledged and nothing by halves, goes on writing, crashes again,
-// and checks again. It is quick, for whoever changes the engine; the part "crash"
+// TestCrashAtEveryOperation takes some images of possible crashes before and after every operation
+// of a workload. It opens each and checks that it has everything acknowledged and no part of a
+// batch. It then writes more, crashes again and checks again. It is a quick test. The part "crash"
 // of the reliability harness does the same at length.
 func TestCrashAtEveryOperation(t *testing.T) {
 	const seed, batches = 1, 60
@@ -172,8 +171,8 @@ func TestCrashAtEveryOperation(t *testing.T) {
 	t.Logf("%d images", len(images))
 }
 
-// survive opens an image and crashes it once more. For every other one the log is
-// a long one, of which a recovery flushes all.
+// survive opens an image and crashes it once more. In every other image the log is long, and the
+// recovery flushes all memtables.
 func (w *workload) survive(t testing.TB, im image, seed uint64) error {
 	open := func(fs vfs.FS) (*DB, error) {
 		opt := crashOptions(fs)

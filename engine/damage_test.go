@@ -18,8 +18,8 @@ import (
 	"colonnade/wal"
 )
 
-// damagedStore is a closed store with files in several levels, a log with
-// batches that are in no file, and two partitions.
+// damagedStore is a closed store with two partitions, files in several levels, and batches that
+// only the log has.
 type damagedStore struct {
 	fs   *vfs.Mem
 	ids  []PartitionID
@@ -54,11 +54,11 @@ func newDamagedStore(t *testing.T) *damagedStore {
 	for _, id := range d.ids {
 		d.want[id] = contents(t, db, id)
 	}
-	// Until the log is sealed, the loss of all of its last record cannot be told
-	// from a crash. The first call may only arm the second.
+	// Until the log is sealed, the loss of its last record looks like a crash. The first call may
+	// only arm the second.
 	db.sealIdle()
 	db.sealIdle()
-	// A crash rather than Close, so that the log is as it is under way.
+	// A crash instead of Close leaves the log of a running store.
 	crashed := d.fs.Crash(vfs.KeepAll, 0)
 	mustClose(t, db)
 	d.fs = crashed
@@ -85,8 +85,7 @@ func (d *damagedStore) names(t *testing.T) []string {
 	return names
 }
 
-// with returns a copy of the store in which a file has other content; nil
-// removes it.
+// with returns a copy of the store with other content in one file. nil removes the file.
 func (d *damagedStore) with(t *testing.T, name string, content []byte) *vfs.Mem {
 	fs := d.fs.Clone()
 	if err := fs.Remove(name); err != nil {
@@ -106,8 +105,8 @@ func (d *damagedStore) with(t *testing.T, name string, content []byte) *vfs.Mem 
 	return fs
 }
 
-// verdict opens a damaged store and says what became of it: "refused" by Open,
-// "detected" by a read, "harmless", or what was wrong.
+// verdict opens a damaged store and returns the result: "refused" by Open, "detected" by a read,
+// "harmless", or a description of the fault.
 func (d *damagedStore) verdict(t *testing.T, fs *vfs.Mem, name string) string {
 	db, err := Open("store", crashOptions(fs))
 	if err != nil {
@@ -149,8 +148,8 @@ func tryPut(db *DB, id PartitionID) error {
 	return err
 }
 
-// TestNewerSortedFile: a file of a later version is no damage. The error of a read says
-// which file it is and of which partition.
+// TestNewerSortedFile: a file of a later format version is no damage. The error of a read names the
+// file and its partition.
 func TestNewerSortedFile(t *testing.T) {
 	fs := vfs.NewMem()
 	db := mustOpen(t, fs)
@@ -197,8 +196,8 @@ func readAll(t *testing.T, fs vfs.FS, name string) []byte {
 	return data
 }
 
-// TestDamageIsDetected damages every file in many places. Nothing may be lost or
-// come out wrong without a word, and the other partition goes on.
+// TestDamageIsDetected damages every file in many places. The store must not lose data or return
+// wrong results without an error. The other partition must work.
 func TestDamageIsDetected(t *testing.T) {
 	d := newDamagedStore(t)
 	count := map[string]int{}
@@ -241,8 +240,8 @@ func TestDamageIsDetected(t *testing.T) {
 	}
 }
 
-// TestLevelSourceStaysFailed: the error of one file of a level is not forgotten with the
-// file, if the row that is looked for after it is in another.
+// TestLevelSourceStaysFailed: the error of one file of a level stays, also when the next row
+// searched for is in another file.
 func TestLevelSourceStaysFailed(t *testing.T) {
 	fs := vfs.NewMem()
 	db := mustOpen(t, fs)
@@ -258,7 +257,7 @@ func TestLevelSourceStaysFailed(t *testing.T) {
 	flip(t, fs, name, 10)
 	db = mustOpen(t, fs)
 	defer mustClose(t, db)
-	files := db.partitions[id].version.Levels[0] // the newest first: of b, then of m
+	files := db.partitions[id].version.Levels[0] // newest first: b, then m
 	src := newLevelSource(files, sstable.ReadOptions{})
 	defer src.Close()
 	src.SeekRow(nil)

@@ -12,7 +12,7 @@ import (
 	"colonnade/vfs"
 )
 
-// zeros is the identity of test stores.
+// zeros is a reader of zeros, for the id of test stores.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {
@@ -20,7 +20,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// testOptions are small, so that everything happens soon.
+// testOptions have small sizes, so everything happens soon.
 func testOptions(fs vfs.FS) Options {
 	return Options{
 		FS: fs, Clock: clock.System, Rand: zeros{},
@@ -45,8 +45,8 @@ func mustClose(t testing.TB, db *DB) {
 	}
 }
 
-// closeWithLog closes a store as Close does when it has no time to flush: what is in the memtables
-// stays in the log.
+// closeWithLog closes a store as Close does if it has no time to flush: the content of the
+// memtables stays in the log.
 func closeWithLog(t testing.TB, db *DB) {
 	t.Helper()
 	db.mu.Lock()
@@ -59,8 +59,8 @@ func closeWithLog(t testing.TB, db *DB) {
 	}
 }
 
-// mustOpenIdle opens a store whose clock stands still: it does nothing by itself after a
-// time, such as to seal an idle log.
+// mustOpenIdle opens a store with a clock that stands still. Timers do nothing, such as sealing an
+// idle log.
 func mustOpenIdle(t testing.TB, fs vfs.FS) *DB {
 	t.Helper()
 	opt := testOptions(fs)
@@ -180,8 +180,8 @@ func TestReopenKeepsWhatWasCommitted(t *testing.T) {
 	mustClose(t, db)
 }
 
-// A store is compacted from the moment it is open, and only later told which
-// families its partitions have.
+// TestCompactionBeforePoliciesLosesNothing: a store compacts from the open on, and only later
+// learns the families of its partitions.
 func TestCompactionBeforePoliciesLosesNothing(t *testing.T) {
 	db := mustOpen(t, vfs.NewMem())
 	defer mustClose(t, db)

@@ -18,9 +18,8 @@ import (
 	"colonnade/vfs"
 )
 
-// TestReserve: Commits are refused while there is still room, also when the log needs
-// none. Flushes and compactions go on, reads as well, and when there is room again,
-// Commits do so by themselves.
+// TestReserve: with too little free space, Commits are refused, even if the log needs no space.
+// Flushes, compactions and reads go on. Once there is space, Commits work again without a restart.
 func TestReserve(t *testing.T) {
 	const reserve = 8 << 20
 	fs := vfs.NewMem()
@@ -47,7 +46,7 @@ func TestReserve(t *testing.T) {
 	segment := db.log.current.number
 	free, _ := fs.FreeSpace("store")
 	fs.SetCapacity(1<<40 - int64(free) + reserve - 1)
-	put() // finds out
+	put() // notices the shortage
 	if err := put(); !errors.Is(err, ErrDiskFull) {
 		t.Fatalf("with less than the reserve: got %v, want ErrDiskFull", err)
 	}
@@ -67,7 +66,7 @@ func TestReserve(t *testing.T) {
 		t.Error("nothing can be read")
 	}
 	fs.SetCapacity(1 << 40)
-	for db.Health() != nil { // nobody writes meanwhile
+	for db.Health() != nil { // no writes meanwhile
 		manual.Advance(time.Second)
 	}
 	if err := put(); err != nil {
@@ -75,8 +74,8 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// TestLowDiskGetsSegmentsBack that are kept for reuse, and no others are kept while it is
-// low.
+// TestLowDiskGetsSegmentsBack: while space is low, segments kept for reuse are removed, and no
+// others are kept.
 func TestLowDiskGetsSegmentsBack(t *testing.T) {
 	fs := vfs.NewMem()
 	opt := testOptions(fs)
@@ -88,7 +87,7 @@ func TestLowDiskGetsSegmentsBack(t *testing.T) {
 	}
 	defer mustClose(t, db)
 	id := mustCreate(t, db, "a")[0]
-	fill := func(rows int) { // each fills a segment
+	fill := func(rows int) { // each row fills a segment
 		for i := range rows {
 			mustPut(t, db, id, fmt.Sprint("row", i), "q", strings.Repeat("v", 40<<10))
 		}
@@ -110,7 +109,7 @@ func TestLowDiskGetsSegmentsBack(t *testing.T) {
 	fs.SetCapacity(1<<40 - int64(free) + 1<<20)
 	for db.Health() == nil {
 		manual.Advance(time.Second)
-		tryPut(db, id) // finds out
+		tryPut(db, id) // notices the shortage
 	}
 	if n := kept(); n > 0 {
 		t.Fatalf("%d segments are kept for reuse on a disk that is almost full", n)
@@ -127,7 +126,7 @@ func TestLowDiskGetsSegmentsBack(t *testing.T) {
 	})
 }
 
-// TestReserveIsLeft: the disk is not used up to where a flush would fail.
+// TestReserveIsLeft: Commits leave enough space for flushes.
 func TestReserveIsLeft(t *testing.T) {
 	const reserve = 4 << 20
 	fs := vfs.NewMem()
@@ -157,9 +156,8 @@ func TestReserveIsLeft(t *testing.T) {
 	}
 }
 
-// TestShortageAtEveryOperation: whatever operation but a sync it is that lacks
-// something, and all after it until it is over: reads go on, writes are refused or
-// their outcome is not known, and nothing has to be restarted.
+// TestShortageAtEveryOperation: each operation except a sync, and all after it, lack a resource for
+// a while. Reads go on, writes are refused or have an unknown outcome, and no restart is needed.
 func TestShortageAtEveryOperation(t *testing.T) {
 	step := int64(11)
 	if testing.Short() {
@@ -177,8 +175,8 @@ func TestShortageAtEveryOperation(t *testing.T) {
 	}
 }
 
-// lacks runs a workload in which operation number at and all after it lack
-// something. It returns false when the workload ends before that.
+// lacks runs a workload. Operation number at and all later ones fail with errno until the failure
+// is healed. It returns false if the workload ends before operation at.
 func lacks(t *testing.T, errno syscall.Errno, effect vfs.Effect, at int64) bool {
 	mem := vfs.NewMem()
 	failure := &vfs.Failure{At: at, Sticky: true, Fault: vfs.Fault{Err: errno, Effect: effect}, Match: func(op vfs.Op) bool {
@@ -256,8 +254,8 @@ func lacks(t *testing.T, errno syscall.Errno, effect vfs.Effect, at int64) bool 
 	return hits > 0
 }
 
-// TestNoSegmentFromTheReserve: a new segment of the log does not begin where only the
-// reserve is left, whatever has let its maker come so far.
+// TestNoSegmentFromTheReserve: no new log segment is created if only the reserve is free, whatever
+// checks came before.
 func TestNoSegmentFromTheReserve(t *testing.T) {
 	fs := vfs.NewMem()
 	fs.SetCapacity(64 << 20)

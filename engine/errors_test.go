@@ -16,9 +16,8 @@ import (
 	"colonnade/vfs"
 )
 
-// TestFailedDirectorySync: a sync of a directory that succeeds after one that has
-// failed does not make the names durable which the first one had to. A file with
-// such a name must not take the place of the log.
+// TestFailedDirectorySync: after a failed sync of a directory, a successful one does not make the
+// names of the first durable. A file with such a name must not replace the log.
 func TestFailedDirectorySync(t *testing.T) {
 	for _, dir := range []string{"store/partitions", "store/partitions/00000001"} {
 		for _, errno := range []syscall.Errno{syscall.EIO, syscall.ENOSPC} {
@@ -45,8 +44,8 @@ func TestFailedDirectorySync(t *testing.T) {
 	}
 }
 
-// TestFailedDirectorySyncOfMany: when one of the names that a flush makes durable side by side is
-// not, none of its files counts, and the log has everything.
+// TestFailedDirectorySyncOfMany: if one of the directory syncs of a flush fails, none of its files
+// counts, and the log keeps everything.
 func TestFailedDirectorySyncOfMany(t *testing.T) {
 	fs := vfs.NewMem()
 	db := mustOpen(t, vfs.Inject(fs, func(op vfs.Op) vfs.Fault {
@@ -79,8 +78,8 @@ func TestFailedDirectorySyncOfMany(t *testing.T) {
 	}
 }
 
-// unreturned is a file system in which the first sync of a directory of that name
-// fails, and takes its time to say so.
+// unreturned is a file system whose first sync of the directory dir fails, and returns only after
+// say is closed.
 type unreturned struct {
 	vfs.FS
 	dir         string
@@ -101,9 +100,8 @@ func (u *unreturned) SyncDir(dir string) error {
 	return err
 }
 
-// TestDirectorySyncBesideOneThatFails: a sync of a directory that begins when one
-// has failed, but before that is known, succeeds and makes nothing durable. It must
-// not count.
+// TestDirectorySyncBesideOneThatFails: a sync of a directory that begins after another has failed,
+// but before that returns, succeeds and makes nothing durable. It must not count.
 func TestDirectorySyncBesideOneThatFails(t *testing.T) {
 	u := &unreturned{FS: vfs.NewMem(), dir: "store/partitions/00000001", failed: make(chan struct{}), say: make(chan struct{})}
 	db := mustOpen(t, u)
@@ -131,9 +129,8 @@ func TestDirectorySyncBesideOneThatFails(t *testing.T) {
 	}
 }
 
-// TestFullDiskThatRemovesNothing: a file system that copies on write needs room
-// even to remove a file. What attempts under a temporary name have left must not
-// be in the way once there is room.
+// TestFullDiskThatRemovesNothing: a copy-on-write file system needs space even to remove a file.
+// Leftover temporary files must not block the log once there is space.
 func TestFullDiskThatRemovesNothing(t *testing.T) {
 	var full atomic.Bool
 	fs := vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
@@ -171,9 +168,8 @@ func TestFullDiskThatRemovesNothing(t *testing.T) {
 	}
 }
 
-// TestSegmentThatCannotBeRemoved: the file that is to become a segment gets its name,
-// and the attempt fails all the same. While the name cannot be removed there is no
-// room; once it can, the log goes on under that name.
+// TestSegmentThatCannotBeRemoved: creating a segment fails after the file has its name. While the
+// name cannot be removed, there is no room. Once it can, the log uses that name.
 func TestSegmentThatCannotBeRemoved(t *testing.T) {
 	var full atomic.Bool
 	mem := vfs.NewMem()
@@ -217,17 +213,16 @@ func TestSegmentThatCannotBeRemoved(t *testing.T) {
 	mustClose(t, db)
 }
 
-// hurried is a clock whose timers run a hundred times as fast, so that waits for a
-// retry cost a test little.
+// hurried is a clock whose timers run a hundred times as fast, so retries are quick.
 type hurried struct{ clock.Clock }
 
 func (c hurried) AfterFunc(d time.Duration, f func()) func() bool {
 	return c.Clock.AfterFunc(d/100, f)
 }
 
-// TestDirectoryWhoseNameIsLost makes the sync fail that a partition's directory waits
-// for. After a restart the directory is there, for readers; a file in it must not
-// depend on a name that no later sync makes durable.
+// TestDirectoryWhoseNameIsLost fails the directory sync that a partition waits for. After a restart
+// readers see the directory. A file in it must not depend on a name that no later sync makes
+// durable.
 func TestDirectoryWhoseNameIsLost(t *testing.T) {
 	mem := vfs.NewMem()
 	failure := &vfs.Failure{Fault: vfs.Fault{Err: syscall.EIO}, Match: func(op vfs.Op) bool {
@@ -255,8 +250,7 @@ func TestDirectoryWhoseNameIsLost(t *testing.T) {
 	}
 }
 
-// TestFailureIsNoDamage: that a directory cannot be listed says nothing about what
-// is in it.
+// TestFailureIsNoDamage: an error while listing a directory says nothing about its content.
 func TestFailureIsNoDamage(t *testing.T) {
 	mem := vfs.NewMem()
 	mustClose(t, mustOpen(t, mem))

@@ -11,8 +11,8 @@ import (
 	"colonnade/vfs"
 )
 
-// A batch writes to two partitions at once; a scan reads one of them as it was when the scan began.
-// The store lies in memory here. With vfs.OS it lies on disk.
+// A batch writes to two partitions at once. A scan reads one of them as of its start. The store is
+// in memory here; with vfs.OS it is on disk.
 func Example() {
 	db, err := engine.Open("store", engine.Options{FS: vfs.NewMem(), Clock: clock.System})
 	if err != nil {
@@ -36,7 +36,7 @@ func Example() {
 	put(pages, "org.example/about", "title", "", "About us")
 	put(links, "org.example/about", "anchor", "org.example/", "about")
 	if _, err := db.Commit(context.Background(), &b); err != nil {
-		log.Fatal(err) // nothing of the batch is there, unless the error is an *engine.UnknownError
+		log.Fatal(err) // the batch had no effect, unless the error is an *engine.UnknownError
 	}
 
 	scan, err := db.Scan(pages, engine.ScanOptions{})

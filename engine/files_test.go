@@ -28,12 +28,12 @@ func tables(t *testing.T, fs vfs.FS) []string {
 	return names
 }
 
-// TestFileStaysForItsReader: a scan that has begun ends with what it began with,
-// although a compaction has replaced every file since.
+// TestFileStaysForItsReader: a scan finishes on the files that it started with, although a
+// compaction has replaced all of them.
 func TestFileStaysForItsReader(t *testing.T) {
 	fs := vfs.NewMem()
 	opt := testOptions(fs)
-	opt.CacheBytes, opt.OpenFiles = 1, 1 // each file is opened anew, by its name
+	opt.CacheBytes, opt.OpenFiles = 1, 1 // each file is opened again, by its name
 	db, err := Open("store", opt)
 	if err != nil {
 		t.Fatal(err)
@@ -72,8 +72,7 @@ func TestFileStaysForItsReader(t *testing.T) {
 	}
 }
 
-// TestDropDuringScan: the scan ends as if nothing had happened, and then nothing is
-// left.
+// TestDropDuringScan: the scan finishes normally, and then no file is left.
 func TestDropDuringScan(t *testing.T) {
 	fs := vfs.NewMem()
 	db := mustOpen(t, fs)
@@ -102,8 +101,8 @@ func TestDropDuringScan(t *testing.T) {
 	}
 }
 
-// TestErrorOfTheDeviceIsForgotten: one read that fails is one request that fails;
-// a file that cannot be read at all concerns the rows in its range.
+// TestErrorOfTheDeviceIsForgotten: a failed read fails one request only. A file that cannot be read
+// affects only the rows in its range.
 func TestErrorOfTheDeviceIsForgotten(t *testing.T) {
 	failure := &vfs.Failure{Fault: vfs.Fault{Err: syscall.EIO}, Match: func(op vfs.Op) bool {
 		return op.Kind == vfs.OpRead && path.Base(op.Name) == manifest.TableFile(2)
@@ -139,7 +138,8 @@ func TestErrorOfTheDeviceIsForgotten(t *testing.T) {
 	}
 }
 
-// TestDamagedBlockIsNotCached: what the disk gives rightly after all is read anew.
+// TestDamagedBlockIsNotCached: a block is read again after a failed checksum, and may be right
+// then.
 func TestDamagedBlockIsNotCached(t *testing.T) {
 	fs := vfs.NewMem()
 	db := mustOpen(t, fs)
@@ -163,8 +163,8 @@ func TestDamagedBlockIsNotCached(t *testing.T) {
 	}
 }
 
-// TestFilesThatCannotBeRemoved are no trouble: they count for nothing, and go with
-// the next open. Their numbers are not used again.
+// TestFilesThatCannotBeRemoved: leftover files do not count. The next open removes them, and does
+// not use their numbers again.
 func TestFilesThatCannotBeRemoved(t *testing.T) {
 	mem := vfs.NewMem()
 	db := mustOpen(t, vfs.Inject(mem, func(op vfs.Op) vfs.Fault {
@@ -194,7 +194,8 @@ func TestFilesThatCannotBeRemoved(t *testing.T) {
 	}
 }
 
-// TestUnlistedFileGoes, and its number is not used again.
+// TestUnlistedFileGoes: a file that the manifest does not list is removed, and its number is not
+// used again.
 func TestUnlistedFileGoes(t *testing.T) {
 	fs := vfs.NewMem()
 	db := mustOpen(t, fs)
@@ -248,8 +249,8 @@ func TestSyncOfNewFileFails(t *testing.T) {
 	}
 }
 
-// TestCompactionOnFullDisk is given up and leaves nothing; reads and writes go on,
-// and it goes on by itself once there is room.
+// TestCompactionOnFullDisk: the compaction is aborted and leaves no file. Reads and writes go on.
+// The compaction continues by itself once there is space.
 func TestCompactionOnFullDisk(t *testing.T) {
 	var full atomic.Bool
 	mem := vfs.NewMem()
@@ -274,7 +275,7 @@ func TestCompactionOnFullDisk(t *testing.T) {
 	go func() { done <- db.Compact(context.Background(), id) }()
 	eventually(db, func() bool { return db.background.writeBackoff.waiting })
 	db.removeObsolete()
-	eventually(db, func() bool { return len(tables(t, mem)) == 3 }) // the inputs; the background may be at the rest
+	eventually(db, func() bool { return len(tables(t, mem)) == 3 }) // the inputs; the background may lag
 	if err := tryPut(db, id); err != nil {
 		t.Errorf("a write: %v", err)
 	}
@@ -295,8 +296,8 @@ func TestCompactionOnFullDisk(t *testing.T) {
 	}
 }
 
-// TestStallEndsWithCompaction: writes to a partition with too many files wait for so
-// long as they may, are refused then, and go on when compaction has caught up.
+// TestStallEndsWithCompaction: writes to a partition with too many files wait up to StallTimeout
+// and are then refused. They go on once compaction has caught up.
 func TestStallEndsWithCompaction(t *testing.T) {
 	release := make(chan struct{})
 	var held atomic.Bool
@@ -351,8 +352,8 @@ func TestStallEndsWithCompaction(t *testing.T) {
 	}
 }
 
-// TestTombstoneStorm: a million deletions are stepped over in one pass, which can be
-// given up at any row, and go by themselves.
+// TestTombstoneStorm: a scan passes a million deletions in one pass, and can be cancelled at any
+// row. Compaction removes them by itself.
 func TestTombstoneStorm(t *testing.T) {
 	rows := 1_000_000
 	if testing.Short() {
@@ -399,8 +400,8 @@ func TestTombstoneStorm(t *testing.T) {
 	})
 }
 
-// TestReservationsGoWithTheirFiles: what the readers of files keep counts against the
-// cache, as long as the files are there.
+// TestReservationsGoWithTheirFiles: the memory of file readers counts against the cache as long as
+// the files exist.
 func TestReservationsGoWithTheirFiles(t *testing.T) {
 	db := mustOpen(t, vfs.NewMem())
 	defer mustClose(t, db)

@@ -19,8 +19,8 @@ import (
 	"colonnade/vfs"
 )
 
-// TestFlushesShareEdits: hundreds of partitions with little in them, which all keep
-// the oldest segment of the log, go into files together.
+// TestFlushesShareEdits: hundreds of partitions with little data, which all keep the oldest log
+// segment, are flushed together.
 func TestFlushesShareEdits(t *testing.T) {
 	const partitions = 500
 	opt := testOptions(vfs.NewMem())
@@ -34,7 +34,7 @@ func TestFlushesShareEdits(t *testing.T) {
 	for _, id := range ids {
 		mustPut(t, db, id, "row", "q", "v")
 	}
-	for i := range 60 { // one partition makes the log long
+	for i := range 60 { // this partition makes the log long
 		mustPut(t, db, ids[0], fmt.Sprint("row", i), "q", strings.Repeat("v", 20<<10))
 	}
 	eventually(db, func() bool { return db.log.segments[0].number > 2 })
@@ -45,8 +45,8 @@ func TestFlushesShareEdits(t *testing.T) {
 	}
 }
 
-// TestDropDuringFlush drops partitions that a flush of several has written already,
-// and has not written yet. The others lose nothing, and of these nothing is left.
+// TestDropDuringFlush drops partitions during a flush of several: one already written and one not
+// yet. The others lose nothing, and no file of the dropped ones is left.
 func TestDropDuringFlush(t *testing.T) {
 	for _, partitions := range []int{5, 3 * filesPerWriter} { // one goroutine, four
 		dropDuringFlush(t, partitions)
@@ -65,7 +65,7 @@ func dropDuringFlush(t *testing.T, partitions int) {
 		return vfs.Fault{}
 	}))
 	ids := mustCreate(t, db, make([]string, partitions)...)
-	for _, id := range ids { // in this order they are flushed
+	for _, id := range ids { // the flush order
 		mustPut(t, db, id, "row", "q", "v")
 	}
 	done := make(chan error, 1)
@@ -96,8 +96,8 @@ func dropDuringFlush(t *testing.T, partitions int) {
 	}
 }
 
-// TestSmallFilesAreWrittenTogether: while one of many small files is on its way to the disk, the
-// next are written, up to one for each filesPerWriter and one more.
+// TestSmallFilesAreWrittenTogether: while one of many small files is being synced, the next ones
+// are written, up to one for each filesPerWriter and one more.
 func TestSmallFilesAreWrittenTogether(t *testing.T) {
 	const writers = 3
 	together := make(chan struct{})
@@ -136,12 +136,12 @@ func TestSmallFilesAreWrittenTogether(t *testing.T) {
 	}
 }
 
-// TestFullDiskEndsAFlush of many: files that are not begun would meet it as well.
+// TestFullDiskEndsAFlush: once the disk is full, a flush of many files begins no more of them.
 func TestFullDiskEndsAFlush(t *testing.T) {
 	const writers = 3
 	var full atomic.Bool
 	var creates atomic.Int64
-	manual := clock.NewManual(1) // a rest ends when the test says so
+	manual := clock.NewManual(1) // no backoff ends but by the test
 	opt := testOptions(vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
 		if op.Kind == vfs.OpCreate && strings.HasSuffix(op.Name, manifest.TableSuffix) && full.Load() {
 			creates.Add(1)
@@ -178,8 +178,9 @@ func TestFullDiskEndsAFlush(t *testing.T) {
 	}
 }
 
-// TestFlushHardlyTriesToCompress what saves little, if the file is to be merged with others
-// before long. One that may be moved down as it is, before or behind all others, is compressed.
+// TestFlushHardlyTriesToCompress: a flush rarely tries to compress values that save little, if the
+// file will soon be merged with others. A file before or after all others is compressed, because it
+// may be moved down without a merge.
 func TestFlushHardlyTriesToCompress(t *testing.T) {
 	db := mustOpen(t, vfs.NewMem())
 	defer mustClose(t, db)
@@ -212,14 +213,13 @@ func TestFlushHardlyTriesToCompress(t *testing.T) {
 	}
 }
 
-// TestWriteCountsEntries: of the entries that a flush or compaction is to read, each is
-// written or left out for a reason. Where one is missing in its input, the partition is
-// not to be trusted any more; where one is lost on the way, the input is as good as
-// before.
+// TestWriteCountsEntries: a flush or compaction writes each entry of its input or drops it for a
+// reason. If the input lacks entries, the partition is quarantined. If entries are lost on the way,
+// the input stays valid.
 func TestWriteCountsEntries(t *testing.T) {
 	for reason, c := range map[string]struct {
-		entries     int    // that are expected
-		written     uint64 // that are said to be written, beyond those that are
+		entries     int    // expected in the input
+		written     uint64 // counted as written, besides those that are
 		quarantined bool
 	}{
 		"2 entries expected, 1 read":            {2, 0, true},

@@ -17,8 +17,8 @@ import (
 	"colonnade/vfs"
 )
 
-// TestForegroundPriority: a flush waits until the writers of the group that was settled last have run,
-// and the leader too.
+// TestForegroundPriority: a flush waits until the writers of the group settled last have run, and
+// the leader too.
 func TestForegroundPriority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p foregroundPriority
@@ -48,7 +48,7 @@ func TestForegroundPriority(t *testing.T) {
 	})
 }
 
-// readings is a clock that shows one after the other.
+// readings is a clock that returns the given times in turn.
 type readings struct {
 	clock.Clock
 	next []int64
@@ -60,13 +60,13 @@ func (r *readings) Now() int64 {
 	return now
 }
 
-// TestYielderWorksOn: after a long yield, a yielder works for a while before the next, whatever the clock
-// says then.
+// TestYielderWorksOn: after a long yield, a yielder works for a while before the next yield,
+// whatever the clock then returns.
 func TestYielderWorksOn(t *testing.T) {
 	const late = 1002 + longYield // the end of a long yield
 	for _, test := range []struct {
 		name   string
-		now    []int64 // at each reading: three for a yield, one without
+		now    []int64 // the readings: three for a yield, one for none
 		yields int64
 	}{
 		{"short yields", []int64{1000, 1001, 1001 + longYield, 5000, 5001, 5002}, 2},
@@ -88,8 +88,8 @@ func TestYielderWorksOn(t *testing.T) {
 	}
 }
 
-// TestFlushYields: a flush yields while it writes and while it verifies what it has written. The first
-// time it waits for the writers that were woken.
+// TestFlushYields: a flush yields while it writes and while it verifies the file. The first time it
+// waits for the writers that were woken.
 func TestFlushYields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var written atomic.Bool
@@ -130,8 +130,8 @@ func TestFlushYields(t *testing.T) {
 	})
 }
 
-// TestLargeGroupsAreWaitedFor: flushes wait for the writers of a settled large group, and no longer than
-// until all have run.
+// TestLargeGroupsAreWaitedFor: flushes wait until all writers of a settled large group have run,
+// and no longer.
 func TestLargeGroupsAreWaitedFor(t *testing.T) {
 	var holding atomic.Bool
 	held := make(chan struct{})
@@ -141,7 +141,7 @@ func TestLargeGroupsAreWaitedFor(t *testing.T) {
 		}
 		return vfs.Fault{}
 	})
-	db := mustOpenIdle(t, fs) // the sync of a seal would be held like a group's
+	db := mustOpenIdle(t, fs) // a seal's sync would be held like a group's
 	id := mustCreate(t, db, "a")[0]
 	if err := tryPut(db, id); err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func TestLargeGroupsAreWaitedFor(t *testing.T) {
 	}
 	holding.Store(true)
 	var all sync.WaitGroup
-	commit := func(waiting int) { // and waits until so many wait for a group
+	commit := func(waiting int) { // and waits until this many wait for a group
 		all.Go(func() {
 			if err := tryPut(db, id); err != nil {
 				t.Error(err)
@@ -165,7 +165,7 @@ func TestLargeGroupsAreWaitedFor(t *testing.T) {
 			db.mu.Unlock()
 		}
 	}
-	for n := range largeGroup + 1 { // the first is being synced
+	for n := range largeGroup + 1 { // the first one is being synced
 		commit(n)
 	}
 	holding.Store(false)
@@ -176,7 +176,7 @@ func TestLargeGroupsAreWaitedFor(t *testing.T) {
 		t.Fatal("flushes do not wait for a large group")
 	}
 	select {
-	case <-w.done: // the leader may be a little later than the writers
+	case <-w.done: // the leader may run a little after the writers
 	case <-time.After(10 * time.Second):
 		t.Fatal("some have not run yet")
 	}
@@ -191,15 +191,15 @@ func TestLargeGroupsAreWaitedFor(t *testing.T) {
 	}
 }
 
-// TestCompactionWaitsForFlush: where both together would leave many writers no CPU, a compaction waits
-// for the end of a flush, unless writers wait for the compaction.
+// TestCompactionWaitsForFlush: if both together would leave no CPU to many writers, a compaction
+// waits for the end of a flush, unless writers wait for the compaction.
 func TestCompactionWaitsForFlush(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		cpus  int
 		many  bool // writers
 		files int  // in level 0
-		other int  // in that of another partition
+		other int  // in level 0 of another partition
 		waits bool
 	}{
 		{"two CPUs", 2, true, compaction.Level0Files, 1, true},
@@ -245,7 +245,7 @@ func TestCompactionWaitsForFlush(t *testing.T) {
 	}
 }
 
-// TestFlushWaitIsBounded: flushes that follow one another delay a compaction for longestFlushWait.
+// TestFlushWaitIsBounded: a series of flushes delays a compaction for longestFlushWait at most.
 func TestFlushWaitIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := &DB{opt: Options{Clock: clock.System}}

@@ -23,7 +23,7 @@ import (
 	"colonnade/wal"
 )
 
-// bounded runs f and complains if it takes 64 MiB of memory or more.
+// bounded runs f and fails the test if f allocates 64 MiB or more.
 func bounded(t *testing.T, f func()) {
 	t.Helper()
 	sum := func() uint64 {
@@ -38,7 +38,7 @@ func bounded(t *testing.T, f func()) {
 	}
 }
 
-// resealed puts a good length and checksum on what may be a manifest.
+// resealed corrects the length and checksum of a possible manifest.
 func resealed(data []byte) []byte {
 	if len(data) < manifest.HeaderSize+8 {
 		return data
@@ -48,8 +48,8 @@ func resealed(data []byte) []byte {
 	return binary.LittleEndian.AppendUint64(data, xxhash.Sum64(data))
 }
 
-// FuzzCatalogDecode decodes any bytes behind a good checksum as a manifest. One
-// that is accepted is the same once more after it was written.
+// FuzzCatalogDecode decodes any bytes with a valid checksum as a manifest. An accepted manifest
+// must be the same after encoding and decoding it again.
 func FuzzCatalogDecode(f *testing.F) {
 	data, err := testdata.ReadFile(goldenDir + "/manifest-00000010")
 	if err != nil {
@@ -69,7 +69,7 @@ func FuzzCatalogDecode(f *testing.F) {
 			if err != nil {
 				t.Fatalf("%+v was written, and read %v", m, err)
 			}
-			if !bytes.Equal(again.Encode(), written) || !bytes.Equal(m.Encode(), written) { // kept forms of partitions too
+			if !bytes.Equal(again.Encode(), written) || !bytes.Equal(m.Encode(), written) { // also the kept encodings
 				t.Errorf("%+v is not written as it was", m)
 			}
 			if !reflect.DeepEqual(m, again) {
@@ -79,9 +79,8 @@ func FuzzCatalogDecode(f *testing.F) {
 	})
 }
 
-// FuzzBatchDecode takes any bytes for the batch of a log record. What is accepted
-// consists of entries that can be stored, and is the same once more after it was
-// written.
+// FuzzBatchDecode decodes any bytes as the batch of a log record. An accepted batch must consist of
+// entries that can be stored, and must be the same after encoding and decoding it again.
 func FuzzBatchDecode(f *testing.F) {
 	var b Batch
 	for _, c := range []cell.Cell{
@@ -116,7 +115,7 @@ func FuzzBatchDecode(f *testing.F) {
 			b.Add(r.partition, r.row, &r.cell)
 		})
 		if len(list) == 0 {
-			return // nobody writes such a batch
+			return // no store writes such a batch
 		}
 		i := 0
 		read(b.buf, func(r *batchReader) {
@@ -131,7 +130,7 @@ func FuzzBatchDecode(f *testing.F) {
 	})
 }
 
-// batchEntry is what a batch says, apart from the memory that it lies in.
+// batchEntry is the content of an entry, in memory of its own.
 type batchEntry struct {
 	partition          PartitionID
 	row, column, value string
@@ -145,10 +144,10 @@ func entryOf(r *batchReader) batchEntry {
 	return batchEntry{r.partition, string(r.row), string(c.Column), string(c.Value), c.Kind, c.Type, c.Time}
 }
 
-// FuzzOpenDir changes bytes in several files of a small store: five bytes of edits
-// say which file, where, and what to write there, or that the file ends there. A
-// store that opens answers what it should, or says that it is damaged. Behind a good
-// checksum of the manifest anything may be answered, as long as it ends.
+// FuzzOpenDir changes bytes in several files of a small store. Five bytes of edits choose the file,
+// the place, and the new byte, or that the file ends there. A store that opens must return right
+// results or report damage. With a valid checksum of the manifest any result is allowed, as long as
+// the calls end.
 func FuzzOpenDir(f *testing.F) {
 	var names []string
 	size := map[string]int{}
@@ -187,8 +186,7 @@ func FuzzOpenDir(f *testing.F) {
 	})
 }
 
-// openAny opens, reads, writes and checks what may be a store. exact says that what
-// is answered has to be right.
+// openAny opens, reads, writes and checks a possible store. If exact is set, results must be right.
 func openAny(t *testing.T, fs vfs.FS, exact bool) {
 	opt := testOptions(fs)
 	opt.Clock, opt.SegmentBytes, opt.StallTimeout = clock.NewManual(1_700_000_000_000_000), 4<<10, time.Second
@@ -222,7 +220,7 @@ func isDamage(err error) bool {
 	return errors.As(err, &corrupt) || errors.As(err, &version)
 }
 
-// TestSymbolicLinks: nothing in a store's directory leads out of it.
+// TestSymbolicLinks: no link in a store's directory leads out of it.
 func TestSymbolicLinks(t *testing.T) {
 	var names []string
 	loadGolden(t, func(name string, data []byte) []byte {
@@ -235,7 +233,7 @@ func TestSymbolicLinks(t *testing.T) {
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		if name == "." {
-			continue // the user says where the store lies
+			continue // the user may place the store by a link
 		}
 		dir := t.TempDir()
 		store, outside := filepath.Join(dir, "store"), filepath.Join(dir, "outside")

@@ -22,9 +22,8 @@ import (
 	"colonnade/vfs"
 )
 
-// A directory of each format that was ever released lies in testdata, and is never
-// written again: what is read from it must stay what it was. A new format gets a new
-// directory, with
+// testdata has a directory of each released format. It is never written again, and must
+// always be read with the same result. A new format gets a new directory, with
 //
 //	go test ./engine -run TestGoldenDirectory -golden
 var writeGolden = flag.Bool("golden", false, "write the golden directory of the present format")
@@ -32,17 +31,17 @@ var writeGolden = flag.Bool("golden", false, "write the golden directory of the 
 //go:embed all:testdata
 var testdata embed.FS
 
-// goldenDir is the directory of the present format.
+// goldenDir is the directory of the current format.
 const goldenDir = "testdata/format4"
 
-// goldenContents is what the partitions hold: rows in the last level and level 0, some of
-// them deleted, and a batch over both in the log alone.
+// goldenContents is the content of the partitions: rows in the last level and in level 0, some of
+// them deleted, and a batch over both partitions in the log alone.
 var goldenContents = map[PartitionID][]string{
 	1: {"row1 q=new", "row1 q=old", "row2 q=old", "row4 q=log"},
 	3: {"row1 q=1", "row4 q=log"},
 }
 
-// makeGolden makes a store with something of everything.
+// makeGolden creates a store with every feature.
 func makeGolden(t *testing.T) *vfs.Mem {
 	mem := vfs.NewMem()
 	opt := testOptions(mem)
@@ -87,7 +86,7 @@ func makeGolden(t *testing.T) *vfs.Mem {
 	return mem
 }
 
-// saveGolden copies a file system to the disk, but for the lock.
+// saveGolden copies a file system to the disk, without the lock.
 func saveGolden(t *testing.T, mem *vfs.Mem, dir string) {
 	names, err := mem.List(dir)
 	if err != nil {
@@ -110,7 +109,7 @@ func saveGolden(t *testing.T, mem *vfs.Mem, dir string) {
 	}
 }
 
-// loadGolden returns a copy of the golden directory, changed by edit if not nil.
+// loadGolden returns a copy of the golden directory. edit, if not nil, changes its files.
 func loadGolden(t *testing.T, edit func(name string, data []byte) []byte) *vfs.Mem {
 	return loadGoldenOf(t, goldenDir, edit)
 }
@@ -159,7 +158,7 @@ func TestGoldenDirectory(t *testing.T) {
 	}
 }
 
-// checkGoldenLevels: what was in the last level is there, whatever number that had.
+// checkGoldenLevels: the files of the last level are in the last level, whatever its number was.
 func checkGoldenLevels(t *testing.T, dir string) {
 	names, err := fs.Glob(testdata, dir+"/"+manifest.FilePrefix+"*")
 	if err != nil || len(names) != 1 {
@@ -189,7 +188,7 @@ func testGolden(t *testing.T, mem *vfs.Mem) {
 	if err != nil || result.Files < 3 || result.Batches == 0 {
 		t.Errorf("Check: %+v, %v, want 3 sorted files and a batch in the log at least", result, err)
 	}
-	for range 2 { // as it was written, and as this program writes it
+	for range 2 { // first as stored, then as this program has written it
 		db := mustOpen(t, mem)
 		for id, want := range goldenContents {
 			if got := contents(t, db, id); !slices.Equal(got, want) {
@@ -200,8 +199,8 @@ func testGolden(t *testing.T, mem *vfs.Mem) {
 	}
 }
 
-// TestNewerFormatIsRefused and nothing is written: the program that knows it must
-// find all as it was.
+// TestNewerFormatIsRefused: Open refuses a newer format and writes nothing, so a newer program
+// finds the store unchanged.
 func TestNewerFormatIsRefused(t *testing.T) {
 	newer := func(name string, data []byte) []byte {
 		if !strings.HasPrefix(path.Base(name), manifest.FilePrefix) {

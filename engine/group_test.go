@@ -17,14 +17,14 @@ import (
 	"colonnade/vfs"
 )
 
-// scripted is a clock that goes on by the steps that it is given, the last of them over and
-// over. It counts how often it is asked.
+// scripted is a clock that moves on by the given steps, and repeats the last one. It counts the
+// calls of Now.
 type scripted struct {
 	clock.Clock
 	steps []int64
 	now   int64
 	asked int
-	each  func() // done each time, if not nil
+	each  func() // called at each Now, if not nil
 }
 
 func (c *scripted) Now() int64 {
@@ -36,16 +36,16 @@ func (c *scripted) Now() int64 {
 	return c.now
 }
 
-// TestGiveWay: the leader lets others run while they have work, but neither for long, nor
-// when enough writers wait, nor for flushes alone, nor for ever when the clock is set back.
+// TestGiveWay: the leader yields while others have work. It stops after a while, when enough
+// writers wait, when only flushes work, and when the clock is set back.
 func TestGiveWay(t *testing.T) {
 	const n = 8
 	for _, test := range []struct {
 		name    string
-		steps   []int64 // from each yield to the next, after the first time
+		steps   []int64 // from each yield to the next, after the first
 		waiting int     // batches of the next group
-		joining int     // that come each time
-		turns   int64   // that flushes have each time
+		joining int     // batches that join at each yield
+		turns   int64   // yields of flushes at each yield
 		yields  int
 	}{
 		{"nobody has work", []int64{0, 1}, 0, 0, 0, idleYields},
@@ -63,7 +63,7 @@ func TestGiveWay(t *testing.T) {
 		c := &scripted{steps: test.steps}
 		db := &DB{opt: Options{Clock: c}, group: &group{batches: make([]pendingBatch, test.waiting)}}
 		c.each = func() {
-			if c.asked > 1 { // not before the first yield
+			if c.asked > 1 { // after the first yield
 				db.group.batches = append(db.group.batches, make([]pendingBatch, test.joining)...)
 				db.foreground.yields.Add(test.turns)
 			}
@@ -77,9 +77,9 @@ func TestGiveWay(t *testing.T) {
 	}
 }
 
-// ahead is a store with two groups of one large batch each, the first of them written but, like the
-// second, not in the memtables: the leader goes on to the second, for which the disk has the given
-// faults.
+// ahead is a store with two groups of one large batch each. The first is written, the second is
+// not, and neither is in the memtables. So the leader goes on to the second, for which the disk has
+// the given faults.
 type ahead struct {
 	db      *DB
 	batches [2]*Batch
@@ -87,7 +87,7 @@ type ahead struct {
 }
 
 func newAhead(t *testing.T, faults func(vfs.Op) vfs.Fault) *ahead {
-	var syncs atomic.Int32 // of the segment under writing, since it has a name here
+	var syncs atomic.Int32 // of the current segment, once segment names it
 	var segment atomic.Pointer[string]
 	held := make(chan struct{})
 	db := mustOpenIdle(t, vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
@@ -127,12 +127,12 @@ func newAhead(t *testing.T, faults func(vfs.Op) vfs.Fault) *ahead {
 	return a
 }
 
-// awaitWrite returns when the second group is written, or that has failed.
+// awaitWrite returns once the second group is written or has failed.
 func (a *ahead) awaitWrite() {
 	eventually(a.db, func() bool { return a.groups[1].missing.Load() == 1 })
 }
 
-// insert puts a batch into the memtables, as Commit does.
+// insert inserts a batch into the memtables, as Commit does.
 func (a *ahead) insert(i int) {
 	b := a.batches[i]
 	a.db.insert(a.groups[i], &pendingBatch{seq: b.seq, payload: b.buf, parts: b.parts})
@@ -148,8 +148,9 @@ func (a *ahead) settled(i int) bool {
 	}
 }
 
-// TestLeaderGoesOn: a group that is written does not keep the next one from the log while its
-// batches are not in the memtables yet. But that one is visible, and its writers told, after it.
+// TestLeaderGoesOn: the leader writes the next group to the log while the batches of a written
+// group are not yet in the memtables. The next group becomes visible, and its writers wake, after
+// the first.
 func TestLeaderGoesOn(t *testing.T) {
 	a := newAhead(t, func(vfs.Op) vfs.Fault { return vfs.Fault{} })
 	a.awaitWrite()
@@ -169,8 +170,8 @@ func TestLeaderGoesOn(t *testing.T) {
 	}
 }
 
-// TestLeaderFailsAhead: when the log fails with a group before the one before it is settled, the
-// outcome of both is unknown, and nothing of them is seen.
+// TestLeaderFailsAhead: if the log fails with a group before the previous group is settled, both
+// have an unknown outcome, and readers see neither.
 func TestLeaderFailsAhead(t *testing.T) {
 	a := newAhead(t, func(op vfs.Op) (f vfs.Fault) {
 		if op.Kind == vfs.OpSync {
@@ -198,8 +199,8 @@ func TestLeaderFailsAhead(t *testing.T) {
 	}
 }
 
-// TestLeaderWaitsForRoomAhead: that a group is settled does not mean that there is room, when the
-// leader waits for it with the next one.
+// TestLeaderWaitsForRoomAhead: the disk is full for the next group. Settling the group before it
+// does not end the shortage.
 func TestLeaderWaitsForRoomAhead(t *testing.T) {
 	var full atomic.Bool
 	full.Store(true)
@@ -234,8 +235,8 @@ func TestLeaderWaitsForRoomAhead(t *testing.T) {
 	}
 }
 
-// TestInsertersShare: several goroutines put the small batches of a group in, each of them once;
-// the large ones among these are left to their commits.
+// TestInsertersShare: several goroutines insert the small batches of a group, each once. They leave
+// its large batches to their commits.
 func TestInsertersShare(t *testing.T) {
 	db := mustOpenIdle(t, vfs.NewMem())
 	defer mustClose(t, db)

@@ -14,8 +14,8 @@ import (
 	"colonnade/vfs"
 )
 
-// TestBrokenInvariantOfTheLog: a fault of our own ends in no writes, not in a panic,
-// a false acknowledgement or a lost segment.
+// TestBrokenInvariantOfTheLog: a bug ends writes. It causes no panic, no false acknowledgement and
+// no lost segment.
 func TestBrokenInvariantOfTheLog(t *testing.T) {
 	for name, breakIt := range map[string]func(db *DB){
 		"order":    func(db *DB) { db.log.written = 1 << 40 },
@@ -43,7 +43,7 @@ func TestBrokenInvariantOfTheLog(t *testing.T) {
 	}
 }
 
-// TestSegmentThatIsNeededStays whatever the manifest says.
+// TestSegmentThatIsNeededStays: a segment that a memtable needs stays, whatever the manifest says.
 func TestSegmentThatIsNeededStays(t *testing.T) {
 	fs := vfs.NewMem()
 	db := mustOpen(t, fs)
@@ -68,7 +68,7 @@ func TestSegmentThatIsNeededStays(t *testing.T) {
 	}
 }
 
-// TestSegmentUnderWritingStays, although no memtable needs it.
+// TestSegmentUnderWritingStays: the current segment stays, although no memtable needs it.
 func TestSegmentUnderWritingStays(t *testing.T) {
 	fs := vfs.NewMem()
 	db := mustOpen(t, fs)
@@ -94,7 +94,8 @@ func TestSegmentUnderWritingStays(t *testing.T) {
 	}
 }
 
-// TestEditThatTakesBackIsNotWritten, and the store takes no more of them.
+// TestEditThatTakesBackIsNotWritten: an edit that moves counters back is not written, and the store
+// accepts no more edits.
 func TestEditThatTakesBackIsNotWritten(t *testing.T) {
 	fs := vfs.NewMem()
 	db := mustOpen(t, fs)
@@ -150,9 +151,9 @@ func TestManifestFollows(t *testing.T) {
 	}
 }
 
-// TestManifestIsReadAgain before it takes the place of the one before.
+// TestManifestIsReadAgain: a new manifest is read back before it replaces the old one.
 func TestManifestIsReadAgain(t *testing.T) {
-	var forging atomic.Bool // the log is written in the background all the while
+	var forging atomic.Bool // the log is written in the background all the time
 	fs := &lying{vfs.NewMem(), func(name string) bool { return forging.Load() && strings.HasSuffix(name, manifest.TempSuffix) }}
 	db := mustOpen(t, fs)
 	id := mustCreate(t, db, "a")[0]
@@ -177,8 +178,8 @@ func TestManifestIsReadAgain(t *testing.T) {
 	}
 }
 
-// TestFlushOfAllOrNone: when one of the memtables is not in a file, or not as it should
-// be, none of the files counts.
+// TestFlushOfAllOrNone: if one memtable is not written, or not completely, none of the files of its
+// flush counts.
 func TestFlushOfAllOrNone(t *testing.T) {
 	for name, breakIt := range map[string]func(f *flushJob){
 		"is not written":             func(f *flushJob) { f.written = false },
@@ -218,8 +219,8 @@ func TestFlushOfAllOrNone(t *testing.T) {
 	}
 }
 
-// TestFlushOfAnotherMemtable: a memtable that changes after it was frozen, or whose
-// file holds batches of others, is not flushed, and the log keeps what it has.
+// TestFlushOfAnotherMemtable: a memtable that changes after it was frozen, or whose file has other
+// batches, is not flushed. The log keeps its batches.
 func TestFlushOfAnotherMemtable(t *testing.T) {
 	for name, breakIt := range map[string]func(m *memTable){
 		"grows after it was written": func(m *memTable) {},

@@ -11,8 +11,8 @@ import (
 	"colonnade/vfs"
 )
 
-// TestSegmentsAreReused: what a flush lets go of is there for the next segments, also
-// after the store was opened again, and is not more than half of what the log may take.
+// TestSegmentsAreReused: segments released by a flush become the next ones, also after the store is
+// opened again. They take at most half of LogBytes.
 func TestSegmentsAreReused(t *testing.T) {
 	var filled atomic.Int64
 	fs := vfs.Inject(vfs.NewMem(), func(op vfs.Op) (f vfs.Fault) {

@@ -19,8 +19,8 @@ func oneFile() *manifest.Manifest {
 	return &manifest.Manifest{Edit: 3, NextFile: 5, NextPartition: 3, LogStart: 1, Partitions: map[PartitionID]*manifest.Partition{1: p}}
 }
 
-// TestWrongManifestIsRefused although its checksum is right: Open reports the file and
-// what is wrong with it.
+// TestWrongManifestIsRefused: a manifest with wrong content is refused, although its checksum is
+// right. Open reports the file and the fault.
 func TestWrongManifestIsRefused(t *testing.T) {
 	add := func(m *manifest.Manifest, id PartitionID, f *manifest.File) {
 		p := &manifest.Partition{ID: id, Name: "b", Version: &manifest.Version{}}
@@ -29,7 +29,7 @@ func TestWrongManifestIsRefused(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		edit  func(m *manifest.Manifest)
-		bytes func(data []byte) // before the checksum
+		bytes func(data []byte) // changes the bytes before the checksum
 		want  string
 	}{
 		"other magic":         {bytes: func(data []byte) { copy(data, "COLONIES") }, want: "not a manifest"},
@@ -68,7 +68,7 @@ func TestWrongManifestIsRefused(t *testing.T) {
 	}
 }
 
-// vast is a file system whose manifests claim a size.
+// vast is a file system that reports a fixed size for manifests.
 type vast struct {
 	vfs.FS
 	size int64
@@ -89,7 +89,7 @@ func (v vast) Open(name string) (vfs.File, error) {
 
 func (f vastFile) Size() (int64, error) { return f.size, nil }
 
-// TestVastManifestIsRefused before there is memory for it.
+// TestVastManifestIsRefused: a huge manifest is refused before memory is allocated for it.
 func TestVastManifestIsRefused(t *testing.T) {
 	mem := vfs.NewMem()
 	mustClose(t, mustOpen(t, mem))

@@ -12,8 +12,7 @@ import (
 	"colonnade/vfs"
 )
 
-// TestNewDirectoriesAreDurable: a store in a directory whose parents are new as
-// well is not lost with one of them.
+// TestNewDirectoriesAreDurable: a store in new directories is not lost with one of them.
 func TestNewDirectoriesAreDurable(t *testing.T) {
 	fs := vfs.NewMem()
 	for _, dir := range []string{"x/y/store", "/other/store"} {
@@ -36,8 +35,8 @@ func TestNewDirectoriesAreDurable(t *testing.T) {
 	}
 }
 
-// TestUnsuitableFileSystems are refused with an error that says what they lack, when a
-// store is made and when one is opened, and nothing is lost by that.
+// TestUnsuitableFileSystems: a create or an open on a file system that lacks a feature fails with
+// an error that names the feature, and loses nothing.
 func TestUnsuitableFileSystems(t *testing.T) {
 	for name, c := range map[string]struct {
 		match func(vfs.Op) bool
@@ -74,8 +73,8 @@ func TestUnsuitableFileSystems(t *testing.T) {
 	}
 }
 
-// TestLostParts: a directory that lacks something that a store always has is damaged,
-// never a new and empty store.
+// TestLostParts: a directory without a part that every store has is damaged, never a new and empty
+// store.
 func TestLostParts(t *testing.T) {
 	for name, lose := range map[string]func(fs *vfs.Mem, db *DB) string{
 		"manifest":       func(fs *vfs.Mem, db *DB) string { return "store/" + manifest.FileName(db.manifest.Edit) },
@@ -118,8 +117,8 @@ func TestLostParts(t *testing.T) {
 	}
 }
 
-// TestCreateFails: a store is made only in a directory that is known to hold nothing,
-// and with an id of its own.
+// TestCreateFails: a store is created only in a directory known to be empty, and with an id of its
+// own.
 func TestCreateFails(t *testing.T) {
 	device := errors.New("device error")
 	for name, c := range map[string]struct {
@@ -157,8 +156,8 @@ func TestCreateFails(t *testing.T) {
 	}
 }
 
-// TestKilledWhileCreated: whoever made a store was killed at some moment, and power
-// fails at any moment of the next open. The one after that finds a new store.
+// TestKilledWhileCreated: the process is killed at any moment of a store's creation, and power
+// fails at any moment of the next open. The open after that finds a new store.
 func TestKilledWhileCreated(t *testing.T) {
 	each := func(fs *vfs.Mem, f func(op vfs.Op)) {
 		db, err := Open("store", crashOptions(vfs.Inject(fs, func(op vfs.Op) vfs.Fault {

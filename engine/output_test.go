@@ -21,7 +21,7 @@ import (
 	"colonnade/vfs"
 )
 
-// lying is a disk that stores other bytes than it is given in some files.
+// lying is a disk that stores wrong bytes in some files.
 type lying struct {
 	vfs.FS
 	lies func(name string) bool
@@ -49,8 +49,8 @@ func (f *lyingFile) Write(p []byte) (int, error) {
 	return f.File.Write(p)
 }
 
-// TestWrongFlushIsNotInstalled: the memtable stays until a file has what it has. The
-// partition that cannot be flushed does not keep others from it.
+// TestWrongFlushIsNotInstalled: the memtable stays until a file has its content. A partition that
+// cannot be flushed does not block others.
 func TestWrongFlushIsNotInstalled(t *testing.T) {
 	mem := vfs.NewMem()
 	var wrong atomic.Bool
@@ -95,8 +95,8 @@ func TestWrongFlushIsNotInstalled(t *testing.T) {
 	}
 }
 
-// TestWrongCompactionIsNotInstalled: the inputs stay, the wrong file stays as
-// evidence, and nothing is tried again.
+// TestWrongCompactionIsNotInstalled: the inputs stay, the wrong file stays as evidence, and the
+// compaction is not repeated.
 func TestWrongCompactionIsNotInstalled(t *testing.T) {
 	var wrong atomic.Bool
 	var created atomic.Int64
@@ -152,8 +152,8 @@ func TestWrongCompactionIsNotInstalled(t *testing.T) {
 	}
 }
 
-// TestWriteFailsAmidARow: a row longer than what is written at a time, on a disk that
-// takes nothing more, ends the output with the error that names the file.
+// TestWriteFailsAmidARow: a row exceeds the writer's buffer, and the disk accepts no more writes.
+// The output ends with an error that names the file.
 func TestWriteFailsAmidARow(t *testing.T) {
 	failure := &vfs.Failure{
 		Fault: vfs.Fault{Err: syscall.EIO},
@@ -168,7 +168,7 @@ func TestWriteFailsAmidARow(t *testing.T) {
 	var cells []cell.Cell
 	noise := rand.NewChaCha8([32]byte{1})
 	for i := range 20 {
-		value := make([]byte, 20<<10) // that does not compress
+		value := make([]byte, 20<<10) // does not compress
 		noise.Read(value)
 		_, c := set("row", fmt.Sprintf("%02d", i), string(value))
 		c.Time, c.Seq = 5, 1
@@ -185,8 +185,8 @@ func TestWriteFailsAmidARow(t *testing.T) {
 	}
 }
 
-// TestFileFailsAtItsEnd: an output of several files ends with the error of the one that
-// cannot be completed.
+// TestFileFailsAtItsEnd: an output of several files ends with the error of the file that cannot be
+// completed.
 func TestFileFailsAtItsEnd(t *testing.T) {
 	failure := &vfs.Failure{
 		Fault: vfs.Fault{Err: syscall.EIO},
@@ -207,8 +207,8 @@ func TestFileFailsAtItsEnd(t *testing.T) {
 	out.discard()
 }
 
-// TestFirstFileIsVerifiedWhole: one file in sixteen is read cell by cell, which shows
-// in the number of reads.
+// TestFirstFileIsVerifiedWhole: one file in sixteen is verified cell by cell, which needs more
+// reads.
 func TestFirstFileIsVerifiedWhole(t *testing.T) {
 	reads := map[string]int{}
 	db := mustOpen(t, vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
@@ -232,8 +232,8 @@ func TestFirstFileIsVerifiedWhole(t *testing.T) {
 	}
 }
 
-// TestDamageStopsItsRangeOnly: what does not need the damaged file is compacted as
-// before, and what does is not tried for ever.
+// TestDamageStopsItsRangeOnly: compactions that do not need the damaged file go on, and those that
+// do are not retried for ever.
 func TestDamageStopsItsRangeOnly(t *testing.T) {
 	fs := vfs.NewMem()
 	opt := testOptions(fs)
@@ -263,7 +263,7 @@ func TestDamageStopsItsRangeOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer mustClose(t, db)
-	for range compaction.Level0Files { // all in one range, away from the damaged file, and some in its range
+	for range compaction.Level0Files { // in one range away from the damaged file, and in its range
 		put("x")
 		put("a")
 	}
@@ -283,7 +283,7 @@ func TestDamageStopsItsRangeOnly(t *testing.T) {
 	if got, err := readRow(db, id, "x"); err != nil || len(got) != compaction.Level0Files+1 {
 		t.Errorf("a read beside the damage got %d cells, %v", len(got), err)
 	}
-	for range 2 * stopFiles { // until level 0 is full of what cannot leave it
+	for range 2 * stopFiles { // until level 0 is full of files that cannot leave it
 		var b Batch
 		row, c := set("a", "q", strings.Repeat("v", 2000))
 		b.Add(id, row, c)
@@ -339,8 +339,8 @@ func readRow(db *DB, id PartitionID, row string) (values []string, err error) {
 	return values, scan.Err()
 }
 
-// TestUnreadableOutputIsWrittenAgain: an error of the device while a new file is
-// verified proves nothing, and passes.
+// TestUnreadableOutputIsWrittenAgain: a device error while a new file is verified proves no damage.
+// The file is written again.
 func TestUnreadableOutputIsWrittenAgain(t *testing.T) {
 	failure := &vfs.Failure{Fault: vfs.Fault{Err: syscall.EIO}, Match: func(op vfs.Op) bool {
 		return op.Kind == vfs.OpRead && strings.HasSuffix(op.Name, manifest.TableSuffix)
@@ -362,8 +362,8 @@ func TestUnreadableOutputIsWrittenAgain(t *testing.T) {
 	}
 }
 
-// TestReplaceKeepsLevelsInOrder: an edit that would take out a file which is not there,
-// or put in files that share a row, is refused, and the partition stays as it is.
+// TestReplaceKeepsLevelsInOrder: an edit is refused if it removes a file that does not exist or
+// adds files that share a row. The partition stays as it is.
 func TestReplaceKeepsLevelsInOrder(t *testing.T) {
 	db := mustOpen(t, vfs.NewMem())
 	defer mustClose(t, db)

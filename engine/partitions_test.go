@@ -9,8 +9,8 @@ import (
 	"colonnade/vfs"
 )
 
-// TestTooManyPartitions: one more than MaxPartitions cannot be created, whatever
-// there is of the old ones goes on, and a store that has more is opened.
+// TestTooManyPartitions: no more than MaxPartitions can be created. The existing ones keep working,
+// and a store with more can be opened.
 func TestTooManyPartitions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 4 s under the race detector")
@@ -38,7 +38,7 @@ func TestTooManyPartitions(t *testing.T) {
 	mustCreate(t, db, "instead")
 	mustPut(t, db, ids[1], "row", "q", "v")
 
-	err = db.install(nil, func(m *manifest.Manifest) error { // as a store of an earlier version may have it
+	err = db.install(nil, func(m *manifest.Manifest) error { // an earlier version may have created such a store
 		r := m.Partitions[ids[1]]
 		more := r.With(r.Flushed, r.Version)
 		more.ID = m.NextPartition

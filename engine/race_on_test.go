@@ -2,5 +2,5 @@
 
 package engine
 
-// The race detector makes pools lose things and everything slow.
+// The race detector makes pools drop objects, and everything slow.
 const raceEnabled = true

@@ -11,8 +11,8 @@ import (
 	"colonnade/vfs"
 )
 
-// TestWriteRateLimit: batches reserve the time for their bytes, one after the other, more time the more
-// files there are. None waits much longer than its size is worth.
+// TestWriteRateLimit: batches reserve time for their bytes, one after the other, and more time with
+// more files. No batch waits much longer than its own time.
 func TestWriteRateLimit(t *testing.T) {
 	const now, second = 1_700_000_000_000_000, 1_000_000
 	var limit writeRateLimit
@@ -27,23 +27,23 @@ func TestWriteRateLimit(t *testing.T) {
 		reserve(now, rate/50, files, 20*time.Millisecond)
 		reserve(now, rate/25, files, 60*time.Millisecond)
 		reserve(now+second/100, rate/50, files, 70*time.Millisecond)
-		reserve(now+second/100, rate/100, files, commonPause)        // a small one, of those that wait for 80 ms
+		reserve(now+second/100, rate/100, files, commonPause)        // a small batch while the queue is 80 ms
 		reserve(now+second/100, rate/50, files, 80*time.Millisecond) // four times its own time
 		reserve(now+second/100, 10*rate, files, longestPause)
 		reserve(now+second/100, rate/10, files, longestPause)
 		reserve(now+second/100, 1, files, commonPause)
-		reserve(now+second, rate/50, files, 20*time.Millisecond) // the one before is long over
+		reserve(now+second, rate/50, files, 20*time.Millisecond) // the previous batch ended long ago
 	}
 	limit.until = 0
-	reserve(now, firstRate/25_000, slowdownFiles, 0) // too little to wait for
+	reserve(now, firstRate/25_000, slowdownFiles, 0) // too short to wait for
 	reserve(now, firstRate/25_000, slowdownFiles, 0)
-	reserve(now, firstRate/25_000, slowdownFiles, 120*time.Microsecond) // and now it is not
+	reserve(now, firstRate/25_000, slowdownFiles, 120*time.Microsecond) // long enough now
 	reserve(now-3600*second, firstRate, slowdownFiles, longestPause)    // the clock has stepped back by an hour
 	reserve(now, 0, slowdownFiles, 0)
 }
 
-// TestLoadsAreSlowedDown: a load is limited to the rate while compaction does not keep up, and not
-// limited when it does.
+// TestLoadsAreSlowedDown: a load is limited to the rate while compaction does not keep up, and is
+// not limited otherwise.
 func TestLoadsAreSlowedDown(t *testing.T) {
 	opt := testOptions(vfs.NewMem())
 	manual, waited := clock.NewManual(1), time.Duration(0)

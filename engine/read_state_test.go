@@ -9,7 +9,7 @@ import (
 	"colonnade/engine/manifest"
 )
 
-// holders counts the readers of a state, for tests in which nothing else goes on.
+// holders counts the readers of a state, in tests without concurrent readers.
 func (s *readState) holders() (n int) {
 	for i := range s.readers {
 		n += int(s.readers[i].Load())
@@ -17,7 +17,7 @@ func (s *readState) holders() (n int) {
 	return n
 }
 
-// newTestState returns a state with one file, on which it has the only reference.
+// newTestState returns a state with one file and the only reference to it.
 func newTestState() *readState {
 	t := new(tableRef)
 	t.refs.Store(1)
@@ -26,8 +26,8 @@ func newTestState() *readState {
 	return &readState{version: v, obsolete: new(obsoleteFiles)}
 }
 
-// TestStateOutlivesReaders: a state that is replaced over and over keeps its files while
-// somebody reads it, and gives them up once.
+// TestStateOutlivesReaders: replaced states keep their files while there are readers, and release
+// them once.
 func TestStateOutlivesReaders(t *testing.T) {
 	p := new(partition)
 	states := []*readState{newTestState()}
@@ -68,8 +68,8 @@ func TestStateOutlivesReaders(t *testing.T) {
 	}
 }
 
-// TestStateHeld: only the last reader gives up the files of a replaced state, from
-// whichever shard it leaves, and no reader gives up those of a state that is not replaced.
+// TestStateHeld: only the last reader releases the files of a replaced state, from whichever shard
+// it leaves. No reader releases those of the current state.
 func TestStateHeld(t *testing.T) {
 	p, s := new(partition), newTestState()
 	p.state.Store(s)

@@ -41,8 +41,8 @@ func readOnce(t *testing.T, snap *Snapshot, id PartitionID, row string) {
 	}
 }
 
-// TestReadsCompactLevel0: reads that meet the files of level 0 have them compacted once they have paid
-// for it, and not before.
+// TestReadsCompactLevel0: reads of level 0 trigger its compaction once they have paid for it, and
+// not before.
 func TestReadsCompactLevel0(t *testing.T) {
 	db, id := flushedTwice(t)
 	defer mustClose(t, db)
@@ -58,7 +58,8 @@ func TestReadsCompactLevel0(t *testing.T) {
 	progress := db.background.progress
 	db.mu.Unlock()
 	state := p.state.Load()
-	// No read goes on beside the compaction: one that began before it was over could pay after that.
+	// No read runs beside the compaction: a read that began before the compaction ended could pay
+	// after it.
 	for i := 0; i < compaction.MinThreshold && !p.charges.level0.due.Load(); i++ {
 		readOnce(t, snap, id, "row")
 	}
@@ -75,8 +76,8 @@ func TestReadsCompactLevel0(t *testing.T) {
 	}
 }
 
-// TestReadCharges: a read pays one question for each file of level 0 that can hold its rows, and more
-// for those that it has to read. It pays nothing for files below and for memtables.
+// TestReadCharges: a read pays one unit for each file of level 0 that can have its rows, and more
+// for files that it has to read. It pays nothing for lower levels and memtables.
 func TestReadCharges(t *testing.T) {
 	ctx := context.Background()
 	db := mustOpen(t, vfs.NewMem())
@@ -87,7 +88,7 @@ func TestReadCharges(t *testing.T) {
 			mustPut(t, db, id, row, "q", value)
 		}
 		if i == 3 {
-			break // in the memtable
+			break // stays in the memtable
 		}
 		if err := db.Flush(ctx); err != nil {
 			t.Fatal(err)
@@ -132,7 +133,8 @@ func TestReadCharges(t *testing.T) {
 	}
 }
 
-// TestOldStatesAreNotCharged: a compaction now would not help reads of an older snapshot.
+// TestOldStatesAreNotCharged: reads of an older snapshot pay nothing, since a compaction would not
+// help them.
 func TestOldStatesAreNotCharged(t *testing.T) {
 	db, id := flushedTwice(t)
 	defer mustClose(t, db)

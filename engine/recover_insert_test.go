@@ -14,13 +14,13 @@ import (
 	"colonnade/vfs"
 )
 
-// TestRecoveryInTables: a memTable that recovery fills table by table reads as before the kill, with
+// TestRecoveryInTables: recovery fills a memTable table by table. It reads as before the kill, with
 // rows and versions in several tables, and becomes one file.
 func TestRecoveryInTables(t *testing.T) {
 	fs := vfs.NewMem()
 	open := func(fs vfs.FS) *DB {
 		opt := testOptions(fs)
-		opt.LogBytes = 16 << 20 // nothing is flushed to make room in the log
+		opt.LogBytes = 16 << 20 // no flush to make room in the log
 		db, err := Open("store", opt)
 		if err != nil {
 			t.Fatal(err)

@@ -12,11 +12,11 @@ import (
 	"colonnade/wal"
 )
 
-// handmade is a store whose log a test writes, with one partition.
+// handmade is a store with one partition, whose log is written by the test.
 type handmade struct {
 	t     *testing.T
 	fs    *vfs.Mem
-	first uint64 // segment of the log
+	first uint64 // first segment of the log
 	id    PartitionID
 }
 
@@ -31,13 +31,13 @@ func newHandmade(t *testing.T) *handmade {
 // segment returns the path of a segment, counted from the first.
 func (h *handmade) segment(i uint64) string { return "store/wal/" + manifest.SegmentFile(h.first+i) }
 
-// record is a batch of a log.
+// record is one batch in the log.
 type record struct {
 	seq     uint64
 	payload []byte
 }
 
-// put makes a segment of the log, which is finished, or a copy.
+// put writes a segment of the log, finished or not, copied or not.
 func (h *handmade) put(i uint64, finished, copied bool, records ...record) {
 	h.t.Helper()
 	const size = 4 << 10
@@ -63,7 +63,7 @@ type buffer struct{ bytes.Buffer }
 func (*buffer) Sync() error  { return nil }
 func (*buffer) Close() error { return nil }
 
-// damaged checks that Open and Check find the segment damaged for the given reason.
+// damaged checks that Open and Check report the segment as damaged for the given reason.
 func (h *handmade) damaged(i uint64, reason string) {
 	h.t.Helper()
 	var found []*CorruptError
@@ -76,7 +76,7 @@ func (h *handmade) damaged(i uint64, reason string) {
 	}
 }
 
-// TestHandmadeLog: one that follows the rules is read.
+// TestHandmadeLog: a log that follows the rules is read.
 func TestHandmadeLog(t *testing.T) {
 	h := newHandmade(t)
 	h.put(0, true, false, record{1, goodBatch(h.id)}, record{2, goodBatch(h.id)})
@@ -88,8 +88,7 @@ func TestHandmadeLog(t *testing.T) {
 	}
 }
 
-// TestBadRecords: a record that no store has written is damage, whatever its checksums
-// say.
+// TestBadRecords: a record that no store writes is damage, although its checksums are valid.
 func TestBadRecords(t *testing.T) {
 	for reason, payload := range badBatches() {
 		h := newHandmade(t)
@@ -102,7 +101,7 @@ func TestBadRecords(t *testing.T) {
 	h.damaged(0, "batch 1: partition 2 was never created")
 }
 
-// TestBadSegments: each segment is sound, and they do not make up a log.
+// TestBadSegments: each segment is valid, but together they form no log.
 func TestBadSegments(t *testing.T) {
 	h := newHandmade(t)
 	h.put(0, true, false, record{1, goodBatch(h.id)}, record{5, goodBatch(h.id)})

@@ -14,20 +14,20 @@ import (
 	"colonnade/vfs"
 )
 
-// unsyncedStore is a store killed between the write and the sync of a record over two
-// partitions, so that only the page cache has it. Its recovery flushes them.
+// unsyncedStore is a store killed between the write and the sync of a record over two partitions,
+// so only the page cache has the record. Its recovery flushes both.
 type unsyncedStore struct {
 	opt Options
 	fs  *vfs.Mem
 	ids []PartitionID
 }
 
-// newUnsyncedStore makes one in which others partitions have nothing.
+// newUnsyncedStore returns a store with a number of other, empty partitions.
 func newUnsyncedStore(t *testing.T, others int) *unsyncedStore {
 	fs := vfs.NewMem()
 	s := &unsyncedStore{opt: testOptions(fs)}
 	s.opt.MemtableBytes, s.opt.SegmentBytes, s.opt.LogBytes = 256<<10, 512<<10, 8<<20
-	s.opt.Clock = clock.NewManual(1) // the seal of an idle log is no sync of the record
+	s.opt.Clock = clock.NewManual(1) // the seal of an idle log would sync the record
 	db, err := s.open(fs)
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func (s *unsyncedStore) open(fs vfs.FS) (*DB, error) {
 	return Open("store", o)
 }
 
-// judge checks that the record is in both partitions or in none.
+// judge checks that both partitions have the record or neither.
 func (s *unsyncedStore) judge(t *testing.T, fs vfs.FS, when string) {
 	t.Helper()
 	db, err := s.open(fs)
@@ -78,12 +78,11 @@ func (s *unsyncedStore) judge(t *testing.T, fs vfs.FS, when string) {
 	mustClose(t, db)
 }
 
-// recoveries are the two ways to make good what was flushed: with copies of the rest,
-// or with everything else.
+// recoveries are the two ways in which recovery keeps a record whole after a flush: it flushes all
+// memtables, or it copies the rest of the log. The number is that of other partitions.
 var recoveries = map[string]int{"all is flushed": 0, "the largest are flushed": flushAllPartitions}
 
-// TestSecondFaultInRecovery takes the power away at every operation of a recovery of a
-// batch that was not synced.
+// TestSecondFaultInRecovery cuts the power at every operation of a recovery of an unsynced batch.
 func TestSecondFaultInRecovery(t *testing.T) {
 	for name, others := range recoveries {
 		t.Run(name, func(t *testing.T) {
@@ -101,7 +100,7 @@ func TestSecondFaultInRecovery(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.fs.SetHook(nil)
-			db.mu.Lock() // flushes go on, and let copies go
+			db.mu.Lock() // flushes go on, and remove copies
 			flushed := len(db.partitions[s.ids[0]].version.Levels[0])
 			current := db.log.segments[len(db.log.segments)-1].number
 			db.mu.Unlock()
@@ -119,7 +118,7 @@ func TestSecondFaultInRecovery(t *testing.T) {
 	}
 }
 
-// lastSegment returns the highest number that a segment of the log has.
+// lastSegment returns the highest segment number of the log.
 func lastSegment(t *testing.T, fs vfs.FS) (last uint64) {
 	t.Helper()
 	names, err := fs.List("store/" + manifest.LogDir)
@@ -134,8 +133,7 @@ func lastSegment(t *testing.T, fs vfs.FS) (last uint64) {
 	return last
 }
 
-// TestFaultAndSecondFaultInRecovery lets an operation of such a recovery fail, and takes
-// the power away then.
+// TestFaultAndSecondFaultInRecovery fails an operation of such a recovery, then cuts the power.
 func TestFaultAndSecondFaultInRecovery(t *testing.T) {
 	for name, others := range recoveries {
 		t.Run(name, func(t *testing.T) {
@@ -159,8 +157,7 @@ func TestFaultAndSecondFaultInRecovery(t *testing.T) {
 	}
 }
 
-// TestRefusedOpensLeaveNothing: who starts a damaged store again and again does
-// not fill the disk.
+// TestRefusedOpensLeaveNothing: repeated opens of a damaged store do not fill the disk.
 func TestRefusedOpensLeaveNothing(t *testing.T) {
 	fs := vfs.NewMem()
 	db := mustOpen(t, fs)
@@ -186,7 +183,7 @@ func TestRefusedOpensLeaveNothing(t *testing.T) {
 	}
 }
 
-// TestOpensThatFailLeaveNoFiles: nor do those that have no room for all that they flush.
+// TestOpensThatFailLeaveNoFiles: opens that fail on a full disk leave no sorted files.
 func TestOpensThatFailLeaveNoFiles(t *testing.T) {
 	s := newUnsyncedStore(t, 0)
 	for range 3 {
@@ -204,8 +201,8 @@ func TestOpensThatFailLeaveNoFiles(t *testing.T) {
 	}
 }
 
-// TestLogStaysBounded: nothing pins the oldest segment, but no edit of the
-// manifest comes along to let it go.
+// TestLogStaysBounded: segments that no memtable needs are removed, although no other edit of the
+// manifest is due.
 func TestLogStaysBounded(t *testing.T) {
 	opt := testOptions(vfs.NewMem())
 	opt.MemtableBytes, opt.SegmentBytes, opt.LogBytes = 64<<20, 64<<10, 512<<10
@@ -230,14 +227,14 @@ func TestLogStaysBounded(t *testing.T) {
 	}
 }
 
-// TestFlushEndsWhenTheLogFails: nothing will ever be flushed any more.
+// TestFlushEndsWhenTheLogFails: Flush returns an error, since there are no more flushes.
 func TestFlushEndsWhenTheLogFails(t *testing.T) {
 	db := mustOpen(t, vfs.NewMem())
 	id := mustCreate(t, db, "a")[0]
 	mustPut(t, db, id, "row", "q", "1")
 	waiting := make(chan error, 1)
 	db.mu.Lock()
-	db.partitions[id].active.maxSeq++ // as if a batch were still on its way
+	db.partitions[id].active.maxSeq++ // as if a batch were still being inserted
 	db.mu.Unlock()
 	go func() { waiting <- db.Flush(context.Background()) }()
 	for {
@@ -256,8 +253,8 @@ func TestFlushEndsWhenTheLogFails(t *testing.T) {
 	db.Close()
 }
 
-// TestDroppedPartitionsLeaveNoDirectories, whether they are dropped in the life
-// of the store or found by the next open.
+// TestDroppedPartitionsLeaveNoDirectories: the directory is removed by the running store or by the
+// next open.
 func TestDroppedPartitionsLeaveNoDirectories(t *testing.T) {
 	fs := vfs.NewMem()
 	db := mustOpen(t, fs)
@@ -284,8 +281,8 @@ func TestDroppedPartitionsLeaveNoDirectories(t *testing.T) {
 	}
 }
 
-// TestReadErrorInRecovery is never the end of the log: the open fails, and removes
-// nothing; the next one has it all.
+// TestReadErrorInRecovery: a read error is never the end of the log. The open fails and removes
+// nothing, and the next open finds everything.
 func TestReadErrorInRecovery(t *testing.T) {
 	fs := vfs.NewMem()
 	db := mustOpen(t, fs)
@@ -320,8 +317,8 @@ func TestReadErrorInRecovery(t *testing.T) {
 	}
 }
 
-// TestWriteErrorInRecovery, of the copies of the log or of the files that it flushes
-// on its way: the open fails with it, which is not damage, and the next one has all.
+// TestWriteErrorInRecovery: writing a copy of the log or a flushed file fails. The open returns the
+// error, not damage, and the next open finds everything.
 func TestWriteErrorInRecovery(t *testing.T) {
 	mem := vfs.NewMem()
 	opt := testOptions(mem)
@@ -338,12 +335,12 @@ func TestWriteErrorInRecovery(t *testing.T) {
 	}
 	few := mem.Crash(vfs.DropAll, 1)
 	mustCreate(t, db, make([]string, flushAllPartitions)...)
-	many := mem.Crash(vfs.DropAll, 1) // not all memtables are flushed at once
+	many := mem.Crash(vfs.DropAll, 1) // with these, recovery does not flush all memtables at once
 	mustClose(t, db)
 	for _, c := range []struct {
 		name      string
 		image     *vfs.Mem
-		memtables int64 // small ones are flushed on the way
+		memtables int64 // a small limit causes flushes during recovery
 		files     string
 		segments  int64
 		least     int64 // syncs
@@ -362,7 +359,7 @@ func TestWriteErrorInRecovery(t *testing.T) {
 			}}
 			opt.FS, opt.MemtableBytes = vfs.Inject(fs, failure.Rule), c.memtables
 			db, err := Open("store", opt)
-			if err == nil { // the failure came later, if at all
+			if err == nil { // the failure comes after the open, if at all
 				db.Close()
 				if n < c.least {
 					t.Errorf("%s: only %d syncs", c.name, n)
@@ -381,13 +378,13 @@ func TestWriteErrorInRecovery(t *testing.T) {
 	}
 }
 
-// TestSettledLog: all that the log had is in files, so that it begins with its last
-// segment, and power fails before that has a batch.
+// TestSettledLog: files have the whole log, so it starts with its last segment. Power fails before
+// that segment has a batch.
 func TestSettledLog(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		size int    // of the batch that goes there
-		last uint64 // segment
+		size int    // of the batch in that segment
+		last uint64 // number of that segment
 	}{
 		{"the next segment", 40 << 10, 2},
 		{"one after a segment that is too small", 100 << 10, 3},
@@ -432,7 +429,7 @@ func TestSettledLog(t *testing.T) {
 	}
 }
 
-// putBoth commits a batch with one row for each partition.
+// putBoth commits a batch with a row for each partition.
 func putBoth(t *testing.T, db *DB, ids []PartitionID, row string, size int) {
 	t.Helper()
 	var b Batch
@@ -445,7 +442,7 @@ func putBoth(t *testing.T, db *DB, ids []PartitionID, row string, size int) {
 	}
 }
 
-// flushOnly flushes one partition, and no others.
+// flushOnly flushes one partition only.
 func flushOnly(db *DB, id PartitionID) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -455,8 +452,8 @@ func flushOnly(db *DB, id PartitionID) {
 	}
 }
 
-// TestRefusedAgain: an open that is refused, since the log does not go as far as a
-// file, has flushed what it read, and the next one is refused all the same.
+// TestRefusedAgain: an open is refused because the log ends before a file. It has flushed what it
+// read, and the next open must still be refused.
 func TestRefusedAgain(t *testing.T) {
 	fs := vfs.NewMem()
 	db := mustOpen(t, fs)
@@ -469,7 +466,7 @@ func TestRefusedAgain(t *testing.T) {
 	d := &damagedStore{fs: fs.Clone()}
 	mustClose(t, db)
 	opt := testOptions(d.with(t, log, early))
-	opt.MemtableBytes = 16 << 10 // all is flushed
+	opt.MemtableBytes = 16 << 10 // flushes everything
 	for i := range 3 {
 		if again, err := Open("store", opt); err == nil {
 			t.Errorf("open %d succeeds: a has %d rows, b has %d", i, len(contents(t, again, ids[0])), len(contents(t, again, ids[1])))
@@ -478,8 +475,8 @@ func TestRefusedAgain(t *testing.T) {
 	}
 }
 
-// TestLogLosesItsEnd to damage, behind which a batch was acknowledged: what is in
-// files tells that there was more.
+// TestLogLosesItsEnd: damage removes the end of the log with acknowledged batches. The files show
+// that there was more.
 func TestLogLosesItsEnd(t *testing.T) {
 	fs := vfs.NewMem()
 	db := mustOpen(t, fs)
@@ -499,9 +496,8 @@ func TestLogLosesItsEnd(t *testing.T) {
 	}
 }
 
-// TestLogOfAnEarlierMoment: files of a later moment than the log, as in a copy of a
-// directory that is written meanwhile, are refused. Of some batches they would
-// show the entries of one partition only.
+// TestLogOfAnEarlierMoment: files newer than the log, as in a copy of a directory under writing,
+// are refused. They would show batches in one partition only.
 func TestLogOfAnEarlierMoment(t *testing.T) {
 	fs := vfs.NewMem()
 	db := mustOpen(t, fs)

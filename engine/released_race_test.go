@@ -12,7 +12,7 @@ import (
 
 func poisoned(b []byte) bool { return len(b) > 0 && bytes.Count(b, []byte{poison.Byte}) == len(b) }
 
-// A batch that is emptied is poisoned, unless the log may still be about to write it.
+// TestReleasedBatch: a reset batch is poisoned, unless the log may still write it.
 func TestReleasedBatch(t *testing.T) {
 	for _, lent := range []bool{false, true} {
 		var b Batch
@@ -25,7 +25,7 @@ func TestReleasedBatch(t *testing.T) {
 	}
 }
 
-// So are the batches of the log that a recovery has put where they belong.
+// TestReleasedLoads: recovery poisons log batches after it has copied or inserted them.
 func TestReleasedLoads(t *testing.T) {
 	kept := []byte("batches")
 	h := copyChunk{payloads: kept}

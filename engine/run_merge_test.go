@@ -15,7 +15,7 @@ import (
 	"colonnade/vfs"
 )
 
-// upperFiles returns how many files the upper levels have.
+// upperFiles returns the number of files in the upper levels.
 func upperFiles(v *manifest.Version) (n int) {
 	for _, files := range v.Levels[1:manifest.LastLevel] {
 		n += len(files)
@@ -23,8 +23,9 @@ func upperFiles(v *manifest.Version) (n int) {
 	return n
 }
 
-// grown is a store with a partition that holds more than is little, some of it in upper levels, and
-// what a read has to find in it. Rows are overwritten and deleted; check is called after each flush.
+// grown returns a store with a partition that is larger than little, with files in upper levels,
+// and the content that reads must find. Rows are overwritten and deleted. grown calls check after
+// each flush.
 func grown(t *testing.T, check func(v *manifest.Version)) (db *DB, id PartitionID, want map[string]string) {
 	t.Helper()
 	opt := testOptions(vfs.NewMem())
@@ -41,19 +42,19 @@ func grown(t *testing.T, check func(v *manifest.Version)) (db *DB, id PartitionI
 		check(db.partitions[id].state.Load().version)
 	}
 	quiet(db)
-	for upperFiles(db.partitions[id].state.Load().version) == 0 { // all has just gone down
+	for upperFiles(db.partitions[id].state.Load().version) == 0 { // everything is in the last level
 		overwrite(t, db, id, r, 12000, want)
 		quiet(db)
 	}
 	return db, id, want
 }
 
-// quiet waits until there is nothing left to compact.
+// quiet waits until no compaction is due or under way.
 func quiet(db *DB) {
 	eventually(db, func() bool { return len(db.background.compactable) == 0 && db.background.compactionCPUs == 0 })
 }
 
-// overwrite writes a hundred of the first so many rows, or deletes some, and flushes them.
+// overwrite writes or deletes a hundred of the first rows rows, and flushes them.
 func overwrite(t *testing.T, db *DB, id PartitionID, r *rand.Rand, rows int, want map[string]string) {
 	t.Helper()
 	var batch Batch
@@ -97,8 +98,8 @@ func newestOf(t *testing.T, db *DB, id PartitionID) map[string]string {
 	return got
 }
 
-// TestUpperLevels: a partition that grows has runs in its upper levels, several at times, and they
-// are found again, in order, also after the store was opened anew.
+// TestUpperLevels: a growing partition has runs in its upper levels, several at times. Reads find
+// them in order, also after the store is opened again.
 func TestUpperLevels(t *testing.T) {
 	runs := 0
 	db, id, want := grown(t, func(v *manifest.Version) {
@@ -141,8 +142,8 @@ func TestUpperLevels(t *testing.T) {
 	compare("compacted")
 }
 
-// TestReadsCompactUpperLevels: reads that meet runs in upper levels have them brought into the last
-// one, once they have paid for it.
+// TestReadsCompactUpperLevels: reads of runs in upper levels trigger their compaction into the last
+// level once they have paid for it.
 func TestReadsCompactUpperLevels(t *testing.T) {
 	db, id, want := grown(t, func(*manifest.Version) {})
 	defer mustClose(t, db)
@@ -192,8 +193,8 @@ func TestReadsCompactUpperLevels(t *testing.T) {
 	}
 }
 
-// TestDamageInALargePartition: a damaged file of a run stops what goes through its rows. Whatever else
-// is written is accepted, leaves level 0 and is found, however much it is.
+// TestDamageInALargePartition: a damaged file of a run stops compactions of its rows. All other
+// writes, however many, are accepted, leave level 0 and are found.
 func TestDamageInALargePartition(t *testing.T) {
 	db, id, want := grown(t, func(*manifest.Version) {})
 	r := rand.New(rand.NewPCG(3, 4))
@@ -212,7 +213,7 @@ func TestDamageInALargePartition(t *testing.T) {
 	}
 	defer mustClose(t, db)
 
-	var before int // so many rows
+	var before int // rows before the damaged file
 	if _, err := fmt.Sscanf(string(damaged.Smallest), "row%05d", &before); err != nil || before < 1000 {
 		t.Fatalf("the damaged file begins with %q: too few rows are before it", damaged.Smallest)
 	}
@@ -250,7 +251,7 @@ func TestDamageInALargePartition(t *testing.T) {
 	}
 }
 
-// middleOfUpper returns a file of a run that has others on both sides, nil if there is none.
+// middleOfUpper returns a file of a run with files on both sides, nil if there is none.
 func middleOfUpper(v *manifest.Version) *manifest.File {
 	for _, files := range v.Levels[1:manifest.LastLevel] {
 		if n := len(files); n > 2 {

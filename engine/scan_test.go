@@ -11,9 +11,9 @@ import (
 	"colonnade/vfs"
 )
 
-// TestScanOfItsOwnSnapshot: a scan without a snapshot sees what was there when it
-// started, and nothing that comes while it is under way. It counts among the open
-// snapshots until it is closed, and not at all when it cannot start.
+// TestScanOfItsOwnSnapshot: a scan without a snapshot sees the state at its start, and no later
+// writes. It counts as an open snapshot until it is closed, and does not count if it fails to
+// start.
 func TestScanOfItsOwnSnapshot(t *testing.T) {
 	opt := testOptions(vfs.NewMem())
 	opt.Snapshots = 1
@@ -32,7 +32,7 @@ func TestScanOfItsOwnSnapshot(t *testing.T) {
 			t.Errorf("the partition's state has %d readers, want %d", n, want)
 		}
 	}
-	for round := range 3 { // the later ones on what was used before
+	for round := range 3 { // later rounds reuse pooled memory
 		mustPut(t, db, id, fmt.Sprint("row", round), "q", "v")
 		want := contents(t, db, id)
 		scan, err := db.Scan(id, ScanOptions{Now: 1})
@@ -64,7 +64,7 @@ func TestScanOfItsOwnSnapshot(t *testing.T) {
 	open(0)
 }
 
-// TestRowReadAllocatesNothing, once the pools have what it needs.
+// TestRowReadAllocatesNothing: a row read allocates nothing once the pools are filled.
 func TestRowReadAllocatesNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector makes pools lose things")
@@ -95,8 +95,8 @@ func TestRowReadAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestDamagedFilterOfARow: a damaged filter is an error, of level 0 and of a level below, and
-// never an absent row.
+// TestDamagedFilterOfARow: a damaged filter of level 0 or of a lower level is an error, never an
+// absent row.
 func TestDamagedFilterOfARow(t *testing.T) {
 	for _, below := range []bool{false, true} {
 		fs := vfs.NewMem()
@@ -133,7 +133,7 @@ func TestDamagedFilterOfARow(t *testing.T) {
 				}
 				scan.Close()
 			case errors.As(err, new(*CorruptError)):
-				refused++ // at the filter, or before
+				refused++ // at the filter or earlier
 			default:
 				t.Errorf("below %v, damage at %d: %v", below, offset, err)
 			}
@@ -145,7 +145,7 @@ func TestDamagedFilterOfARow(t *testing.T) {
 	}
 }
 
-// TestSingleRow: bounds are those of one row only if no other row fits in between.
+// TestSingleRow: bounds select a single row only if no other row fits in between.
 func TestSingleRow(t *testing.T) {
 	for _, e := range []struct {
 		start, end string

@@ -21,7 +21,7 @@ import (
 	"colonnade/vfs"
 )
 
-// scrubbed is a store whose time is the test's.
+// scrubbed is a store whose clock is set by the test.
 type scrubbed struct {
 	fs    *vfs.Mem
 	clock *clock.Manual
@@ -43,8 +43,7 @@ func newScrubbed(t *testing.T, rule func(vfs.Op) vfs.Fault) *scrubbed {
 
 func noFault(vfs.Op) vfs.Fault { return vfs.Fault{} }
 
-// newBreakable returns a store of which the first sorted file cannot be read while
-// broken is set.
+// newBreakable returns a store whose first sorted file cannot be read while broken is set.
 func newBreakable(t *testing.T) (s *scrubbed, broken *atomic.Bool) {
 	broken = new(atomic.Bool)
 	return newScrubbed(t, func(op vfs.Op) vfs.Fault {
@@ -55,8 +54,8 @@ func newBreakable(t *testing.T) (s *scrubbed, broken *atomic.Bool) {
 	}), broken
 }
 
-// pass lets the scrubber go over everything once. Time moves in steps shorter than
-// what is between two passes, so that no other one has begun when it returns.
+// pass lets the scrubber check everything once. The clock moves in steps shorter than the time
+// between two passes, so no other pass begins before it returns.
 func (s *scrubbed) pass() ScrubStats {
 	for before := s.db.Scrub().Passes; ; runtime.Gosched() {
 		if now := s.db.Scrub(); now.Passes > before {
@@ -84,8 +83,8 @@ func TestScrubOfASoundStore(t *testing.T) {
 	}
 }
 
-// TestScrubFindsDamage: in a sorted file it is reported, with the partition; in
-// manifest and log it is made good from memory.
+// TestScrubFindsDamage: damage of a sorted file is reported with its partition. Damage of manifest
+// and log is repaired from memory.
 func TestScrubFindsDamage(t *testing.T) {
 	for _, kind := range []string{"sorted file", "manifest", "log"} {
 		s := newScrubbed(t, noFault)
@@ -126,8 +125,7 @@ func TestScrubFindsDamage(t *testing.T) {
 	}
 }
 
-// TestScrubOverErrorsOfTheDevice: what cannot be read now is told of, until a pass
-// can read it.
+// TestScrubOverErrorsOfTheDevice: an unreadable file is reported until a pass can read it.
 func TestScrubOverErrorsOfTheDevice(t *testing.T) {
 	s, broken := newBreakable(t)
 	defer mustClose(t, s.db)
@@ -148,7 +146,7 @@ func TestScrubOverErrorsOfTheDevice(t *testing.T) {
 	}
 }
 
-// TestScrubEndsWithClose, although it would sleep for days.
+// TestScrubEndsWithClose: Close wakes a scrubber that would sleep for days.
 func TestScrubEndsWithClose(t *testing.T) {
 	fs := vfs.NewMem()
 	opt := testOptions(fs)
@@ -169,8 +167,8 @@ func TestScrubEndsWithClose(t *testing.T) {
 	}
 }
 
-// sleeper is a clock that tells when the scrubber sleeps before its first pass, and
-// within one.
+// sleeper is a clock that signals when the scrubber sleeps, before its first pass and within a
+// pass.
 type sleeper struct {
 	*clock.Manual
 	first, within chan struct{}
@@ -192,8 +190,7 @@ func (s *sleeper) AfterFunc(d time.Duration, f func()) func() bool {
 	return stop
 }
 
-// instant is a clock whose timers are due at once. It adds up the pauses of the
-// scrubber within a pass.
+// instant is a clock whose timers fire at once. It sums the pauses of the scrubber within a pass.
 type instant struct {
 	clock.Clock
 	paused atomic.Int64
@@ -229,8 +226,8 @@ func TestScrubIsPaced(t *testing.T) {
 	}
 }
 
-// TestExpiredCellsGiveTheirSpaceBack without a write to the partition, and so do
-// those of a family that was dropped.
+// TestExpiredCellsGiveTheirSpaceBack: the space of expired cells and of a dropped family is
+// reclaimed without a write to the partition.
 func TestExpiredCellsGiveTheirSpaceBack(t *testing.T) {
 	s := newScrubbed(t, noFault)
 	defer mustClose(t, s.db)
@@ -315,8 +312,8 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// TestScrubLeavesOutWhatHasGone: a file is held only while it belongs to its
-// partition, however long ago the pass began.
+// TestScrubLeavesOutWhatHasGone: the scrubber takes a reference to a file only while the partition
+// has the file, however long ago the pass began.
 func TestScrubLeavesOutWhatHasGone(t *testing.T) {
 	s := newScrubbed(t, noFault)
 	defer mustClose(t, s.db)
@@ -338,8 +335,8 @@ func TestScrubLeavesOutWhatHasGone(t *testing.T) {
 	}
 }
 
-// TestScrubOfAMissingFile: the scrubber opens by the name. One whose name is gone is
-// damaged, although the store has it open and could go on reading it.
+// TestScrubOfAMissingFile: the scrubber opens files by name. A missing name is damage, although the
+// store has the file open and could read it.
 func TestScrubOfAMissingFile(t *testing.T) {
 	s := newScrubbed(t, noFault)
 	defer mustClose(t, s.db)
@@ -355,8 +352,8 @@ func TestScrubOfAMissingFile(t *testing.T) {
 	}
 }
 
-// TestScrubOfAStaleSegment: a segment of the log that was finished, and is found as it
-// was before, has lost batches that were acknowledged. They are written anew.
+// TestScrubOfAStaleSegment: a finished segment of the log has an earlier content, so acknowledged
+// batches are lost. The scrubber reports it, and the batches are flushed from memory.
 func TestScrubOfAStaleSegment(t *testing.T) {
 	s := newScrubbed(t, noFault)
 	mustPut(t, s.db, s.ids[0], "row", "q", "v")
@@ -387,8 +384,8 @@ func TestScrubOfAStaleSegment(t *testing.T) {
 	}
 }
 
-// TestScrubOfWhatIsObsolete: what cannot be read of a file that was compacted away
-// meanwhile is nobody's loss.
+// TestScrubOfWhatIsObsolete: a read error of a file that was compacted away meanwhile is not
+// reported.
 func TestScrubOfWhatIsObsolete(t *testing.T) {
 	s, broken := newBreakable(t)
 	defer mustClose(t, s.db)
@@ -410,7 +407,7 @@ func TestScrubOfWhatIsObsolete(t *testing.T) {
 	}
 }
 
-// TestScrubOfAMissingSegment: a segment of the log that has gone is damage with its name.
+// TestScrubOfAMissingSegment: a missing segment of the log is damage, with its name.
 func TestScrubOfAMissingSegment(t *testing.T) {
 	db := mustOpen(t, vfs.NewMem())
 	defer mustClose(t, db)

@@ -10,8 +10,7 @@ import (
 	"colonnade/wal"
 )
 
-// TestSealOfFullSegment: an idle log is sealed when its segment has no room for more
-// than that too.
+// TestSealOfFullSegment: an idle log is sealed, also if its segment has no room for the seal.
 func TestSealOfFullSegment(t *testing.T) {
 	fs := vfs.NewMem()
 	db := mustOpenIdle(t, fs)
@@ -32,7 +31,7 @@ func TestSealOfFullSegment(t *testing.T) {
 	if s.room < 0 || s.room >= wal.SealSize {
 		t.Fatalf("segment has room for %d bytes, the test is about less than %d", s.room, wal.SealSize)
 	}
-	db.sealIdle() // finds that something was written since the seal was armed
+	db.sealIdle() // finds that there was a write since the seal was armed
 	db.sealIdle()
 	f, err := fs.Open(db.segmentPath(s.number))
 	if err != nil {

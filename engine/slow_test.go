@@ -15,8 +15,8 @@ import (
 	"colonnade/vfs"
 )
 
-// slowDisk is a store on a disk of which one kind of operation does not return
-// until the test says so. Time passes when the test says so as well.
+// slowDisk is a store on a disk where one kind of operation hangs until the test releases it. The
+// test moves the clock.
 type slowDisk struct {
 	t     *testing.T
 	mem   *vfs.Mem
@@ -27,17 +27,17 @@ type slowDisk struct {
 
 	match   func(vfs.Op) bool
 	armed   atomic.Bool
-	fault   error         // with which a held operation ends
-	held    chan struct{} // an operation is held
-	release chan struct{} // closed to end that
+	fault   error         // result of a held operation
+	held    chan struct{} // signals a held operation
+	release chan struct{} // closed to end the hold
 }
 
-// logSync matches the syncs of the segment in use.
+// logSync matches syncs of the current segment.
 func logSync(op vfs.Op) bool {
 	return op.Kind == vfs.OpSync && op.Name == "store/wal/"+manifest.SegmentFile(1)
 }
 
-// logWrite matches the writes to it, which wait for the device if they are past the page cache.
+// logWrite matches writes to it. A write past the page cache waits for the device.
 func logWrite(op vfs.Op) bool {
 	return op.Kind == vfs.OpWrite && op.Name == "store/wal/"+manifest.SegmentFile(1)
 }
@@ -65,7 +65,7 @@ func (d *slowDisk) rule(op vfs.Op) vfs.Fault {
 	return vfs.Fault{Hold: d.release, Err: d.fault}
 }
 
-// begin commits a row and returns the batch, and what Commit returns later.
+// begin commits a row and returns the batch, and a channel for the result of Commit.
 func (d *slowDisk) begin(ctx context.Context, row string) (*Batch, chan error) {
 	b, done := new(Batch), make(chan error, 1)
 	r, c := set(row, "q", "v")
@@ -79,7 +79,7 @@ func (d *slowDisk) begin(ctx context.Context, row string) (*Batch, chan error) {
 
 func (d *slowDisk) pass(of time.Duration) { d.clock.Advance(of) }
 
-// unknown checks that a Commit has given up for the given reason.
+// unknown checks that a Commit has timed out for the given reason.
 func (d *slowDisk) unknown(err, cause error) *UnknownError {
 	d.t.Helper()
 	var u *UnknownError
@@ -96,8 +96,8 @@ func (d *slowDisk) has(db *DB, want ...string) {
 	}
 }
 
-// TestHangingDisk: nobody waits for ever, nothing is acknowledged or seen that is
-// not durable, and when the disk answers all goes on by itself.
+// TestHangingDisk: no call waits for ever, and nothing is acknowledged or seen that is not durable.
+// When the disk continues, the store continues by itself.
 func TestHangingDisk(t *testing.T) {
 	t.Run("sync", func(t *testing.T) { testHangingDisk(t, logSync) })
 	t.Run("write", func(t *testing.T) { testHangingDisk(t, logWrite) })
@@ -125,7 +125,7 @@ func testHangingDisk(t *testing.T, match func(vfs.Op) bool) {
 		t.Errorf("a later Commit: got %v, want ErrSlowDisk at once", err)
 	}
 	d.has(d.db)
-	for _, b := range []*Batch{first, second} { // the callers go on with their batches
+	for _, b := range []*Batch{first, second} { // the callers continue with their batches
 		b.Reset()
 		r, c := set("other", "other", "poison")
 		b.Add(d.id, r, c)
@@ -147,8 +147,7 @@ func testHangingDisk(t *testing.T, match func(vfs.Op) bool) {
 	mustClose(t, crashed)
 }
 
-// TestHangingSyncThatFails: the outcome is known then as little as that of any
-// sync that fails.
+// TestHangingSyncThatFails: the outcome is then as unknown as after any failed sync.
 func TestHangingSyncThatFails(t *testing.T) {
 	d := newSlowDisk(t, logSync)
 	d.fault = syscall.EIO
@@ -167,8 +166,8 @@ func TestHangingSyncThatFails(t *testing.T) {
 	d.db.Close()
 }
 
-// TestKnownOutcome goes before whatever comes later: a watch that ends just then, and a context that
-// is done.
+// TestKnownOutcome: a known outcome takes precedence over later events: a timeout at the same
+// moment, and a done context.
 func TestKnownOutcome(t *testing.T) {
 	d := newSlowDisk(t, logSync)
 	defer mustClose(t, d.db)
@@ -188,7 +187,7 @@ func TestKnownOutcome(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	const tries = 50 // of two channels that are ready, any may be met
+	const tries = 50 // a select on two ready channels may take either
 	g.writers.waiting.Store(tries + 1)
 	for range tries {
 		if err := g.await(ctx); err != nil {
@@ -197,7 +196,7 @@ func TestKnownOutcome(t *testing.T) {
 	}
 }
 
-// TestContextEndsTheWait and not the batch.
+// TestContextEndsTheWait: a cancelled context ends the wait for a batch, and not the batch.
 func TestContextEndsTheWait(t *testing.T) {
 	d := newSlowDisk(t, logSync)
 	defer mustClose(t, d.db)
@@ -242,8 +241,7 @@ func TestHangingSeal(t *testing.T) {
 	d.has(d.db, "first q=v", "second q=v")
 }
 
-// TestHangingSegment: a Commit that needs a new segment waits for it no longer than
-// for any other room.
+// TestHangingSegment: a Commit waits for a new segment no longer than for any other room.
 func TestHangingSegment(t *testing.T) {
 	d := newSlowDisk(t, func(op vfs.Op) bool { return strings.HasSuffix(op.Name, manifest.FillSuffix) && op.Kind == vfs.OpSync })
 	defer mustClose(t, d.db)
@@ -276,8 +274,8 @@ func TestHangingSegment(t *testing.T) {
 	close(d.release)
 }
 
-// TestContextEndsTheWaitForRoom of a Commit that needs a new segment. Nothing of it is
-// written.
+// TestContextEndsTheWaitForRoom: a cancelled context ends the wait of a Commit for a new segment.
+// The Commit writes nothing.
 func TestContextEndsTheWaitForRoom(t *testing.T) {
 	d := newSlowDisk(t, func(op vfs.Op) bool { return strings.HasSuffix(op.Name, manifest.FillSuffix) && op.Kind == vfs.OpSync })
 	defer mustClose(t, d.db)
@@ -301,7 +299,8 @@ func TestContextEndsTheWaitForRoom(t *testing.T) {
 	d.has(d.db)
 }
 
-// TestContextEndsTheWaitForAFlush and not the flush.
+// TestContextEndsTheWaitForAFlush: a cancelled context ends the wait for a flush, and not the
+// flush.
 func TestContextEndsTheWaitForAFlush(t *testing.T) {
 	d := newSlowDisk(t, func(op vfs.Op) bool { return op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, manifest.TableSuffix) })
 	defer mustClose(t, d.db)
@@ -326,8 +325,8 @@ func TestContextEndsTheWaitForAFlush(t *testing.T) {
 	d.has(d.db, "row q=v")
 }
 
-// TestCloseOfAHangingDisk ends, but the directory stays locked until the disk is
-// done with it.
+// TestCloseOfAHangingDisk: Close returns, but the directory stays locked until the disk has
+// finished.
 func TestCloseOfAHangingDisk(t *testing.T) {
 	d := newSlowDisk(t, logSync)
 	d.armed.Store(true)

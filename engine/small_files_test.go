@@ -11,9 +11,9 @@ import (
 	"colonnade/vfs"
 )
 
-// withNeighbours is a store with a large partition and small ones, all flushed
-// together as often as it says, and compacted until nothing is due. The rows of flush i
-// have the key row(i). flushed is the size of all files at the end.
+// withNeighbours returns a store with a large partition and small ones. They are flushed together,
+// flushes times, and compacted until nothing is due. The rows of flush i have the key row(i).
+// flushed is the size of all files at the end.
 func withNeighbours(t *testing.T, small, flushes, size int, row func(i int) string) (db *DB, ids []PartitionID, flushed int64) {
 	t.Helper()
 	db = mustOpen(t, vfs.NewMem())
@@ -63,8 +63,8 @@ func TestSmallFileCompaction(t *testing.T) {
 	}
 }
 
-// TestSmallFileCompactionIsBounded: small-file compactions merge a part of what was flushed. Each
-// counts as much as an edit and new files cost, even one that only moves a file.
+// TestSmallFileCompactionIsBounded: small-file compactions merge a fraction of the flushed bytes.
+// Each counts at least as much as an edit and new files cost, even one that only moves a file.
 func TestSmallFileCompactionIsBounded(t *testing.T) {
 	const (
 		small, flushes = 20, 2

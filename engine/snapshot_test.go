@@ -18,8 +18,8 @@ import (
 	"colonnade/vfs"
 )
 
-// TestSnapshotsAreCounted: their number is bounded, and the oldest is known whatever
-// the order in which they are closed.
+// TestSnapshotsAreCounted: the number of open snapshots is bounded, and the oldest is known,
+// whatever the order of their closing.
 func TestSnapshotsAreCounted(t *testing.T) {
 	opt := testOptions(vfs.NewMem())
 	manual := clock.NewManual(0)
@@ -47,10 +47,10 @@ func TestSnapshotsAreCounted(t *testing.T) {
 	}
 	for _, next := range []struct {
 		close  int
-		oldest int64 // seconds, when it is closed
+		oldest int64 // seconds, after the close
 	}{{2, 1}, {0, 2}, {1, 4}, {4, 4}, {3, 0}} {
 		open[next.close].Close()
-		open[next.close].Close() // the second does nothing
+		open[next.close].Close() // the second close does nothing
 		if s := db.Snapshots(); s.Oldest != next.oldest*1_000_000 {
 			t.Errorf("after %d is closed the oldest is from %d, want %d s", next.close, s.Oldest, next.oldest)
 		}
@@ -65,14 +65,13 @@ func TestSnapshotsAreCounted(t *testing.T) {
 	s.Close()
 }
 
-// TestSnapshotOfWhatIsDroppedMeanwhile: a partition that is dropped after the snapshot
-// has found it, and before it has a reference, is one that is not there. The snapshot
-// does not count among the open ones.
+// TestSnapshotOfWhatIsDroppedMeanwhile: a partition dropped between the snapshot's lookup and its
+// reference does not exist. The failed snapshot does not count as open.
 func TestSnapshotOfWhatIsDroppedMeanwhile(t *testing.T) {
 	db := mustOpen(t, vfs.NewMem())
 	defer mustClose(t, db)
 	ids := mustCreate(t, db, "a", "b")
-	state := db.partitions[ids[1]].state.Swap(nil) // what a drop leaves
+	state := db.partitions[ids[1]].state.Swap(nil) // as after a drop
 	if _, err := db.NewSnapshot(ids...); !errors.Is(err, ErrNoPartition) {
 		t.Errorf("got %v, want ErrNoPartition", err)
 	}
@@ -85,9 +84,9 @@ func TestSnapshotOfWhatIsDroppedMeanwhile(t *testing.T) {
 	db.partitions[ids[1]].state.Store(state)
 }
 
-// TestSnapshotsAnswerUnchanged: a thousand snapshots, each of another moment, over
-// flushes and compactions that give up what they alone still see. What they hold
-// goes with them.
+// TestSnapshotsAnswerUnchanged: a thousand snapshots of different times return the same results
+// after flushes and compactions drop versions that only they see. Their files are removed after the
+// last close.
 func TestSnapshotsAnswerUnchanged(t *testing.T) {
 	fs := vfs.NewMem()
 	db := mustOpen(t, fs)
@@ -138,12 +137,12 @@ func TestSnapshotsAnswerUnchanged(t *testing.T) {
 	}
 	dir := db.partitions[id].dir
 	for names, _ := fs.List(dir); len(names) != 1; names, _ = fs.List(dir) {
-		runtime.Gosched() // until the files that nobody holds are gone
+		runtime.Gosched() // until the obsolete files are removed
 	}
 }
 
-// TestOldMemtablesGoWithTheirReader: a snapshot keeps the memtables that it saw, and
-// a hundred that came after are not kept with them.
+// TestOldMemtablesGoWithTheirReader: a snapshot keeps the memtables that it sees, but not a hundred
+// later ones.
 func TestOldMemtablesGoWithTheirReader(t *testing.T) {
 	db := mustOpen(t, vfs.NewMem())
 	defer mustClose(t, db)
@@ -194,8 +193,8 @@ func TestOldMemtablesGoWithTheirReader(t *testing.T) {
 	}
 }
 
-// TestScanOfAnotherPartition: a snapshot is of the partitions that it was opened with,
-// and knows of no other, be it there or not.
+// TestScanOfAnotherPartition: a snapshot has the partitions that it was opened with and no others,
+// existing or not.
 func TestScanOfAnotherPartition(t *testing.T) {
 	db := mustOpen(t, vfs.NewMem())
 	defer mustClose(t, db)
@@ -213,8 +212,8 @@ func TestScanOfAnotherPartition(t *testing.T) {
 	}
 }
 
-// TestSnapshotsOfManyReaders: those that are opened and closed at once are counted
-// none the worse, and their bound holds.
+// TestSnapshotsOfManyReaders: snapshots opened and closed concurrently are counted correctly, and
+// their number stays bounded.
 func TestSnapshotsOfManyReaders(t *testing.T) {
 	const readers, most = 4, 3
 	opt := testOptions(vfs.NewMem())
@@ -261,8 +260,8 @@ func TestSnapshotsOfManyReaders(t *testing.T) {
 	}
 }
 
-// TestSnapshotPlaces: as many snapshots can be open as may be, in one list or in several,
-// and a list that has had many leaves their places to others.
+// TestSnapshotPlaces: the limit can be reached in one list or in several. A list that had many
+// snapshots gives its places to others.
 func TestSnapshotPlaces(t *testing.T) {
 	const limit = 5
 	var l snapshots
@@ -285,8 +284,8 @@ func TestSnapshotPlaces(t *testing.T) {
 	}
 }
 
-// TestSnapshotPlacesAtOnce: the same by several goroutines. No more are open than may be, and
-// no place is lost.
+// TestSnapshotPlacesAtOnce: the same with several goroutines. The limit holds, and no place is
+// lost.
 func TestSnapshotPlacesAtOnce(t *testing.T) {
 	const goroutines, each = 8, 3
 	for _, limit := range []int{goroutines * each, goroutines} {
@@ -320,7 +319,8 @@ func TestSnapshotPlacesAtOnce(t *testing.T) {
 	}
 }
 
-// checkPlaces checks that no place is lost and none too many given, with so many open.
+// checkPlaces checks that no place is lost and that there are at most limit, with open snapshots
+// open.
 func checkPlaces(t *testing.T, l *snapshots, open, limit int) {
 	t.Helper()
 	places := 0
@@ -332,8 +332,7 @@ func checkPlaces(t *testing.T, l *snapshots, open, limit int) {
 	}
 }
 
-// TestSnapshotFindsPartitions: one that was created is found at once, and one that was
-// dropped is not.
+// TestSnapshotFindsPartitions: a snapshot finds a created partition at once, and no dropped one.
 func TestSnapshotFindsPartitions(t *testing.T) {
 	db := mustOpen(t, vfs.NewMem())
 	defer mustClose(t, db)

@@ -18,13 +18,13 @@ import (
 	"colonnade/vfs"
 )
 
-// TestStuckFlush: when memtables are full and no flush gets done, writers are refused
-// within their time and reads go on; when the flush is over, so is that.
+// TestStuckFlush: while memtables are full and no flush ends, writers are refused within their time
+// and reads go on. After the flush, writes go on.
 func TestStuckFlush(t *testing.T) {
 	d := newSlowDisk(t, func(op vfs.Op) bool { return op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, manifest.TableSuffix) })
 	defer mustClose(t, d.db)
 	d.db.mu.Lock()
-	d.db.opt.SyncTimeout = 1000 * time.Hour // it is not the log that is slow
+	d.db.opt.SyncTimeout = 1000 * time.Hour // the log is not slow
 	d.db.mu.Unlock()
 	d.armed.Store(true)
 	n := 0
@@ -74,8 +74,8 @@ func TestStuckFlush(t *testing.T) {
 	}
 }
 
-// TestMemtableBoundaries: a batch that fills a memtable to its bound, to the byte, or
-// goes beyond it, and even beyond the bound of all, is kept as any other.
+// TestMemtableBoundaries: a batch that fills a memtable exactly, exceeds it, or exceeds the bound
+// of all memtables is stored like any other.
 func TestMemtableBoundaries(t *testing.T) {
 	const budget = 64 << 10
 	for _, size := range []int{budget / 2, budget, 3 * budget} {
@@ -104,8 +104,8 @@ func TestMemtableBoundaries(t *testing.T) {
 	}
 }
 
-// TestIdlePartitionDoesNotKeepTheLog: a partition with one old write is flushed when
-// its segment would keep the log from being bounded.
+// TestIdlePartitionDoesNotKeepTheLog: a partition with one old write is flushed before its segment
+// makes the log exceed its bound.
 func TestIdlePartitionDoesNotKeepTheLog(t *testing.T) {
 	opt := testOptions(vfs.NewMem())
 	opt.MemtableBytes, opt.SegmentBytes, opt.LogBytes = 64<<20, 64<<10, 512<<10
@@ -130,8 +130,7 @@ func TestIdlePartitionDoesNotKeepTheLog(t *testing.T) {
 	}
 }
 
-// signalled is a clock that tells of timers shorter than those of seals: of a Commit that is
-// slowed down.
+// signalled is a clock that reports timers shorter than those of seals: those of a delayed Commit.
 type signalled struct {
 	clock.Clock
 	slowed func(time.Duration)
@@ -145,8 +144,8 @@ func (s signalled) AfterFunc(d time.Duration, f func()) func() bool {
 	return stop
 }
 
-// TestContextEndsTheDelay of a Commit that is slowed down since there are many files.
-// Nothing of it is written.
+// TestContextEndsTheDelay: a cancelled context ends the delay of a Commit to a partition with many
+// files. The Commit writes nothing.
 func TestContextEndsTheDelay(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	opt := testOptions(vfs.NewMem())
@@ -163,7 +162,7 @@ func TestContextEndsTheDelay(t *testing.T) {
 	flushed(t, db, id, slowdownFiles)
 	before, last := contents(t, db, id), db.LastSeq()
 	var b Batch
-	r, c := set("late", "q", strings.Repeat("v", 100<<10)) // a small one would not wait yet
+	r, c := set("late", "q", strings.Repeat("v", 100<<10)) // a small batch would not wait yet
 	b.Add(id, r, c)
 	if _, err := db.Commit(ctx, &b); !errors.Is(err, context.Canceled) || errors.As(err, new(*UnknownError)) {
 		t.Errorf("got %v, want the error of the context alone", err)
@@ -173,8 +172,8 @@ func TestContextEndsTheDelay(t *testing.T) {
 	}
 }
 
-// TestAboveMuch: writers of a large partition are slowed down, compactions of it take more CPUs,
-// and its writers stop, when level 0 has as many files more as it may have.
+// TestAboveMuch: a large partition may have more files in level 0 before its writers are slowed
+// down, its compactions use more CPUs, and its writers stop.
 func TestAboveMuch(t *testing.T) {
 	before := runtime.GOMAXPROCS(3)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
@@ -182,7 +181,7 @@ func TestAboveMuch(t *testing.T) {
 	defer mustClose(t, db)
 	id := mustCreate(t, db, "a")[0]
 	value := make([]byte, 100<<10)
-	for i := range 30 { // 3 MB, where the memtable budget is 1 MiB
+	for i := range 30 { // 3 MB, with a memtable budget of 1 MiB
 		rand.NewChaCha8([32]byte{byte(i)}).Read(value)
 		mustPut(t, db, id, fmt.Sprint("row", i), "q", string(value))
 	}
@@ -215,8 +214,8 @@ func TestAboveMuch(t *testing.T) {
 	}
 }
 
-// TestStallHasAnEnd: a Commit waits for memory only when something is frozen, whose
-// flush ends the wait, although other Commits fill memtables while it looks.
+// TestStallHasAnEnd: a Commit waits for memory only if a memtable is frozen, whose flush ends the
+// wait, although other Commits fill memtables at the same time.
 func TestStallHasAnEnd(t *testing.T) {
 	db := mustOpen(t, vfs.NewMem())
 	defer mustClose(t, db)
@@ -234,7 +233,7 @@ func TestStallHasAnEnd(t *testing.T) {
 	for range 20_000 {
 		db.mu.Lock()
 		p := db.partitions[id]
-		p.active.minSeq = 1 // of a batch that is on its way into it
+		p.active.minSeq = 1 // of a batch that is being inserted
 		stalls := db.stallReasonLocked(&b, &stallTimer{}) != nil
 		frozen := len(p.frozen) > 0
 		delete(db.frozen, p)
@@ -252,7 +251,7 @@ func TestStallHasAnEnd(t *testing.T) {
 	db.memTableBytes.Store(0)
 }
 
-// lateClock calls a function only when it is told to, be it stopped or not.
+// lateClock fires its timer only when the test says so, stopped or not.
 type lateClock struct {
 	clock.Clock
 	set []func()
@@ -263,8 +262,8 @@ func (c *lateClock) AfterFunc(_ time.Duration, f func()) func() bool {
 	return func() bool { return false }
 }
 
-// TestLateTimeout: a time that is over when its Commit has entered is not that of the next Commit of
-// the same batch.
+// TestLateTimeout: a timeout that fires after its Commit has entered does not affect the next
+// Commit of the same batch.
 func TestLateTimeout(t *testing.T) {
 	c := new(lateClock)
 	db := &DB{opt: Options{Clock: c}}

@@ -7,7 +7,7 @@ import (
 	"colonnade/vfs"
 )
 
-// TestStats of a partition go by its levels, and with it.
+// TestStats: the statistics of a partition follow its levels, and end with it.
 func TestStats(t *testing.T) {
 	db := mustOpen(t, vfs.NewMem())
 	defer mustClose(t, db)

@@ -23,9 +23,9 @@ import (
 	"colonnade/vfs"
 )
 
-// backlog is a store with so many files in level 0 of a partition, up to slowdownFiles, all over the
-// same rows, and the compaction of them, which is for the test to carry out. Its clock stands still,
-// so with more of them commits would wait for ever.
+// backlog is a store with a number of files in level 0 of a partition, up to slowdownFiles, all
+// over the same rows, and their compaction, which the test runs. The clock stands still, so with
+// more files commits would wait for ever.
 type backlog struct {
 	db *DB
 	p  *partition
@@ -75,7 +75,7 @@ func newBacklog(t *testing.T, fs vfs.FS, files int) *backlog {
 	return b
 }
 
-// halt keeps the background from compacting.
+// halt stops background compactions of the partition, or allows them.
 func (b *backlog) halt(on bool) {
 	b.db.mu.Lock()
 	defer b.db.mu.Unlock()
@@ -90,8 +90,8 @@ func (b *backlog) compact() error {
 	return err
 }
 
-// TestSubcompactions: all that was there is there afterwards, in one level. The ranges of the
-// subcompactions adjoin.
+// TestSubcompactions: afterwards one level has the whole content. The ranges of the subcompactions
+// adjoin.
 func TestSubcompactions(t *testing.T) {
 	fs := vfs.NewMem()
 	b := newBacklog(t, fs, slowdownFiles)
@@ -148,7 +148,7 @@ func TestOneSubcompaction(t *testing.T) {
 	}
 }
 
-// faults has the first files of a divided compaction fail. It notes which were created and not
+// faults applies rule to the files of a divided compaction. It records which were created and not
 // closed.
 type faults struct {
 	mu      sync.Mutex
@@ -181,21 +181,22 @@ func (f *faults) fault(op vfs.Op) vfs.Fault {
 	return fault
 }
 
-// arm begins to count and to fail.
+// arm starts the count and the faults.
 func (f *faults) arm(rule func(op vfs.Op, created int) vfs.Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.on, f.created, f.open, f.rule = true, 0, make(map[string]bool), rule
 }
 
-// stillOpen returns the files that were created and neither closed nor refused.
+// stillOpen returns the files that were created and not closed, except those refused.
 func (f *faults) stillOpen() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Collect(maps.Keys(f.open))
 }
 
-// TestSubcompactionFails: the error of one ends all and is returned. No file of any stays.
+// TestSubcompactionFails: the error of one subcompaction ends all and is returned. No file of any
+// remains.
 func TestSubcompactionFails(t *testing.T) {
 	fs, disk := vfs.NewMem(), new(faults)
 	b := newBacklog(t, vfs.Inject(fs, disk.fault), slowdownFiles)
@@ -226,7 +227,7 @@ func TestSubcompactionFails(t *testing.T) {
 	}
 }
 
-// TestSubcompactionsAreAbandoned: once one has failed, the others write no more rows.
+// TestSubcompactionsAreAbandoned: after one has failed, the others write no more rows.
 func TestSubcompactionsAreAbandoned(t *testing.T) {
 	disk := new(faults)
 	b := newBacklog(t, vfs.Inject(vfs.NewMem(), disk.fault), slowdownFiles)
@@ -249,9 +250,9 @@ func TestSubcompactionsAreAbandoned(t *testing.T) {
 	subs.discard()
 }
 
-// TestDamageWinsOverOtherFailures: the disk is full for one subcompaction while another, which only has
-// to read its file again, is about to find it wrong. To try again would leave another such
-// file each time. The evidence stays, and nothing else.
+// TestDamageWinsOverOtherFailures: the disk is full for one subcompaction. Another only has to
+// verify its file, and is about to find it wrong. The damage must be reported: a retry would leave
+// another such file each time. The evidence stays, and nothing else.
 func TestDamageWinsOverOtherFailures(t *testing.T) {
 	fs, disk := vfs.NewMem(), new(faults)
 	var wrong atomic.Value

@@ -16,9 +16,9 @@ import (
 // counted counts the sorted files that are open for reading, and can refuse to open more.
 type counted struct {
 	vfs.FS
-	refuse    atomic.Int64 // from so many on, 0 for never
+	refuse    atomic.Int64 // number of open files from which on opens fail, 0 for never
 	now, most atomic.Int64
-	opened    atomic.Int64 // in all
+	opened    atomic.Int64 // opens in total
 }
 
 type countedFile struct {
@@ -49,7 +49,8 @@ func (f *countedFile) Close() error {
 	return f.File.Close()
 }
 
-// manyFiles is a store with 20 files in level 0 of one partition that keeps few of them open.
+// manyFiles returns a store that keeps at most limit files open, with 20 files in level 0 of one
+// partition.
 func manyFiles(t *testing.T, limit int) (*counted, *DB, PartitionID) {
 	fs := &counted{FS: vfs.NewMem()}
 	opt := testOptions(fs)
@@ -66,7 +67,7 @@ func manyFiles(t *testing.T, limit int) (*counted, *DB, PartitionID) {
 	return fs, db, id
 }
 
-// TestOpenFilesAreBounded: more files are read at once than may be open.
+// TestOpenFilesAreBounded: reads may use more files at once than may be open.
 func TestOpenFilesAreBounded(t *testing.T) {
 	for _, limit := range []int{1, 3} {
 		fs, db, id := manyFiles(t, limit)
@@ -94,8 +95,8 @@ func TestOpenFilesAreBounded(t *testing.T) {
 	}
 }
 
-// TestOpenFilesStayOpen: with room for all, each is opened once by the flush that
-// verifies it or by the first read, and stays.
+// TestOpenFilesStayOpen: with room for all, each file is opened once, by the flush that verifies it
+// or by the first read, and stays open.
 func TestOpenFilesStayOpen(t *testing.T) {
 	fs, db, id := manyFiles(t, 20)
 	defer mustClose(t, db)
@@ -107,8 +108,8 @@ func TestOpenFilesStayOpen(t *testing.T) {
 	}
 }
 
-// TestOutOfDescriptors: when the process has fewer file descriptors than the store may use, the store
-// manages with those. With none, reads fail until there are some again.
+// TestOutOfDescriptors: if the process has fewer file descriptors than the store may use, the store
+// works with these. With none, reads fail until there are some again.
 func TestOutOfDescriptors(t *testing.T) {
 	fs, db, id := manyFiles(t, 20)
 	defer mustClose(t, db)
@@ -130,7 +131,7 @@ func TestOutOfDescriptors(t *testing.T) {
 	}
 }
 
-// TestReadOfOpenFileAllocatesNothing: it is on the way of every block from the disk.
+// TestReadOfOpenFileAllocatesNothing: every block read from disk needs such a read.
 func TestReadOfOpenFileAllocatesNothing(t *testing.T) {
 	_, db, id := manyFiles(t, 20)
 	defer mustClose(t, db)

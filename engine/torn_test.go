@@ -12,8 +12,8 @@ import (
 	"colonnade/vfs"
 )
 
-// tornImage writes a row to a store and returns what a power failure leaves that
-// takes a sector out of its record, and the content of that segment.
+// tornImage writes a row to a store and returns the state after a power failure that lost a sector
+// of its record, with the name and content of that segment.
 func tornImage(t *testing.T, fs *vfs.Mem, id PartitionID, row string) (image *vfs.Mem, segment string, data []byte) {
 	t.Helper()
 	db := mustOpenIdle(t, fs)
@@ -54,8 +54,8 @@ func tornFiles(t *testing.T, fs *vfs.Mem) (names []string) {
 	return names
 }
 
-// TestTornSegmentOfALongLog is kept as well, though all that recovery took over is in
-// sorted files when the store is open.
+// TestTornSegmentOfALongLog: the torn segment is kept too if all recovered batches are in sorted
+// files when the store is open.
 func TestTornSegmentOfALongLog(t *testing.T) {
 	image, _, _ := tornImage(t, vfs.NewMem(), 0, "torn")
 	opt := testOptions(image)
@@ -71,7 +71,7 @@ func TestTornSegmentOfALongLog(t *testing.T) {
 	}
 }
 
-// TestTornSegmentIsKept as it was found, until all that recovery took over from it is
+// TestTornSegmentIsKept: the torn segment is kept unchanged until all batches recovered from it are
 // in sorted files.
 func TestTornSegmentIsKept(t *testing.T) {
 	image, segment, data := tornImage(t, vfs.NewMem(), 0, "torn")
@@ -100,7 +100,7 @@ func TestTornSegmentIsKept(t *testing.T) {
 	}
 }
 
-// TestTornSegmentsAreBounded: who crashes again and again does not fill the disk.
+// TestTornSegmentsAreBounded: repeated crashes do not fill the disk.
 func TestTornSegmentsAreBounded(t *testing.T) {
 	image, _, _ := tornImage(t, vfs.NewMem(), 0, "first")
 	var last string
@@ -114,7 +114,7 @@ func TestTornSegmentsAreBounded(t *testing.T) {
 	}
 }
 
-// TestWholeLogLeavesNothingTorn: a process that ends in the middle of nothing.
+// TestWholeLogLeavesNothingTorn: a process that ends outside of a write leaves no torn segment.
 func TestWholeLogLeavesNothingTorn(t *testing.T) {
 	fs := vfs.NewMem()
 	db := mustOpen(t, fs)

@@ -7,8 +7,7 @@ import (
 	"colonnade/engine/manifest/manifesttest"
 )
 
-// TestAppliesTo: a compaction does not change a version that has become
-// another one.
+// TestAppliesTo: a compaction does not apply to a version that has changed in its files.
 func TestAppliesTo(t *testing.T) {
 	f := func(number uint64, first, last string) *manifest.File {
 		return &manifest.File{Number: number, Size: 1, Entries: 1, Smallest: []byte(first), Largest: []byte(last)}
@@ -37,8 +36,9 @@ func TestAppliesTo(t *testing.T) {
 	}
 }
 
-// TestAppliesToBesideOthers: what another compaction does below to rows that
-// were there already is no reason to decline; rows where there were none are.
+// TestAppliesToBesideOthers: a compaction still applies after another has rewritten files below in
+// rows that were already there. It does not apply if the other added rows below where there were
+// none.
 func TestAppliesToBesideOthers(t *testing.T) {
 	begun := manifesttest.Version("1: 1[a-c]", "2: 2[b-f]", "3: 3[c-e] 5[k-l]", "4: 4[d-m]")
 	made := Choice{Kind: Merge, Output: 2}
@@ -47,7 +47,7 @@ func TestAppliesToBesideOthers(t *testing.T) {
 		below  []string
 		stands bool
 	}{
-		{[]string{"3: 5[k-l]", "4: 9[c-m]"}, true},         // merged with what lay below
+		{[]string{"3: 5[k-l]", "4: 9[c-m]"}, true},         // merged with the files below
 		{[]string{"3: 5[k-l]", "4: 9[c-d] 10[e-m]"}, true}, // to several files
 		{[]string{"3: 9[c-e]", "4: 4[d-m]"}, true},         // rewritten
 		{[]string{"5: 3[c-e]", "6: 4[d-m]"}, true},         // moved
@@ -63,7 +63,8 @@ func TestAppliesToBesideOthers(t *testing.T) {
 	}
 }
 
-// TestLevel0Pressure: above much, level 0 may have more files before writers are slowed down.
+// TestLevel0Pressure: a large partition may have more files in level 0 before writers are slowed
+// down.
 func TestLevel0Pressure(t *testing.T) {
 	for _, test := range []struct {
 		below string

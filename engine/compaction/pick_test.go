@@ -10,11 +10,11 @@ import (
 	"colonnade/engine/manifest/manifesttest"
 )
 
-// testPickOptions: level 0 is full with 4 files or 200 bytes, and half as much is little. Files have
-// 10, so that 50 bytes of the last level are enough for a range.
+// testPickOptions: level 0 is full with 4 files or 200 bytes, and half as many bytes are little. A
+// file has 10 bytes, so 50 bytes of the last level are enough for a range.
 var testPickOptions = Options{Level0Files: 4, SmallBytes: 100, FileSize: 10, OldestSnapshot: 1000}
 
-// pickNext is Pick with a run merge that begins if there is none.
+// pickNext is Pick with a run merge that starts if there is none.
 func pickNext(v *manifest.Version, busy func(*manifest.File) bool, o Options) Choice {
 	o.RunMerges = o.RunMerges.Next(v, busy, o)
 	return Pick(v, busy, o)
@@ -25,8 +25,8 @@ func busyFiles(numbers ...uint64) func(*manifest.File) bool {
 	return func(f *manifest.File) bool { return slices.Contains(numbers, f.Number) }
 }
 
-// TestPickEarly: level 0 that is not full leaves when reads have paid for it, or when that is next
-// to nothing, but not if they had as much to ask then.
+// TestPickEarly: level 0 leaves before it is full if reads have paid for it or if it is cheap, but
+// not if reads would then have as many files to search.
 func TestPickEarly(t *testing.T) {
 	o := testPickOptions
 	o.Early = true
@@ -53,8 +53,8 @@ func TestPickEarly(t *testing.T) {
 	}
 }
 
-// TestPickPaid: what reads have paid for to be in the last level comes to an upper one first, if it
-// is in level 0.
+// TestPickPaid: files that reads have paid to bring to the last level move to an upper level first,
+// if they are in level 0.
 func TestPickPaid(t *testing.T) {
 	o := testPickOptions
 	o.ReadPaid = 9
@@ -74,7 +74,7 @@ func TestPickPaid(t *testing.T) {
 	}
 }
 
-// TestManualWaits: nor does a step of a full compaction.
+// TestManualWaits: a step of a manual compaction waits for busy files.
 func TestManualWaits(t *testing.T) {
 	v := manifesttest.Version("0: 9[a-d] 8[a-d] 7[a-d] 6[a-d]", "7: 1[a-b] 3[c-d]")
 	full := Manual{started: true, first: 9, level: manifest.LastLevel, last: 5}
@@ -83,7 +83,8 @@ func TestManualWaits(t *testing.T) {
 	}
 }
 
-// TestManualMakesRoom: where level 0 finds no level, one becomes free, by whatever is under way.
+// TestManualMakesRoom: if level 0 has no free output level, one becomes free, by a run merge if one
+// is under way.
 func TestManualMakesRoom(t *testing.T) {
 	for want, levels := range map[string][]string{
 		"move 1: 8[a-b] to 6":                        {"0: 9[a-d]", "1: 8[a-b]", "7: 1[a-b]:100 3[c-d]:100"},
@@ -114,7 +115,7 @@ func TestChoiceApply(t *testing.T) {
 	before := show(v)
 	c := Choice{Kind: Merge, Output: 7}
 	c.Inputs[6], c.Inputs[7] = v.Levels[6][:1], v.Levels[7][:1]
-	flushed := *v // something else is installed between choosing and applying
+	flushed := *v // another edit is installed between Pick and Apply
 	flushed.Levels[0] = append([]*manifest.File{manifesttest.File("10[b-d]")}, v.Levels[0]...)
 	got := show(c.Apply(&flushed, []*manifest.File{manifesttest.File("12[a-a]"), manifesttest.File("13[c-c]")}))
 	want := "0:10[b-d] 0:9[a-z] 0:8[a-c] 6:5[m-n] 7:12[a-a] 7:13[c-c] 7:2[d-f]"
@@ -139,7 +140,7 @@ func TestChoiceApply(t *testing.T) {
 	}
 }
 
-// TestManual follows the steps through drawn versions.
+// TestManual follows the steps of manual compactions, drawn as versions.
 func TestManual(t *testing.T) {
 	var full Manual
 	number := uint64(20)
@@ -181,8 +182,7 @@ func TestManual(t *testing.T) {
 	step(new(manifest.Version), "done")
 }
 
-// TestManualCompactsLevel0First fills level 0 while the compaction is further
-// down.
+// TestManualCompactsLevel0First fills level 0 while the manual compaction is at a lower level.
 func TestManualCompactsLevel0First(t *testing.T) {
 	full := Manual{started: true, first: 9, level: manifest.LastLevel, last: 9}
 	v := manifesttest.Version("0: 13[x-z] 12[x-z] 11[x-z] 10[x-z]", "7: 2[a-e] 3[m-n]")
@@ -192,7 +192,7 @@ func TestManualCompactsLevel0First(t *testing.T) {
 	}
 }
 
-// TestSplitter: where files end. Rows are of one byte in the size of the file.
+// TestSplitter checks where files end. Each row adds one byte to its file.
 func TestSplitter(t *testing.T) {
 	check := func(name string, output int, want string, levels ...string) {
 		t.Helper()
@@ -227,7 +227,7 @@ func TestSplitter(t *testing.T) {
 	check("nor in one below another", 4, "abcdefg hijklmnopqrstuvwxyz", "5: 6[a-c] 5[d-g]", "6: 7[b-e]", "7: 1[a-c]:1 2[d-g]:1 3[h-z]:1")
 }
 
-// TestSplitterOfASubcompaction: what lies before a part does not count.
+// TestSplitterOfASubcompaction: files before the range of the subcompaction do not count.
 func TestSplitterOfASubcompaction(t *testing.T) {
 	o := Options{FileSize: 10}
 	v, c := new(manifest.Version), Choice{Output: 1}

@@ -6,8 +6,8 @@ import (
 	"colonnade/engine/manifest"
 )
 
-// TestReadThresholds is what a compaction would merge: with the level below, where the
-// rows overlap.
+// TestReadThresholds: a threshold counts the entries that a compaction would merge, including those
+// of the level below in the same rows.
 func TestReadThresholds(t *testing.T) {
 	f := func(first, last string, cells uint64) *manifest.File {
 		return &manifest.File{Smallest: []byte(first), Largest: []byte(last), Entries: cells}

@@ -13,16 +13,15 @@ import (
 	"colonnade/engine/manifest/manifesttest"
 )
 
-// TestScripts runs the scripts in testdata. With -rewrite it writes what it gets as the expected
+// TestScripts runs the scripts in testdata. With -rewrite it writes the results as the expected
 // output. The command
 //
 //	pick [busy=(NUMBER, …)] [early] [stuck] [read-paid=NUMBER]
 //	     [bottommost=(FROM, TO, LAST)] [intermediate=(FROM, TO, LAST)]
 //
-// takes a version, a line for each level as in manifesttest.Version, with the run merges that are
-// under way, and prints those from now on, if any, and then what Pick chooses. The options are those
-// of testPickOptions: level 0 is full with 4 files or 200 bytes, 100 bytes below it are little, and a
-// file has 10.
+// takes a version, a line for each level as in manifesttest.Version, and the run merges under way. It
+// prints the next run merges, if any, and then the choice of Pick. The options are testPickOptions:
+// level 0 is full with 4 files or 200 bytes, 100 bytes below it are little, and a file has 10.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -68,7 +67,7 @@ func scriptPick(t *testing.T, d *datadriven.TestData) string {
 	return runMergeText("bottommost", o.RunMerges.Bottommost) + runMergeText("intermediate", o.RunMerges.Intermediate) + c.String() + "\n"
 }
 
-// numbers returns the values of an argument, of which there have to be n, or any number if n is -1.
+// numbers returns the values of an argument. It must have n values, or any number if n is -1.
 func numbers(t *testing.T, d *datadriven.TestData, arg datadriven.CmdArg, n int) (list []uint64) {
 	for _, text := range arg.Vals {
 		number, err := strconv.ParseUint(text, 10, 64)

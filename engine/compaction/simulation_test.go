@@ -11,21 +11,20 @@ import (
 	"colonnade/engine/manifest"
 )
 
-// simStore is a partition whose files are slices: enough to carry out what pick
-// chooses and to see what becomes of the rows. Several compactions run at a time,
-// and end in any order.
+// simStore is a partition whose files are slices. It can apply what Pick chooses and check the
+// rows. Several compactions run at a time, and end in any order.
 type simStore struct {
 	rng      *rand.Rand
 	v        *manifest.Version
 	o        Options
 	rows     map[*manifest.File][]simEntry
-	model    map[int]simEntry // what a read of a row has to find
+	model    map[int]simEntry // the content that reads must find
 	busy     map[*manifest.File]bool
 	running  []Choice
 	lastFile uint64
 	lastSeq  uint64
 
-	flushed, written int64 // bytes, by flushes and by compactions
+	flushed, written int64 // bytes written by flushes and by compactions
 	largest          int64 // input of a compaction below level 0
 	steps            int
 }
@@ -53,10 +52,10 @@ func newSimStore(seed uint64, o Options) *simStore {
 	}
 }
 
-// rowKey spreads rows over keys of the same order.
+// rowKey returns a key for a row number, in the same order.
 func rowKey(row int) []byte { return fmt.Appendf(nil, "%08d", row) }
 
-// addFile makes a file of entries, which are in row order.
+// addFile returns a file of entries in row order.
 func (s *simStore) addFile(entries []simEntry) *manifest.File {
 	s.lastFile++
 	f := &manifest.File{
@@ -74,7 +73,7 @@ func (s *simStore) addFile(entries []simEntry) *manifest.File {
 	return f
 }
 
-// flush writes rows, each to the same number of the sequence.
+// flush writes rows, each with a sequence number of its own.
 func (s *simStore) flush(rows []int, dead func(row int) bool) {
 	slices.Sort(rows)
 	var entries []simEntry
@@ -93,7 +92,7 @@ func (s *simStore) flush(rows []int, dead func(row int) bool) {
 
 func (s *simStore) isBusy(f *manifest.File) bool { return s.busy[f] }
 
-// planned returns the sizes, with what of the upper levels is on its way down.
+// planned returns the options with the next run merges.
 func (s *simStore) planned() Options {
 	s.o.RunMerges = s.o.RunMerges.Next(s.v, s.isBusy, s.o)
 	return s.o
@@ -134,8 +133,8 @@ func (s *simStore) finish() {
 	}
 }
 
-// merge writes the newest entry of each row of the inputs, without tombstones
-// below which there is nothing.
+// merge writes the newest entry of each row of the inputs. It drops tombstones that have nothing
+// below them.
 func (s *simStore) merge(c *Choice) []*manifest.File {
 	newest := make(map[int]simEntry)
 	for _, f := range c.Files() {
@@ -177,8 +176,8 @@ func (s *simStore) bottom(level, row int) bool {
 	return true
 }
 
-// check reports what is wrong with the version: with its levels, with the order
-// of the entries of a row, or with what a read finds.
+// check returns an error if the version is wrong: its levels, the order of a row's entries, or the
+// content that a read finds.
 func (s *simStore) check() error {
 	if err := s.v.Check(); err != nil {
 		return err
@@ -205,7 +204,7 @@ func (s *simStore) check() error {
 	return nil
 }
 
-// settle carries out all that is left to do.
+// settle runs all compactions that are due.
 func (s *simStore) settle(t *testing.T) {
 	t.Helper()
 	for limit := s.steps + 10000; ; {
@@ -223,7 +222,7 @@ func (s *simStore) settle(t *testing.T) {
 	}
 }
 
-// compactAll carries out a full compaction.
+// compactAll runs a manual compaction.
 func (s *simStore) compactAll(t *testing.T, meanwhile func()) {
 	t.Helper()
 	var full Manual
@@ -258,10 +257,10 @@ func (s *simStore) String() string {
 	return b.String()
 }
 
-// amplification is how often a byte is written to files.
+// amplification returns how often a byte is written to files.
 func (s *simStore) amplification() float64 { return float64(s.flushed+s.written) / float64(s.flushed) }
 
-// randomRows returns rows of a range that is anything from one row to all.
+// randomRows returns rows of a random range, from one row to all.
 func (s *simStore) randomRows() []int {
 	const space = 300
 	first := s.rng.IntN(space)
@@ -273,8 +272,8 @@ func (s *simStore) randomRows() []int {
 	return rows
 }
 
-// TestPickRandom flushes random ranges, lets compactions run side by side and end
-// in any order, and checks every version on the way.
+// TestPickRandom flushes random ranges, runs compactions side by side that end in any order, and
+// checks every version on the way.
 func TestPickRandom(t *testing.T) {
 	steps := 0
 	for seed := range uint64(200) {
@@ -320,7 +319,7 @@ func TestPickRandom(t *testing.T) {
 	t.Logf("%d compactions", steps)
 }
 
-// checkChoice checks what pick promises of a choice.
+// checkChoice checks the promises of Pick for a choice.
 func checkChoice(t *testing.T, seed uint64, s *simStore, c *Choice) {
 	t.Helper()
 	files := c.Files()
@@ -329,7 +328,7 @@ func checkChoice(t *testing.T, seed uint64, s *simStore, c *Choice) {
 			t.Fatalf("seed %d: input of level %d for level %d", seed, level, c.Output)
 		}
 	}
-	// The inputs hang together.
+	// The inputs overlap: their ranges have no gap between them.
 	slices.SortFunc(files, func(f, g *manifest.File) int { return strings.Compare(string(f.Smallest), string(g.Smallest)) })
 	last := files[0].Largest
 	for _, f := range files[1:] {
@@ -342,8 +341,7 @@ func checkChoice(t *testing.T, seed uint64, s *simStore, c *Choice) {
 	}
 }
 
-// checkFull carries out a full compaction, at times with flushes and other
-// compactions meanwhile.
+// checkFull runs a manual compaction, sometimes with flushes and other compactions meanwhile.
 func checkFull(t *testing.T, seed uint64, s *simStore, dead func(int) bool) {
 	t.Helper()
 	beforeFile, flushes := s.lastFile, s.rng.IntN(2)*20
@@ -373,12 +371,11 @@ func checkFull(t *testing.T, seed uint64, s *simStore, dead func(int) bool) {
 	}
 }
 
-// The loads of TestPickAmplification: so many flushes of so many rows.
+// The loads of TestPickAmplification: loadFlushes flushes of perFlush rows.
 const loadFlushes, perFlush = 150, 512
 
-// TestPickAmplification loads a partition in several ways. What compactions write
-// must stay in proportion, also when reads have paid for level 0 after each flush;
-// the figures are shown with -v.
+// TestPickAmplification loads a partition in several ways. The bytes written by compactions must
+// stay in proportion, also if reads have paid for level 0 after each flush. -v shows the figures.
 func TestPickAmplification(t *testing.T) {
 	const space = 4 * loadFlushes * perFlush
 	for _, load := range []struct {
@@ -437,9 +434,9 @@ func simulateLoad(t *testing.T, name string, row func(rng *rand.Rand, flush, i i
 	t.Logf("%s: %s; largest step %d", name, s, s.largest)
 }
 
-// TestPickGrowth loads a partition at random, with sizes in proportion to the defaults, with which a
-// flush writes 15 MB. What is written for each byte, how many runs there are, and how large a step is,
-// must grow slowly; the figures are shown with -v.
+// TestPickGrowth loads a partition at random, with sizes in proportion to the defaults, where a
+// flush writes 15 MB. The bytes written for each byte, the number of runs and the size of a step
+// must grow slowly. -v shows the figures.
 func TestPickGrowth(t *testing.T) {
 	o := Options{Level0Files: Level0Files, SmallBytes: 128 << 20, FileSize: 32 << 20}
 	scaled := func(n int64) int64 { return n * perFlush * simEntrySize / 15_000_000 }
@@ -481,8 +478,7 @@ func TestPickGrowth(t *testing.T) {
 	t.Logf("mean of sizes: write amplification %.2f, runs %.2f", sum/sizes, runs/sizes)
 }
 
-// TestPickDeletes deletes everything: then nothing is left, though no level is
-// full.
+// TestPickDeletes deletes everything. No row must be left, though no level is full.
 func TestPickDeletes(t *testing.T) {
 	const rows = 20000
 	s := newSimStore(1, Options{Level0Files: 4, SmallBytes: 250 * simEntrySize, FileSize: 250 * simEntrySize})

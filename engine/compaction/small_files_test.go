@@ -6,8 +6,8 @@ import (
 	"colonnade/engine/manifest/manifesttest"
 )
 
-// TestSmallFileBudget: a part of what is flushed may be merged, a small compaction counts as a
-// larger one, and what is not needed does not add up to a large compaction.
+// TestSmallFileBudget: small-file compactions may merge a fraction of the flushed bytes. A small
+// compaction costs a minimum. The unused budget does not grow to that of a large compaction.
 func TestSmallFileBudget(t *testing.T) {
 	const memtableBytes = 1 << 20
 	small := manifesttest.Version("0: 9[a-b]:10 8[a-b]:10", "7: 1[a-c]:10")

@@ -7,7 +7,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// TestFormerLevels: up to version 2 there was one level less.
+// TestFormerLevels: manifests up to version 2 have one level less.
 func TestFormerLevels(t *testing.T) {
 	decode := func(levels ...int) (*Manifest, error) {
 		p := &Partition{ID: 1, Name: "a", Version: &Version{}}

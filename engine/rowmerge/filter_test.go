@@ -328,8 +328,8 @@ func (h *history) pastLimits(text string) bool {
 	return listed && policy.GC.Gone(c.Time, historyNow, newer)
 }
 
-// TestRowsOfGarbage checks that entries which no store writes, in no order, do no harm beyond
-// a wrong answer.
+// TestRowsOfGarbage checks that entries that no store writes, out of order, cause a wrong result at
+// most.
 func TestRowsOfGarbage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	columns := []string{"", "\x00", "\x00x", "f", "f\x00", "g\x00\x00", strings.Repeat("f", 300) + "\x00"}

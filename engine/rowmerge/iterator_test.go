@@ -400,8 +400,8 @@ func seekAround(t *testing.T, seed uint64, rng *rand.Rand, m *Iterator, merged [
 	}
 }
 
-// TestMergeErr lets each Source fail at each of its calls. The merge must return a beginning of
-// the right answer and then the error, never less than everything without one.
+// TestMergeErr fails each Source at each of its calls. The merge must return a prefix of the right
+// result and then the error, and never a short result without an error.
 func TestMergeErr(t *testing.T) {
 	failures := 0
 	for seed := range uint64(100) {
@@ -429,8 +429,8 @@ func TestMergeErr(t *testing.T) {
 	}
 }
 
-// TestMergeErrInRow reads one row and no further, as a point read does. It must not miss that the
-// end of the row is an error.
+// TestMergeErrInRow reads one row and no further, as a point read does. It must notice that the row
+// ends with an error.
 func TestMergeErrInRow(t *testing.T) {
 	for n := range 3 { // sources that have the row besides the broken one
 		broken := newTestSource(rowOf("a", "f:a @5 #1 x", "f:b @5 #1 x"))

@@ -14,7 +14,7 @@ import (
 	"colonnade/cell"
 )
 
-// TestScripts runs the scripts in testdata. With -rewrite it writes what it gets as the
+// TestScripts runs the scripts in testdata. With -rewrite it writes the results as the
 // expected output. The commands:
 //
 //	define [newer | older]
@@ -34,7 +34,7 @@ import (
 //
 //	read [seq=SEQ] [now=TIME] [columns=(f, f:a)]
 //
-// prints what a reader sees of all rows. It sees the whole history unless seq says otherwise.
+// prints what a reader sees of all rows. Without seq it sees the whole history.
 //
 //	compact oldest=SEQ [now=TIME] [bottommost | bottommost=(k, l)] [install]
 //
@@ -65,7 +65,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// scriptArgs are the arguments of each command.
+// scriptArgs lists the arguments of each command.
 var scriptArgs = map[string][]string{
 	"define":   {"newer", "older"},
 	"policies": {"all", "unknown", "as-of"},
@@ -263,14 +263,14 @@ func mergeRows(lists ...[]testRow) (merged []testRow) {
 	return merged
 }
 
-// way is a way to feed rows to a Visibility or Filter.
+// way is one way to feed rows to a Visibility or Filter.
 type way struct {
-	split      int      // each row comes in two chunks, the first of so many entries
+	split      int      // if not 0, each row comes in two chunks, the first with this many entries
 	dictionary []string // of the columns, nil for none
 }
 
-// inEachWay calls f with every way to feed rows and returns its answer, which must always be
-// the same.
+// inEachWay calls f with every way to feed rows and returns its result, which must always be the
+// same.
 func inEachWay(t *testing.T, rows []testRow, f func(way) string) string {
 	t.Helper()
 	longest := 0

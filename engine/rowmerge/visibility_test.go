@@ -267,8 +267,8 @@ func TestVisibilityRandom(t *testing.T) {
 	}
 }
 
-// TestVisibilityFamilies has more families than a tracker remembers, in rows that do not all
-// have the same.
+// TestVisibilityFamilies has more families than a tracker remembers, and rows with different
+// families.
 func TestVisibilityFamilies(t *testing.T) {
 	list := make(map[string]Policy)
 	for i := range 2 * maxFamilies {
@@ -296,7 +296,7 @@ func TestVisibilityFamilies(t *testing.T) {
 	}
 }
 
-// readRows is a load to measure: the entries of a row, as a Source returns them.
+// readRows is the load of a benchmark: the entries of a row, as a Source returns them.
 type readRows struct {
 	name     string
 	policies *Policies
