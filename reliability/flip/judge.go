@@ -288,8 +288,15 @@ func (j *judgement) check(damaged bool) verdict {
 		return verdictf(unnamed, "check: %v", strange)
 	case !damaged && len(found) > 0:
 		return verdictf(overlooked, "check finds damage in %v", found)
-	case damaged && len(found) < min(len(j.d.files), 1):
+	case damaged && len(found) == 0:
 		return verdictf(overlooked, "check finds no damage")
+	}
+	if damaged && found[0] != dir { // a removed manifest has no name any more
+		for _, name := range j.d.files {
+			if !slices.Contains(found, name) {
+				return verdictf(overlooked, "check finds damage in %v, but not in %s", found, name)
+			}
+		}
 	}
 	return verdict{class: harmless}
 }

@@ -34,8 +34,8 @@ var layout = []struct {
 	{"users", [][]string{{"name", "age"}, {"mail"}}},
 }
 
-// options are the options of the store. Blocks, segments and files are small, so that a small store has many of
-// each. The cache is tiny, so that damaged data is read.
+// options are the options of the store. Blocks and segments are small, so that a small store has many of them.
+// The cache is tiny, so that damaged data is read.
 func options(fs vfs.FS, c clock.Clock, random io.Reader) lsmstore.Options {
 	return lsmstore.Options{Dir: dir, Engine: engine.Options{
 		FS: fs, Clock: c, Rand: random,

@@ -19,7 +19,7 @@ const (
 	memoryLimitMiB  = 256
 	largeBatches    = 256
 	largeBatchMiB   = 8
-	largeClients    = 6
+	largeClients    = 40
 	mostResidentMiB = 2 * memoryLimitMiB // GOMEMLIMIT is a goal of the collector, not a wall
 )
 
@@ -62,7 +62,7 @@ func memory(ctx context.Context, r *run) error {
 	return nil
 }
 
-// insist sends a write until it is accepted. It repeats only refusals.
+// insist sends a write until it is accepted. It repeats what was refused or had no answer.
 func insist(ctx context.Context, c *remote.Client, path string, body []byte) error {
 	for end := time.Now().Add(time.Minute); ; {
 		err := c.Do(ctx, http.MethodPost, path, body, nil)

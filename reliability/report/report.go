@@ -31,7 +31,7 @@ type Entry struct {
 	More     int               `json:"more_failures,omitempty"`
 }
 
-// Add adds a round of a part. A figure below its minimum becomes a failure.
+// Add adds a round of a part. Each figure below its minimum becomes a failure.
 func (r *Report) Add(p Part, s *Section, took time.Duration, repeat string) {
 	if r.Parts == nil {
 		r.Parts = make(map[string]*Entry)
@@ -41,8 +41,7 @@ func (r *Report) Add(p Part, s *Section, took time.Duration, repeat string) {
 		e = &Entry{About: p.About, Figures: map[string]Figure{}, Minimum: p.Minimum, Failures: []Failure{}}
 		r.Parts[p.Name] = e
 	}
-	if missing := s.Missing(p.Minimum); len(missing) > 0 && !s.Failed() {
-		name := missing[0]
+	for _, name := range s.Missing(p.Minimum) {
 		s.Fail(repeat, "too little was done to say anything: %s is %d, and has to be at least %d", name, s.figures[name].Value, p.Minimum[name])
 	}
 	e.Rounds++

@@ -35,6 +35,21 @@ func TestReport(t *testing.T) {
 	if text := r.String(); !strings.Contains(text, "RED") || !strings.Contains(text, "cases is 9") {
 		t.Errorf("shown as\n%s", text)
 	}
+	failed := round(9, 1)
+	failed.Fail("-part p -seed 4", "row 7 is gone")
+	p.Minimum["rows"] = 1
+	r = Report{}
+	r.Add(p, failed, time.Second, "-part p -seed 4")
+	r.Finish(time.Now())
+	text := r.String()
+	if r.Green || len(r.Parts["p"].Failures) != 3 {
+		t.Errorf("after a round that failed and did too little: %+v", r)
+	}
+	for _, want := range []string{"row 7 is gone", "cases is 9", "rows is 0"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
 	var empty Report
 	if empty.Finish(time.Now()); empty.Green {
 		t.Error("a report without parts is green")
