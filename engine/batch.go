@@ -57,6 +57,14 @@ type Batch struct {
 	last  PartitionID
 	parts []batchPart
 
+	// Inserted, if it is not nil, is called once for each Commit: when the entries are in the memtables and
+	// TakeEntered sees them, or when the batch was refused. Another goroutine may call it, even after
+	// Commit has returned an *UnknownError. It must not block.
+	Inserted func()
+	// InsertNow has the entries inserted at once, and not together with those of other small batches, for
+	// which these wait until the log can be written.
+	InsertNow bool
+
 	stall stallTimer // of the Commit under way
 	seq   uint64     // set by Commit
 	lent  bool       // the group of the last Commit may still use buf and parts
@@ -93,6 +101,14 @@ func (b *Batch) Reset() {
 	}
 	b.parts = b.parts[:0]
 	b.seq, b.err = 0, nil
+	b.Inserted, b.InsertNow = nil, false
+}
+
+// inserted says that the entries are in the memtables, or that they will not be.
+func (b *Batch) inserted() {
+	if b.Inserted != nil {
+		b.Inserted()
+	}
 }
 
 // Len returns the number of entries.

@@ -25,23 +25,16 @@ type Commit struct {
 // Options.SyncTimeout, or than the context allows, Commit returns an *UnknownError and the batch goes
 // on.
 func (db *DB) Commit(ctx context.Context, b *Batch) (Commit, error) {
-	if b.count == 0 {
-		return Commit{}, errors.New("batch is empty")
-	}
-	if b.err != nil {
-		return Commit{}, fmt.Errorf("batch cannot be committed: %w", b.err)
-	}
-	if len(b.buf) > MaxBatch {
-		return Commit{}, ErrTooLarge
-	}
-	if err := ctx.Err(); err != nil {
+	if err := b.check(ctx); err != nil {
+		b.inserted()
 		return Commit{}, err
 	}
 	g, leading, err := db.enter(ctx, b)
 	if err != nil {
+		b.inserted()
 		return Commit{}, err
 	}
-	if p := (pendingBatch{seq: b.seq, payload: b.buf, parts: b.parts}); !p.small() {
+	if p := b.pending(nil); !p.shared() {
 		db.insert(g, &p)
 	}
 	if leading {
@@ -53,6 +46,41 @@ func (db *DB) Commit(ctx context.Context, b *Batch) (Commit, error) {
 		return c, err
 	}
 	return c, nil
+}
+
+// check returns why no DB can commit the batch, or nil.
+func (b *Batch) check(ctx context.Context) error {
+	switch {
+	case b.count == 0:
+		return errors.New("batch is empty")
+	case b.err != nil:
+		return fmt.Errorf("batch cannot be committed: %w", b.err)
+	case len(b.buf) > MaxBatch:
+		return ErrTooLarge
+	}
+	return ctx.Err()
+}
+
+// AwaitEntered waits until every batch that has entered is durable and visible. Its error says why one may
+// not be: a *ReadOnlyError, ErrSlowDisk or that of the context. A caller that has read such a batch (TakeEntered)
+// and writes nothing itself must not say what it read before.
+func (db *DB) AwaitEntered(ctx context.Context) error {
+	db.mu.Lock()
+	g := db.group
+	if n := len(db.inFlight); g == nil && n > 0 {
+		g = db.inFlight[n-1]
+	}
+	if g == nil {
+		defer db.mu.Unlock()
+		return db.failed
+	}
+	g.writers.waiting.Add(1)
+	db.mu.Unlock()
+	err := g.await(ctx)
+	if unknown := (*UnknownError)(nil); errors.As(err, &unknown) {
+		return unknown.Cause
+	}
+	return err
 }
 
 // enter gives the batch its place in the order of batches: sequence number, time, memTables, log segment
@@ -130,9 +158,9 @@ func (db *DB) joinLocked(b *Batch, s *segment) (g *group, leading bool) {
 		db.group = db.newGroup()
 	}
 	g = db.group
-	p := pendingBatch{seq: b.seq, payload: b.buf, segment: s, parts: b.parts}
+	p := b.pending(s)
 	g.batches = append(g.batches, p)
-	g.shared = g.shared || p.small()
+	g.shared = g.shared || p.shared()
 	g.missing.Add(1)
 	g.writers.waiting.Add(1)
 	db.countWrittenLocked(len(b.buf))

@@ -38,6 +38,13 @@ type pendingBatch struct {
 	payload []byte
 	segment *segment
 	parts   []batchPart
+	done    func() // Batch.Inserted
+	now     bool   // Batch.InsertNow
+}
+
+// pending returns the batch as its group has it.
+func (b *Batch) pending(s *segment) pendingBatch {
+	return pendingBatch{seq: b.seq, payload: b.buf, segment: s, parts: b.parts, done: b.Inserted, now: b.InsertNow}
 }
 
 // size returns the number of batches; a nil group has none.

@@ -134,8 +134,8 @@ func (a *ahead) awaitWrite() {
 
 // insert inserts a batch into the memtables, as Commit does.
 func (a *ahead) insert(i int) {
-	b := a.batches[i]
-	a.db.insert(a.groups[i], &pendingBatch{seq: b.seq, payload: b.buf, parts: b.parts})
+	p := a.batches[i].pending(nil)
+	a.db.insert(a.groups[i], &p)
 }
 
 // settled reports whether the outcome of a group is known.

@@ -59,6 +59,25 @@ func (db *DB) insertSmall(g *group, searches []memtable.Search) {
 	}
 }
 
+// InsertEntered inserts the small batches of the group that is forming. Otherwise they wait until the
+// group before it is synced.
+func (db *DB) InsertEntered() {
+	db.mu.Lock()
+	g := db.group
+	if g == nil {
+		db.mu.Unlock()
+		return
+	}
+	batches := g.batches[min(int(g.claimed.Load()), len(g.batches)):]
+	g.claimed.Store(int32(len(g.batches))) // inserters start once the group is not forming any more
+	db.mu.Unlock()
+	for i := range batches {
+		if b := &batches[i]; b.shared() {
+			db.insert(g, b)
+		}
+	}
+}
+
 // insertTogether inserts the small ones of these batches, at most as many as there are searches. When the
 // first rows of several adjacent ones go into one table, it searches for these rows together.
 func (db *DB) insertTogether(g *group, batches []pendingBatch, searches []memtable.Search) {
@@ -68,7 +87,7 @@ func (db *DB) insertTogether(g *group, batches []pendingBatch, searches []memtab
 		n, end := 0, from
 		for ; end < len(batches); end++ {
 			b := &batches[end]
-			if !b.small() {
+			if !b.shared() {
 				continue
 			}
 			first := &b.parts[0] // that of the first entry
@@ -84,7 +103,7 @@ func (db *DB) insertTogether(g *group, batches []pendingBatch, searches []memtab
 			memtable.Locate(table, searches[:n])
 		}
 		for ; from < end; from++ {
-			if b := &batches[from]; b.small() {
+			if b := &batches[from]; b.shared() {
 				db.insert(g, b)
 			}
 		}
@@ -98,6 +117,9 @@ func (db *DB) insert(g *group, b *pendingBatch) {
 	for i := range b.parts {
 		db.accountMemTable(b.parts[i].mem)
 	}
+	if b.done != nil {
+		b.done()
+	}
 	if err != nil {
 		db.mu.Lock()
 		db.failLocked(err)
@@ -110,7 +132,8 @@ func (db *DB) insert(g *group, b *pendingBatch) {
 	}
 }
 
-func (b *pendingBatch) small() bool { return len(b.payload) <= smallBatch }
+// shared reports whether the batch is inserted together with others, and not by the goroutine of its Commit.
+func (b *pendingBatch) shared() bool { return !b.now && len(b.payload) <= smallBatch }
 
 // firstRow returns the row of the first entry.
 func (b *pendingBatch) firstRow() []byte {

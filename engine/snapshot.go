@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"maps"
+	"math"
 	"sync"
 	"sync/atomic"
 )
@@ -39,6 +40,18 @@ func (db *DB) NewSnapshot(ids ...PartitionID) (*Snapshot, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// TakeEntered is NewSnapshot for an update of a row that depends on what the row has. It sees every entry
+// that is in the memtables, durable or not. The caller reads rows only that no batch is about to change,
+// see Batch.Inserted, and tells nobody what it has read before that is durable: either its own batch is,
+// which comes later, or AwaitEntered has returned nil.
+func (db *DB) TakeEntered(ids ...PartitionID) (*Snapshot, error) {
+	s, err := db.NewSnapshot(ids...)
+	if err == nil {
+		s.seq = math.MaxUint64
+	}
+	return s, err
 }
 
 // take opens a zero Snapshot. On an error it leaves it closed.
