@@ -1,6 +1,10 @@
 package server
 
-import "net/http"
+import (
+	"net/http"
+
+	"colonnade/widecol"
+)
 
 // deleteRow is DELETE /v1/table/{table}/row.
 func (s *Server) deleteRow(x *requestContext) error {
@@ -25,13 +29,13 @@ func (s *Server) deleteRow(x *requestContext) error {
 	}
 	ctx, cancel := x.changeContext()
 	defer cancel()
-	deleted, err := s.store.DeleteRow(ctx, x.table, row, f.Filter, x.key)
+	n, err := s.store.Delete(ctx, x.table, widecol.RowDeletion(row, f.Filter), x.key)
 	if err != nil {
 		return placed(err, func(_ string, i int) string { return f.at("column_filter", i) })
 	}
 	x.begin(http.StatusAccepted)
-	x.out = appendField(x.out, `{"deleted_cells_count":`, deleted)
-	x.out = appendField(x.out, `,"micros_per_item":`, x.elapsed().Microseconds()/max(deleted, 1))
+	x.out = appendField(x.out, `{"deleted_cells_count":`, n.Cells)
+	x.out = appendField(x.out, `,"micros_per_item":`, x.elapsed().Microseconds()/max(n.Cells, 1))
 	x.out = append(x.out, '}')
 	return x.finish("Row deleted successfully")
 }

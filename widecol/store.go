@@ -15,12 +15,11 @@ import (
 // A Store applies the mutations of one row in one Write together, in every family. A Store may promise
 // more: lsmstore and memstore apply the whole Write together.
 //
-// Write and DeleteRow take an idempotency key, "" for none. The key is part of the change, so it is
+// Every change of cells takes an idempotency key, "" for none. The key is part of the change, so it is
 // durable if and only if the change is. From then on, for IdempotencyWindowSecs, a request of the same
 // table with the key changes nothing. It returns the result of the first request, or the error
-// IdempotencyKeyReused if it is a different request. Requests are the same if they write the same
-// mutations in the same order, or delete the same columns of the same row. A refused request leaves its
-// key free. While a request is under way, or its outcome is Unknown but may still be decided, others with
+// IdempotencyKeyReused if it is a different request. Requests are the same if they call the same method with
+// equal arguments. A refused request leaves its key free. While a request is under way, or its outcome is Unknown but may still be decided, others with
 // its key fail with IdempotencyKeyInUse.
 type Store interface {
 	// CreateTable creates a table. It fails with TableExists if there is one, and with an error of the
@@ -45,9 +44,21 @@ type Store interface {
 	// later one counts. It returns the time that CommitTime stands for. There must be at least one
 	// mutation.
 	Write(ctx context.Context, table string, mutations []Mutation, key string) (time int64, err error)
-	// DeleteRow deletes the cells of a row that filter selects. It returns how many versions a read would
-	// have returned of them just before.
-	DeleteRow(ctx context.Context, table string, row []byte, filter Filter, key string) (deleted int64, err error)
+	// WriteRows applies lists of mutations, each for one row: every list that can be, all or none of it. Of
+	// those that are refused, outcomes has the error, at the place of the list; of others nil. With an err
+	// no list was applied.
+	WriteRows(ctx context.Context, table string, rows [][]Mutation, key string) (time int64, outcomes []error, err error)
+	// CheckAndMutate applies one of two lists of mutations to a row, by what the row holds. No other
+	// change of the row comes between the look at it and its change. time is 0 if the list was empty.
+	CheckAndMutate(ctx context.Context, table string, c *CheckAndMutate, key string) (matched bool, time int64, err error)
+	// ReadModifyWrite derives new versions of columns of a row from the newest ones. No other change of
+	// the row comes in between. It returns the versions written, in the order of a row's cells, and the
+	// time of the commit.
+	ReadModifyWrite(ctx context.Context, table string, u *ReadModifyWrite, key string) (written []cell.Cell, time int64, err error)
+	// Delete deletes versions. A row is deleted from at once, in all its families; a whole range of rows
+	// (Deletion.Whole) too. Of other sets of rows some may be deleted before others, and only some if it fails:
+	// then it can be repeated. Rows that are written after it began may stay.
+	Delete(ctx context.Context, table string, d *Deletion, key string) (Deleted, error)
 
 	// View opens a view of a table. The caller closes it.
 	View(ctx context.Context, table string) (View, error)

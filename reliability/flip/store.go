@@ -226,8 +226,8 @@ func row(i int) string { return fmt.Sprintf("row%03d", i) }
 func (b *builder) remove(i int) error {
 	for _, t := range layout {
 		filter, _ := widecol.ColumnsFilter(t.groups[1][0])
-		_, whole := b.DeleteRow(context.Background(), t.table, []byte(row(i)), widecol.Filter{}, "")
-		_, part := b.DeleteRow(context.Background(), t.table, []byte(row(i+2)), filter, "")
+		_, whole := b.Delete(context.Background(), t.table, widecol.RowDeletion([]byte(row(i)), widecol.Filter{}), "")
+		_, part := b.Delete(context.Background(), t.table, widecol.RowDeletion([]byte(row(i+2)), filter), "")
 		if err := errors.Join(whole, part); err != nil {
 			return err
 		}

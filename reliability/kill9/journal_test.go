@@ -169,7 +169,7 @@ func (j *journal) apply(r *record) error {
 	case r.Families != nil:
 		return j.Store.CreateFamilies(ctx, r.Table, r.Families, true)
 	case r.Delete != nil:
-		_, err := j.Store.DeleteRow(ctx, r.Table, r.Delete, widecol.Filter{}, "")
+		_, err := j.Store.Delete(ctx, r.Table, widecol.RowDeletion(r.Delete, widecol.Filter{}), "")
 		return err
 	}
 	for _, m := range r.Writes {
@@ -214,14 +214,14 @@ func (j *journal) CreateFamilies(_ context.Context, table string, families []wid
 	return j.change(&record{Table: table, Families: families})
 }
 
-func (j *journal) DeleteRow(_ context.Context, table string, row []byte, _ widecol.Filter, _ string) (int64, error) {
-	r := &record{Table: table, Delete: row}
+func (j *journal) Delete(_ context.Context, table string, d *widecol.Deletion, _ string) (widecol.Deleted, error) {
+	r := &record{Table: table, Delete: d.OneRow()}
 	if j.flaw == "forgets deletes" {
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		return 0, j.apply(r)
+		return widecol.Deleted{}, j.apply(r)
 	}
-	return 0, j.change(r)
+	return widecol.Deleted{}, j.change(r)
 }
 
 func (j *journal) Write(_ context.Context, table string, mutations []widecol.Mutation, _ string) (int64, error) {

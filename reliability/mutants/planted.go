@@ -36,14 +36,17 @@ var planted = []mutant{
 	{number: 4, bug: "one log record for each partition of a batch", part: "crash", edits: []edit{
 		{
 			file: "engine/commit.go",
-			old: `	if b.err != nil {
-		return Commit{}, fmt.Errorf("batch cannot be committed: %w", b.err)
+			old: `	if err := b.check(ctx); err != nil {
+		b.inserted()
+		return Commit{}, err
 	}
 `,
-			new: `	if b.err != nil {
-		return Commit{}, fmt.Errorf("batch cannot be committed: %w", b.err)
+			new: `	if err := b.check(ctx); err != nil {
+		b.inserted()
+		return Commit{}, err
 	}
 	if len(b.parts) > 1 {
+		defer b.inserted()
 		var c Commit
 		for _, part := range b.parts {
 			var one Batch
@@ -282,22 +285,17 @@ var planted = []mutant{
 	}},
 	{number: 24, bug: "a row delete misses one locality group", part: "lin", edits: []edit{
 		{
-			file: "widecol/lsmstore/write.go",
-			old:  "range t.stores() {",
-			new:  "range t.stores()[:len(t.stores())-1] {",
+			file: "widecol/lsmstore/delete.go",
+			old:  "range w.table.stores() {",
+			new:  "range w.table.stores()[:len(w.table.stores())-1] {",
 		},
 	}},
 	{number: 25, bug: "a panic leaves a lock held", part: "overload", edits: []edit{
 		{
-			file: "widecol/lsmstore/write.go",
-			old: `	defer unlock()
-	w := writers.Get().(*writer)
-	defer w.release()
-	deleted, err := s.bury(ctx, t, row, filter, w)`,
-			new: `	w := writers.Get().(*writer)
-	defer w.release()
-	deleted, err := s.bury(ctx, t, row, filter, w)
-	defer unlock()`,
+			file: "widecol/lsmstore/delete.go",
+			old: `	defer w.release()
+	for _, row := range rows {`,
+			new: "	for _, row := range rows {",
 		},
 	}},
 }

@@ -51,7 +51,7 @@ func (t *tables) Write(space string, rows []Row) error {
 }
 
 func (t *tables) Delete(space, row string) error {
-	_, err := t.s.DeleteRow(context.Background(), space, []byte(row), widecol.Filter{}, "")
+	_, err := t.s.Delete(context.Background(), space, widecol.RowDeletion([]byte(row), widecol.Filter{}), "")
 	return err
 }
 

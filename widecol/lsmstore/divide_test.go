@@ -48,7 +48,7 @@ func TestDivide(t *testing.T) {
 		{"with newer versions in memory", func() error { overwrite(t, s, 5000, "new"); return nil }},
 		{"and in level 0", func() error { return s.Engine().Flush(ctx) }},
 		{"with a deleted row", func() error {
-			_, err := s.DeleteRow(ctx, "t", []byte(longRow(7000)), widecol.Filter{}, "")
+			_, err := s.Delete(ctx, "t", widecol.RowDeletion([]byte(longRow(7000)), widecol.Filter{}), "")
 			return err
 		}},
 	} {

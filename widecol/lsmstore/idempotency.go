@@ -1,11 +1,11 @@
 package lsmstore
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"hash"
 	"sync"
 
 	"colonnade/cell"
@@ -19,14 +19,28 @@ import (
 //	partition  "_keys"
 //	row        id of the table's _dat_ partition, 8 bytes big endian; the key
 //	column     "d:", of the time of the commit
-//	value      bytes: format (1), 1 byte; fingerprint of the request, 32 bytes;
-//	           number of versions deleted, 8 bytes little endian
+//	value      bytes, as follows
+//
+//	0        1             33       41
+//	+--------+-------------+--------+--------+
+//	| format | fingerprint | number | result |
+//	+--------+-------------+--------+--------+
+//	  1        32            8
+//
+//	format       1, or 2 with a result
+//	fingerprint  of the request
+//	number       little endian. Of a deletion: versions deleted. Of a check-and-mutate:
+//	             bit 0 matched, bit 1 a mutation was applied
+//	result       of a deletion of several rows: rows deleted from, 8 bytes little
+//	             endian. Of WriteRows: the refusals, as JSON. Of a read-modify-write:
+//	             the versions written, see appendWritten
 //
 // Entries expire by age, like other cells. Partition ids are never reused, so no
 // request finds the entries of a dropped table.
 const (
 	keysPartition = "_keys"
 	keyFormat     = 1
+	resultFormat  = 2
 	keyValueSize  = 1 + sha256.Size + 8
 )
 
@@ -117,8 +131,9 @@ func (s *Store) makeKeyPartition() error {
 
 // outcome is the result of a request.
 type outcome struct {
-	time    int64 // of the commit
-	deleted int64
+	time   int64  // of the commit
+	number int64  // as stored
+	result []byte // as stored, nil for none
 }
 
 // entry is what is stored for a key when its request is applied.
@@ -129,13 +144,17 @@ type entry struct {
 }
 
 // add adds the entry to the batch of its request. A nil entry is that of a request without a key.
-func (e *entry) add(b *engine.Batch, deleted int64) {
+func (e *entry) add(b *engine.Batch, o outcome) {
 	if e == nil {
 		return
 	}
-	value := append(make([]byte, 0, keyValueSize), keyFormat)
+	value := append(make([]byte, 0, keyValueSize+len(o.result)), keyFormat)
+	if o.result != nil {
+		value[0] = resultFormat
+	}
 	value = append(value, e.fingerprint[:]...)
-	value = binary.LittleEndian.AppendUint64(value, uint64(deleted))
+	value = binary.LittleEndian.AppendUint64(value, uint64(o.number))
+	value = append(value, o.result...)
 	column := cell.AppendColumn(nil, []byte(metaFamily), nil)
 	b.Add(e.partition, e.row, &cell.Cell{Column: column, Time: engine.CommitTime, Type: cell.Bytes, Value: value})
 }
@@ -212,74 +231,19 @@ func (s *Store) recall(e *entry) (*remembered, error) {
 	if len(cells) == 0 {
 		return nil, scan.Err()
 	}
-	newest := &cells[0]
-	if len(newest.Value) != keyValueSize || newest.Value[0] != keyFormat {
+	return decodeEntry(&cells[0])
+}
+
+func decodeEntry(c *cell.Cell) (*remembered, error) {
+	v := c.Value
+	if len(v) < keyValueSize || v[0] != resultFormat && (v[0] != keyFormat || len(v) != keyValueSize) {
 		return nil, &engine.CorruptError{Partition: keysPartition, Offset: -1, Reason: "the entry of an idempotency key has a form that this program does not know"}
 	}
-	m := &remembered{outcome: outcome{time: newest.Time}}
-	rest := newest.Value[1+copy(m.fingerprint[:], newest.Value[1:]):]
-	m.deleted = int64(binary.LittleEndian.Uint64(rest))
+	m := &remembered{outcome: outcome{time: c.Time}}
+	rest := v[1+copy(m.fingerprint[:], v[1:]):]
+	m.number = int64(binary.LittleEndian.Uint64(rest))
+	if v[0] == resultFormat {
+		m.result = bytes.Clone(rest[8:])
+	}
 	return m, nil
-}
-
-// digest hashes the parts of a request. Different requests hash different bytes.
-type digest struct {
-	hash.Hash
-	buf []byte
-}
-
-// number adds a number.
-func (d *digest) number(n int64) {
-	d.buf = binary.LittleEndian.AppendUint64(d.buf[:0], uint64(n))
-	d.Write(d.buf)
-}
-
-// bytes adds a byte string.
-func (d *digest) bytes(b []byte) {
-	d.number(int64(len(b)))
-	d.Write(b)
-}
-
-func (d *digest) sum() (sum [sha256.Size]byte) {
-	d.Sum(sum[:0])
-	return sum
-}
-
-// The kind of a request, the first number in its fingerprint.
-const (
-	ofWrite = iota
-	ofDelete
-)
-
-func fingerprintOfWrite(mutations []widecol.Mutation) [sha256.Size]byte {
-	d := &digest{Hash: sha256.New()}
-	d.number(ofWrite)
-	for i := range mutations {
-		m := &mutations[i]
-		for _, b := range [][]byte{m.Row, m.Family, m.Qualifier, m.Value} {
-			d.bytes(b)
-		}
-		d.number(m.Time)
-		d.number(int64(m.Type))
-	}
-	return d.sum()
-}
-
-func fingerprintOfDelete(row []byte, filter widecol.Filter) [sha256.Size]byte {
-	d := &digest{Hash: sha256.New()}
-	d.number(ofDelete)
-	d.bytes(row)
-	if filter.Columns == nil {
-		return d.sum()
-	}
-	for _, r := range filter.Columns.Ranges() {
-		d.bytes(r.Start)
-		if r.End == nil {
-			d.number(-1)
-		} else {
-			d.bytes(r.End)
-		}
-	}
-	d.number(0) // so the empty set differs from the set of all columns
-	return d.sum()
 }

@@ -42,10 +42,10 @@ var keyed = []func(s *lsmstore.Store) error{
 		return errorOf(s.Write(context.Background(), "t", both, "write-b"))
 	},
 	func(s *lsmstore.Store) error {
-		return errorOf(s.DeleteRow(context.Background(), "t", []byte("a"), widecol.Filter{}, "delete-a"))
+		return errorOf(s.Delete(context.Background(), "t", widecol.RowDeletion([]byte("a"), widecol.Filter{}), "delete-a"))
 	},
 	func(s *lsmstore.Store) error {
-		return errorOf(s.DeleteRow(context.Background(), "t", []byte("c"), widecol.Filter{}, "delete-none"))
+		return errorOf(s.Delete(context.Background(), "t", widecol.RowDeletion([]byte("c"), widecol.Filter{}), "delete-none"))
 	},
 	func(s *lsmstore.Store) error { return errorOf(send(context.Background(), s, "a", "write-a-anew")) },
 	func(s *lsmstore.Store) error { return errorOf(send(context.Background(), s, "c", "write-c")) },
@@ -312,7 +312,7 @@ func TestUnknownEntry(t *testing.T) {
 	all := s.Engine().Partitions()
 	id := all[len(all)-1].ID
 	row := append([]byte{0, 0, 0, 0, 0, 0, 0, byte(all[1].ID)}, 'k')
-	for _, value := range []string{"", "\x01short", "\x02" + strings.Repeat("x", 40)} {
+	for _, value := range []string{"", "\x01short", "\x03" + strings.Repeat("x", 40)} {
 		var b engine.Batch
 		b.Add(id, row, &cell.Cell{Column: cell.AppendColumn(nil, []byte("d"), nil), Time: engine.CommitTime, Type: cell.Bytes, Value: []byte(value)})
 		if _, err := s.Engine().Commit(t.Context(), &b); err != nil {

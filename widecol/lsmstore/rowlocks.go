@@ -1,6 +1,7 @@
 package lsmstore
 
 import (
+	"runtime"
 	"sync"
 
 	"github.com/cespare/xxhash/v2"
@@ -8,36 +9,64 @@ import (
 	"colonnade/widecol"
 )
 
-// rowLocks separate operations that read a row before they write it from all other writes of the row. Rows
-// share 64 locks by hash, so a set of locks is one word. Plain writes hold the locks of their rows shared
-// and do not block one another.
+// rowLocks keep the other writes of a row apart from one that reads the row first. Rows share 64 locks by hash,
+// so a set of locks is one word. A write holds the locks of its rows until its batch is in the memtables, not
+// until it is durable: the next one then sees it by engine.DB.TakeEntered. A plain write shares the locks,
+// one that reads has those of the rows that it reads alone.
 type rowLocks [64]sync.RWMutex
 
-// lock returns the lock of a row.
-func (l *rowLocks) lock(row []byte) *sync.RWMutex { return &l[stripe(row)] }
+// lockSet is the locks of a write.
+type lockSet struct{ shared, alone uint64 }
 
-func stripe(row []byte) uint64 { return xxhash.Sum64(row) % 64 }
+func lockOf(row []byte) uint64 { return 1 << (xxhash.Sum64(row) % 64) }
 
-// rlockAll locks all rows of the mutations, in ascending order, and returns the set of locks.
-func (l *rowLocks) rlockAll(mutations []widecol.Mutation) (set uint64) {
+// share adds the rows of mutations.
+func (s *lockSet) share(mutations []widecol.Mutation) {
 	var last []byte
 	for i := range mutations {
 		if row := mutations[i].Row; i == 0 || string(row) != string(last) {
-			set |= 1 << stripe(row)
+			s.shared |= lockOf(row)
 			last = row
 		}
 	}
+}
+
+// takeAlone adds a row that is read first.
+func (s *lockSet) takeAlone(row []byte) { s.alone |= lockOf(row) }
+
+// lock takes the locks of a set, in ascending order.
+func (l *rowLocks) lock(s lockSet, insertEntered func()) {
 	for i := range l {
-		if set&(1<<i) != 0 {
+		switch bit := uint64(1) << i; {
+		case s.alone&bit != 0:
+			l.lockAlone(i, insertEntered)
+		case s.shared&bit != 0:
 			l[i].RLock()
 		}
 	}
-	return set
 }
 
-func (l *rowLocks) runlockAll(set uint64) {
+// lockAlone takes a lock alone. Those who share it may wait until the log has been synced, before their batches
+// are inserted, so this has the batches inserted at once. A batch that enters meanwhile is inserted by the
+// next attempt; after a few this waits for its turn, so that it does not starve.
+func (l *rowLocks) lockAlone(i int, insertEntered func()) {
+	const attempts = 16
+	for range attempts {
+		if l[i].TryLock() {
+			return
+		}
+		insertEntered()
+		runtime.Gosched()
+	}
+	l[i].Lock()
+}
+
+func (l *rowLocks) unlock(s lockSet) {
 	for i := range l {
-		if set&(1<<i) != 0 {
+		switch bit := uint64(1) << i; {
+		case s.alone&bit != 0:
+			l[i].Unlock()
+		case s.shared&bit != 0:
 			l[i].RUnlock()
 		}
 	}

@@ -82,7 +82,7 @@ func TestSlowDisk(t *testing.T) {
 			return err
 		},
 		"DeleteRow": func(ctx context.Context) error {
-			_, err := s.DeleteRow(ctx, "t", []byte("row"), widecol.Filter{}, "")
+			_, err := s.Delete(ctx, "t", widecol.RowDeletion([]byte("row"), widecol.Filter{}), "")
 			return err
 		},
 		"DropTable":   func(ctx context.Context) error { return s.DropTable(ctx, "t") },
@@ -127,7 +127,8 @@ func TestDeleteBehindALateOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	remove := func(ctx context.Context) (int64, error) {
-		return s.DeleteRow(ctx, "t", []byte("row"), widecol.Filter{}, "")
+		n, err := s.Delete(ctx, "t", widecol.RowDeletion([]byte("row"), widecol.Filter{}), "")
+		return n.Cells, err
 	}
 	armed.Store(true)
 	before := s.Engine().LastSeq()

@@ -37,7 +37,6 @@ type Store struct {
 	opt      Options
 	maxValue int
 	keys     keyring
-	late     lateBatches
 
 	// calls counts the calls under way, so that Close can wait for them.
 	calls sync.WaitGroup

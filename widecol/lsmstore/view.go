@@ -55,7 +55,11 @@ func (s *Store) newView(t *table) (*view, error) {
 	if err != nil {
 		return nil, failure(err)
 	}
-	return &view{store: s, table: t, schema: t.schema, snap: snap, now: s.opt.Engine.Clock.Now(), policies: t.schema.policies}, nil
+	return s.viewOn(t, snap), nil
+}
+
+func (s *Store) viewOn(t *table, snap *engine.Snapshot) *view {
+	return &view{store: s, table: t, schema: t.schema, snap: snap, now: s.opt.Engine.Clock.Now(), policies: t.schema.policies}
 }
 
 // Close implements widecol.View.

@@ -1,56 +1,24 @@
 package lsmstore
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
-	"sync"
 
 	"colonnade/cell"
 	"colonnade/engine"
-	"colonnade/internal/poison"
 	"colonnade/widecol"
 )
 
-// writer is the memory of a write, kept for the next one.
-type writer struct {
-	batch  engine.Batch
-	column []byte
-}
-
-var writers = sync.Pool{New: func() any { return new(writer) }}
-
-// keepBytes is the size from which a batch's memory is not kept.
-const keepBytes = 4 << 20
-
-func (w *writer) release() {
-	size := w.batch.Bytes()
-	w.batch.Reset()
-	poison.Bytes(w.column)
-	if size <= keepBytes {
-		writers.Put(w)
-	}
-}
-
 // Write implements widecol.Store.
 func (s *Store) Write(ctx context.Context, name string, mutations []widecol.Mutation, key string) (int64, error) {
-	if err := s.begin(); err != nil {
-		return 0, err
-	}
-	defer s.calls.Done()
-	if len(mutations) == 0 {
-		return 0, widecol.Errorf(widecol.Invalid, "empty_write", "a write needs at least one cell")
-	}
-	t, err := s.table(name)
+	t, done, err := s.beginChange(ctx, name)
 	if err != nil {
 		return 0, err
 	}
-	if err := t.changing.share(ctx); err != nil {
-		return 0, err
-	}
-	defer t.changing.endShare()
-	if err := t.exists(); err != nil {
-		return 0, err
+	defer done()
+	if len(mutations) == 0 {
+		return 0, widecol.Errorf(widecol.Invalid, "empty_write", "a write needs at least one cell")
 	}
 	if key == "" {
 		return s.write(ctx, t, mutations, nil)
@@ -62,34 +30,151 @@ func (s *Store) Write(ctx context.Context, name string, mutations []widecol.Muta
 	return o.time, err
 }
 
+// beginChange finds a table for a change of its cells, and keeps its schema as it is until done is called.
+func (s *Store) beginChange(ctx context.Context, name string) (t *table, done func(), err error) {
+	if err := s.begin(); err != nil {
+		return nil, nil, err
+	}
+	t, err = s.table(name)
+	if err == nil {
+		err = t.changing.share(ctx)
+	}
+	if err != nil {
+		s.calls.Done()
+		return nil, nil, err
+	}
+	done = func() {
+		t.changing.endShare()
+		s.calls.Done()
+	}
+	if err := t.exists(); err != nil {
+		done()
+		return nil, nil, err
+	}
+	return t, done, nil
+}
+
 // write applies mutations, with the entry of the idempotency key if there is one. t.changing is shared.
 func (s *Store) write(ctx context.Context, t *table, mutations []widecol.Mutation, e *entry) (int64, error) {
-	w := writers.Get().(*writer)
+	w := newWriter(s, t)
 	defer w.release()
-	if err := w.fill(t, mutations, s.maxValue); err != nil {
+	if err := w.fill(ctx, mutations); err != nil {
 		return 0, err
 	}
-	e.add(&w.batch, 0)
-	set := t.rows.rlockAll(mutations)
-	defer t.rows.runlockAll(set)
-	commit, err := s.commit(ctx, &w.batch)
+	e.add(&w.batch, outcome{})
+	commit, err := w.commit(ctx)
 	return commit.Time, err
 }
 
-// commit applies a batch. If a deadline passes while it waits for room, that is overload: nothing was
-// written.
-func (s *Store) commit(ctx context.Context, b *engine.Batch) (engine.Commit, error) {
-	commit, err := s.db.Commit(ctx, b)
-	if err == nil {
-		return commit, nil
+// WriteRows implements widecol.Store. The rows that can be written are one batch.
+func (s *Store) WriteRows(ctx context.Context, name string, rows [][]widecol.Mutation, key string) (int64, []error, error) {
+	t, done, err := s.beginChange(ctx, name)
+	if err != nil {
+		return 0, nil, err
 	}
-	var late *engine.UnknownError
-	if errors.As(err, &late) {
-		s.late.note(commit.Seq, late)
-	} else if errors.Is(err, context.DeadlineExceeded) {
-		err = engine.ErrOverloaded
+	defer done()
+	if len(rows) == 0 {
+		return 0, nil, widecol.Errorf(widecol.Invalid, "empty_write", "a write needs at least one row")
 	}
-	return commit, failure(err)
+	if key == "" {
+		return s.writeRows(ctx, t, rows, nil)
+	}
+	var outcomes []error
+	o, err := s.once(ctx, t, key, fingerprintOfRows(rows), func(e *entry) (o outcome, err error) {
+		if o.time, outcomes, err = s.writeRows(ctx, t, rows, e); err == nil && applied(outcomes) == 0 {
+			o.time = 0 // the commit was that of the entry alone
+		}
+		return o, err
+	})
+	if err == nil && outcomes == nil {
+		outcomes, err = decodeOutcomes(o.result, len(rows))
+		if applied(outcomes) == 0 {
+			o.time = 0
+		}
+	}
+	return o.time, outcomes, err
+}
+
+func (s *Store) writeRows(ctx context.Context, t *table, rows [][]widecol.Mutation, e *entry) (int64, []error, error) {
+	w := newWriter(s, t)
+	defer w.release()
+	outcomes := make([]error, len(rows))
+	var all []widecol.Mutation
+	for i, mutations := range rows {
+		if outcomes[i] = w.checkRow(mutations); outcomes[i] == nil {
+			all = append(all, mutations...)
+		}
+	}
+	if err := w.fill(ctx, all); err != nil {
+		return 0, nil, err
+	}
+	if e != nil {
+		e.add(&w.batch, outcome{result: encodeOutcomes(outcomes)})
+	}
+	if w.batch.Len() == 0 {
+		return 0, outcomes, nil
+	}
+	commit, err := w.commit(ctx)
+	if err != nil {
+		return commit.Time, nil, err
+	}
+	return commit.Time, outcomes, nil
+}
+
+// checkRow returns an error if mutations are not of one row of the table.
+func (w *writer) checkRow(mutations []widecol.Mutation) error {
+	if len(mutations) == 0 {
+		return widecol.Errorf(widecol.Invalid, "empty_write", "the row has no mutations")
+	}
+	for i := range mutations {
+		if string(mutations[i].Row) != string(mutations[0].Row) {
+			return widecol.Errorf(widecol.Invalid, "invalid_row_key", "the mutations are of several rows").At(i)
+		}
+	}
+	_, err := w.check(mutations)
+	return err
+}
+
+func applied(outcomes []error) (n int) {
+	for _, err := range outcomes {
+		if err == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// refusal is the error of a row, as the result of WriteRows has it: JSON, in the value of an idempotency key.
+type refusal struct {
+	Row     int          `json:"row"`
+	Kind    widecol.Kind `json:"kind"`
+	Code    string       `json:"code"`
+	Index   int          `json:"index"`
+	Message string       `json:"message"`
+}
+
+func encodeOutcomes(outcomes []error) []byte {
+	list := []refusal{}
+	for i, err := range outcomes {
+		var e *widecol.Error
+		if errors.As(err, &e) {
+			list = append(list, refusal{i, e.Kind, e.Code, e.Index, e.Message})
+		}
+	}
+	b, _ := json.Marshal(list) // of plain strings and numbers: it cannot fail
+	return b
+}
+
+func decodeOutcomes(b []byte, n int) ([]error, error) {
+	var list []refusal
+	if err := json.Unmarshal(b, &list); err != nil {
+		return nil, failure(&engine.CorruptError{Partition: keysPartition, Offset: -1, Reason: "the entry of an idempotency key has no outcomes: " + err.Error()})
+	}
+	outcomes := make([]error, n)
+	for _, r := range list {
+		outcomes[r.Row] = &widecol.Error{Kind: r.Kind, Code: r.Code, Index: r.Index, Message: r.Message}
+	}
+	return outcomes, nil
 }
 
 // record applies a change to the metadata, and waits for its outcome without limit: the tables in memory
@@ -105,150 +190,61 @@ func (s *Store) record(ctx context.Context, r *record) error {
 	return failure(err)
 }
 
-// fill checks the mutations and adds them to the batch.
-func (w *writer) fill(t *table, mutations []widecol.Mutation, maxValue int) error {
+// check checks mutations. sets reports whether all of them set cells.
+func (w *writer) check(mutations []widecol.Mutation) (sets bool, err error) {
 	var f *family
+	sets = true
 	for i := range mutations {
 		m := &mutations[i]
-		if err := m.Check(maxValue); err != nil {
-			return err.At(i)
+		if err := m.Check(w.store.maxValue); err != nil {
+			return false, err.At(i)
 		}
-		if f == nil || string(m.Family) != f.name {
-			if f = t.schema.family(m.Family); f == nil {
-				return widecol.UnknownFamily(t.name, string(m.Family)).At(i)
+		sets = sets && m.Op == widecol.Set
+		if m.Op != widecol.DeleteRow && (f == nil || string(m.Family) != f.name) {
+			if f = w.table.schema.family(m.Family); f == nil {
+				return false, widecol.UnknownFamily(w.table.name, string(m.Family)).At(i)
 			}
 		}
-		w.column = cell.AppendColumn(w.column[:0], m.Family, m.Qualifier)
-		w.batch.Add(f.partition, m.Row, &cell.Cell{Column: w.column, Value: m.Value, Time: m.Time, Kind: cell.Set, Type: m.Type})
 	}
-	return nil
+	return sets, nil
 }
 
-// DeleteRow implements widecol.Store. No other write of the row comes between
-// its read and its deletion.
-func (s *Store) DeleteRow(ctx context.Context, name string, row []byte, filter widecol.Filter, key string) (int64, error) {
-	if err := s.begin(); err != nil {
-		return 0, err
-	}
-	defer s.calls.Done()
-	t, err := s.table(name)
-	if err != nil {
-		return 0, err
-	}
-	if err := t.changing.share(ctx); err != nil {
-		return 0, err
-	}
-	defer t.changing.endShare()
-	if err := t.exists(); err != nil {
-		return 0, err
-	}
-	if len(row) == 0 || len(row) > widecol.MaxRowKey {
-		return 0, widecol.Errorf(widecol.Invalid, "invalid_row_key", "row key has %d bytes, allowed are 1 to %d", len(row), widecol.MaxRowKey)
-	}
-	if key == "" {
-		return s.deleteRow(ctx, t, row, filter, nil)
-	}
-	o, err := s.once(ctx, t, key, fingerprintOfDelete(row, filter), func(e *entry) (o outcome, err error) {
-		o.deleted, err = s.deleteRow(ctx, t, row, filter, e)
-		return o, err
-	})
-	return o.deleted, err
-}
-
-// deleteRow deletes from a row, with the entry of the idempotency key if there is one. The entry is durable
-// even if there is nothing to delete. t.changing is shared.
-func (s *Store) deleteRow(ctx context.Context, t *table, row []byte, filter widecol.Filter, e *entry) (int64, error) {
-	unlock, err := s.lockRow(ctx, t, row)
-	if err != nil {
-		return 0, err
-	}
-	defer unlock()
-	w := writers.Get().(*writer)
-	defer w.release()
-	deleted, err := s.bury(ctx, t, row, filter, w)
-	if err != nil {
-		return 0, err
-	}
-	if e.add(&w.batch, deleted); w.batch.Len() == 0 {
-		return 0, nil
-	}
-	if _, err := s.commit(ctx, &w.batch); err != nil {
-		return 0, err
-	}
-	return deleted, nil
-}
-
-// bury adds tombstones for the filter's cells of a row to the batch, if there are any. It returns how many
-// versions a read returns of them. It also deletes garbage, which must not come back when the family's
-// settings change.
-func (s *Store) bury(ctx context.Context, t *table, row []byte, filter widecol.Filter, w *writer) (deleted int64, err error) {
-	v, err := s.newView(t)
-	if err != nil {
-		return 0, err
-	}
-	defer v.Close()
-	q := widecol.NewQuery()
-	q.SetKey(row)
-	q.Filter = filter
-	q.KeysOnly = true
-	err = v.each(ctx, &q, func(cell.Cell) { deleted++ })
-	if err != nil {
-		return 0, err
-	}
-	v.policies = t.schema.bare
-	w.column = w.column[:0]
-	err = v.each(ctx, &q, func(c cell.Cell) { w.bury(t, row, c.Column, filter.Columns) })
-	return deleted, err
-}
-
-// each calls f for every cell of a query.
-func (v *view) each(ctx context.Context, q *widecol.Query, f func(cell.Cell)) error {
-	rows, err := v.Scan(ctx, q)
+// fill checks the mutations, locks their rows, and adds them to the batch.
+func (w *writer) fill(ctx context.Context, mutations []widecol.Mutation) error {
+	sets, err := w.check(mutations)
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		for _, c := range rows.Cells() {
-			f(c)
+	if sets {
+		w.addSets(mutations)
+		w.locks.share(mutations)
+		w.lock()
+		return nil
+	}
+	o := newOrder(mutations, w.store.opt.Engine.Clock.Now())
+	w.locks.share(mutations)
+	for i := range mutations {
+		if o.needsRead(i) {
+			w.locks.takeAlone(mutations[i].Row)
 		}
 	}
-	return rows.Err()
+	w.lock()
+	return w.addOrdered(ctx, o)
 }
 
-// bury deletes a column of a row by the tombstone with the largest scope that columns allows, unless the
-// last tombstone covers it.
-func (w *writer) bury(t *table, row, column []byte, columns *cell.Columns) {
-	tombstone := cell.Cell{Kind: cell.DeleteColumn, Column: column, Time: cell.TombstoneTime}
-	family, _ := cell.SplitColumn(column)
-	home := t.schema.family(family).partition
-	switch {
-	case columns == nil:
-		if len(w.column) > 0 {
-			return
+// addSets adds mutations that were checked and set cells.
+func (w *writer) addSets(mutations []widecol.Mutation) {
+	var f *family
+	for i := range mutations {
+		m := &mutations[i]
+		if f == nil || string(m.Family) != f.name {
+			f = w.table.schema.family(m.Family)
 		}
-		for _, id := range t.stores() {
-			w.batch.Add(id, row, &cell.Cell{Kind: cell.DeleteRow, Time: cell.TombstoneTime})
-		}
-	case covers(columns, family):
-		if last, _ := cell.SplitColumn(w.column); bytes.Equal(last, family) {
-			return
-		}
-		tombstone.Kind, tombstone.Column = cell.DeleteFamily, family
-		w.batch.Add(home, row, &tombstone)
-	case !bytes.Equal(column, w.column):
-		w.batch.Add(home, row, &tombstone)
+		w.addSet(f, m)
 	}
-	w.column = append(w.column[:0], column...)
 }
 
-// covers reports whether columns holds every column of a family.
-func covers(columns *cell.Columns, family []byte) bool {
-	f := cell.FamilyRange(family)
-	for _, r := range columns.Ranges() {
-		if bytes.Compare(r.Start, f.Start) <= 0 && (r.End == nil || bytes.Compare(r.End, f.End) >= 0) {
-			return true
-		}
-	}
-	return false
+func (w *writer) addSet(f *family, m *widecol.Mutation) {
+	w.column = cell.AppendColumn(w.column[:0], m.Family, m.Qualifier)
+	w.batch.Add(f.partition, m.Row, &cell.Cell{Column: w.column, Value: m.Value, Time: m.Time, Kind: cell.Set, Type: m.Type})
 }

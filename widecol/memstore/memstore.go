@@ -38,6 +38,7 @@ type Store struct {
 	closed bool
 	tables map[string]*table
 	last   int64 // the newest commit time
+	next   int64 // the time of the next commit, 0 for any
 }
 
 var _ widecol.Store = (*Store)(nil)
@@ -63,6 +64,13 @@ func (s *Store) Clone() *Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &Store{opt: s.opt, closed: s.closed, tables: maps.Clone(s.tables), last: s.last}
+}
+
+// SetNextCommit gives the next commit a time, for a comparison with another Store. 0 takes it back.
+func (s *Store) SetNextCommit(time int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next = time
 }
 
 // CacheStats returns zeros: there is no cache.
@@ -108,16 +116,21 @@ func (s *Store) update(ctx context.Context, name string, change func(t *table) e
 	if err != nil {
 		return err
 	}
-	t := &table{
-		name:     name,
-		families: maps.Clone(old.families),
-		groups:   slices.Clone(old.groups),
-		cells:    slices.Clone(old.cells),
-		keys:     old.keys,
-	}
+	t := old.clone()
 	if err := change(t); err != nil {
 		return err
 	}
 	s.tables[name] = t
 	return nil
+}
+
+// clone returns a copy that can be changed.
+func (t *table) clone() *table {
+	return &table{
+		name:     t.name,
+		families: maps.Clone(t.families),
+		groups:   slices.Clone(t.groups),
+		cells:    slices.Clone(t.cells),
+		keys:     t.keys,
+	}
 }

@@ -21,10 +21,15 @@ type table struct {
 	keys     map[string]applied // by idempotency key; does not change in place
 }
 
-// applied is the record of an applied idempotency key.
+// applied is what a request did, and the record of its idempotency key.
 type applied struct {
-	request       string
-	time, deleted int64 // of the commit; versions
+	request  string
+	at       int64 // when the record was made
+	time     int64 // of the commit, 0 for none
+	outcomes []error
+	matched  bool
+	written  []version
+	deleted  widecol.Deleted
 }
 
 // recall returns the record of a key. It fails with IdempotencyKeyReused if the key was applied
@@ -39,7 +44,7 @@ func (t *table) recall(key, request string, now int64) (before applied, found bo
 	before, found = t.keys[key]
 	window := widecol.GC{TTLSecs: widecol.IdempotencyWindowSecs}
 	switch {
-	case !found || window.Expired(before.time, now):
+	case !found || window.Expired(before.at, now):
 		return applied{}, false, nil
 	case before.request != request:
 		return applied{}, false, widecol.IdempotencyKeyReused(key)

@@ -48,16 +48,18 @@ func (b *broken) Write(ctx context.Context, table string, ms []widecol.Mutation,
 	return b.Store.Write(ctx, table, ms, key)
 }
 
-func (b *broken) DeleteRow(ctx context.Context, table string, row []byte, filter widecol.Filter, key string) (int64, error) {
+func (b *broken) Delete(ctx context.Context, table string, d *widecol.Deletion, key string) (widecol.Deleted, error) {
 	if key != "" && b.key != nil {
 		key = b.key(key)
 	}
-	if b.deleteRow != nil {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		return b.deleteRow(table, string(row), filter, key)
+	row := d.OneRow()
+	if b.deleteRow == nil || row == nil || !d.Count {
+		return b.Store.Delete(ctx, table, d, key)
 	}
-	return b.Store.DeleteRow(ctx, table, row, filter, key)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n, err := b.deleteRow(table, string(row), d.Filter, key)
+	return widecol.Deleted{Rows: min(n, 1), Cells: n}, err
 }
 
 func (b *broken) DropTable(ctx context.Context, name string) error {
@@ -261,7 +263,7 @@ var bugs = []struct {
 				filter.Columns = cell.NewColumns(cell.FamilyRange([]byte("a")), cell.FamilyRange([]byte("z")))
 			}
 			if err == nil {
-				_, err = b.Store.DeleteRow(background, table, []byte(row), filter, key)
+				_, err = removeRow(b.Store, table, row, filter, key)
 			}
 			return n, err
 		}
@@ -279,7 +281,7 @@ var bugs = []struct {
 				filter.Columns = cell.NewColumns(ranges...)
 			}
 			if err == nil {
-				_, err = b.Store.DeleteRow(background, table, []byte(row), filter, key)
+				_, err = removeRow(b.Store, table, row, filter, key)
 			}
 			return n, err
 		}
@@ -287,7 +289,7 @@ var bugs = []struct {
 	{"delete hides later writes of older times", true, true, func(b *broken) {
 		deleted := make(map[string]int64) // table and row -> time
 		b.deleteRow = func(table, row string, filter widecol.Filter, key string) (int64, error) {
-			n, err := b.Store.DeleteRow(background, table, []byte(row), filter, key)
+			n, err := removeRow(b.Store, table, row, filter, key)
 			if err == nil && filter.Columns == nil || n > 0 {
 				deleted[table+"/"+row] = b.env.Now()
 			}
@@ -307,7 +309,7 @@ var bugs = []struct {
 	{"delete counts what had gone", true, true, func(b *broken) {
 		b.deleteRow = func(table, row string, filter widecol.Filter, key string) (int64, error) {
 			before := b.stored(table)
-			_, err := b.Store.DeleteRow(background, table, []byte(row), filter, key)
+			_, err := removeRow(b.Store, table, row, filter, key)
 			return before - b.stored(table), err
 		}
 	}},
@@ -349,7 +351,7 @@ var bugs = []struct {
 	{"a deletion that finds nothing forgets its key", true, true, func(b *broken) {
 		b.deleteRow = func(table, row string, filter widecol.Filter, key string) (int64, error) {
 			before := b.Store.Clone()
-			n, err := b.Store.DeleteRow(background, table, []byte(row), filter, key)
+			n, err := removeRow(b.Store, table, row, filter, key)
 			if n == 0 && err == nil {
 				b.Store = before
 			}
@@ -453,7 +455,7 @@ var bugs = []struct {
 			if err != nil || n == 0 {
 				return n, err
 			}
-			return b.Store.DeleteRow(background, table, []byte(row), filter, key)
+			return removeRow(b.Store, table, row, filter, key)
 		}
 	}},
 	{"compaction drops the oldest version of a row", true, true, func(b *broken) {
@@ -707,7 +709,7 @@ func (b *broken) removeVersion(table string, doomed *widecol.Mutation) {
 	if err != nil {
 		return
 	}
-	b.Store.DeleteRow(background, table, doomed.Row, widecol.Filter{}, "")
+	removeRow(b.Store, table, string(doomed.Row), widecol.Filter{}, "")
 	for _, v := range a.versions {
 		if v.family != string(doomed.Family) || v.qualifier != string(doomed.Qualifier) || v.time != doomed.Time {
 			b.Store.Write(background, table, []widecol.Mutation{v.mutation()}, "")

@@ -89,7 +89,7 @@ var deleteCases = []testCase{
 	}},
 	{"deleting an unknown family is refused", func(f *fixture) {
 		f.deleting()
-		_, err := f.store().DeleteRow(background, "t", []byte("r"), f.columns("a:x", "c"), "")
+		_, err := removeRow(f.store(), "t", "r", f.columns("a:x", "c"), "")
 		f.refused(err, widecol.NotFound, "unknown_column_family", 1)
 		f.left()
 	}},

@@ -63,7 +63,7 @@ func (w *world) deleteColumns(table string, versions []version) error {
 	for _, v := range versions {
 		column := cell.NewColumns(cell.ColumnRange([]byte(v.family), []byte(v.qualifier)))
 		for _, s := range []widecol.Store{w.subject.Store, w.model} {
-			if _, err := s.DeleteRow(background, table, []byte(v.row), widecol.Filter{Columns: column}, ""); err != nil {
+			if _, err := removeRow(s, table, v.row, widecol.Filter{Columns: column}, ""); err != nil {
 				return err
 			}
 		}

@@ -59,11 +59,9 @@ func (o *faulty) run(w *world) error {
 // unknown outcome is then applied once, and the remaining states agree on it.
 func repeated(c change) change {
 	switch o := c.(type) {
-	case *write:
-		if o.key != "" {
-			again := *o
-			again.again = true
-			return &again
+	case sender:
+		if key, _ := o.sent(); key != "" {
+			return o.repeat()
 		}
 	case *deleteRow:
 		if o.key != "" {
@@ -148,7 +146,7 @@ func (p possible) unknown(c pending) (next possible) {
 func (s state) with(c pending) state {
 	s.model = s.model.Clone()
 	_, err := c.apply(s.model, nil, c.commit)
-	if _, ok := c.change.(*write); ok && err == nil {
+	if _, ok := c.change.(sender); ok && err == nil {
 		s.last = max(s.last, c.commit)
 	}
 	s.applied |= 1 << c.number

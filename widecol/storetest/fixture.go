@@ -139,7 +139,7 @@ func (f *fixture) tryWrite(table string, versions ...version) (int64, error) {
 // deleted.
 func (f *fixture) remove(table, row string, filter widecol.Filter, want int64) {
 	f.Helper()
-	got, err := f.store().DeleteRow(background, table, []byte(row), filter, "")
+	got, err := removeRow(f.store(), table, row, filter, "")
 	f.ok(err)
 	if got != want {
 		f.Errorf("deleted %d cells of row %s, want %d", got, short(row), want)

@@ -58,6 +58,10 @@ var kinds = []struct {
 	{weight: 90, make: func(g *generator) op { return g.write(5, 3) }},
 	{weight: 22, make: func(g *generator) op { return g.together(false) }},
 	{weight: 100, make: func(g *generator) op { return g.deleteRow() }},
+	{weight: 60, make: func(g *generator) op { return g.mutate(true) }},
+	{weight: 40, make: func(g *generator) op { return g.checkAndMutate(true) }},
+	{weight: 60, make: func(g *generator) op { return g.readModifyWrite() }},
+	{weight: 12, make: func(g *generator) op { return g.deletion(true) }},
 	{weight: 40, make: func(g *generator) op { return g.keyed() }},
 	{weight: 45, make: (*generator).again},
 	{weight: 145, make: func(g *generator) op { return g.scan(true) }},
@@ -434,11 +438,14 @@ func (g *generator) keyed() change {
 	g.keys++
 	key := fmt.Sprintf("key-%d", g.keys)
 	var c change
-	if g.one(3) {
+	switch {
+	case g.one(3):
 		o := g.deleteRow()
 		o.key = key
 		c = o
-	} else {
+	case g.one(2):
+		c = g.updateWithKey(key)
+	default:
 		o := g.write(2, 3)
 		o.key = key
 		c = o
@@ -468,6 +475,14 @@ func (g *generator) again() op {
 			w := g.write(1, 2)
 			w.key, w.again = sent.key, true
 			o = w
+		}
+	case sender:
+		o = repeated(sent)
+		if g.one(8) {
+			d := g.deleteRow()
+			d.key, _ = sent.sent()
+			d.again = true
+			o = d
 		}
 	}
 	return o

@@ -30,7 +30,7 @@ func (f *fixture) mustSend(table, key string, texts ...string) int64 {
 // removeUnder deletes with an idempotency key and checks the number of versions deleted.
 func (f *fixture) removeUnder(key, table, row string, filter widecol.Filter, want int64) {
 	f.Helper()
-	got, err := f.store().DeleteRow(background, table, []byte(row), filter, key)
+	got, err := removeRow(f.store(), table, row, filter, key)
 	f.ok(err)
 	if got != want {
 		f.Errorf("deleted %d cells of row %s under the key %s, want %d", got, short(row), key, want)
@@ -77,15 +77,15 @@ var keyCases = []testCase{
 			_, err := f.send("t", "k", texts...)
 			f.refused(err, widecol.KeyReused, "idempotency_key_reused", -1)
 		}
-		_, err := f.store().DeleteRow(background, "t", []byte("r"), widecol.Filter{}, "k")
+		_, err := removeRow(f.store(), "t", "r", widecol.Filter{}, "k")
 		f.refused(err, widecol.KeyReused, "idempotency_key_reused", -1)
 
 		f.removeUnder("d", "t", "q", widecol.Filter{}, 0)
 		for _, filter := range []widecol.Filter{f.columns("a:x"), f.columns("a"), widecol.PrefixFilter("\x00")} {
-			_, err := f.store().DeleteRow(background, "t", []byte("q"), filter, "d")
+			_, err := removeRow(f.store(), "t", "q", filter, "d")
 			f.refused(err, widecol.KeyReused, "idempotency_key_reused", -1)
 		}
-		_, err = f.store().DeleteRow(background, "t", []byte("r"), widecol.Filter{}, "d")
+		_, err = removeRow(f.store(), "t", "r", widecol.Filter{}, "d")
 		f.refused(err, widecol.KeyReused, "idempotency_key_reused", -1)
 		f.want("t", everything(), "r a:x@1=v", "r a:y@1=v")
 	}},
@@ -93,7 +93,7 @@ var keyCases = []testCase{
 		f.create("t", "a")
 		_, err := f.send("t", "k", "r a:x@1=v", "r b:x@1=v")
 		f.refused(err, widecol.NotFound, "unknown_column_family", 1)
-		_, err = f.store().DeleteRow(background, "t", []byte("r"), f.columns("b"), "k")
+		_, err = removeRow(f.store(), "t", "r", f.columns("b"), "k")
 		f.refused(err, widecol.NotFound, "unknown_column_family", 0)
 		f.ok(f.store().CreateFamilies(background, "t", spec("b").Families, false))
 		f.mustSend("t", "k", "r a:x@1=v", "r b:x@1=v")
@@ -160,7 +160,7 @@ var keyCases = []testCase{
 		for _, key := range []string{" ", "a b", "a\x00", "a\n", "é", "\x7f", strings.Repeat("k", widecol.MaxIdempotencyKey+1)} {
 			_, err := f.send("t", key, "r a:x@1=v")
 			f.refused(err, widecol.Invalid, "invalid_idempotency_key", -1)
-			_, err = f.store().DeleteRow(background, "t", []byte("r"), widecol.Filter{}, key)
+			_, err = removeRow(f.store(), "t", "r", widecol.Filter{}, key)
 			f.refused(err, widecol.Invalid, "invalid_idempotency_key", -1)
 		}
 		f.want("t", everything())

@@ -24,7 +24,20 @@ type change interface {
 }
 
 // result is the result of a change.
-type result struct{ time, count int64 }
+type result struct {
+	time  int64 // of the commit, 0 for none
+	count int64 // cells deleted
+	text  string
+}
+
+// sender is a change that may be sent again under its idempotency key, and whose commit has a time.
+type sender interface {
+	change
+	// sent returns the key, empty for none, and whether this is a repetition.
+	sent() (key string, again bool)
+	// repeat returns the repetition.
+	repeat() change
+}
 
 // reducible is an op with simpler forms.
 type reducible interface {
@@ -150,6 +163,14 @@ func (v version) mutation() widecol.Mutation {
 	}
 }
 
+func (o *write) sent() (string, bool) { return o.key, o.again }
+
+func (o *write) repeat() change {
+	c := *o
+	c.again = true
+	return &c
+}
+
 func (o *write) String() string {
 	lines := []string{fmt.Sprintf("write to %q%s", o.table, keyText(o.key, o.again))}
 	for _, v := range o.versions {
@@ -181,7 +202,7 @@ type deleteRow struct {
 func (o *deleteRow) run(w *world) error { return w.change(o) }
 
 func (o *deleteRow) apply(s widecol.Store, _ grouping, _ int64) (result, error) {
-	n, err := s.DeleteRow(background, o.table, []byte(o.row), o.filter.Filter, o.key)
+	n, err := removeRow(s, o.table, o.row, o.filter.Filter, o.key)
 	return result{count: n}, err
 }
 

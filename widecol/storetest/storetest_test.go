@@ -70,7 +70,7 @@ func reclaim(s widecol.Store, table string) error {
 		return err
 	}
 	for _, row := range rowKeys {
-		if _, err := s.DeleteRow(background, table, []byte(row), widecol.Filter{}, ""); err != nil {
+		if _, err := removeRow(s, table, row, widecol.Filter{}, ""); err != nil {
 			return err
 		}
 	}
@@ -182,7 +182,7 @@ func (f *flaky) Write(ctx context.Context, table string, ms []widecol.Mutation, 
 	return time, err
 }
 
-func (f *flaky) DeleteRow(ctx context.Context, table string, row []byte, filter widecol.Filter, key string) (n int64, err error) {
-	err = f.change(func() (err error) { n, err = f.Store.DeleteRow(ctx, table, row, filter, key); return err })
+func (f *flaky) Delete(ctx context.Context, table string, d *widecol.Deletion, key string) (n widecol.Deleted, err error) {
+	err = f.change(func() (err error) { n, err = f.Store.Delete(ctx, table, d, key); return err })
 	return n, err
 }

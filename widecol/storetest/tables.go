@@ -207,7 +207,7 @@ func (f *fixture) callAll(table string) map[string]error {
 	_, errs["Table"] = s.Table(background, table)
 	_, errs["Tables"] = s.Tables(background)
 	_, errs["Write"] = f.tryWrite(table, version{"r", "a", "x", 1, cell.String, "v"})
-	_, errs["DeleteRow"] = s.DeleteRow(background, table, []byte("r"), widecol.Filter{}, "")
+	_, errs["DeleteRow"] = removeRow(s, table, "r", widecol.Filter{}, "")
 	var v widecol.View
 	if v, errs["View"] = s.View(background, table); v != nil && errs["View"] == nil {
 		v.Close()

@@ -111,7 +111,7 @@ var viewCases = []testCase{
 			}
 			if i%50 == 0 {
 				f.write("t", versions[299].row+" a:x@1=changed", "row999 b:x@1=added")
-				if _, err := f.store().DeleteRow(background, "t", []byte(versions[298].row), widecol.Filter{}, ""); err != nil {
+				if _, err := removeRow(f.store(), "t", versions[298].row, widecol.Filter{}, ""); err != nil {
 					f.Fatal(err)
 				}
 			}

@@ -70,6 +70,9 @@ func sameResult(got, want result, err, wantErr error) error {
 	if got.count != want.count {
 		return fmt.Errorf("%d cells deleted, should be %d", got.count, want.count)
 	}
+	if got.text != want.text {
+		return fmt.Errorf("the result is %s, should be %s", got.text, want.text)
+	}
 	return nil
 }
 
@@ -77,12 +80,12 @@ func sameResult(got, want result, err, wantErr error) error {
 // before has its old commit time. The comparison with the model covers that time, since it is part
 // of the content.
 func (w *world) committed(c change, time int64) error {
-	o, ok := c.(*write)
-	if !ok {
+	o, ok := c.(sender)
+	if !ok || time == 0 {
 		return nil
 	}
 	w.work.Writes++
-	if o.again {
+	if _, again := o.sent(); again {
 		w.work.Again++
 		w.last = max(w.last, time)
 		return nil
