@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"colonnade/clock"
@@ -104,21 +105,21 @@ func (c *Control) Draining() bool {
 	return c.draining
 }
 
-// Request is what one request holds of the limits. It is for one goroutine. The zero value, with
-// a Control, holds nothing.
+// Request is what one request holds of the limits. It is for one goroutine, but for Charge. The zero value,
+// with a Control, holds nothing.
 type Request struct {
 	Control *Control
-	charged int64
+	charged atomic.Int64
 	scan    bool
 }
 
 // Charge takes n bytes of the memory that all requests share, until Close. It reports whether
-// they were there.
+// they were there. Goroutines of the request may call it at the same time.
 func (r *Request) Charge(n int64) bool {
 	if !r.Control.memory.Take(n) {
 		return false
 	}
-	r.charged += n
+	r.charged.Add(n)
 	return true
 }
 
@@ -143,7 +144,7 @@ func (r *Request) Begin(ctx context.Context, class Class) (Slot, error) {
 
 // Close gives back what the request has taken, but for its slots.
 func (r *Request) Close() {
-	r.Control.memory.Give(r.charged)
+	r.Control.memory.Give(r.charged.Load())
 	if r.scan {
 		r.Control.scans.Give(1)
 	}

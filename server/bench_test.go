@@ -111,7 +111,7 @@ func BenchmarkAnswer(b *testing.B) {
 		rows.next, x.sent = 0, false
 		w.bytes = 0
 		x.begin(200)
-		a := x.newRowWriter(&x.responseBuffer)
+		a := x.newRowWriter(&x.responseBuffer, &x.admitted)
 		if _, err := a.writeAll(rows); err != nil {
 			b.Fatal(err)
 		}

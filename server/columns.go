@@ -51,7 +51,7 @@ func (d *decoder) filter(field string) widecol.Filter {
 	case "families":
 		return filterOf(d.columnKeys(d.familyName)...)
 	}
-	return widecol.PrefixFilter(string(d.Text()))
+	return widecol.PrefixFilter(string(d.bytes()))
 }
 
 // columnKeys reads a list of column keys, or of families, with read.
@@ -88,7 +88,7 @@ func (d *decoder) familyName() string {
 
 // columnText reads a string that counts as a column key of the request.
 func (d *decoder) columnText() string {
-	text := string(d.Text())
+	text := string(d.bytes())
 	if d.columns++; d.columns > maxColumnKeysInAll {
 		d.Fail(tooManyColumns, "the request has more than %d column keys", maxColumnKeysInAll)
 	}

@@ -88,7 +88,7 @@ func (d *decoder) limit() int64 { return d.integer(0, math.MaxInt64) }
 
 // rowKey reads the key of one row.
 func (d *decoder) rowKey() []byte {
-	key := d.Text()
+	key := d.bytes()
 	if d.Err() == nil && (len(key) == 0 || len(key) > widecol.MaxRowKey) {
 		d.Fail("invalid_row_key", "row key has %d bytes, allowed are 1 to %d", len(key), widecol.MaxRowKey)
 	}

@@ -10,13 +10,18 @@ import (
 func (s *Server) deleteRow(x *requestContext) error {
 	var row []byte
 	var f columnFilter
+	field := "" // that f is from
 	err := x.decode(false, func(d *decoder) {
 		d.Object()
 		for d.Key() {
 			switch string(d.Name()) {
 			case "row_key":
 				row = d.rowKey()
-			case "column_filter":
+			case "column_filter", "column":
+				if field != "" {
+					d.Fail(conflictingFields, "column and column_filter are the same")
+				}
+				field = string(d.Name())
 				f = d.columnFilter(false)
 			default:
 				d.unknown()
@@ -31,7 +36,7 @@ func (s *Server) deleteRow(x *requestContext) error {
 	defer cancel()
 	n, err := s.store.Delete(ctx, x.table, widecol.RowDeletion(row, f.Filter), x.key)
 	if err != nil {
-		return placed(err, func(_ string, i int) string { return f.at("column_filter", i) })
+		return placed(err, func(_ string, i int) string { return f.at(field, i) })
 	}
 	x.begin(http.StatusAccepted)
 	x.out = appendField(x.out, `{"deleted_cells_count":`, n.Cells)

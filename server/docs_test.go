@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -38,6 +39,12 @@ func TestDocumentedCommands(t *testing.T) {
 		if err := json.Unmarshal([]byte(d.answer), &want); err != nil {
 			t.Fatalf("the page shows %q: %v", d.answer, err)
 		}
+		if want.Error == nil {
+			if got, want := withoutCommitTimes(w.Body.String()), withoutCommitTimes(d.answer); got != want {
+				t.Errorf("%s:\ngot  %s\nwant %s", d.text, got, want)
+			}
+			continue
+		}
 		if got.Status != want.Status || got.Message != want.Message || got.Error == nil || *got.Error != *want.Error {
 			t.Errorf("%s:\ngot  %s\nwant %s", d.text, w.Body, d.answer)
 		}
@@ -45,6 +52,11 @@ func TestDocumentedCommands(t *testing.T) {
 	if ran < 20 {
 		t.Errorf("only %d commands were found on the page", ran)
 	}
+}
+
+// withoutCommitTimes returns the text of an answer without what depends on the clock.
+func withoutCommitTimes(text string) string {
+	return regexp.MustCompile(`"time": ?[0-9]+`).ReplaceAllString(stripTimes([]byte(text)), `"time":0`)
 }
 
 // documentedCommand is a curl command of a page, with the answer that the page shows behind it.
@@ -58,9 +70,8 @@ func documented(page string) (commands []documentedCommand) {
 		if i%2 == 0 || !ok {
 			continue
 		}
-		if shown, ok := strings.CutPrefix(body, "$ "); ok {
-			command, answer, _ := strings.Cut(shown, "\n")
-			commands = append(commands, documentedCommand{command, answer})
+		if strings.HasPrefix(body, "$ ") {
+			commands = append(commands, prompted(body)...)
 			continue
 		}
 		var lines []string
@@ -72,6 +83,28 @@ func documented(page string) (commands []documentedCommand) {
 				commands = append(commands, documentedCommand{text: strings.TrimSpace(command)})
 			}
 			lines = nil
+		}
+	}
+	return commands
+}
+
+// prompted returns the commands of a block that shows a prompt before each, and the answer behind it.
+func prompted(body string) (commands []documentedCommand) {
+	text, answer := "", ""
+	inCommand := false
+	for line := range strings.Lines(body + "$ ") {
+		if command, ok := strings.CutPrefix(line, "$ "); ok && !inCommand {
+			if text != "" {
+				commands = append(commands, documentedCommand{strings.TrimSpace(text), answer})
+			}
+			text, answer, line = "", "", command
+			inCommand = true
+		}
+		if inCommand {
+			text += line
+			inCommand = strings.Count(text, "'")%2 == 1
+		} else {
+			answer += line
 		}
 	}
 	return commands

@@ -32,7 +32,7 @@ func (s *Server) getRow(x *requestContext) error {
 	defer rows.Close()
 	x.begin(http.StatusOK)
 	x.out = append(x.out, `{"rows":[`...)
-	a := x.newRowWriter(&x.responseBuffer)
+	a := x.newRowWriter(&x.responseBuffer, &x.admitted)
 	if _, err := a.writeAll(rows); err != nil {
 		return err
 	}

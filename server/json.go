@@ -18,8 +18,24 @@ import (
 // appendString is appendText for names and messages.
 func appendString(dst []byte, s string) []byte { return appendText(dst, []byte(s)) }
 
-// appendText appends s as a JSON string.
+// appendText appends s as a JSON string. A byte that is not UTF-8 becomes U+FFFD.
 func appendText(dst, s []byte) []byte {
+	dst, _ = appendQuoted(dst, s, true)
+	return dst
+}
+
+// appendUTF8 appends s as a JSON string. It returns false if s is not UTF-8. Then only what lies behind dst has
+// changed.
+func appendUTF8(dst, s []byte) ([]byte, bool) {
+	start := len(dst)
+	if dst, ok := appendQuoted(dst, s, false); ok {
+		return dst, true
+	}
+	return dst[:start], false
+}
+
+// appendQuoted appends s as a JSON string. At a byte that is not UTF-8 it goes on or, if replace is false, stops.
+func appendQuoted(dst, s []byte, replace bool) (_ []byte, ok bool) {
 	dst = append(dst, '"')
 	start := 0 // s[:start] is appended
 	for i := plain(s, 0); i < len(s); i = plain(s, i) {
@@ -28,6 +44,9 @@ func appendText(dst, s []byte) []byte {
 			continue
 		}
 		n, escape := escapeAt(s, i)
+		if escape == invalid && !replace {
+			return dst, false
+		}
 		if escape != "" {
 			dst = append(dst, s[start:i]...)
 			dst = append(dst, escape...)
@@ -36,8 +55,11 @@ func appendText(dst, s []byte) []byte {
 		i += n
 	}
 	dst = append(dst, s[start:]...)
-	return append(dst, '"')
+	return append(dst, '"'), true
 }
+
+// invalid is the escape of a byte that is not UTF-8.
+const invalid = `\ufffd`
 
 // plain returns the index of the first byte at or after i that may need an
 // escape: a quote, a backslash, a control character, or one that is not ASCII.
@@ -105,7 +127,7 @@ func escapeAt(s []byte, i int) (n int, escape string) {
 	case r == '\u2029':
 		return n, `\u2029`
 	case r == utf8.RuneError && n == 1:
-		return n, `\ufffd`
+		return n, invalid
 	default:
 		return n, ""
 	}

@@ -17,6 +17,7 @@ import (
 //	worker 2   collects part 2            | collects part 4 | ...
 //	handler    sends part 1        | part 2        | part 3 | ...
 type parallelScan struct {
+	memory  *admission.Request
 	view    divisibleView
 	slots   chan struct{}  // one for each part that may be begun before another is sent
 	order   chan *scanPart // as begun
@@ -65,7 +66,7 @@ func (x *requestContext) appendRows(view widecol.View, q *widecol.Query) (wideco
 		return widecol.Stats{}, err
 	}
 	defer rows.Close()
-	a := x.newRowWriter(&x.responseBuffer)
+	a := x.newRowWriter(&x.responseBuffer, &x.admitted)
 	a.strip = q.KeysOnly
 	_, err = a.writeAll(rows)
 	return a.stats, err
@@ -100,7 +101,7 @@ func (x *requestContext) startParallelScan(view widecol.View, q *widecol.Query) 
 	workers[0] = x.Move(ctx) // the handler needs none to send
 	slices.Reverse(parts)
 	d := &parallelScan{
-		view: v, slots: make(chan struct{}, n+1), order: make(chan *scanPart, n+1), // no worker waits while one part is sent
+		view: v, memory: &x.admitted, slots: make(chan struct{}, n+1), order: make(chan *scanPart, n+1), // no worker waits while one part is sent
 		ctx: ctx, cancel: cancel, rest: parts, left: n,
 	}
 	for _, slot := range workers {
@@ -260,7 +261,7 @@ func (w *scanWorker) collect() error {
 		return err
 	}
 	defer rows.Close()
-	a := w.scratch.newRowWriter(&w.responseBuffer)
+	a := w.scratch.newRowWriter(&w.responseBuffer, w.memory)
 	a.strip = w.part.query.KeysOnly
 	a.some = true // before the part, as far as it knows
 	if _, err := a.writeAll(rows); err != nil {

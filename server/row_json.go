@@ -14,15 +14,25 @@ import (
 //
 //	[{"row_key":"r","columns":{"f":{"q":[{"time":1,"type":"i64","value":1},…],…},…}},…]
 //
-// It keeps only its place within the current row.
+// A qualifier that is not UTF-8 cannot be a key of an object. Its cells are in another list of the row:
+//
+//	"binary_columns":[{"family":"f","qualifier":{"base64":"/w=="},"cells":[{"time":1,…},…]},…]
+//
+// It keeps only its place within the current row, and the list of binary columns.
 type rowWriter struct {
-	c     *responseBuffer
-	strip bool   // values are null: the query may leave them out
-	some  bool   // a row was appended
-	open  bool   // a row was begun and not ended
-	last  []byte // the column of the cell appended last, of the current row
-	own   []byte // holds last when its chunk has gone
-	named int    // how many bytes of last are its family's name and what ends that
+	c      *responseBuffer
+	memory *admission.Request // for binary columns
+	strip  bool               // values are null: the query may leave them out
+	some   bool               // a row was appended
+	open   bool               // a row was begun and not ended
+	last   []byte             // the column of the cell appended last, of the current row
+	own    []byte             // holds last when its chunk has gone
+	named  int                // how many bytes of last are its family's name and what ends that
+
+	binary       []byte // the binary columns of the current row, as JSON
+	binaryColumn []byte // the last of them
+	charged      int    // bytes of binary that are charged to the memory of requests
+
 	stats widecol.Stats
 
 	// Many cells of an answer were written by one request.
@@ -30,9 +40,9 @@ type rowWriter struct {
 	digits []byte // time in decimal
 }
 
-func (s *scratch) newRowWriter(c *responseBuffer) *rowWriter {
+func (s *scratch) newRowWriter(c *responseBuffer, memory *admission.Request) *rowWriter {
 	a := &s.rows
-	*a = rowWriter{c: c, own: a.own, digits: append(a.digits[:0], '0')}
+	*a = rowWriter{c: c, memory: memory, own: a.own, binary: a.binary[:0], binaryColumn: a.binaryColumn[:0], digits: append(a.digits[:0], '0')}
 	return a
 }
 
@@ -55,8 +65,10 @@ func (a *rowWriter) writeAll(rows widecol.Rows) (found bool, err error) {
 		if err := a.writeCells(rows.Cells()); err != nil {
 			return found, err
 		}
-		a.own = append(a.own[:0], a.last...)
-		a.last = a.own
+		if a.last != nil {
+			a.own = append(a.own[:0], a.last...)
+			a.last = a.own
+		}
 	}
 	if err := rows.Err(); err != nil {
 		return found, err
@@ -72,16 +84,24 @@ func (a *rowWriter) beginRow(key []byte) {
 		out = append(out, ',')
 	}
 	out = append(out, `{"row_key":`...)
-	out = appendText(out, key)
+	out = appendBytes(out, key)
 	a.c.out = append(out, `,"columns":{`...)
 	a.some, a.open, a.last = true, true, nil
 }
 
 func (a *rowWriter) endRow() {
-	if a.open {
-		a.c.out = append(a.c.out, "]}}}"...)
-		a.open = false
+	if !a.open {
+		return
 	}
+	if a.last != nil {
+		a.c.out = append(a.c.out, "]}"...)
+	}
+	a.c.out = append(a.c.out, '}')
+	if len(a.binary) > 0 {
+		a.endBinary()
+	}
+	a.c.out = append(a.c.out, '}')
+	a.open = false
 }
 
 // writeCells writes a chunk of the current row.
@@ -94,17 +114,14 @@ func (a *rowWriter) writeCells(cells []cell.Cell) error {
 		out := a.c.out
 		if a.last != nil && bytes.Equal(a.last, c.Column) {
 			out = append(out, `,{"time":`...)
+		} else if next, ok := a.beginColumn(out, c.Column); ok {
+			out = next
+		} else if err := a.writeBinary(c); err != nil {
+			return err
 		} else {
-			out = a.beginColumn(out, c.Column)
+			continue
 		}
-		out = a.appendTime(out, c.Time)
-		out = append(out, typeAndValue[c.Type]...)
-		if a.strip {
-			out = append(out, "null"...)
-		} else {
-			out = appendValue(out, c.Type, c.Value)
-		}
-		a.c.out = append(out, '}')
+		a.c.out = a.appendCell(out, c)
 		a.last = c.Column
 		if err := a.c.flushIfFull(); err != nil {
 			return err
@@ -113,22 +130,38 @@ func (a *rowWriter) writeCells(cells []cell.Cell) error {
 	return nil
 }
 
+// appendCell appends a version, behind the name of the field of its time.
+func (a *rowWriter) appendCell(out []byte, c *cell.Cell) []byte {
+	out = a.appendTime(out, c.Time)
+	out = append(out, typeAndValue[c.Type]...)
+	if a.strip {
+		out = append(out, "null"...)
+	} else {
+		out = appendValue(out, c.Type, c.Value)
+	}
+	return append(out, '}')
+}
+
 // beginColumn ends the last column, and its family if the new one has another, and begins the
-// new one up to the time of its first version.
-func (a *rowWriter) beginColumn(out, column []byte) []byte {
-	if a.last != nil && bytes.HasPrefix(column, a.last[:a.named]) {
+// new one up to the time of its first version. It returns false, and changes nothing, for a binary column.
+func (a *rowWriter) beginColumn(out, column []byte) (_ []byte, ok bool) {
+	named := a.named
+	if a.last != nil && bytes.HasPrefix(column, a.last[:named]) {
 		out = append(out, "],"...)
 	} else {
 		if a.last != nil {
 			out = append(out, "]},"...)
 		}
 		family, qualifier := cell.SplitColumn(column)
-		a.named = len(column) - len(qualifier)
+		named = len(column) - len(qualifier)
 		out = appendText(out, family)
 		out = append(out, ":{"...)
 	}
-	out = appendText(out, column[a.named:])
-	return append(out, `:[{"time":`...)
+	if out, ok = appendUTF8(out, column[named:]); !ok {
+		return nil, false
+	}
+	a.named = named
+	return append(out, `:[{"time":`...), true
 }
 
 func (a *rowWriter) appendTime(out []byte, time int64) []byte {

@@ -36,7 +36,7 @@ func (s *Server) rows(x *requestContext) error {
 	}
 	x.begin(http.StatusOK)
 	x.out = append(x.out, `{"rows":[`...)
-	a := x.newRowWriter(&x.responseBuffer)
+	a := x.newRowWriter(&x.responseBuffer, &x.admitted)
 	var missing []int
 	for i := range items {
 		if err := x.Step(i + 1); err != nil {

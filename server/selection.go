@@ -72,7 +72,7 @@ func (d *decoder) rowRanges(field string) []widecol.RowRange {
 	case "keys":
 		return d.listOfRanges(func() widecol.RowRange { return widecol.KeyRange(d.rowKey()) })
 	case "prefix":
-		return []widecol.RowRange{widecol.PrefixRange(d.Text())}
+		return []widecol.RowRange{widecol.PrefixRange(d.bytes())}
 	case "range":
 		return []widecol.RowRange{d.rowRange()}
 	}
@@ -99,7 +99,7 @@ func (d *decoder) rowRange() (r widecol.RowRange) {
 	for d.Key() {
 		switch string(d.Name()) {
 		case "start":
-			r.Start = bytes.Clone(d.Text())
+			r.Start = bytes.Clone(d.bytes())
 		case "end":
 			r.End = bytes.Clone(d.rowKey())
 		case "exclusive":

@@ -113,12 +113,14 @@ func (x *requestContext) encodeFor(d *decoder, t cell.Type, value strictjson.Tok
 }
 
 // splitColumnKey reads a column key. The first colon ends the family's name.
-func (d *decoder) splitColumnKey(m *widecol.Mutation) {
-	key := d.Text()
-	m.Family = key
+func (d *decoder) splitColumnKey(m *widecol.Mutation) { m.Family, m.Qualifier = d.familyAndQualifier() }
+
+func (d *decoder) familyAndQualifier() (family, qualifier []byte) {
+	key := d.bytes()
 	if colon := bytes.IndexByte(key, ':'); colon >= 0 {
-		m.Family, m.Qualifier = key[:colon:colon], key[colon+1:]
+		return key[:colon:colon], key[colon+1:]
 	}
+	return key, nil
 }
 
 // cellType reads the name of a type.

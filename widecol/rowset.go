@@ -78,6 +78,9 @@ func (r *RowRange) extend(end []byte) {
 	}
 }
 
+// All reports whether the set has all row keys.
+func (s RowSet) All() bool { return len(s) == 1 && len(s[0].Start) == 0 && s[0].End == nil }
+
 // Contains reports whether the set has a row key.
 func (s RowSet) Contains(row []byte) bool {
 	i := sort.Search(len(s), func(i int) bool { return bytes.Compare(s[i].Start, row) > 0 })

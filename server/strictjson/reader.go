@@ -100,6 +100,9 @@ func (r *Reader) peek() byte {
 	return 0
 }
 
+// AtObject reports whether the next value is an object.
+func (r *Reader) AtObject() bool { return r.err == nil && r.peek() == '{' }
+
 // Object enters an object. Key steps through its fields.
 func (r *Reader) Object() { r.open('{', "an object") }
 

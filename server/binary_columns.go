@@ -1,0 +1,47 @@
+package server
+
+import (
+	"bytes"
+
+	"colonnade/cell"
+)
+
+// chargeStep is how many bytes of binary columns are charged at a time.
+const chargeStep = 64 << 10
+
+// writeBinary writes a version of a binary column to the list that follows the other columns. A row may have any
+// number of them, so the list counts as memory of the request.
+func (a *rowWriter) writeBinary(c *cell.Cell) error {
+	out := a.binary
+	switch {
+	case len(out) > 0 && bytes.Equal(a.binaryColumn, c.Column):
+		out = append(out, `,{"time":`...)
+	default:
+		if len(out) > 0 {
+			out = append(out, "]},"...)
+		}
+		family, qualifier := cell.SplitColumn(c.Column)
+		out = append(out, `{"family":`...)
+		out = appendText(out, family)
+		out = append(out, `,"qualifier":`...)
+		out = appendBytes(out, qualifier)
+		out = append(out, `,"cells":[{"time":`...)
+		a.binaryColumn = append(a.binaryColumn[:0], c.Column...)
+	}
+	a.binary = a.appendCell(out, c)
+	for len(a.binary) > a.charged+chargeStep {
+		if !a.memory.Charge(chargeStep) {
+			return overloaded()
+		}
+		a.charged += chargeStep
+	}
+	return nil
+}
+
+// endBinary writes the list of binary columns.
+func (a *rowWriter) endBinary() {
+	a.c.out = append(a.c.out, `,"binary_columns":[`...)
+	a.c.out = append(a.c.out, a.binary...)
+	a.c.out = append(a.c.out, "]}]"...)
+	a.binary = a.binary[:0]
+}
