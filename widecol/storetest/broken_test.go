@@ -34,6 +34,7 @@ type broken struct {
 	view       func(table string) (widecol.View, error)
 	query      func(q *widecol.Query)            // changes a copy of the query
 	rows       func(r widecol.Rows) widecol.Rows // wraps a result
+	updates    brokenUpdates
 }
 
 func (b *broken) Write(ctx context.Context, table string, ms []widecol.Mutation, key string) (int64, error) {
@@ -45,12 +46,17 @@ func (b *broken) Write(ctx context.Context, table string, ms []widecol.Mutation,
 		defer b.mu.Unlock()
 		return b.write(table, ms, key)
 	}
-	return b.Store.Write(ctx, table, ms, key)
+	return b.Store.Write(ctx, table, b.mutate(ms), key)
 }
 
 func (b *broken) Delete(ctx context.Context, table string, d *widecol.Deletion, key string) (widecol.Deleted, error) {
 	if key != "" && b.key != nil {
 		key = b.key(key)
+	}
+	if b.updates.deletion != nil {
+		changed := *d
+		b.updates.deletion(&changed)
+		d = &changed
 	}
 	row := d.OneRow()
 	if b.deleteRow == nil || row == nil || !d.Count {
@@ -154,11 +160,14 @@ func (b *broken) grouped(table, family string) bool {
 const large = 100
 
 // bugs must be found by the suite, by Random, or by both.
-var bugs = []struct {
+// bug is a bug that the suite, or random operations, must find.
+type bug struct {
 	name          string
 	suite, random bool
 	plant         func(b *broken)
-}{
+}
+
+var bugs = []bug{
 	{"row limit ignored", true, true, func(b *broken) {
 		b.query = func(q *widecol.Query) { q.RowLimit = widecol.NoLimit }
 	}},
@@ -752,7 +761,7 @@ func openBroken(plant func(b *broken)) Open {
 
 func TestRandomFindsBugs(t *testing.T) {
 	const seeds, ops, most = 20, 1000, 11
-	for _, bug := range bugs {
+	for _, bug := range slices.Concat(bugs, updateBugs) {
 		if !bug.random {
 			continue
 		}
@@ -780,7 +789,7 @@ func TestRandomFindsBugs(t *testing.T) {
 }
 
 func TestRunFindsBugs(t *testing.T) {
-	for _, bug := range bugs {
+	for _, bug := range slices.Concat(bugs, updateBugs) {
 		if !bug.suite {
 			continue
 		}
