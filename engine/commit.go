@@ -142,7 +142,7 @@ func (db *DB) pausedLocked() error {
 // joinLocked puts a batch into the order of batches and into the forming group.
 func (db *DB) joinLocked(b *Batch, s *segment) (g *group, leading bool) {
 	db.lastSeq++
-	db.lastTime = max(db.opt.Clock.Now(), db.lastTime+1)
+	db.lastTime = max(db.opt.Clock.Now(), db.lastTime+1) // as NextTime
 	b.seq = db.lastSeq
 	b.setTime(db.lastTime)
 	s.maxSeq = b.seq

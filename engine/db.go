@@ -75,6 +75,13 @@ func (db *DB) LastSeq() uint64 {
 	return db.lastSeq
 }
 
+// NextTime returns the time that a batch would get if it entered now. A later one gets the same or a later time.
+func (db *DB) NextTime() int64 {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return max(db.opt.Clock.Now(), db.lastTime+1)
+}
+
 // Policy and Policies say which cells of a partition's families are alive; see package rowmerge.
 type (
 	Policy   = rowmerge.Policy

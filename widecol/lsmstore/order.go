@@ -18,15 +18,16 @@ type order struct {
 	set       map[string][]int64             // times set, not covered, by row and column; of columns with timed deletions
 	scopes    map[string]bool                // rows, families and columns that a deletion covers as a whole
 	ranges    map[string][]widecol.TimeRange // times that deletions cover, by column
-	now       int64                          // stands for the time of the commit, which is not known yet
+	nextTime  func() int64                   // stands for the time of the commit, which is not known yet
 	key       []byte
 }
 
 // newOrder finds what is covered, from the end of the list to its start.
-func newOrder(mutations []widecol.Mutation, now int64) *order {
+func newOrder(mutations []widecol.Mutation, nextTime func() int64) *order {
 	o := &order{
 		mutations: mutations, covered: make([]bool, len(mutations)),
-		set: map[string][]int64{}, scopes: map[string]bool{}, ranges: map[string][]widecol.TimeRange{}, now: now,
+		set: map[string][]int64{}, scopes: map[string]bool{}, ranges: map[string][]widecol.TimeRange{},
+		nextTime: nextTime,
 	}
 	for i := len(mutations) - 1; i >= 0; i-- {
 		switch m := &mutations[i]; m.Op {
@@ -74,11 +75,11 @@ func (o *order) covers(m *widecol.Mutation) bool {
 			return true
 		}
 	}
-	time := m.Time
-	if time == widecol.CommitTime {
-		time = o.now
+	ranges, time := o.ranges[string(o.key)], m.Time
+	if time == widecol.CommitTime && len(ranges) > 0 {
+		time = o.nextTime()
 	}
-	return slices.ContainsFunc(o.ranges[string(o.key)], func(r widecol.TimeRange) bool { return r.Contains(time) })
+	return slices.ContainsFunc(ranges, func(r widecol.TimeRange) bool { return r.Contains(time) })
 }
 
 // addOrdered adds the mutations that are left. The rows that are read are locked.

@@ -72,7 +72,7 @@ func (s *Store) checkAndMutate(ctx context.Context, t *table, c *widecol.CheckAn
 	if matched {
 		mutations = c.Then
 	}
-	if err := w.addOrdered(ctx, newOrder(mutations, s.opt.Engine.Clock.Now())); err != nil {
+	if err := w.addOrdered(ctx, newOrder(mutations, s.db.NextTime)); err != nil {
 		return false, 0, err
 	}
 	e.add(&w.batch, outcome{number: checkNumber(matched, int64(len(mutations)))})

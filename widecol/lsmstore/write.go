@@ -221,7 +221,7 @@ func (w *writer) fill(ctx context.Context, mutations []widecol.Mutation) error {
 		w.lock()
 		return nil
 	}
-	o := newOrder(mutations, w.store.opt.Engine.Clock.Now())
+	o := newOrder(mutations, w.store.db.NextTime)
 	w.locks.share(mutations)
 	for i := range mutations {
 		if o.needsRead(i) {
