@@ -39,13 +39,15 @@ func (s *Server) createFamilies(x *requestContext) error {
 // setGC is PATCH /v1/table/{table}/column-family/{family}.
 func (s *Server) setGC(x *requestContext) error {
 	var gc widecol.GC
-	given := false
+	given, dryRun := false, false
 	err := x.decode(false, func(d *decoder) {
 		d.Object()
 		for d.Key() {
 			switch string(d.Name()) {
 			case "gc_settings":
 				gc, given = d.gcSettings(), true
+			case "dry_run":
+				dryRun = d.Bool()
 			default:
 				d.unknown()
 			}
@@ -55,12 +57,29 @@ func (s *Server) setGC(x *requestContext) error {
 	if err != nil {
 		return err
 	}
+	if dryRun {
+		return x.appendGarbage(gc)
+	}
 	ctx, cancel := x.changeContext()
 	defer cancel()
 	if err := s.store.SetGC(ctx, x.table, x.family, gc); err != nil {
 		return err
 	}
 	return x.reply(http.StatusOK, "Column family updated successfully")
+}
+
+// appendGarbage responds with what other settings of the family would remove.
+func (x *requestContext) appendGarbage(gc widecol.GC) error {
+	g, err := x.server.store.Garbage(x.ctx(), x.table, x.family, gc)
+	if err != nil {
+		return err
+	}
+	x.begin(http.StatusOK)
+	x.out = appendField(x.out, `{"row_count":`, g.Rows)
+	x.out = appendField(x.out, `,"cell_count":`, g.Cells)
+	x.out = appendField(x.out, `,"bytes":`, g.Bytes)
+	x.out = append(x.out, '}')
+	return x.finish("Nothing was changed")
 }
 
 // dropFamily is DELETE /v1/table/{table}/column-family/{family}.

@@ -32,6 +32,7 @@ var routes = []route{
 	endpoint(admission.Read, "GET /v1/table", (*Server).listTables),
 	endpoint(admission.Write, "PUT /v1/table/{table}", (*Server).createTable),
 	endpoint(admission.Read, "GET /v1/table/{table}", (*Server).describeTable),
+	endpoint(admission.Write, "PATCH /v1/table/{table}", (*Server).alterTable),
 	endpoint(admission.Write, "DELETE /v1/table/{table}", (*Server).dropTable),
 	endpoint(admission.Write, "POST /v1/table/{table}/column-family", (*Server).createFamilies),
 	endpoint(admission.Write, "PATCH /v1/table/{table}/column-family/{family}", (*Server).setGC),

@@ -21,7 +21,7 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/v1/table", 200, ""}, {"HEAD", "/v1/table", 200, ""}, {"HEAD", "/v1/table/t", 200, ""}, {"HEAD", "/healthz", 200, ""},
 		{"HEAD", "/v1/table/nope", 404, ""},
 		{"POST", "/v1/table", 405, "GET, HEAD"}, {"OPTIONS", "/v1/table", 405, "GET, HEAD"}, {"DELETE", "/healthz", 405, "GET, HEAD"},
-		{"POST", "/v1/table/t", 405, "PUT, GET, HEAD, DELETE"}, {"get", "/v1/table", 405, "GET, HEAD"},
+		{"POST", "/v1/table/t", 405, "PUT, GET, HEAD, PATCH, DELETE"}, {"get", "/v1/table", 405, "GET, HEAD"},
 		{"GET", "/v1/table/t/scan", 405, "POST"}, {"PUT", "/v1/table/t/row", 405, "GET, HEAD, DELETE"},
 		{"GET", "/v1/table/t/column-family/title", 405, "PATCH, DELETE"}, {"HEAD", "/v1/table/t/write", 405, "POST"},
 		{"GET", "/", 404, ""}, {"GET", "/v1", 404, ""}, {"GET", "/v1/", 404, ""}, {"GET", "/v1/table/", 400, ""}, {"GET", "/v2/table", 404, ""},

@@ -18,6 +18,7 @@ func (d *decoder) families() (families []widecol.Family) {
 
 func (d *decoder) family() (f widecol.Family) {
 	named := false
+	f.Inherit = true
 	d.Object()
 	for d.Key() {
 		switch string(d.Name()) {
@@ -25,7 +26,7 @@ func (d *decoder) family() (f widecol.Family) {
 			f.Name, named = string(d.Text()), true
 			d.failOn(widecol.CheckFamilyName(f.Name))
 		case "gc_settings":
-			f.GC = d.gcSettings()
+			f.GC, f.Inherit = d.gcSettings(), false
 		default:
 			d.unknown()
 		}

@@ -37,6 +37,36 @@ func (s *Server) createTable(x *requestContext) error {
 	return x.reply(http.StatusCreated, "Table created successfully")
 }
 
+// alterTable is PATCH /v1/table/{table}.
+func (s *Server) alterTable(x *requestContext) error {
+	var change widecol.TableChange
+	err := x.decode(false, func(d *decoder) {
+		d.Object()
+		for d.Key() {
+			switch string(d.Name()) {
+			case "deletion_protection":
+				protected := d.Bool()
+				change.Protected = &protected
+			case "default_gc_settings":
+				gc := d.gcSettings()
+				change.DefaultGC = &gc
+			default:
+				d.unknown()
+			}
+		}
+		d.require(change != widecol.TableChange{}, "deletion_protection")
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := x.changeContext()
+	defer cancel()
+	if err := s.store.AlterTable(ctx, x.table, change); err != nil {
+		return err
+	}
+	return x.reply(http.StatusOK, "Table updated successfully")
+}
+
 // dropTable is DELETE /v1/table/{table}.
 func (s *Server) dropTable(x *requestContext) error {
 	if err := x.decode(true, (*decoder).nothing); err != nil {
@@ -125,20 +155,38 @@ func (x *requestContext) appendTable(t *widecol.Table, detailed bool) {
 		x.appendPartition(&t.Partitions[i], detailed)
 	}
 	x.out = appendField(x.out, `],"disk_space_in_bytes":`, t.DiskBytes)
+	x.appendTableSettings(t.Settings)
 	x.out = append(x.out, '}')
+}
+
+// appendTableSettings appends the settings that were changed.
+func (x *requestContext) appendTableSettings(s widecol.TableSettings) {
+	if s.Protected {
+		x.out = append(x.out, `,"deletion_protection":true`...)
+	}
+	if s.DefaultGC != (widecol.GC{}) {
+		x.out = append(x.out, `,"default_gc_settings":`...)
+		x.appendGC(s.DefaultGC)
+	}
 }
 
 func (x *requestContext) appendFamily(f widecol.Family) {
 	x.out = append(x.out, `{"name":`...)
 	x.out = appendString(x.out, f.Name)
-	x.out = append(x.out, `,"gc_settings":{"ttl_secs":`...)
-	x.out = appendSetting(x.out, f.GC.TTLSecs)
+	x.out = append(x.out, `,"gc_settings":`...)
+	x.appendGC(f.GC)
+	x.out = append(x.out, '}')
+}
+
+func (x *requestContext) appendGC(gc widecol.GC) {
+	x.out = append(x.out, `{"ttl_secs":`...)
+	x.out = appendSetting(x.out, gc.TTLSecs)
 	x.out = append(x.out, `,"version_limit":`...)
-	x.out = appendSetting(x.out, f.GC.VersionLimit)
-	if f.GC.Intersection {
+	x.out = appendSetting(x.out, gc.VersionLimit)
+	if gc.Intersection {
 		x.out = append(x.out, `,"mode":"intersection"`...)
 	}
-	x.out = append(x.out, "}}"...)
+	x.out = append(x.out, '}')
 }
 
 func (x *requestContext) appendPartition(p *widecol.Partition, detailed bool) {

@@ -40,6 +40,38 @@ func CheckGC(g GC) error {
 type Family struct {
 	Name string
 	GC   GC
+	// Inherit, when a family is created, gives it the table's default settings in place of GC.
+	Inherit bool
+}
+
+// TableSettings are the settings of a table.
+type TableSettings struct {
+	// Protected has DropTable and DropFamily fail with the code deletion_protected.
+	Protected bool
+	// DefaultGC is for families created with Inherit.
+	DefaultGC GC
+}
+
+// TableChange says which settings of a table change; nil for those that do not.
+type TableChange struct {
+	Protected *bool
+	DefaultGC *GC
+}
+
+// Apply returns the settings after the change. It fails for settings that are out of range.
+func (c *TableChange) Apply(s TableSettings) (TableSettings, error) {
+	if c.Protected != nil {
+		s.Protected = *c.Protected
+	}
+	if c.DefaultGC != nil {
+		s.DefaultGC = *c.DefaultGC
+	}
+	return s, CheckGC(s.DefaultGC)
+}
+
+// DeletionProtected returns the error for dropping a protected table, or a family of it.
+func DeletionProtected(table string) *Error {
+	return Errorf(Conflict, "deletion_protected", "table %s is protected from deletion: set deletion_protection to false first", quote(table))
 }
 
 // Group is a locality group: families that share a partition of their own.
@@ -75,6 +107,7 @@ type LevelStats struct {
 // partitions: manifest, default data, then groups.
 type Table struct {
 	Name       string
+	Settings   TableSettings
 	Families   []Family
 	Groups     []Group
 	Partitions []Partition

@@ -35,6 +35,11 @@ type Store interface {
 	// CreateFamilies adds families to a table, all or none. With group they form a new locality group,
 	// otherwise they go to the default partition. It fails with the kind Conflict as CreateTable does.
 	CreateFamilies(ctx context.Context, table string, families []Family, group bool) error
+	// AlterTable changes settings of a table.
+	AlterTable(ctx context.Context, table string, change TableChange) error
+	// Garbage counts the versions that a read returns now and would not return with other settings of
+	// a family.
+	Garbage(ctx context.Context, table, family string, gc GC) (Garbage, error)
 	// SetGC changes the settings of a family.
 	SetGC(ctx context.Context, table, family string, gc GC) error
 	// DropFamily removes a family and its cells. A later family of the same name starts empty.
@@ -68,6 +73,13 @@ type Store interface {
 	// Close releases the store after the calls under way have returned. Every later call fails with the
 	// kind Closed.
 	Close() error
+}
+
+// Garbage counts versions.
+type Garbage struct {
+	Rows  int64 // that have any of them
+	Cells int64 // versions
+	Bytes int64 // of row keys, column keys, times and values
 }
 
 // CacheStats describes a Store's block cache.

@@ -11,12 +11,16 @@ import (
 
 	"colonnade/cell"
 	"colonnade/engine"
+	"colonnade/widecol"
 )
 
 // A table's metadata are rows of its _man_ partition. All columns are in the
 // family "d". This is part of the on-disk format:
 //
-//	row "table"          format i64 (1), data i64 (id of the _dat_ partition)
+//	row "table"          format i64 (1), data i64 (id of the _dat_ partition),
+//	                     protected boolean, and default_ttl_secs,
+//	                     default_version_limit, default_intersection as
+//	                     those of a family; missing ones are 0 and false
 //	row "group:<id>"     partition i64
 //	row "family:<name>"  group string (empty for none), ttl_secs i64,
 //	                     version_limit i64, intersection boolean, since i64,
@@ -71,8 +75,12 @@ func (r *record) flag(name string, value bool) *record {
 	return r.set(name, cell.Bool, b)
 }
 
-func (r *record) table(data engine.PartitionID) {
+func (r *record) table(data engine.PartitionID, s widecol.TableSettings) {
 	r.begin(tableRow).number("format", catalogFormat).number("data", int64(data))
+	if s != (widecol.TableSettings{}) {
+		r.flag("protected", s.Protected).number("default_ttl_secs", s.DefaultGC.TTLSecs).
+			number("default_version_limit", s.DefaultGC.VersionLimit).flag("default_intersection", s.DefaultGC.Intersection)
+	}
 }
 
 func (r *record) group(g group) {
@@ -148,7 +156,7 @@ func (s *Store) loadTable(name string, id engine.PartitionID) (*table, error) {
 	if v := head.number("format"); v != catalogFormat {
 		return nil, fmt.Errorf("format %d, this program reads %d", v, catalogFormat)
 	}
-	t := &table{name: name, changing: newExclusion(), manifest: id, data: engine.PartitionID(head.number("data"))}
+	t := &table{name: name, changing: newExclusion(), manifest: id, data: engine.PartitionID(head.number("data")), settings: head.settings()}
 	var groups []group
 	partitions := map[string]engine.PartitionID{"": t.data}
 	for row, m := range rows {
@@ -185,6 +193,12 @@ func (m meta) number(name string) int64 {
 }
 
 func (m meta) flag(name string) bool { return len(m[name]) == 1 && m[name][0] == 1 }
+
+func (m meta) settings() widecol.TableSettings {
+	return widecol.TableSettings{Protected: m.flag("protected"), DefaultGC: widecol.GC{
+		TTLSecs: m.number("default_ttl_secs"), VersionLimit: m.number("default_version_limit"), Intersection: m.flag("default_intersection"),
+	}}
+}
 
 func (m meta) family(name string) *family {
 	return &family{

@@ -23,11 +23,12 @@ type table struct {
 	// for the disk.
 	changing exclusion
 
-	// mu guards dropped and schema. It is not held while waiting for a disk: reads use the old schema
+	// mu guards dropped, settings and schema. It is not held while waiting for a disk: reads use the old schema
 	// until the new one is durable. A holder of changing may read both without mu.
-	mu      sync.RWMutex
-	dropped bool
-	schema  *schema // nil until the table is there
+	mu       sync.RWMutex
+	dropped  bool
+	settings widecol.TableSettings
+	schema   *schema // nil until the table is there
 
 	rows rowLocks
 }

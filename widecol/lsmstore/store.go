@@ -197,7 +197,7 @@ func (s *Store) describe(t *table, infos map[engine.PartitionID]engine.Partition
 	if err := t.exists(); err != nil {
 		return widecol.Table{}, err
 	}
-	d := widecol.Table{Name: t.name}
+	d := widecol.Table{Name: t.name, Settings: t.settings}
 	for _, f := range t.schema.sorted {
 		d.Families = append(d.Families, widecol.Family{Name: f.name, GC: f.gc})
 	}

@@ -118,7 +118,7 @@ func (s *Store) build(ctx context.Context, t *table, spec widecol.TableSpec) err
 	}
 	t.manifest, t.data = ids[0], ids[1]
 	r := &record{partition: t.manifest}
-	r.table(t.data)
+	r.table(t.data, t.settings)
 	members := make(map[string]group)
 	for i := range groups {
 		groups[i].partition = ids[2+i]
@@ -161,6 +161,9 @@ func (s *Store) newGroupID() (string, error) {
 // DropTable implements widecol.Store.
 func (s *Store) DropTable(ctx context.Context, name string) error {
 	return s.change(ctx, name, func(t *table) error {
+		if t.settings.Protected {
+			return widecol.DeletionProtected(name)
+		}
 		if err := s.db.DropPartitions(t.partitions()...); err != nil {
 			return failure(err)
 		}
@@ -239,6 +242,9 @@ func (s *Store) addFamilies(ctx context.Context, t *table, families []widecol.Fa
 	next := make([]*family, 0, len(all)+len(families))
 	for _, f := range families {
 		fam := &family{name: f.Name, gc: f.GC, group: home.id, partition: home.partition}
+		if f.Inherit {
+			fam.gc = t.settings.DefaultGC
+		}
 		if all[f.Name] != nil { // dropped: its cells may still be there
 			fam.since = s.db.LastSeq()
 		}
@@ -276,9 +282,28 @@ func (s *Store) adopt(t *table, families []*family, groups []group) error {
 	return s.apply(t, t.schema)
 }
 
+// AlterTable implements widecol.Store.
+func (s *Store) AlterTable(ctx context.Context, name string, change widecol.TableChange) error {
+	return s.change(ctx, name, func(t *table) error {
+		settings, err := change.Apply(t.settings)
+		if err != nil {
+			return err
+		}
+		r := &record{partition: t.manifest}
+		r.table(t.data, settings)
+		if err := s.record(ctx, r); err != nil {
+			return err
+		}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.settings = settings
+		return nil
+	})
+}
+
 // SetGC implements widecol.Store.
 func (s *Store) SetGC(ctx context.Context, name, familyName string, gc widecol.GC) error {
-	return s.alter(ctx, name, familyName, func(f *family) error {
+	return s.alter(ctx, name, familyName, func(_ *table, f *family) error {
 		f.gc = gc
 		return widecol.CheckGC(gc)
 	})
@@ -286,21 +311,24 @@ func (s *Store) SetGC(ctx context.Context, name, familyName string, gc widecol.G
 
 // DropFamily implements widecol.Store. It drops a locality group with its last family.
 func (s *Store) DropFamily(ctx context.Context, name, familyName string) error {
-	return s.alter(ctx, name, familyName, func(f *family) error {
+	return s.alter(ctx, name, familyName, func(t *table, f *family) error {
+		if t.settings.Protected {
+			return widecol.DeletionProtected(name)
+		}
 		f.dropped = true
 		return nil
 	})
 }
 
 // alter changes one family of a table.
-func (s *Store) alter(ctx context.Context, name, familyName string, edit func(*family) error) error {
+func (s *Store) alter(ctx context.Context, name, familyName string, edit func(*table, *family) error) error {
 	return s.change(ctx, name, func(t *table) error {
 		old := t.schema.family([]byte(familyName))
 		if old == nil {
 			return widecol.UnknownFamily(name, familyName)
 		}
 		changed := *old
-		if err := edit(&changed); err != nil {
+		if err := edit(t, &changed); err != nil {
 			return err
 		}
 		next := []*family{&changed}

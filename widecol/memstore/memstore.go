@@ -128,6 +128,7 @@ func (s *Store) update(ctx context.Context, name string, change func(t *table) e
 func (t *table) clone() *table {
 	return &table{
 		name:     t.name,
+		settings: t.settings,
 		families: maps.Clone(t.families),
 		groups:   slices.Clone(t.groups),
 		cells:    slices.Clone(t.cells),

@@ -40,6 +40,9 @@ func (t *table) add(spec widecol.TableSpec, id func() string) error {
 			return widecol.FamilyExists(t.name, f.Name).At(i)
 		}
 		t.families[f.Name] = f.GC
+		if f.Inherit {
+			t.families[f.Name] = t.settings.DefaultGC
+		}
 	}
 	for _, g := range spec.Groups {
 		t.groups = append(t.groups, widecol.Group{ID: id(), Families: slices.Clone(g)})
@@ -51,11 +54,56 @@ func (t *table) add(spec widecol.TableSpec, id func() string) error {
 func (s *Store) DropTable(ctx context.Context, name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, err := s.findLocked(ctx, name); err != nil {
+	t, err := s.findLocked(ctx, name)
+	if err != nil {
 		return err
+	}
+	if t.settings.Protected {
+		return widecol.DeletionProtected(name)
 	}
 	delete(s.tables, name)
 	return nil
+}
+
+// AlterTable implements widecol.Store.
+func (s *Store) AlterTable(ctx context.Context, name string, change widecol.TableChange) error {
+	return s.update(ctx, name, func(t *table) (err error) {
+		t.settings, err = change.Apply(t.settings)
+		return err
+	})
+}
+
+// Garbage implements widecol.Store.
+func (s *Store) Garbage(ctx context.Context, name, family string, gc widecol.GC) (g widecol.Garbage, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.findLocked(ctx, name)
+	if err != nil {
+		return g, err
+	}
+	if _, ok := t.families[family]; !ok {
+		return g, widecol.UnknownFamily(name, family)
+	}
+	if err := widecol.CheckGC(gc); err != nil {
+		return g, err
+	}
+	after := t.clone()
+	after.families[family] = gc
+	for row := range t.rows() {
+		seen := t.left(row, s.opt.Now())
+		kept := after.left(seen, s.opt.Now())
+		if len(kept) < len(seen) {
+			g.Rows++
+		}
+		g.Cells += int64(len(seen) - len(kept))
+		for _, v := range seen {
+			g.Bytes += v.rawSize()
+		}
+		for _, v := range kept {
+			g.Bytes -= v.rawSize()
+		}
+	}
+	return g, nil
 }
 
 // Table implements widecol.Store.
@@ -85,7 +133,7 @@ func (s *Store) Tables(ctx context.Context) ([]widecol.Table, error) {
 
 // describe describes the table, with the partitions that its groups imply.
 func (t *table) describe() widecol.Table {
-	d := widecol.Table{Name: t.name}
+	d := widecol.Table{Name: t.name, Settings: t.settings}
 	for _, name := range slices.Sorted(maps.Keys(t.families)) {
 		d.Families = append(d.Families, widecol.Family{Name: name, GC: t.families[name]})
 	}
@@ -142,6 +190,9 @@ func (s *Store) DropFamily(ctx context.Context, name, family string) error {
 	return s.update(ctx, name, func(t *table) error {
 		if _, ok := t.families[family]; !ok {
 			return widecol.UnknownFamily(name, family)
+		}
+		if t.settings.Protected {
+			return widecol.DeletionProtected(name)
 		}
 		delete(t.families, family)
 		t.cells = slices.DeleteFunc(t.cells, func(v version) bool { return v.family == family })

@@ -15,6 +15,7 @@ import (
 // table is a table at one moment. It is immutable once it is in a Store.
 type table struct {
 	name     string
+	settings widecol.TableSettings
 	families map[string]widecol.GC
 	groups   []widecol.Group    // their Families do not change in place
 	cells    []version          // in the order of compare, no two equal

@@ -98,14 +98,16 @@ func (s *Store) ReadModifyWrite(ctx context.Context, name string, u *widecol.Rea
 		if err := u.Check(s.opt.MaxValue); err != nil {
 			return done, err
 		}
+		for i := range u.Rules {
+			if _, ok := t.families[string(u.Rules[i].Family)]; !ok {
+				return done, widecol.UnknownFamily(name, string(u.Rules[i].Family)).At(i)
+			}
+		}
 		now := s.opt.Now()
 		done.time = s.commitTime()
 		before := t.clone()
 		for i := range u.Rules {
 			r := &u.Rules[i]
-			if _, ok := t.families[string(r.Family)]; !ok {
-				return done, widecol.UnknownFamily(name, string(r.Family)).At(i)
-			}
 			time, err := widecol.NextTime(before.newest(u.Row, r, now), now)
 			if err != nil {
 				return done, err.At(i)
