@@ -34,6 +34,8 @@ type Error struct {
 	// Index is the position in the request's list (of a Mutation or a Family) that the error is about,
 	// or -1.
 	Index int
+	// Path is the place in the request's RowFilter that the error is about, or "".
+	Path string
 	// Message is a sentence for people. It names the table, key or limit.
 	Message string
 	// Cause is the underlying error, or nil.
@@ -41,10 +43,14 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	if e.Cause != nil {
-		return e.Message + ": " + e.Cause.Error()
+	s := e.Message
+	if e.Path != "" {
+		s = e.Path + ": " + s
 	}
-	return e.Message
+	if e.Cause != nil {
+		s += ": " + e.Cause.Error()
+	}
+	return s
 }
 
 func (e *Error) Unwrap() error { return e.Cause }

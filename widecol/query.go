@@ -12,13 +12,16 @@ const NoLimit int64 = -1
 // Query selects rows and cells of a table. NewQuery returns one that selects everything.
 //
 // It is applied in this order: the rows in Rows; their versions that are visible, not garbage (GC) and
-// pass Filter, Times and Value; ColumnCellLimit, then RowCellLimit; rows without a version left do not
-// count; Sample, Offset and RowLimit over the remaining rows; CellLimit over the result.
+// pass Filter, Times and Value; RowFilter; ColumnCellLimit, then RowCellLimit; rows without a version left
+// do not count; Sample, Offset and RowLimit over the remaining rows; CellLimit over the result.
 type Query struct {
 	Rows   RowSet // returned in key order, each once
 	Filter Filter // columns
 	Times  TimeRange
 	Value  *ValueFilter // nil for all values
+
+	// RowFilter is a filter tree that Check accepts, nil for none. Limits count the copies that it makes.
+	RowFilter *RowFilter
 
 	ColumnCellLimit int64 // versions per column
 	RowCellLimit    int64 // versions per row

@@ -108,7 +108,7 @@ type View interface {
 //	}
 //	err := rows.Err()
 //
-// The results of Row and Cells are valid until the next call of Next or Close.
+// The results of Row, Cells and Labels are valid until the next call of Next or Close.
 type Rows interface {
 	// Next moves to the next chunk. It returns false at the end of the result, when the context is done,
 	// or on an error.
@@ -119,6 +119,8 @@ type Rows interface {
 	// Cells returns at least one cell. All have the kind cell.Set. Their sequence numbers have no meaning
 	// outside the store.
 	Cells() []cell.Cell
+	// Labels returns the label of each cell, "" for none. It may return nil for no labels.
+	Labels() []string
 	// Err returns the error that ended the stream, or nil at its end.
 	Err() error
 	// Stats returns the cost of the query so far.

@@ -41,8 +41,9 @@ var moduleRules = Rules{
 		"engine/manifest/manifesttest": {Packages: []string{"engine/manifest"}},
 		"engine/rowmerge":              {Packages: []string{"cell"}},
 
-		"widecol":          {Packages: []string{"cell"}},
-		"widecol/memstore": {Packages: []string{"cell", "widecol"}},
+		"widecol":           {Packages: []string{"cell"}},
+		"widecol/memstore":  {Packages: []string{"cell", "widecol"}},
+		"widecol/rowfilter": {Packages: []string{"cell", "widecol"}},
 		"widecol/storetest": {
 			Packages: []string{"cell", "widecol", "widecol/memstore"},
 			Except: map[string]string{
@@ -51,7 +52,7 @@ var moduleRules = Rules{
 			},
 		},
 		"widecol/lsmstore": {
-			Packages:  []string{"cell", "clock", "engine", "internal/poison", "vfs", "widecol"},
+			Packages:  []string{"cell", "clock", "engine", "internal/poison", "vfs", "widecol", "widecol/rowfilter"},
 			Libraries: []string{"github.com/cespare/xxhash/v2", "golang.org/x/sync"},
 			Except:    map[string]string{"crypto/rand": "the ids of locality groups, when the options give no randomness"},
 		},

@@ -12,6 +12,9 @@ import (
 // or is too small. A result can be divided again, also while other goroutines read the rest.
 func (v *view) Divide(q *widecol.Query, least int64) []widecol.Query {
 	whole := []widecol.Query{*q}
+	if q.RowFilter != nil {
+		q = v.narrowed(q)
+	}
 	if q.RowLimit != widecol.NoLimit || q.CellLimit != widecol.NoLimit || q.Offset > 0 || q.Sample < 1 || len(q.Rows) > maxDivided {
 		return whole
 	}

@@ -8,6 +8,7 @@ import (
 	"colonnade/cell"
 	"colonnade/engine"
 	"colonnade/widecol"
+	"colonnade/widecol/rowfilter"
 )
 
 // rows implements widecol.Rows. It joins the partitions by row key and applies the limits. A partition has
@@ -18,9 +19,10 @@ type rows struct {
 	view       *view
 	ranges     widecol.RowSet // not opened yet
 	partitions []engine.PartitionID
-	parts      []part  // the scans of the current range, in the order of partitions
-	room       [1]part // memory of parts, for a table without locality groups
-	selective  bool    // the query selects by time or value
+	parts      []part          // the scans of the current range, in the order of partitions
+	room       [1]part         // memory of parts, for a table without locality groups
+	selective  bool            // the query selects by time or value
+	filter     *rowfilter.Eval // nil if the query has no RowFilter
 	limits     limits
 	stats      widecol.Stats // without the scans in parts
 
@@ -42,7 +44,12 @@ func (r *rows) Next() bool {
 		if r.row == nil && !r.nextRow() {
 			break
 		}
-		run := r.nextRun()
+		var run []cell.Cell
+		if r.filter == nil {
+			run = r.nextRun()
+		} else {
+			run = r.nextFiltered()
+		}
 		if run == nil {
 			r.row = nil
 			continue
@@ -113,6 +120,9 @@ func (r *rows) nextRow() bool {
 	}
 	r.row, r.fresh = lowest, true
 	r.limits.beginRow()
+	if r.filter != nil {
+		r.filter.BeginRow(lowest)
+	}
 	r.stats.RowsScanned++
 	return true
 }
@@ -256,6 +266,14 @@ func (r *rows) Row() []byte { return r.row }
 
 // Cells implements widecol.Rows.
 func (r *rows) Cells() []cell.Cell { return r.cells }
+
+// Labels implements widecol.Rows.
+func (r *rows) Labels() []string {
+	if r.filter == nil {
+		return nil
+	}
+	return r.filter.LabelsOf(r.cells)
+}
 
 // Err implements widecol.Rows.
 func (r *rows) Err() error { return r.err }

@@ -3,10 +3,12 @@ package lsmstore
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"colonnade/cell"
 	"colonnade/engine"
 	"colonnade/widecol"
+	"colonnade/widecol/rowfilter"
 )
 
 // view implements widecol.View.
@@ -18,6 +20,8 @@ type view struct {
 	now    int64
 	// policies are those of the partitions to read.
 	policies map[engine.PartitionID]*engine.Policies
+	// program is the compiled RowFilter of the last query that had one.
+	program atomic.Pointer[rowfilter.Program]
 }
 
 // View implements widecol.Store.
@@ -82,8 +86,15 @@ func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error)
 	if err := v.schema.check(v.table.name, &q.Filter); err != nil {
 		return nil, err
 	}
+	var filter *rowfilter.Eval
+	if q.RowFilter != nil {
+		var err error
+		if q, filter, err = v.filtered(ctx, q); err != nil {
+			return nil, err
+		}
+	}
 	columns := q.Filter.Columns
-	r := &rows{ctx: ctx, q: q, view: v, ranges: q.Rows, partitions: v.schema.holding(columns)}
+	r := &rows{ctx: ctx, q: q, view: v, ranges: q.Rows, partitions: v.schema.holding(columns), filter: filter}
 	r.parts = r.room[:0]
 	r.selective = q.Times != widecol.AllTimes || q.Value != nil
 	r.limits.init(q)

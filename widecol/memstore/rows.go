@@ -21,9 +21,10 @@ type rows struct {
 	err      error
 
 	// The current chunk.
-	first bool
-	row   []byte
-	cells []cell.Cell
+	first  bool
+	row    []byte
+	cells  []cell.Cell
+	labels []string
 }
 
 // Next implements widecol.Rows.
@@ -51,6 +52,7 @@ func (r *rows) Next() bool {
 			c.Value = []byte(v.value)
 		}
 		r.cells = append(r.cells, c)
+		r.labels = append(r.labels, v.label)
 	}
 	r.rest = r.rest[n:]
 	r.stats.Cells += int64(n)
@@ -65,7 +67,8 @@ func (r *rows) spoil() {
 	}
 	fill(r.row)
 	clear(r.cells)
-	r.row, r.cells = nil, r.cells[:0]
+	clear(r.labels)
+	r.row, r.cells, r.labels = nil, r.cells[:0], r.labels[:0]
 }
 
 func fill(b []byte) {
@@ -77,6 +80,7 @@ func fill(b []byte) {
 func (r *rows) First() bool          { return r.first }
 func (r *rows) Row() []byte          { return r.row }
 func (r *rows) Cells() []cell.Cell   { return r.cells }
+func (r *rows) Labels() []string     { return r.labels }
 func (r *rows) Err() error           { return r.err }
 func (r *rows) Stats() widecol.Stats { return r.stats }
 

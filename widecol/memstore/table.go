@@ -70,6 +70,7 @@ type version struct {
 	time                   int64
 	typ                    cell.Type
 	value                  string
+	label                  string // that a row filter gave it; never stored
 }
 
 // compare is the order of the data model: rows, families and qualifiers by bytes, versions newest

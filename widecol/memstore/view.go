@@ -42,6 +42,11 @@ func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error)
 	if err := v.table.known(q.Filter); err != nil {
 		return nil, err
 	}
+	if q.RowFilter != nil {
+		if err := q.RowFilter.Check(); err != nil {
+			return nil, err
+		}
+	}
 	v.busy = true
 	r := &rows{ctx: ctx, view: v, keysOnly: q.KeysOnly}
 	r.answer, r.stats = v.table.query(q, v.now)
@@ -64,7 +69,11 @@ func (t *table) query(q *widecol.Query, now int64) (answer [][]version, stats wi
 			break
 		}
 		look(&stats, row, read)
-		cells := limit(t.left(row, now), q)
+		cells := selected(t.left(row, now), q)
+		if q.RowFilter != nil {
+			cells = filterRow(q.RowFilter, cells)
+		}
+		cells = limit(cells, q)
 		if len(cells) == 0 {
 			continue
 		}
@@ -88,16 +97,24 @@ func (t *table) query(q *widecol.Query, now int64) (answer [][]version, stats wi
 	return answer, stats
 }
 
-// limit returns the versions of a row that pass the filter and the limits within a row.
+// selected returns the versions of a row that the query selects by column, time and value.
+func selected(row []version, q *widecol.Query) []version {
+	var out []version
+	for _, v := range row {
+		if v.in(q.Filter) && v.time >= q.Times.Start && v.time < q.Times.End && (q.Value == nil || v.matches(q.Value)) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// limit returns the versions of a row that the limits within a row leave.
 func limit(row []version, q *widecol.Query) []version {
 	var out []version
 	inColumn := int64(0)
 	for i, v := range row {
 		if i > 0 && (v.family != row[i-1].family || v.qualifier != row[i-1].qualifier) {
 			inColumn = 0
-		}
-		if !v.in(q.Filter) || v.time < q.Times.Start || v.time >= q.Times.End || q.Value != nil && !v.matches(q.Value) {
-			continue
 		}
 		if q.ColumnCellLimit >= 0 && inColumn >= q.ColumnCellLimit {
 			continue

@@ -119,7 +119,7 @@ func (s *Store) ReadModifyWrite(ctx context.Context, name string, u *widecol.Rea
 			if err != nil {
 				return done, err.At(i)
 			}
-			v := version{string(u.Row), string(r.Family), string(r.Qualifier), time, typ, string(value)}
+			v := version{string(u.Row), string(r.Family), string(r.Qualifier), time, typ, string(value), ""}
 			t.set(v)
 			done.written = append(slices.DeleteFunc(done.written, func(w version) bool { return compare(v, w) == 0 }), v)
 		}
@@ -268,7 +268,7 @@ func (t *table) knows(m *widecol.Mutation) *widecol.Error {
 // apply applies a mutation that was checked.
 func (t *table) apply(m *widecol.Mutation, commit int64) {
 	if m.Op == widecol.Set {
-		v := version{string(m.Row), string(m.Family), string(m.Qualifier), m.Time, m.Type, string(m.Value)}
+		v := version{string(m.Row), string(m.Family), string(m.Qualifier), m.Time, m.Type, string(m.Value), ""}
 		if m.Time == widecol.CommitTime {
 			v.time = commit
 		}
