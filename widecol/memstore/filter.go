@@ -3,6 +3,7 @@ package memstore
 import (
 	"cmp"
 	"hash/fnv"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -81,14 +82,12 @@ func passing(f *widecol.RowFilter) func(v version) bool {
 	switch f.Op {
 	case widecol.PassAll:
 		return func(version) bool { return true }
-	case widecol.RowKeyRegex:
-		return func(v version) bool { return matches(f.Pattern, v.row) }
-	case widecol.FamilyRegex:
-		return func(v version) bool { return matches(f.Pattern, v.family) }
-	case widecol.QualifierRegex:
-		return func(v version) bool { return matches(f.Pattern, v.qualifier) }
-	case widecol.ValueRegex:
-		return func(v version) bool { return matches(f.Pattern, v.bytes()) }
+	case widecol.RowKeyRegex, widecol.FamilyRegex, widecol.QualifierRegex, widecol.ValueRegex:
+		re, err := widecol.CompilePattern(f.Pattern)
+		if err != nil {
+			panic(err) // the filter was checked
+		}
+		return func(v version) bool { return matches(re, v.text(f.Op)) }
 	case widecol.ColumnRange:
 		return func(v version) bool { return v.family == f.Family && between(v.qualifier, f) }
 	case widecol.ValueRange:
@@ -101,12 +100,15 @@ func passing(f *widecol.RowFilter) func(v version) bool {
 	return func(version) bool { return false } // BlockAll
 }
 
+// text returns what a regular expression looks at.
+func (v version) text(op widecol.FilterOp) string {
+	return map[widecol.FilterOp]string{
+		widecol.RowKeyRegex: v.row, widecol.FamilyRegex: v.family, widecol.QualifierRegex: v.qualifier, widecol.ValueRegex: v.bytes(),
+	}[op]
+}
+
 // matches reports whether a text of bytes matches a pattern as a whole.
-func matches(pattern []byte, text string) bool {
-	re, err := widecol.CompilePattern(pattern)
-	if err != nil {
-		panic(err) // the filter was checked
-	}
+func matches(re *regexp.Regexp, text string) bool {
 	characters := make([]rune, len(text))
 	for i := range len(text) {
 		characters[i] = rune(text[i])

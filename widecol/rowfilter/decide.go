@@ -128,6 +128,7 @@ func (e *Eval) decideByRow() (any bool) {
 type held struct {
 	cells []cell.Cell
 	size  int
+	limit int
 	room  []byte // the chunk at hand; full ones belong to the cells alone
 }
 
@@ -142,7 +143,7 @@ func (h *held) add(cells []cell.Cell) bool {
 	for i := range cells {
 		size += cellSize + len(cells[i].Column) + len(cells[i].Value)
 	}
-	if size > HeldBytes {
+	if size > h.limit {
 		return false
 	}
 	h.size = size

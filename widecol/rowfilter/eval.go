@@ -80,7 +80,7 @@ const stripped mark = 1 << 31
 
 // NewEval returns an Eval of a tree of the program: its own, or one that PushDown has returned.
 func (p *Program) NewEval(ctx context.Context, f *widecol.RowFilter) *Eval {
-	e := &Eval{ctx: ctx, single: f.Copies() <= 1, labels: p.labels, cost: count(f)}
+	e := &Eval{ctx: ctx, single: f.Copies() <= 1, labels: p.labels, cost: count(f), held: held{limit: HeldBytes}}
 	e.root = e.build(p, f)
 	return e
 }
@@ -134,12 +134,12 @@ func (e *Eval) step(c *cell.Cell) {
 		return
 	}
 	e.columns++
-	e.column = append(e.column[:0], c.Column...)
-	family, qualifier := cell.SplitColumn(e.column)
-	if e.fresh || len(family) != len(e.family) || !bytes.Equal(c.Column[:len(family)], e.family) {
+	if family, _ := cell.SplitColumn(c.Column); e.fresh || !bytes.Equal(family, e.family) {
 		e.families++
 	}
-	e.family, e.qualifier, e.fresh = family, qualifier, false
+	e.column = append(e.column[:0], c.Column...)
+	e.family, e.qualifier = cell.SplitColumn(e.column)
+	e.fresh = false
 }
 
 // marks returns what the tree makes of the cell at hand.

@@ -585,6 +585,9 @@ func (g *generator) selectVersions(q *query) {
 		typ, value := g.value()
 		q.Value = &widecol.ValueFilter{Op: widecol.Comparison(1 + g.IntN(6)), Type: typ, Value: []byte(value)}
 	}
+	if g.one(3) {
+		q.RowFilter = g.tree()
+	}
 }
 
 func (g *generator) pastOrFuture() int64 {

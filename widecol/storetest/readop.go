@@ -39,6 +39,9 @@ func (q *query) String() string {
 	if f := q.Value; f != nil {
 		s += fmt.Sprintf(" value %s %d %.40q", f.Type, f.Op, f.Value)
 	}
+	if q.RowFilter != nil {
+		s += " filter " + treeText(q.RowFilter)
+	}
 	return s
 }
 
@@ -55,6 +58,7 @@ func (q *query) reduced() (qs []query) {
 		func(r *query) { r.KeysOnly = false },
 		func(r *query) { r.Times = plain.Times },
 		func(r *query) { r.Value = nil },
+		func(r *query) { r.RowFilter = nil },
 		func(r *query) { r.chunks = all },
 	} {
 		r := *q
@@ -62,6 +66,11 @@ func (q *query) reduced() (qs []query) {
 		if r.String() != q.String() {
 			qs = append(qs, r)
 		}
+	}
+	for _, f := range simplerTrees(q.RowFilter) {
+		r := *q
+		r.RowFilter = f
+		qs = append(qs, r)
 	}
 	return qs
 }
