@@ -33,6 +33,7 @@ type broken struct {
 	setGC      func(table, family string, gc widecol.GC) error
 	view       func(table string) (widecol.View, error)
 	query      func(q *widecol.Query)            // changes a copy of the query
+	tree       *widecol.RowFilter                // of the last query, for some bugs
 	rows       func(r widecol.Rows) widecol.Rows // wraps a result
 	updates    brokenUpdates
 }
@@ -243,6 +244,63 @@ var bugs = []bug{
 			v, err := b.Store.View(background, table)
 			return &lateSelection{v}, err
 		}
+	}},
+	{"a filter tree is ignored", true, true, func(b *broken) { b.query = func(q *widecol.Query) { q.RowFilter = nil } }},
+	{"the false branch of a condition is ignored", true, true, func(b *broken) {
+		b.changeTree(func(f *widecol.RowFilter) { f.Else = nil })
+	}},
+	{"a condition in a chain sees the whole row", true, true, func(b *broken) {
+		b.changeTree(func(f *widecol.RowFilter) { // by going to the front
+			if f.Op != widecol.Chain {
+				return
+			}
+			if i := slices.IndexFunc(f.Filters, func(sub *widecol.RowFilter) bool { return sub.Op == widecol.Condition }); i > 0 {
+				f.Filters[0], f.Filters[i] = f.Filters[i], f.Filters[0]
+			}
+		})
+	}},
+	{"an interleave drops copies", true, true, func(b *broken) {
+		b.query = func(q *widecol.Query) { b.tree = q.RowFilter }
+		b.rows = func(r widecol.Rows) widecol.Rows { return &withoutCopies{Rows: r} }
+	}},
+	{"a limit of a filter tree counts each chunk", true, true, func(b *broken) {
+		b.query = func(q *widecol.Query) {
+			b.tree = q.RowFilter
+			if f := q.RowFilter; f != nil && f.Op == widecol.RowLimit {
+				q.RowFilter = nil
+			}
+		}
+		b.rows = func(r widecol.Rows) widecol.Rows {
+			if b.tree == nil || b.tree.Op != widecol.RowLimit {
+				return r
+			}
+			return &limitedChunks{r, int(b.tree.N)}
+		}
+	}},
+	{"labels get lost", true, true, func(b *broken) {
+		b.rows = func(r widecol.Rows) widecol.Rows { return noLabels{r} }
+	}},
+	{"a filter tree comes after the limit of a row", true, true, func(b *broken) {
+		b.query = func(q *widecol.Query) {
+			if q.RowFilter != nil && q.RowCellLimit > 0 {
+				limit := &widecol.RowFilter{Op: widecol.RowLimit, N: q.RowCellLimit}
+				q.RowFilter = &widecol.RowFilter{Op: widecol.Chain, Filters: []*widecol.RowFilter{limit, q.RowFilter}}
+			}
+		}
+	}},
+	{"numbers of a filter tree are little-endian", true, true, func(b *broken) {
+		b.changeTree(func(f *widecol.RowFilter) {
+			if f.Op == widecol.ValueRegex {
+				f.Pattern = bytes.ReplaceAll(f.Pattern, []byte(`\x00`), []byte(`[^\x00]`))
+			}
+		})
+	}},
+	{"a pattern matches a part", true, true, func(b *broken) {
+		b.changeTree(func(f *widecol.RowFilter) {
+			if f.Pattern != nil {
+				f.Pattern = append(append([]byte(`(?:`), f.Pattern...), `)\C*`...)
+			}
+		})
 	}},
 	{"unknown family in a filter", true, true, func(b *broken) { b.query = func(q *widecol.Query) { q.Filter.Families = nil } }},
 	{"chunks of a row start it again", true, true, func(b *broken) {
@@ -599,6 +657,60 @@ var bugs = []bug{
 		}
 	}},
 }
+
+// changeTree makes each query use a copy of its filter tree, of which each filter is changed.
+func (b *broken) changeTree(change func(f *widecol.RowFilter)) {
+	var changed func(f *widecol.RowFilter) *widecol.RowFilter
+	changed = func(f *widecol.RowFilter) *widecol.RowFilter {
+		if f == nil {
+			return nil
+		}
+		c := *f
+		c.If, c.Then, c.Else, c.Filters = changed(f.If), changed(f.Then), changed(f.Else), nil
+		for _, sub := range f.Filters {
+			c.Filters = append(c.Filters, changed(sub))
+		}
+		change(&c)
+		return &c
+	}
+	b.query = func(q *widecol.Query) { q.RowFilter = changed(q.RowFilter) }
+}
+
+// withoutCopies drops cells that come again.
+type withoutCopies struct {
+	widecol.Rows
+	kept []cell.Cell
+}
+
+func (r *withoutCopies) Next() bool {
+	if !r.Rows.Next() {
+		return false
+	}
+	r.kept = slices.CompactFunc(slices.Clone(r.Rows.Cells()), func(a, b cell.Cell) bool {
+		return bytes.Equal(a.Column, b.Column) && a.Time == b.Time
+	})
+	return true
+}
+
+func (r *withoutCopies) Cells() []cell.Cell { return r.kept }
+func (r *withoutCopies) Labels() []string   { return r.Rows.Labels()[:len(r.kept)] }
+
+// limitedChunks returns at most some cells of each chunk.
+type limitedChunks struct {
+	widecol.Rows
+	most int
+}
+
+func (r *limitedChunks) Cells() []cell.Cell {
+	cells := r.Rows.Cells()
+	return cells[:min(len(cells), r.most)]
+}
+
+func (r *limitedChunks) Labels() []string { return nil }
+
+type noLabels struct{ widecol.Rows }
+
+func (noLabels) Labels() []string { return nil }
 
 // cutRows is a result that ends early.
 type cutRows struct {
