@@ -87,6 +87,7 @@ func (r *benchRows) Next() bool           { r.next++; return r.next <= 1000 }
 func (r *benchRows) First() bool          { return true }
 func (r *benchRows) Row() []byte          { return r.row }
 func (r *benchRows) Cells() []cell.Cell   { return r.cells }
+func (r *benchRows) Labels() []string     { return nil }
 func (r *benchRows) Err() error           { return nil }
 func (r *benchRows) Stats() widecol.Stats { return widecol.Stats{Rows: 1000, Cells: 10_000} }
 func (r *benchRows) Close()               {}

@@ -11,7 +11,7 @@ const chargeStep = 64 << 10
 
 // writeBinary writes a version of a binary column to the list that follows the other columns. A row may have any
 // number of them, so the list counts as memory of the request.
-func (a *rowWriter) writeBinary(c *cell.Cell) error {
+func (a *rowWriter) writeBinary(c *cell.Cell, label string) error {
 	out := a.binary
 	switch {
 	case len(out) > 0 && bytes.Equal(a.binaryColumn, c.Column):
@@ -28,7 +28,7 @@ func (a *rowWriter) writeBinary(c *cell.Cell) error {
 		out = append(out, `,"cells":[{"time":`...)
 		a.binaryColumn = append(a.binaryColumn[:0], c.Column...)
 	}
-	a.binary = a.appendCell(out, c)
+	a.binary = a.appendCell(out, c, label)
 	for len(a.binary) > a.charged+chargeStep {
 		if !a.memory.Charge(chargeStep) {
 			return overloaded()

@@ -24,6 +24,7 @@ import (
 type decoder struct {
 	strictjson.Reader
 	columns int // column keys met so far
+	filters int // filters of filter trees met so far
 }
 
 // Codes of what a decoder refuses, besides those of strictjson.
@@ -126,7 +127,7 @@ func (x *requestContext) decode(optional bool, read func(*decoder)) error {
 	}
 	d := &x.decoder
 	d.Reset(x.body)
-	d.columns = 0
+	d.columns, d.filters = 0, 0
 	read(d)
 	d.End()
 	return d.Err()

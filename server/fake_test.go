@@ -216,6 +216,7 @@ func (r *fakeRows) Next() bool {
 func (r *fakeRows) First() bool        { return r.chunk%2 == 1 }
 func (r *fakeRows) Row() []byte        { return r.row }
 func (r *fakeRows) Cells() []cell.Cell { return r.cells }
+func (r *fakeRows) Labels() []string   { return nil }
 func (r *fakeRows) Err() error         { return r.fails }
 func (r *fakeRows) Stats() widecol.Stats {
 	return widecol.Stats{Rows: int64(r.chunk / 2), Cells: int64(r.chunk * 5)}

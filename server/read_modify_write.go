@@ -25,7 +25,7 @@ func (s *Server) readModifyWrite(x *requestContext) error {
 	x.out = append(x.out, `{"row":`...)
 	a := x.newRowWriter(&x.responseBuffer, &x.admitted)
 	a.beginRow(u.Row)
-	if err := a.writeCells(written); err != nil {
+	if err := a.writeCells(written, nil); err != nil {
 		return err
 	}
 	a.endRow()

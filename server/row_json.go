@@ -62,7 +62,7 @@ func (a *rowWriter) writeAll(rows widecol.Rows) (found bool, err error) {
 			a.beginRow(rows.Row())
 			found = true
 		}
-		if err := a.writeCells(rows.Cells()); err != nil {
+		if err := a.writeCells(rows.Cells(), rows.Labels()); err != nil {
 			return found, err
 		}
 		if a.last != nil {
@@ -104,8 +104,8 @@ func (a *rowWriter) endRow() {
 	a.open = false
 }
 
-// writeCells writes a chunk of the current row.
-func (a *rowWriter) writeCells(cells []cell.Cell) error {
+// writeCells writes a chunk of the current row. labels are those of the cells, or nil.
+func (a *rowWriter) writeCells(cells []cell.Cell, labels []string) error {
 	for i := range cells {
 		c := &cells[i]
 		if !a.strip && !c.Type.Fits(c.Value) {
@@ -116,12 +116,12 @@ func (a *rowWriter) writeCells(cells []cell.Cell) error {
 			out = append(out, `,{"time":`...)
 		} else if next, ok := a.beginColumn(out, c.Column); ok {
 			out = next
-		} else if err := a.writeBinary(c); err != nil {
+		} else if err := a.writeBinary(c, labelOf(labels, i)); err != nil {
 			return err
 		} else {
 			continue
 		}
-		a.c.out = a.appendCell(out, c)
+		a.c.out = a.appendCell(out, c, labelOf(labels, i))
 		a.last = c.Column
 		if err := a.c.flushIfFull(); err != nil {
 			return err
@@ -130,14 +130,27 @@ func (a *rowWriter) writeCells(cells []cell.Cell) error {
 	return nil
 }
 
+// labelOf returns the label of cell i of a chunk, "" for none.
+func labelOf(labels []string, i int) string {
+	if labels == nil {
+		return ""
+	}
+	return labels[i]
+}
+
 // appendCell appends a version, behind the name of the field of its time.
-func (a *rowWriter) appendCell(out []byte, c *cell.Cell) []byte {
+func (a *rowWriter) appendCell(out []byte, c *cell.Cell, label string) []byte {
 	out = a.appendTime(out, c.Time)
 	out = append(out, typeAndValue[c.Type]...)
 	if a.strip {
 		out = append(out, "null"...)
 	} else {
 		out = appendValue(out, c.Type, c.Value)
+	}
+	if label != "" {
+		out = append(out, `,"labels":["`...)
+		out = append(out, label...)
+		out = append(out, `"]`...)
 	}
 	return append(out, '}')
 }

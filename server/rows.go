@@ -13,6 +13,7 @@ type rowRead struct {
 	key       []byte // part of the body
 	cellLimit int64
 	column    *columnFilter // nil for all columns
+	filter    *widecol.RowFilter
 }
 
 // rows is POST /v1/table/{table}/rows.
@@ -22,7 +23,7 @@ func (s *Server) rows(x *requestContext) error {
 	if err != nil {
 		return err
 	}
-	if !x.admitted.Charge(int64(x.decoder.columns) * columnKeyMemory) {
+	if !x.admitted.Charge(int64(x.decoder.columns)*columnKeyMemory + int64(x.decoder.filters)*filterMemory) {
 		return overloaded()
 	}
 	view, err := s.store.View(x.ctx(), x.table)
@@ -110,6 +111,7 @@ func (x *requestContext) readRow(a *rowWriter, view widecol.View, item *rowRead,
 	q := widecol.NewQuery()
 	q.SetKey(item.key)
 	q.RowCellLimit = item.cellLimit
+	q.RowFilter = item.filter
 	if item.column != nil {
 		q.Filter, q.ColumnCellLimit = item.column.Filter, item.column.limit
 	}
@@ -159,6 +161,8 @@ func (d *decoder) rowRead() rowRead {
 		case "column":
 			f := d.columnFilter(true)
 			item.column = &f
+		case "filter":
+			item.filter = d.rowFilter()
 		default:
 			d.unknown()
 		}

@@ -29,6 +29,8 @@ func (x *requestContext) decodeSelection(d *decoder, s *selection, cells bool) {
 			s.column = d.columnFilter(true)
 		case name == "cell":
 			x.decodeCellSelection(d, &s.query, cells)
+		case name == "filter":
+			s.query.RowFilter = d.rowFilter()
 		default:
 			d.unknown()
 		}

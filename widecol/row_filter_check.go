@@ -119,6 +119,8 @@ func (c *filterCheck) condition(f *RowFilter, at string, depth int) *Error {
 
 func (c *filterCheck) pattern(f *RowFilter, at string) *Error {
 	switch {
+	case len(f.Pattern) > MaxFilterBytes:
+		return filterError(at, "the filter has more than %d bytes as a message", MaxFilterBytes)
 	case f.Op == RowKeyRegex && len(f.Pattern) == 0:
 		return filterError(at, "the regular expression is empty, and a row key never is")
 	case f.Op == FamilyRegex && bytes.IndexByte(f.Pattern, ':') >= 0:

@@ -18,8 +18,10 @@
 package strictjson
 
 const (
-	// MaxDepth bounds the arrays and objects that are open at once.
-	MaxDepth = 32
+	// MaxDepth bounds the arrays and objects that are open at once, unless SetMaxDepth has changed that,
+	// up to MostDepth.
+	MaxDepth  = 32
+	MostDepth = 64
 	// MaxFields bounds the fields of an object, and so the cost of finding duplicates.
 	MaxFields = 64
 	// MaxNumber bounds a number, in bytes.

@@ -99,6 +99,14 @@ func (r *Reader) FailIn(field, code, format string, args ...any) {
 	r.err.At = b.String()
 }
 
+// FailBelow is Fail for a place below that of the last value: a path such as .a[3].b.
+func (r *Reader) FailBelow(path, code, format string, args ...any) {
+	if r.err == nil {
+		r.fail(r.pos, code, format, args...)
+		r.err.At += path
+	}
+}
+
 func (r *Reader) fail(offset int, code, format string, args ...any) {
 	if r.err == nil {
 		r.err = &Error{Code: code, At: r.Path(), Offset: offset, Message: fmt.Sprintf(format, args...)}

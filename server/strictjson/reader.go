@@ -27,10 +27,11 @@ type Reader struct {
 	data   []byte
 	pos    int
 	depth  int // frames in use
+	most   int // frames that may be in use
 	err    *Error
 	name   []byte
 	keys   []span // the keys so far of all open objects
-	frames [MaxDepth]frame
+	frames [MostDepth]frame
 }
 
 // frame is an open array or object.
@@ -47,7 +48,7 @@ type span struct{ start, end int }
 
 // Reset makes r read data from the start.
 func (r *Reader) Reset(data []byte) {
-	r.data, r.pos, r.depth, r.err, r.name, r.keys = data, 0, 0, nil, nil, r.keys[:0]
+	r.data, r.pos, r.depth, r.most, r.err, r.name, r.keys = data, 0, 0, MaxDepth, nil, nil, r.keys[:0]
 	if bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) {
 		r.fail(0, InvalidJSON, "the JSON text begins with a byte order mark")
 	}
@@ -106,6 +107,12 @@ func (r *Reader) AtObject() bool { return r.err == nil && r.peek() == '{' }
 // Object enters an object. Key steps through its fields.
 func (r *Reader) Object() { r.open('{', "an object") }
 
+// AtObject reports whether the next value is an object.
+func (r *Reader) AtObject() bool { return r.err == nil && r.peek() == '{' }
+
+// SetMaxDepth changes how many arrays and objects may be open from here on, up to MostDepth.
+func (r *Reader) SetMaxDepth(n int) { r.most = min(n, MostDepth) }
+
 // Array enters an array. Next steps through its elements.
 func (r *Reader) Array() { r.open('[', "an array") }
 
@@ -117,8 +124,8 @@ func (r *Reader) open(bracket byte, what string) {
 		r.wrongType(what)
 		return
 	}
-	if r.depth == MaxDepth {
-		r.Fail(TooDeep, "more than %d arrays and objects are open", MaxDepth)
+	if r.depth >= r.most {
+		r.Fail(TooDeep, "more than %d arrays and objects are open", r.most)
 		return
 	}
 	r.frames[r.depth] = frame{index: -1, keys: len(r.keys), array: bracket == '['}
