@@ -222,6 +222,30 @@ var filterCases = []testCase{
 				filtered(all, func(v version) bool { return widecol.SampledRow([]byte(v.row), p) }))
 		}
 	}},
+	{"Matches tells whether a filter tree lets a cell of a row through", func(f *fixture) {
+		f.filterable()
+		view := f.view("t")
+		defer view.close()
+		for _, tc := range []struct {
+			row  string
+			tree *widecol.RowFilter
+			want bool
+		}{
+			{"r", nil, true}, {"nothing", nil, false}, {"nothing", passTree, false}, {"r", blockTree, false},
+			{"r", regexOf(widecol.ValueRegex, "six"), true}, {"q", regexOf(widecol.ValueRegex, "six"), false},
+			{"r", numberOf(widecol.RowOffset, 5), true}, {"r", numberOf(widecol.RowOffset, 6), false},
+			{"r", conditionOf(regexOf(widecol.ValueRegex, "six"), nil, passTree), false},
+			{"q", conditionOf(regexOf(widecol.ValueRegex, "six"), nil, passTree), true},
+			{"r", chainOf(sinkTree, blockTree), true},
+		} {
+			got, err := widecol.Matches(background, view, []byte(tc.row), tc.tree)
+			if err != nil || got != tc.want {
+				f.Errorf("row %q matches %s: %t, %v, want %t", tc.row, treeText(tc.tree), got, err, tc.want)
+			}
+		}
+		_, err := widecol.Matches(background, view, []byte("r"), chainOf(passTree))
+		f.refused(err, widecol.Invalid, "invalid_filter", -1)
+	}},
 	{"a filter tree that is none is refused", func(f *fixture) {
 		f.filterable()
 		view := f.view("t")
