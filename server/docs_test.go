@@ -14,7 +14,8 @@ import (
 )
 
 // TestDocumentedCommands runs the curl commands of docs/api.md, in order, against one server. Each must
-// succeed, except those whose error the page shows: it must be that error.
+// succeed, except those whose error the page shows: it must be that error. A result that the page shows must be
+// that result.
 func TestDocumentedCommands(t *testing.T) {
 	page, err := os.ReadFile("../docs/api.md")
 	if err != nil {

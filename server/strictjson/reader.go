@@ -107,9 +107,6 @@ func (r *Reader) AtObject() bool { return r.err == nil && r.peek() == '{' }
 // Object enters an object. Key steps through its fields.
 func (r *Reader) Object() { r.open('{', "an object") }
 
-// AtObject reports whether the next value is an object.
-func (r *Reader) AtObject() bool { return r.err == nil && r.peek() == '{' }
-
 // SetMaxDepth changes how many arrays and objects may be open from here on, up to MostDepth.
 func (r *Reader) SetMaxDepth(n int) { r.most = min(n, MostDepth) }
 
