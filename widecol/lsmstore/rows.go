@@ -21,18 +21,18 @@ type rows struct {
 	partitions []engine.PartitionID
 	parts      []part          // the scans of the current range, in the order of partitions
 	room       [1]part         // memory of parts, for a table without locality groups
-	selective  bool            // the query selects by time or value
 	filter     *rowfilter.Eval // nil if the query has no RowFilter
 	limits     limits
 	stats      widecol.Stats // without the scans in parts
 
-	started bool
-	row     []byte      // the current row
-	cells   []cell.Cell // the current chunk
-	first   bool
-	fresh   bool // the current row has returned no chunk yet
-	err     error
-	done    bool
+	selective bool // the query selects by time or value
+	started   bool
+	row       []byte      // the current row
+	cells     []cell.Cell // the current chunk
+	first     bool
+	fresh     bool // the current row has returned no chunk yet
+	err       error
+	done      bool
 }
 
 // checkEvery is the number of rows between two checks of the context.

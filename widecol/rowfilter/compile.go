@@ -112,8 +112,9 @@ func byRow(f *widecol.RowFilter) bool {
 	return false
 }
 
-func has(f *widecol.RowFilter, op widecol.FilterOp) bool {
-	return f.Op == op || slices.ContainsFunc(below(f), func(sub *widecol.RowFilter) bool { return has(sub, op) })
+// has reports whether the tree has a filter with one of the ops.
+func has(f *widecol.RowFilter, ops ...widecol.FilterOp) bool {
+	return slices.Contains(ops, f.Op) || slices.ContainsFunc(below(f), func(sub *widecol.RowFilter) bool { return has(sub, ops...) })
 }
 
 func count(f *widecol.RowFilter) (n int) {

@@ -133,8 +133,9 @@ type held struct {
 }
 
 const (
-	heldChunk = 16 << 10
-	cellSize  = 80 // of a cell.Cell, about
+	smallestChunk = 512
+	heldChunk     = 16 << 10
+	cellSize      = 80 // of a cell.Cell, about
 )
 
 // add copies cells, or returns false if there would be too many.
@@ -164,7 +165,7 @@ func (h *held) copy(b []byte) []byte {
 		return nil
 	}
 	if cap(h.room)-len(h.room) < len(b) {
-		h.room = make([]byte, 0, max(heldChunk, len(b)))
+		h.room = make([]byte, 0, max(min(h.size, heldChunk), smallestChunk, len(b)))
 	}
 	h.room = append(h.room, b...)
 	return h.room[len(h.room)-len(b) : len(h.room) : len(h.room)]

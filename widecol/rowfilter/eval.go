@@ -35,6 +35,7 @@ type Eval struct {
 	err    error
 	root   node
 	single bool // at most one copy of a cell comes out
+	tracks bool // a filter looks at columns
 	labels []string
 
 	states []state // the nodes that count, to be set to 0 for each row and pass
@@ -81,6 +82,7 @@ const stripped mark = 1 << 31
 // NewEval returns an Eval of a tree of the program: its own, or one that PushDown has returned.
 func (p *Program) NewEval(ctx context.Context, f *widecol.RowFilter) *Eval {
 	e := &Eval{ctx: ctx, single: f.Copies() <= 1, labels: p.labels, cost: count(f), held: held{limit: HeldBytes}}
+	e.tracks = has(f, widecol.FamilyRegex, widecol.QualifierRegex, widecol.ColumnRange, widecol.ColumnLimit)
 	e.root = e.build(p, f)
 	return e
 }
@@ -130,7 +132,7 @@ func (e *Eval) step(c *cell.Cell) {
 		e.work = 0
 		e.cancelled()
 	}
-	if !e.fresh && bytes.Equal(c.Column, e.column) {
+	if !e.tracks || !e.fresh && bytes.Equal(c.Column, e.column) {
 		return
 	}
 	e.columns++
@@ -182,8 +184,13 @@ func (e *Eval) emit() []cell.Cell {
 		e.pos++
 		e.step(c)
 		for _, m := range e.marks() {
-			out = append(out, *c)
-			last := &out[len(out)-1]
+			n := len(out)
+			if e.single && cap(out)-n == cap(e.in)-e.pos+1 { // it is there already
+				out = out[:n+1]
+			} else {
+				out = append(out, *c)
+			}
+			last := &out[n]
 			last.Seq = uint64(m &^ stripped)
 			if m&stripped != 0 {
 				last.Type, last.Value = cell.Bytes, nil

@@ -243,7 +243,8 @@ func (n *rowSample) exhausted() bool {
 	return !n.taken
 }
 
-// columnRegex matches each family, or each qualifier, once.
+// columnRegex matches each family, or each qualifier, of a row once, and those that come in row after row
+// once in all.
 type columnRegex struct {
 	leaf
 	e       *Eval
@@ -252,13 +253,37 @@ type columnRegex struct {
 	number  *uint64 // and its number
 	last    uint64  // the number that matches is about
 	matches bool
+	known   map[string]bool // what the first knownTexts texts were answered
 }
+
+const (
+	knownTexts = 256
+	knownBytes = 256 // of a text
+)
 
 func (n *columnRegex) apply(in []mark) []mark {
 	if n.last != *n.number {
-		n.last, n.matches = *n.number, n.e.match(n.pattern, *n.text)
+		n.last, n.matches = *n.number, n.match(*n.text)
 	}
 	return all(in, n.matches)
+}
+
+func (n *columnRegex) match(text []byte) bool {
+	if n.pattern.exact || n.pattern.rest {
+		return n.e.match(n.pattern, text) // as fast as a look-up
+	}
+	matches, known := n.known[string(text)]
+	if known {
+		return matches
+	}
+	matches = n.e.match(n.pattern, text)
+	if len(n.known) < knownTexts && len(text) <= knownBytes && n.e.err == nil {
+		if n.known == nil {
+			n.known = make(map[string]bool)
+		}
+		n.known[string(text)] = matches
+	}
+	return matches
 }
 
 type columnRange struct {
