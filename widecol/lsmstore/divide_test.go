@@ -86,6 +86,10 @@ func checkDivisions(t *testing.T, s *lsmstore.Store, state string) {
 				widecol.RowRange{Start: []byte(longRow(3000)), End: []byte(longRow(9000))}, widecol.KeyRange([]byte(longRow(9500))))
 		},
 		"per row": func(q *widecol.Query) { q.RowCellLimit, q.ColumnCellLimit = 1, 1 },
+		"a filter tree": func(q *widecol.Query) {
+			q.RowFilter = &widecol.RowFilter{Op: widecol.Chain, Filters: []*widecol.RowFilter{
+				{Op: widecol.RowKeyRegex, Pattern: []byte(`row00[3-8].*`)}, {Op: widecol.RowSample, P: 0.3}, {Op: widecol.RowOffset, N: 1}}}
+		},
 	} {
 		q := widecol.NewQuery()
 		change(&q)
