@@ -68,18 +68,13 @@ func (x *requestContext) decodeCheck(d *decoder, c *widecol.CheckAndMutate) {
 
 // decodeCondition reads what the row must hold.
 func (x *requestContext) decodeCondition(d *decoder, c *widecol.CheckAndMutate) {
-	found := false
-	d.Object()
-	for d.Key() {
-		switch string(d.Name()) {
-		case "exists":
-			found = true
-			c.Not = !d.Bool()
-		default:
-			d.unknown()
+	c.If.RowFilter = d.rowFilterOr(func() bool {
+		if string(d.Name()) != "exists" {
+			return false
 		}
-	}
-	d.require(found, "exists")
+		c.Not = !d.Bool()
+		return true
+	})
 }
 
 // checkFailure adds to a store's error its place in the body.

@@ -48,7 +48,9 @@ func TestCheckAndMutate(t *testing.T) {
 		{`{"row_key":"n","if":{"exists":true},"then":` + set("then") + `}`, `{"matched":false,"time":null}`, ""},
 		{`{"row_key":"n","if":{"exists":true},"then":` + set("then") + `,"else":` + set("else") + `}`, `{"matched":false,"time":3}`, "else"},
 		{`{"row_key":"n","if":{"exists":false},"else":` + set("2") + `,"then":` + set("1") + `}`, `{"matched":false,"time":4}`, "2"},
-		{`{"row_key":"n","else":` + set("4") + `,"then":` + set("3") + `,"if":{"exists":true}}`, `{"matched":true,"time":5}`, "3"},
+		{`{"row_key":"n","if":{"value_regex_filter":"1"},"then":` + set("5") + `}`, `{"matched":false,"time":null}`, "2"},
+		{`{"row_key":"n","if":{"chain":{"filters":[{"family_name_regex_filter":"t.*"},{"value_regex_filter":"2"}]}},"then":` + set("2") + `}`, `{"matched":true,"time":5}`, "2"},
+		{`{"row_key":"n","else":` + set("4") + `,"then":` + set("3") + `,"if":{"exists":true}}`, `{"matched":true,"time":6}`, "3"},
 	} {
 		c.same(c.must(200, "POST", path, e.body), e.result)
 		want := `[]`

@@ -17,13 +17,34 @@ const (
 )
 
 // rowFilter reads a filter tree: the JSON of google.bigtable.v2.RowFilter, with the names of its fields as
-// they are in the message, and bytes as filterBytes reads them. The tree keeps parts of the body.
+// they are in the message, and bytes as everywhere. The tree keeps parts of the body.
 func (d *decoder) rowFilter() *widecol.RowFilter {
-	before := d.filters
+	return d.rowFilterOr(func() bool { return false })
+}
+
+// rowFilterOr is rowFilter for an object that may have another field, which is for other to read: it reports whether
+// the field that Key stepped to is one. With such a field there is no filter.
+func (d *decoder) rowFilterOr(other func() bool) *widecol.RowFilter {
+	most := d.filters + maxFilters
+	f, others := new(widecol.RowFilter), false
 	d.SetMaxDepth(strictjson.MostDepth)
-	f := d.filterNode(before + maxFilters)
+	d.countFilter(most)
+	d.Object()
+	for d.Key() {
+		switch {
+		case !other():
+			d.filterField(f, most)
+		case f.Op != 0:
+			d.Fail(conflictingFields, "%s and %s exclude each other", f.Op, d.Name())
+		default:
+			others = true
+		}
+		if others && f.Op != 0 {
+			d.Fail(conflictingFields, "a filter excludes other fields")
+		}
+	}
 	d.SetMaxDepth(strictjson.MaxDepth)
-	if d.Err() != nil {
+	if d.Err() != nil || others {
 		return nil
 	}
 	if err := f.Check(); err != nil {
@@ -32,29 +53,39 @@ func (d *decoder) rowFilter() *widecol.RowFilter {
 	return f
 }
 
-// filterNode reads a filter and those below it. most bounds d.filters.
-func (d *decoder) filterNode(most int) *widecol.RowFilter {
-	f := new(widecol.RowFilter)
+// countFilter counts a filter of the request. most bounds d.filters.
+func (d *decoder) countFilter(most int) {
 	switch d.filters++; {
 	case d.filters > maxFiltersInAll:
 		d.Fail("too_many_filters", "the filters of the request have more than %d parts", maxFiltersInAll)
 	case d.filters > most:
 		d.Fail("invalid_filter", "the filter has more than %d bytes as a message", widecol.MaxFilterBytes)
 	}
+}
+
+// filterNode reads a filter and those below it.
+func (d *decoder) filterNode(most int) *widecol.RowFilter {
+	f := new(widecol.RowFilter)
+	d.countFilter(most)
 	d.Object()
 	for d.Key() {
-		op := widecol.FilterOpOf(string(d.Name()))
-		switch {
-		case op == 0:
-			d.unknown()
-		case f.Op != 0:
-			d.Fail(conflictingFields, "%s and %s exclude each other", f.Op, op)
-		default:
-			f.Op = op
-			d.filterValue(f, most)
-		}
+		d.filterField(f, most)
 	}
 	return f
+}
+
+// filterField reads the field of a filter that Key stepped to.
+func (d *decoder) filterField(f *widecol.RowFilter, most int) {
+	op := widecol.FilterOpOf(string(d.Name()))
+	switch {
+	case op == 0:
+		d.unknown()
+	case f.Op != 0:
+		d.Fail(conflictingFields, "%s and %s exclude each other", f.Op, op)
+	default:
+		f.Op = op
+		d.filterValue(f, most)
+	}
 }
 
 // filterValue reads the value of the field that says what a filter does.
@@ -67,7 +98,7 @@ func (d *decoder) filterValue(f *widecol.RowFilter, most int) {
 	case widecol.Sink, widecol.PassAll, widecol.BlockAll, widecol.StripValue:
 		f.False = !d.Bool()
 	case widecol.RowKeyRegex, widecol.QualifierRegex, widecol.ValueRegex:
-		f.Pattern = d.filterBytes()
+		f.Pattern = d.bytes()
 	case widecol.FamilyRegex:
 		f.Pattern = d.Text()
 	case widecol.RowSample:
@@ -118,31 +149,6 @@ func (d *decoder) filterCondition(f *widecol.RowFilter, most int) {
 	}
 }
 
-// filterBytes reads bytes: a string, whose UTF-8 they are, or {"base64": "…"}.
-func (d *decoder) filterBytes() []byte {
-	if !d.AtObject() {
-		return d.Text()
-	}
-	var b []byte
-	given := false
-	d.Object()
-	for d.Key() {
-		if string(d.Name()) != "base64" {
-			d.unknown()
-			continue
-		}
-		given = true
-		text := d.Text()
-		var err error
-		// The decoder skips line ends, which are not part of the alphabet.
-		if b, err = strictBase64.AppendDecode(nil, text); d.Err() == nil && (err != nil || strictBase64.EncodedLen(len(b)) != len(text)) {
-			d.Fail("invalid_value", "value must be a string in base64 (RFC 4648, section 4, padded)")
-		}
-	}
-	d.require(given, "base64")
-	return b
-}
-
 func (d *decoder) filterSample() float64 {
 	raw := d.Number()
 	if raw == nil {
@@ -188,7 +194,7 @@ func (d *decoder) filterBound(b *widecol.Bound, kind widecol.BoundKind) {
 	if b.Kind != widecol.Unbounded {
 		d.Fail(conflictingFields, "a range has one start and one end")
 	}
-	b.Kind, b.Value = kind, d.filterBytes()
+	b.Kind, b.Value = kind, d.bytes()
 }
 
 // filterTimes reads a range of times, whose end is not in it and 0 is none.

@@ -125,8 +125,8 @@ func TestFilterRefusals(t *testing.T) {
 		{"unknown_field", "column_qualifier_regex_filter.hex", `{"column_qualifier_regex_filter":{"hex":"00"}}`},
 		{"missing_field", "column_qualifier_regex_filter.base64", `{"column_qualifier_regex_filter":{}}`},
 		{"wrong_type", "value_regex_filter.base64", `{"value_regex_filter":{"base64":1}}`},
-		{"invalid_value", "value_regex_filter.base64", `{"value_regex_filter":{"base64":"YQ="}}`},
-		{"invalid_value", "value_regex_filter.base64", `{"value_regex_filter":{"base64":"YQ==\n"}}`},
+		{"invalid_base64", "value_regex_filter.base64", `{"value_regex_filter":{"base64":"YQ="}}`},
+		{"invalid_base64", "value_regex_filter.base64", `{"value_regex_filter":{"base64":"YQ==\n"}}`},
 		{"invalid_regex", second + ".value_regex_filter", chain(`{"value_regex_filter":"(?<=a)b"}`)},
 
 		{"wrong_type", "row_sample_filter", `{"row_sample_filter":"0.5"}`},

@@ -3,6 +3,7 @@ package lsmstore
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"hash"
 
 	"colonnade/widecol"
@@ -109,6 +110,8 @@ func (d *digest) query(q *widecol.Query) {
 		d.number(int64(v.Type))
 		d.bytes(v.Value)
 	}
+	tree, _ := json.Marshal(q.RowFilter) // of plain fields: it cannot fail
+	d.bytes(tree)
 	for _, n := range []int64{q.ColumnCellLimit, q.RowCellLimit, q.RowLimit, q.Offset, q.CellLimit} {
 		d.number(n)
 	}

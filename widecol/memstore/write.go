@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -227,7 +228,8 @@ func queryText(q *widecol.Query) string {
 	if q.Value != nil {
 		text += fmt.Sprint(*q.Value)
 	}
-	return text + fmt.Sprint(q.Times, q.ColumnCellLimit, q.RowCellLimit, q.RowLimit, q.Offset, q.CellLimit)
+	tree, _ := json.Marshal(q.RowFilter) // of plain fields: it cannot fail
+	return text + string(tree) + fmt.Sprint(q.Times, q.ColumnCellLimit, q.RowCellLimit, q.RowLimit, q.Offset, q.CellLimit)
 }
 
 func filterText(f widecol.Filter) string {
