@@ -265,3 +265,32 @@ func BenchmarkWideRow(b *testing.B) {
 		b.Fatalf("got %d cells, want 1", len(run))
 	}
 }
+
+// BenchmarkScanDown is BenchmarkScan from the last row to the first.
+func BenchmarkScanDown(b *testing.B) {
+	rows := benchData()
+	random := benchTable(rows)
+	sortRows(rows)
+	sorted := benchTable(rows)
+	for _, c := range []struct {
+		name  string
+		table *Table
+	}{{"inserted=sorted", sorted}, {"inserted=random", random}} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			var run []cell.Cell
+			n := 0
+			for b.Loop() {
+				it := c.table.NewIterator(ReadOptions{})
+				for it.SeekBelow(nil); it.Row() != nil; it.PrevRow() {
+					for run = it.Cells(run[:0]); len(run) > 0; {
+						run = it.Cells(run[:0])
+					}
+				}
+				n += int(it.Scanned().Cells)
+				it.Close()
+			}
+			perCell(b, n)
+		})
+	}
+}

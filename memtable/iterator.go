@@ -29,10 +29,11 @@ type ReadOptions struct {
 	KeysOnly bool          // leave values nil
 }
 
-// Iterator iterates over the rows of a table in order, and the entries of each.
+// Iterator iterates over the rows of a table, upward or downward, and the entries of each in order.
 //
 // It needs no locks beside inserts. It returns all entries that were there before, and may or may
-// not return entries that are added meanwhile. A new Iterator is at no row; call SeekRow first.
+// not return entries that are added meanwhile. A new Iterator is at no row; call SeekRow or
+// SeekBelow first.
 //
 // The returned bytes belong to the table and must not be changed. They never change, and they keep
 // the table's memory alive.
@@ -47,6 +48,10 @@ type Iterator struct {
 	next    ref            // its next entry to look at, 0: none
 	scanned cell.Scanned
 	run     cell.Run // of the last entries of Cells
+
+	// Of an iterator that moves down; see iterator_reverse.go.
+	below      []ref // rows below the current one, the nearest last
+	belowLevel int   // how far down the next search for more goes
 }
 
 // iteratorPool keeps closed iterators, so that a read allocates none.
@@ -55,7 +60,7 @@ var iteratorPool = sync.Pool{New: func() any { return new(Iterator) }}
 // NewIterator returns an iterator over the table.
 func (t *Table) NewIterator(o ReadOptions) *Iterator {
 	it := iteratorPool.Get().(*Iterator)
-	*it = Iterator{table: t, keysOnly: o.KeysOnly, filter: newFilter(o.Columns)}
+	*it = Iterator{table: t, keysOnly: o.KeysOnly, filter: newFilter(o.Columns), below: it.below[:0]}
 	return it
 }
 
@@ -64,7 +69,7 @@ func (it *Iterator) Close() {
 	if it.table == nil {
 		return
 	}
-	*it = Iterator{}
+	*it = Iterator{below: it.below[:0]}
 	iteratorPool.Put(it)
 }
 

@@ -72,7 +72,7 @@ func readEach(file []byte, id ID, cache Cache, list []entry, once func(read func
 			o.err = err
 		}
 	}
-	read := func(what string, opts ReadOptions, seek []byte, want []entry) {
+	readBy := func(collect func(*Iterator, []byte, int) []entry, what string, opts ReadOptions, seek []byte, want []entry) {
 		it := r.NewIterator(opts)
 		defer it.Close()
 		var got []entry
@@ -89,7 +89,11 @@ func readEach(file []byte, id ID, cache Cache, list []entry, once func(read func
 			o.wrong = what
 		}
 	}
+	read := func(what string, opts ReadOptions, seek []byte, want []entry) {
+		readBy(collect, what, opts, seek, want)
+	}
 	read("scan", ReadOptions{}, nil, list)
+	readBy(collectDown, "scan down", ReadOptions{}, nil, downward(list))
 	read("scan and fill", ReadOptions{FillCache: true}, nil, list)
 	read("keys", ReadOptions{KeysOnly: true}, nil, slices.Clone(list))
 	columns := cell.NewColumns(cell.FamilyRange([]byte("f")))

@@ -27,6 +27,9 @@ type ReadOptions struct {
 	// none. Later rows are still returned, but not read ahead. The iterator
 	// keeps the slice.
 	ReadaheadEnd []byte
+	// ReadaheadStart is the same for an iterator that moves down: it wants nothing
+	// before this row.
+	ReadaheadStart []byte
 }
 
 // wholeBlocks reports whether the small values of cell blocks are surely needed. A scan
@@ -35,8 +38,8 @@ func (o *ReadOptions) wholeBlocks() bool {
 	return !o.KeysOnly && (o.Columns == nil || o.FillCache)
 }
 
-// An Iterator walks over the rows of a file, and over the cells of each row. It is
-// not safe for concurrent use.
+// An Iterator walks over the rows of a file, up or down, and over the cells of each
+// row. It is not safe for concurrent use.
 //
 // After an error there is no current row, and every further call does nothing. Cells
 // returned before are valid, but maybe not the whole row: check Err before using a
@@ -52,6 +55,7 @@ type Iterator struct {
 	row   int    // in the block, if valid
 	key   []byte // of the current row
 	valid bool   // there is a current row
+	down  bool   // the iterator moves down; see iterator_reverse.go
 
 	keyEntry int // entry whose block prefix key begins with, -1 for none
 
@@ -79,11 +83,15 @@ type Iterator struct {
 	readBuf       readBuffer  // what was read with it
 	readaheadSize uint64      // of a scan's next read
 	endEntry      int         // what readaheadEnd returns, 0 before the first call
+	startEntry    int         // one more than what readaheadStart returns, 0 before the first call
 	readahead     readahead
 	prefetcher    blockPrefetcher
 }
 
-var errBound = errors.New("cell block: does not begin with the row that the index says")
+var (
+	errBound     = errors.New("cell block: does not begin with the row that the index says")
+	errContinued = errors.New("cell block: does not end with the row that the index says")
+)
 
 const (
 	classSelected = 1
@@ -137,7 +145,7 @@ func (it *Iterator) Run() *cell.Run { return &it.lastRun }
 func (it *Iterator) Scanned() cell.Scanned { return it.scanned }
 
 // Row returns the key of the current row, nil if there is none. It is valid until the
-// next SeekRow or NextRow.
+// next move to another row.
 func (it *Iterator) Row() []byte {
 	if !it.valid {
 		return nil
@@ -293,11 +301,16 @@ func (it *Iterator) load(entry int) bool {
 		it.fail(err)
 		return false
 	}
+	it.enter(entry, b)
+	return true
+}
+
+// enter makes b, the block of an entry, the current one.
+func (it *Iterator) enter(entry int, b *cellBlock) {
 	it.entry, it.block = entry, b
 	it.small.reset(b)
 	it.large.reset()
 	it.setDictionary(b)
-	return true
 }
 
 // open returns the block of an entry: from readahead, the cache or the file.
@@ -352,8 +365,12 @@ const (
 )
 
 // readaheadEnd returns the entry from which on no block is needed: the one after the
-// block in which the first row at or after ReadOptions.ReadaheadEnd begins.
+// block in which the first row at or after ReadOptions.ReadaheadEnd begins. An iterator
+// that moves down goes forward only within a row.
 func (it *Iterator) readaheadEnd() int {
+	if it.down {
+		return it.index.continues(it.entry+1, it.key)
+	}
 	if it.endEntry == 0 {
 		_, last := it.index.entriesWithin(nil, it.o.ReadaheadEnd)
 		it.endEntry = last + 1

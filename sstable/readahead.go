@@ -45,8 +45,9 @@ var activeReadaheads atomic.Int32
 type readahead struct {
 	current *readaheadWindow
 	next    [windowsAhead]*readaheadWindow // in file order; nil after the last
-	end     int                            // the entry after the last window
+	end     int                            // the entry after the last window, or its first one if down
 	values  bool                           // open small values too
+	down    bool                           // see readahead_reverse.go
 }
 
 // start opens windows from an index entry on, where the iterator will go unless it
@@ -75,19 +76,32 @@ func (a *readahead) active() bool { return a.current != nil || a.next[0] != nil 
 // schedule makes w, in slot i of next, the window after the last one. It releases w
 // if that window would be too short.
 func (a *readahead) schedule(it *Iterator, i int, s *readaheadWindow) {
-	end := min(it.index.readEnd(a.end, windowBytes), a.end+maxWindowBlocks, it.readaheadEnd())
-	if end-a.end < minWindowBlocks {
+	var first, end int
+	if a.down {
+		first, end = a.entriesBelow(it)
+	} else {
+		first, end = a.end, min(it.index.readEnd(a.end, windowBytes), a.end+maxWindowBlocks, it.readaheadEnd())
+	}
+	if end-first < minWindowBlocks {
 		s.release()
 		return
 	}
-	s.first, s.blocks, s.err, s.fromFile = a.end, s.blocks[:0], nil, false
-	a.next[i], a.end = s, end
+	s.first, s.end, s.blocks, s.err, s.fromFile = first, end, s.blocks[:0], nil, false
+	if a.next[i] = s; a.down {
+		a.end = first
+		go s.fillBelow(it.r, it.index, a.values, it.o.FillCache)
+		return
+	}
+	a.end = end
 	go s.fill(it.r, it.index, end, a.values, it.o.FillCache)
 }
 
 // block returns the block of an entry, nil if it is in no window. It stops the
 // readahead if the iterator has gone elsewhere.
 func (a *readahead) block(it *Iterator, entry int) (*cellBlock, error) {
+	if a.down {
+		return a.blockInside(entry)
+	}
 	if a.next[0] != nil && a.next[0].first == entry {
 		a.advance(it)
 	}
@@ -162,7 +176,8 @@ func (a *readahead) buffer(h handle) *readBuffer {
 // done is signalled, and to the iterator after that.
 type readaheadWindow struct {
 	first     int          // entry of the first block
-	blocks    []*cellBlock // in decoded, or from the cache
+	end       int          // the entry after the last block
+	blocks    []*cellBlock // in decoded, or from the cache; from the last one if the iterator moves down
 	err       error        // why there are no more blocks
 	fromFile  bool         // some blocks were not in the cache
 	cancelled atomic.Bool  // the iterator will not use it

@@ -7,7 +7,7 @@
 //	level 3  ──┤            └── Filter ──────> the entries that a new file holds
 //	level 7  ──┘
 //
-// Each input is a Source: rows in ascending order, and the entries of each row in the order
+// Each input is a Source: rows in order, up or down, and the entries of each row in the order
 // below. Iterator merges Sources and is a Source itself. Visibility and Filter take the entries
 // of a row in chunks of any size and return those that pass. Both ask Policies, the GC settings
 // of a partition's families, through cell.GC.Gone. So a read never shows a version that a

@@ -26,7 +26,7 @@ type Iterator struct {
 	inputs []input // newest first; fixed from Init to Close
 	err    error   // sticky
 
-	byRow   []*input // the inputs that have a row left, ascending by it
+	byRow   []*input // the inputs that have a row left, in the order of the rows to come
 	sharing int      // the first so many of byRow are at the current row
 
 	run *cell.Run // describes the entries that Cells returned last

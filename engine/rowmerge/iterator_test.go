@@ -81,8 +81,23 @@ func (s *testSource) NextRow() {
 	}
 }
 
+func (s *testSource) SeekBelow(row []byte) {
+	if s.moved(true) {
+		s.at, s.taken = len(s.rows)-1, 0
+		for s.at >= 0 && row != nil && s.rows[s.at].key >= string(row) {
+			s.at--
+		}
+	}
+}
+
+func (s *testSource) PrevRow() {
+	if s.moved(true) {
+		s.at, s.taken = s.at-1, 0
+	}
+}
+
 func (s *testSource) Row() []byte {
-	if s.at >= len(s.rows) {
+	if s.at < 0 || s.at >= len(s.rows) {
 		return nil
 	}
 	if s.key == nil {
@@ -93,7 +108,7 @@ func (s *testSource) Row() []byte {
 
 func (s *testSource) Cells(dst []cell.Cell) []cell.Cell {
 	s.dst = dst
-	if !s.moved(false) || s.at >= len(s.rows) {
+	if !s.moved(false) || s.at < 0 || s.at >= len(s.rows) {
 		return dst
 	}
 	rest := s.rows[s.at].cells[s.taken:]
@@ -482,10 +497,12 @@ type arraySource struct {
 	taken bool
 }
 
-func (s *arraySource) SeekRow([]byte) { s.at, s.taken = 0, false }
-func (s *arraySource) NextRow()       { s.at, s.taken = s.at+1, false }
+func (s *arraySource) SeekRow([]byte)   { s.at, s.taken = 0, false }
+func (s *arraySource) SeekBelow([]byte) { s.at, s.taken = len(s.keys)-1, false }
+func (s *arraySource) NextRow()         { s.at, s.taken = s.at+1, false }
+func (s *arraySource) PrevRow()         { s.at, s.taken = s.at-1, false }
 func (s *arraySource) Row() []byte {
-	if s.at == len(s.keys) {
+	if s.at < 0 || s.at == len(s.keys) {
 		return nil
 	}
 	return s.keys[s.at]
