@@ -28,6 +28,9 @@ type ScanOptions struct {
 	// FillCache puts blocks read from the disk into the cache. It is for reads of a few rows: large
 	// scans would only evict what others need.
 	FillCache bool
+	// Reverse returns the rows in descending order, from the last before End to Start. The cells of a
+	// row stay in order.
+	Reverse bool
 }
 
 // Scan reads a partition row by row, as a snapshot sees it.
@@ -45,6 +48,7 @@ type Scan struct {
 
 	in         rowmerge.Source   // the only source, or merged; nil before start and after Close
 	merged     rowmerge.Iterator // used unless there is exactly one source
+	down       downward          // used if Reverse
 	sources    []rowmerge.Source
 	candidates []candidate // while a scan of one row is opened
 	visibility rowmerge.Visibility
@@ -100,6 +104,9 @@ func (s *Scan) start(snap *Snapshot, id PartitionID, opt ScanOptions) error {
 	s.db, s.p, s.state, s.opt = snap.db, pin.p, pin.state, opt
 	err = s.open()
 	s.join() // also after an error, so that Close closes what was opened
+	if opt.Reverse {
+		s.turn()
+	}
 	s.visibility.Init(snap.seq, opt.Now, opt.Policies, opt.Columns)
 	return err
 }
@@ -246,7 +253,7 @@ func (s *Scan) openFile(f *manifest.File) error {
 
 // reading returns the options for reading files.
 func (s *Scan) reading() sstable.ReadOptions {
-	return sstable.ReadOptions{Columns: s.opt.Columns, KeysOnly: s.opt.KeysOnly, FillCache: s.opt.FillCache, ReadaheadEnd: s.opt.End}
+	return sstable.ReadOptions{Columns: s.opt.Columns, KeysOnly: s.opt.KeysOnly, FillCache: s.opt.FillCache, ReadaheadEnd: s.opt.End, ReadaheadStart: s.opt.Start}
 }
 
 // SingleRow reports whether Start is the only row within the bounds.
@@ -255,8 +262,8 @@ func (o *ScanOptions) SingleRow() bool {
 	return len(o.End) == n+1 && o.End[n] == 0 && bytes.Equal(o.End[:n], o.Start)
 }
 
-// NextRow moves to the next row, at first to the first. It returns false after the last row and on an
-// error.
+// NextRow moves to the next row in the order of the scan, at first to the first. It returns false after
+// the last row and on an error.
 func (s *Scan) NextRow() bool {
 	if s.started {
 		s.in.NextRow()
