@@ -15,7 +15,7 @@ const NoLimit int64 = -1
 // pass Filter, Times and Value; RowFilter; ColumnCellLimit, then RowCellLimit; rows without a version left
 // do not count; Sample, Offset and RowLimit over the remaining rows; CellLimit over the result.
 type Query struct {
-	Rows   RowSet // returned in key order, each once
+	Rows   RowSet // returned in key order, or its reverse, each once
 	Filter Filter // columns
 	Times  TimeRange
 	Value  *ValueFilter // nil for all values
@@ -36,6 +36,10 @@ type Query struct {
 
 	// KeysOnly allows the Store to leave values out of the cells. Value is applied before.
 	KeysOnly bool
+
+	// Reverse returns the rows in descending key order. The cells of each row stay in the usual order.
+	// Sample, Offset, RowLimit and CellLimit count in the order returned: they begin with the last row.
+	Reverse bool
 }
 
 // NewQuery returns a query for the whole table.

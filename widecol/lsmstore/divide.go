@@ -1,11 +1,13 @@
 package lsmstore
 
 import (
+	"slices"
+
 	"colonnade/cell"
 	"colonnade/widecol"
 )
 
-// Divide divides q into queries over ranges of its rows, in order. Each query covers about least
+// Divide divides q into queries over ranges of its rows, in the order of q. Each query covers about least
 // bytes of files, or more if a range would have more than about 64 queries. Small ranges next to
 // each other are one query. Goroutines may run the queries at once. Their costs add up to that of
 // q. Divide returns q alone if q must count rows from the first, has more than maxDivided ranges,
@@ -42,6 +44,9 @@ func (v *view) Divide(q *widecol.Query, least int64) []widecol.Query {
 		return whole
 	}
 	add(q.Rows[small:])
+	if q.Reverse {
+		slices.Reverse(parts)
+	}
 	return parts
 }
 

@@ -85,6 +85,12 @@ func checkDivisions(t *testing.T, s *lsmstore.Store, state string) {
 			q.Rows = widecol.NewRowSet(widecol.KeyRange([]byte(longRow(7))), widecol.KeyRange([]byte(longRow(11))),
 				widecol.RowRange{Start: []byte(longRow(3000)), End: []byte(longRow(9000))}, widecol.KeyRange([]byte(longRow(9500))))
 		},
+		"reverse": func(q *widecol.Query) { q.Reverse = true },
+		"several ranges, reverse": func(q *widecol.Query) {
+			q.Reverse = true
+			q.Rows = widecol.NewRowSet(widecol.KeyRange([]byte(longRow(7))), widecol.KeyRange([]byte(longRow(11))),
+				widecol.RowRange{Start: []byte(longRow(3000)), End: []byte(longRow(9000))}, widecol.KeyRange([]byte(longRow(9500))))
+		},
 		"per row": func(q *widecol.Query) { q.RowCellLimit, q.ColumnCellLimit = 1, 1 },
 		"a filter tree": func(q *widecol.Query) {
 			q.RowFilter = &widecol.RowFilter{Op: widecol.Chain, Filters: []*widecol.RowFilter{

@@ -103,22 +103,22 @@ func (r *rows) nextRow() bool {
 			return false
 		}
 	}
-	lowest, ok := r.lowestRow()
-	for ok && lowest == nil {
+	next, ok := r.nearestRow()
+	for ok && next == nil {
 		if !r.nextRange() {
 			return false
 		}
-		lowest, ok = r.lowestRow()
+		next, ok = r.nearestRow()
 	}
 	if !ok {
 		return false
 	}
 	for i := range r.parts {
 		p := &r.parts[i]
-		p.at = p.row != nil && bytes.Equal(p.row, lowest)
+		p.at = p.row != nil && bytes.Equal(p.row, next)
 		p.cells, p.drained = nil, !p.at
 	}
-	r.row, r.fresh = lowest, true
+	r.row, r.fresh = next, true
 	r.limits.beginRow()
 	if r.filter != nil {
 		r.filter.BeginRow(lowest)
@@ -127,20 +127,20 @@ func (r *rows) nextRow() bool {
 	return true
 }
 
-// lowestRow moves the partitions past the current row. It returns the lowest row of any, nil at the end
-// of the range. ok is false after an error.
-func (r *rows) lowestRow() (lowest []byte, ok bool) {
+// nearestRow moves the partitions past the current row. It returns the next row of any, nil at the end
+// of the range: the lowest, or the highest if the query is reverse. ok is false after an error.
+func (r *rows) nearestRow() (nearest []byte, ok bool) {
 	for i := range r.parts {
 		p := &r.parts[i]
 		if (p.at || !r.started) && !r.advance(p) {
 			return nil, false
 		}
-		if p.row != nil && (lowest == nil || bytes.Compare(p.row, lowest) < 0) {
-			lowest = p.row
+		if p.row != nil && (nearest == nil || bytes.Compare(p.row, nearest) < 0 != r.q.Reverse) {
+			nearest = p.row
 		}
 	}
 	r.started = true
-	return lowest, true
+	return nearest, true
 }
 
 // nextRange opens the next range. It returns false after the last one, or after an error.
@@ -165,11 +165,16 @@ func (r *rows) openRange() (err error) {
 	if len(r.ranges) == 0 {
 		return nil
 	}
-	if r.parts, err = r.view.open(r.parts, r.partitions, r.q, r.ranges[0]); err != nil {
+	next, rest := r.ranges[0], r.ranges[1:]
+	if r.q.Reverse {
+		last := len(r.ranges) - 1
+		next, rest = r.ranges[last], r.ranges[:last]
+	}
+	if r.parts, err = r.view.open(r.parts, r.partitions, r.q, next); err != nil {
 		r.closeParts()
 		return err
 	}
-	r.ranges = r.ranges[1:]
+	r.ranges = rest
 	return nil
 }
 

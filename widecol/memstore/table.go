@@ -157,6 +157,16 @@ func (t *table) rows() iter.Seq[[]version] {
 	}
 }
 
+// inOrder yields the versions of each row, the rows in descending order if reverse.
+func (t *table) inOrder(reverse bool) iter.Seq[[]version] {
+	if !reverse {
+		return t.rows()
+	}
+	rows := slices.Collect(t.rows())
+	slices.Reverse(rows)
+	return slices.Values(rows)
+}
+
 // left returns the versions of a row that are not garbage at now.
 func (t *table) left(row []version, now int64) []version {
 	var left []version

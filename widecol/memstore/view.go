@@ -61,7 +61,7 @@ func (t *table) query(q *widecol.Query, now int64) (answer [][]version, stats wi
 	index := int64(0)   // of the next row that would be returned without sample, offset and limit
 	kept := int64(0)    // rows that the sample kept
 	reached := -1.0     // the largest floor(index*Sample) so far
-	for row := range t.rows() {
+	for row := range t.inOrder(q.Reverse) {
 		if !slices.ContainsFunc(q.Rows, func(r widecol.RowRange) bool { return r.Contains([]byte(row[0].row)) }) {
 			continue
 		}

@@ -111,7 +111,7 @@ func (r *reader) take(rows widecol.Rows) error {
 	switch cells := rows.Cells(); {
 	case len(cells) == 0:
 		return errors.New("a chunk without cells")
-	case rows.First() && row <= last:
+	case rows.First() && !r.follows(row, last):
 		return fmt.Errorf("row %s comes after row %s", short(row), short(last))
 	case !rows.First() && row != last:
 		return fmt.Errorf("a chunk that is not the first of row %s comes after row %s", short(row), short(last))
@@ -131,6 +131,14 @@ func (r *reader) take(rows widecol.Rows) error {
 		}
 	}
 	return nil
+}
+
+// follows reports whether row may come after the row last, "" for none.
+func (r *reader) follows(row, last string) bool {
+	if r.query.Reverse && last != "" {
+		return row != "" && row < last
+	}
+	return row > last
 }
 
 // labelMark comes before the label of a version, which is shown at the end of its value.
@@ -154,7 +162,7 @@ func (r *reader) takeCell(row string, c *cell.Cell, label string) error {
 	if label != "" {
 		v.value += labelMark + label
 	}
-	if n := len(r.versions); n > 0 {
+	if n := len(r.versions); n > 0 && r.versions[n-1].row == row {
 		order := r.versions[n-1].compare(v)
 		if order > 0 || order == 0 && r.query.RowFilter == nil { // which can make copies
 			return fmt.Errorf("%s comes after %s", v, r.versions[n-1])

@@ -313,6 +313,60 @@ var bugs = []bug{
 		b.rows = func(r widecol.Rows) widecol.Rows { return freeValues{r} }
 	}},
 
+	{"reverse ignored", true, true, func(b *broken) { b.query = func(q *widecol.Query) { q.Reverse = false } }},
+	{"a reverse scan misses the first row of a block", true, true, func(b *broken) {
+		b.reverse(func(v widecol.View, q *widecol.Query) {
+			list := rowsOf(v, asking(func(whole *widecol.Query) { whole.Rows = q.Rows }))
+			var left []widecol.RowRange
+			for i, row := range list {
+				if i == 0 || i%blockRows > 0 { // the first block begins before the range
+					left = append(left, row)
+				}
+			}
+			q.Rows = widecol.NewRowSet(left...)
+		})
+	}},
+	{"a reverse scan counts rows from the first", true, true, func(b *broken) {
+		b.reverse(func(v widecol.View, q *widecol.Query) {
+			up := *q
+			up.Reverse, up.CellLimit = false, widecol.NoLimit
+			q.Rows = widecol.NewRowSet(rowsOf(v, &up)...)
+			q.RowLimit, q.Offset, q.Sample = widecol.NoLimit, 0, 1
+		})
+	}},
+	{"a reverse scan counts cells from the first", true, true, func(b *broken) {
+		b.reverse(func(v widecol.View, q *widecol.Query) {
+			up := *q
+			up.Reverse = false
+			if q.CellLimit > 0 && q.RowLimit < 0 && q.Offset == 0 && q.Sample == 1 {
+				q.Rows = widecol.NewRowSet(rowsOf(v, &up)...)
+			}
+		})
+	}},
+	{"a reverse scan leaves out the start of a range", true, true, func(b *broken) {
+		b.reverse(func(_ widecol.View, q *widecol.Query) {
+			q.Rows = slices.Clone(q.Rows)
+			for i, r := range q.Rows {
+				if len(r.Start) > 0 {
+					q.Rows[i].Start = append(slices.Clone(r.Start), 0)
+				}
+			}
+		})
+	}},
+	{"a reverse scan takes only the last range", true, true, func(b *broken) {
+		b.reverse(func(_ widecol.View, q *widecol.Query) { q.Rows = q.Rows[max(len(q.Rows)-1, 0):] })
+	}},
+	{"a reverse scan turns the cells of a row, too", true, true, func(b *broken) {
+		down := false
+		b.query = func(q *widecol.Query) { down = q.Reverse }
+		b.rows = func(r widecol.Rows) widecol.Rows {
+			if !down {
+				return r
+			}
+			return turnedCells{r}
+		}
+	}},
+
 	{"a view follows the table", true, true, func(b *broken) {
 		b.view = func(table string) (widecol.View, error) { return b.following(table, func() bool { return true }) }
 	}},
@@ -719,6 +773,52 @@ type cutRows struct {
 }
 
 func (r *cutRows) Next() bool { return !r.cut() && r.Rows.Next() }
+
+// blockRows is the number of rows of what stands for a block.
+const blockRows = 3
+
+// reverse plants a bug that changes the reverse queries of a view.
+func (b *broken) reverse(change func(v widecol.View, q *widecol.Query)) {
+	b.view = func(table string) (widecol.View, error) {
+		v, err := b.Store.View(background, table)
+		return &changedReverse{v, change}, err
+	}
+}
+
+type changedReverse struct {
+	widecol.View
+	change func(v widecol.View, q *widecol.Query)
+}
+
+func (v *changedReverse) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error) {
+	c := *q
+	if q.Reverse {
+		v.change(v.View, &c)
+	}
+	return v.View.Scan(ctx, &c)
+}
+
+// rowsOf returns the keys of the rows that a query returns.
+func rowsOf(v widecol.View, q *widecol.Query) (rows []widecol.RowRange) {
+	a, _ := ask(background, v, q, all)
+	last := ""
+	for _, version := range a.versions {
+		if version.row != last {
+			last = version.row
+			rows = append(rows, widecol.KeyRange([]byte(last)))
+		}
+	}
+	return rows
+}
+
+// turnedCells has the cells of each chunk in the other order.
+type turnedCells struct{ widecol.Rows }
+
+func (r turnedCells) Cells() []cell.Cell {
+	cells := slices.Clone(r.Rows.Cells())
+	slices.Reverse(cells)
+	return cells
+}
 
 // lateSelection applies the limit on versions of a column before times and value.
 type lateSelection struct{ widecol.View }

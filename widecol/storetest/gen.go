@@ -559,6 +559,7 @@ func (g *generator) query(table string, get bool) query {
 	g.limitCells(&q)
 	if !get || g.one(10) {
 		g.limitRows(&q)
+		q.Reverse = g.one(3)
 	}
 	return q
 }

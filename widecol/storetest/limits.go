@@ -222,8 +222,10 @@ func (v heldView) tryRows(f *fixture, q widecol.Query) {
 		for _, q.RowLimit = range []int64{widecol.NoLimit, 0, 1, 3} {
 			for _, q.Offset = range []int64{0, 1, 3} {
 				for _, q.CellLimit = range []int64{widecol.NoLimit, 0, 1, 4, 7} {
-					if err := v.scan(&q, all); err != nil {
-						f.Fatalf("%s: %v", &query{Query: q, chunks: all, text: "query"}, err)
+					for _, q.Reverse = range []bool{false, true} {
+						if err := v.scan(&q, all); err != nil {
+							f.Fatalf("%s: %v", &query{Query: q, chunks: all, text: "query"}, err)
+						}
 					}
 				}
 			}

@@ -33,6 +33,9 @@ func (q *query) String() string {
 	if q.KeysOnly {
 		s += " keys-only"
 	}
+	if q.Reverse {
+		s += " reverse"
+	}
 	if q.Times != widecol.AllTimes {
 		s += fmt.Sprintf(" times=%d-%d", q.Times.Start, q.Times.End)
 	}
@@ -56,6 +59,7 @@ func (q *query) reduced() (qs []query) {
 		func(r *query) { r.CellLimit = plain.CellLimit },
 		func(r *query) { r.Sample = plain.Sample },
 		func(r *query) { r.KeysOnly = false },
+		func(r *query) { r.Reverse = false },
 		func(r *query) { r.Times = plain.Times },
 		func(r *query) { r.Value = nil },
 		func(r *query) { r.RowFilter = nil },
