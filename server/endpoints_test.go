@@ -148,6 +148,13 @@ func TestScan(t *testing.T) {
 		{`{"cell":{"strip_value":true,"limit":1},"row":{"prefix":"org.a"}}`, answerOf(first(`"anchor":{"c":[{"time":1,"type":"i64","value":null}]}`))},
 		{`{"column":{"families":["contents"]}}`, answerOf(`{"row_key":"org.b","columns":{"contents":{"":[{"time":1,"type":"bytes","value":"AAH/"}]}}}`)},
 		{`{"column":{"families":["title","contents","anchor","title"]}}`, answerOf(comC, orgA, orgB)},
+		{`{"row":{"reverse":true}}`, answerOf(orgB, orgA, comC)},
+		{`{"row":{"reverse":false}}`, answerOf(comC, orgA, orgB)},
+		{`{"row":{"reverse":true,"prefix":"org.","limit":1}}`, answerOf(orgB)},
+		{`{"row":{"range":{"end":"org.b"},"limit":1,"reverse":true}}`, answerOf(orgA)},
+		{`{"row":{"range":{"start":"com.c","exclusive":true},"reverse":true,"offset":1}}`, answerOf(orgA)},
+		{`{"row":{"keys":["org.b","com.c"],"reverse":true}}`, answerOf(orgB, comC)},
+		{`{"row":{"sample":0.5,"reverse":true}}`, answerOf(orgB, comC)},
 		{"\n{\"column\" : { } ,\t\"cell\":{},\"row\":{}}\r\n", answerOf(comC, orgA, orgB)},
 	} {
 		c.same(c.rowsOf(c.must(200, "POST", "/v1/table/t/scan", e.body)), e.rows)
@@ -210,6 +217,7 @@ func TestScanned(t *testing.T) {
 	c.same(c.must(200, "POST", "/v1/table/t/count", `{"column":{"key":"contents"}}`), `{"row_count":1,"cell_count":1,"cells_scanned":3,"bytes_scanned":90}`)
 	c.same(c.must(200, "POST", "/v1/table/t/count", `{"row":{"limit":1}}`), `{"row_count":1,"cell_count":1,"cells_scanned":1,"bytes_scanned":20}`)
 	c.refused(400, "unknown_field", "cell.limit", "POST", "/v1/table/t/count", `{"cell":{"limit":1}}`)
+	c.refused(400, "unknown_field", "row.reverse", "POST", "/v1/table/t/count", `{"row":{"reverse":true}}`)
 	c.refused(400, "unknown_field", "cell.strip_value", "POST", "/v1/table/t/count", `{"cell":{"strip_value":true}}`)
 	c.same(c.must(200, "POST", "/v1/table/t/count", `{"cell":{"time":{"start":2}}}`), `{"row_count":1,"cell_count":1,"cells_scanned":7,"bytes_scanned":171}`)
 	c.same(c.must(200, "POST", "/v1/table/t/count", `{"cell":{"value":{"op":"<","type":"i64","value":"0"}}}`), `{"row_count":1,"cell_count":1,"cells_scanned":7,"bytes_scanned":171}`)

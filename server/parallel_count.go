@@ -11,7 +11,7 @@ import (
 )
 
 // divisible is an optional interface of a View. Divide returns queries that together select what q
-// does: ranges of its rows, in order, with about least bytes of files in each, or more if there
+// does: ranges of its rows, in the order of q, with about least bytes of files in each, or more if there
 // would be too many. Goroutines may read their answers at once, and their Stats add up to those of
 // q. A part can be divided again, also meanwhile, until nothing is left to divide.
 type divisible interface {

@@ -24,7 +24,7 @@ func (x *requestContext) decodeSelection(d *decoder, s *selection, cells bool) {
 	for d.Key() {
 		switch name := string(d.Name()); {
 		case name == "row":
-			d.rowSelection(&s.query)
+			d.rowSelection(&s.query, cells)
 		case name == "column":
 			s.column = d.columnFilter(true)
 		case name == "cell":
@@ -41,7 +41,7 @@ func (x *requestContext) decodeSelection(d *decoder, s *selection, cells bool) {
 // maxRowRanges bounds the keys and ranges of a selection.
 const maxRowRanges = 16_384
 
-func (d *decoder) rowSelection(q *widecol.Query) {
+func (d *decoder) rowSelection(q *widecol.Query, cells bool) {
 	source := ""
 	d.Object()
 	for d.Key() {
@@ -60,6 +60,11 @@ func (d *decoder) rowSelection(q *widecol.Query) {
 			q.RowCellLimit = d.limit()
 		case "sample":
 			q.Sample = d.sample()
+		case "reverse":
+			if !cells { // a count has no order
+				d.unknown()
+			}
+			q.Reverse = d.Bool()
 		default:
 			d.unknown()
 		}

@@ -151,7 +151,7 @@ func FuzzEndpoints(f *testing.F) {
 		`{"items":[{"row_key":"r","cells":[{"column_key":"title:","type":"i64","value":"5","time":3}]}]}`,
 		`{"items":[{"row":{"key":"org.a","cell_limit":2},"column":{"multi_key":["title:","anchor:c"]}}]}`,
 		`{"row":{"prefix":"o","limit":5,"offset":1,"sample":0.5},"column":{"key":"title"},"cell":{"limit":3}}`,
-		`{"row":{"range":{"start":"a","end":"b","inclusive":true}}}`,
+		`{"row":{"range":{"start":"a","end":"b","inclusive":true},"reverse":true}}`,
 		`{"column_families":[{"name":"n","gc_settings":{"ttl_secs":1,"version_limit":null,"mode":"union"}}],"locality_group":true}`,
 		`{"row_key":"org.a","column_filter":{"prefix":"title:"}}`,
 		`{"gc_settings":{"version_limit":2}}`,
