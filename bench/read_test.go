@@ -231,7 +231,7 @@ func BenchmarkReverseScan(b *testing.B) {
 	}
 	all, one := engine.ScanOptions{}, engine.ScanOptions{Columns: language}
 	memory := scaled(data)
-	memory.MemtableBytes = 1 << 40
+	memory.MemtableBytes, memory.LogBytes = 4<<30, 8<<30 // no flush
 	s := openStore(b, memory)
 	s.load(shuffled(data, 1))
 	both("memtable", s, all)

@@ -49,9 +49,7 @@ type Iterator struct {
 	scanned cell.Scanned
 	run     cell.Run // of the last entries of Cells
 
-	// Of an iterator that moves down; see iterator_reverse.go.
-	below      []ref // rows below the current one, the nearest last
-	belowLevel int   // how far down the next search for more goes
+	below *rowsBelow // of an iterator that moves down, nil before the first SeekBelow
 }
 
 // iteratorPool keeps closed iterators, so that a read allocates none.
@@ -60,7 +58,7 @@ var iteratorPool = sync.Pool{New: func() any { return new(Iterator) }}
 // NewIterator returns an iterator over the table.
 func (t *Table) NewIterator(o ReadOptions) *Iterator {
 	it := iteratorPool.Get().(*Iterator)
-	*it = Iterator{table: t, keysOnly: o.KeysOnly, filter: newFilter(o.Columns), below: it.below[:0]}
+	*it = Iterator{table: t, keysOnly: o.KeysOnly, filter: newFilter(o.Columns), below: it.below}
 	return it
 }
 
@@ -69,7 +67,7 @@ func (it *Iterator) Close() {
 	if it.table == nil {
 		return
 	}
-	*it = Iterator{below: it.below[:0]}
+	*it = Iterator{below: it.below}
 	iteratorPool.Put(it)
 }
 
