@@ -121,7 +121,7 @@ func (r *rows) nextRow() bool {
 	r.row, r.fresh = next, true
 	r.limits.beginRow()
 	if r.filter != nil {
-		r.filter.BeginRow(lowest)
+		r.filter.BeginRow(next)
 	}
 	r.stats.RowsScanned++
 	return true
