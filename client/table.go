@@ -1,0 +1,178 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+)
+
+// Changes of tables and families have no idempotency key. They are sent again only if the server says that
+// nothing has happened, or was not reached. After an ErrOutcomeUnknown, look with Describe.
+
+// Table is a table of a server. It is safe for concurrent use.
+type Table struct {
+	c    *Client
+	name string
+	path string
+}
+
+// Name returns the name of the table.
+func (t *Table) Name() string { return t.name }
+
+// Family is a column family.
+type Family struct {
+	Name string `json:"name"`
+	GC   GC     `json:"gc_settings"`
+}
+
+// GC decides which versions of a family are garbage, which reads do not return. The zero GC keeps all.
+type GC struct {
+	TTLSecs      int64 // a version of this age is garbage; 0 is no limit
+	VersionLimit int64 // so are all but the newest; 0 is no limit
+	Intersection bool  // both reasons are needed, not just one
+}
+
+// gcJSON is a GC in the API.
+type gcJSON struct {
+	TTLSecs      *int64 `json:"ttl_secs"`
+	VersionLimit *int64 `json:"version_limit"`
+	Mode         string `json:"mode,omitempty"`
+}
+
+const intersection = "intersection"
+
+// MarshalJSON returns the settings as the API has them.
+func (g GC) MarshalJSON() ([]byte, error) {
+	var j gcJSON
+	if g.TTLSecs != 0 {
+		j.TTLSecs = &g.TTLSecs
+	}
+	if g.VersionLimit != 0 {
+		j.VersionLimit = &g.VersionLimit
+	}
+	if g.Intersection {
+		j.Mode = intersection
+	}
+	return json.Marshal(j)
+}
+
+// UnmarshalJSON reads the settings as the API has them.
+func (g *GC) UnmarshalJSON(text []byte) error {
+	var j gcJSON
+	if err := json.Unmarshal(text, &j); err != nil {
+		return err
+	}
+	*g = GC{Intersection: j.Mode == intersection}
+	if j.TTLSecs != nil {
+		g.TTLSecs = *j.TTLSecs
+	}
+	if j.VersionLimit != nil {
+		g.VersionLimit = *j.VersionLimit
+	}
+	return nil
+}
+
+// TableSpec is a table to create. The zero TableSpec has no families.
+type TableSpec struct {
+	Families []Family `json:"column_families,omitempty"`
+	// Groups are the names of families that get a locality group of their own.
+	Groups [][]string `json:"locality_groups,omitempty"`
+}
+
+// TableInfo describes a table.
+type TableInfo struct {
+	Name       string          `json:"name"`
+	Families   []Family        `json:"column_families"`
+	Groups     []LocalityGroup `json:"locality_groups"`
+	Partitions []Partition     `json:"partitions"`
+	DiskBytes  int64           `json:"disk_space_in_bytes"`
+}
+
+// LocalityGroup is families that are stored in a partition of their own.
+type LocalityGroup struct {
+	ID       string   `json:"id"`
+	Families []string `json:"column_families"`
+}
+
+// Partition is a part of a table on disk. Tables leaves all but Name and Path empty.
+type Partition struct {
+	Name          string  `json:"name"`
+	Path          string  `json:"path"`
+	Levels        []Level `json:"levels"`
+	Cells         int64   `json:"cells"` // versions and tombstones in files
+	DiskBytes     int64   `json:"disk_space_in_bytes"`
+	MemtableBytes int64   `json:"memtable_bytes"`
+	Error         string  `json:"error"` // the damage, "" if there is none
+}
+
+// Level is a level of a partition.
+type Level struct {
+	Files int64 `json:"files"`
+	Bytes int64 `json:"bytes"`
+}
+
+// Tables describes all tables, by name.
+func (c *Client) Tables(ctx context.Context) ([]TableInfo, error) {
+	var result struct {
+		Tables struct {
+			Items []TableInfo `json:"items"`
+		} `json:"tables"`
+	}
+	err := c.call(ctx, &request{class: read, method: http.MethodGet, path: "/v1/table"}, &result)
+	return result.Tables.Items, err
+}
+
+// Describe describes the table.
+func (t *Table) Describe(ctx context.Context) (TableInfo, error) {
+	var info TableInfo
+	err := t.c.call(ctx, &request{class: read, method: http.MethodGet, path: t.path}, &info)
+	return info, err
+}
+
+// Create creates the table, with all families or not at all.
+func (t *Table) Create(ctx context.Context, spec TableSpec) error {
+	return t.schema(ctx, http.MethodPut, "", spec)
+}
+
+// Drop deletes the table. A later table of the name starts empty.
+func (t *Table) Drop(ctx context.Context) error { return t.schema(ctx, http.MethodDelete, "", nil) }
+
+type newFamilies struct {
+	Families []Family `json:"column_families"`
+	Group    bool     `json:"locality_group,omitempty"`
+}
+
+// CreateFamilies creates families in the default partition, all or none.
+func (t *Table) CreateFamilies(ctx context.Context, families ...Family) error {
+	return t.schema(ctx, http.MethodPost, "/column-family", newFamilies{Families: families})
+}
+
+// CreateGroup creates families in a locality group of their own, all or none.
+func (t *Table) CreateGroup(ctx context.Context, families ...Family) error {
+	return t.schema(ctx, http.MethodPost, "/column-family", newFamilies{Families: families, Group: true})
+}
+
+// SetGC replaces the settings of a family as a whole.
+func (t *Table) SetGC(ctx context.Context, family string, gc GC) error {
+	return t.schema(ctx, http.MethodPatch, "/column-family/"+url.PathEscape(family), struct {
+		GC GC `json:"gc_settings"`
+	}{gc})
+}
+
+// DropFamily deletes a family and its cells. A later family of the name starts empty.
+func (t *Table) DropFamily(ctx context.Context, family string) error {
+	return t.schema(ctx, http.MethodDelete, "/column-family/"+url.PathEscape(family), nil)
+}
+
+// schema sends a change of the schema. body is nil for none.
+func (t *Table) schema(ctx context.Context, method, path string, body any) error {
+	r := &request{class: once, method: method, path: t.path + path}
+	if body != nil {
+		var err error
+		if r.body, err = json.Marshal(body); err != nil {
+			return err
+		}
+	}
+	return t.c.call(ctx, r, nil)
+}
