@@ -23,7 +23,7 @@ SEED ?= $(shell date +%s)
 # What `make race` is about: packages with goroutines or locks of their own. The
 # formats below them are shared between goroutines only by these, but for the blocks
 # of sstable's readahead. In all of them memory that is given back is overwritten (internal/poison).
-RACE := ./admission/... ./cmd/... ./engine/... ./memtable/... ./server ./server/http1 ./sstable/blockcache ./vfs/... ./widecol/lsmstore/...
+RACE := ./admission/... ./client ./cmd/... ./engine/... ./memtable/... ./server ./server/http1 ./sstable/blockcache ./vfs/... ./widecol/lsmstore/...
 # Long tests of theirs that `make test` alone runs: of code that one goroutine runs, or, as Divide,
 # of a store that no two goroutines use.
 SEQUENTIAL := ^Test(Divide|FilterOpenCases|FilterReaders|MergeRandom|NotesOfFull|PickAmplification|PickRandom|VisibilityRandom|WantsPays)$$

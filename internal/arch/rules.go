@@ -4,8 +4,9 @@ package arch
 //
 //	cmd → server → widecol ← lsmstore → engine → {wal, memtable, sstable, vfs}
 //
-// with cell below all of them. The server does not know the engine, so that another Store can replace
-// lsmstore. The formats know neither files nor each other, so that each can be read and tested alone.
+// with cell below all of them, and client beside them: it knows the server by its API alone. The server
+// does not know the engine, so that another Store can replace lsmstore. The formats know neither files nor
+// each other, so that each can be read and tested alone.
 var moduleRules = Rules{
 	Module: "colonnade",
 	Packages: map[string]Rule{
@@ -65,6 +66,17 @@ var moduleRules = Rules{
 		"server/http1":                {Packages: []string{"clock", "internal/poison"}},
 		"server/strictjson":           {},
 		"server/strictjson/jsonsuite": {},
+
+		// A program of another module uses it: it brings nothing of the store along.
+		"client": {
+			Libraries: []string{"github.com/klauspost/compress"},
+			Except: map[string]string{
+				"crypto/rand":    "idempotency keys, which must not repeat in any process",
+				"math/rand/v2.N": "the jitter of pauses between attempts",
+				"time.NewTimer":  "these pauses; a test replaces them",
+				"time.Until":     "a Retry-After with a date, and the deadline of a context",
+			},
+		},
 
 		"bench/":    {Free: true},
 		"cmd/":      {Free: true},

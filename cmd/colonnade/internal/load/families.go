@@ -4,15 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
+
+	"colonnade/client"
 )
 
 // families are the column families of the table, and the missing ones that lines use. Only the reader of
 // the input uses it.
 type families struct {
-	client  *client
+	target  *target
 	retrier *retrier
 	known   map[string]bool
 	missing []string
@@ -31,7 +32,7 @@ func (f *families) want(name []byte) {
 func (f *families) create(ctx context.Context) error {
 	for _, name := range f.missing {
 		err := f.retrier.do(ctx, func() error {
-			return exists(f.client.createFamilies(context.WithoutCancel(ctx), []string{name}, false))
+			return ifNew(f.target.CreateFamilies(context.WithoutCancel(ctx), client.Family{Name: name}))
 		})
 		if err != nil && !refused(err) {
 			return fmt.Errorf("create column family %q: %w", name, err)
@@ -45,19 +46,18 @@ func (f *families) create(ctx context.Context) error {
 // the server cannot be reached: a wrong URL is more likely than a server that is starting.
 func (l *loader) prepare(ctx context.Context) (*families, error) {
 	if l.o.CreateTable {
-		if err := l.client.createTable(ctx); err != nil {
+		if err := ifNew(l.target.Create(ctx, client.TableSpec{})); err != nil {
 			return nil, fmt.Errorf("create table %q: %w", l.o.Table, err)
 		}
 	}
-	info, err := l.client.describe(ctx)
-	var answer *HTTPError
-	if errors.As(err, &answer) && answer.Status == http.StatusNotFound {
+	info, err := l.target.Describe(ctx)
+	if errors.Is(err, client.ErrNotFound) {
 		return nil, fmt.Errorf("%w: create it first, or say --create-table", err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	f := &families{client: l.client, retrier: &l.retrier, known: make(map[string]bool)}
+	f := &families{target: l.target, retrier: &l.retrier, known: make(map[string]bool)}
 	for _, family := range info.Families {
 		f.known[family.Name] = true
 	}
@@ -71,7 +71,7 @@ func (l *loader) prepare(ctx context.Context) (*families, error) {
 
 // createGroup creates families in a locality group of their own, unless there is a group of exactly these
 // families.
-func (f *families) createGroup(ctx context.Context, names []string, info tableInfo) error {
+func (f *families) createGroup(ctx context.Context, names []string, info client.TableInfo) error {
 	want := slices.Sorted(slices.Values(names))
 	for _, group := range info.Groups {
 		if slices.Equal(slices.Sorted(slices.Values(group.Families)), want) {
@@ -83,7 +83,11 @@ func (f *families) createGroup(ctx context.Context, names []string, info tableIn
 			return fmt.Errorf("column family %q is there already, and not in this group: a family cannot move", name)
 		}
 	}
-	if err := f.client.createFamilies(ctx, names, true); err != nil {
+	group := make([]client.Family, len(names))
+	for i, name := range names {
+		group[i].Name = name
+	}
+	if err := f.target.CreateGroup(ctx, group...); err != nil {
 		return err
 	}
 	for _, name := range names {

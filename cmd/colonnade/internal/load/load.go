@@ -84,7 +84,7 @@ const maxBatchBytes = 4 << 20
 // loader is one load under way.
 type loader struct {
 	o       Options
-	client  *client
+	target  *target
 	retrier retrier
 
 	batches chan *batch // cut, waiting for a sender
@@ -99,11 +99,11 @@ type loader struct {
 // Run loads in. It returns after the last request has ended. The Progress counts what was acknowledged,
 // also after a failure. Once ctx is done it sends no more requests.
 func Run(ctx context.Context, in *Input, o Options) (Progress, error) {
-	c, err := newClient(o.URL, o.Table, o.Parallel)
+	t, err := newTarget(o.URL, o.Table, o.Parallel)
 	if err != nil {
 		return Progress{}, err
 	}
-	l := &loader{o: o, client: c, batches: make(chan *batch), free: make(chan *batch, o.Parallel+1)}
+	l := &loader{o: o, target: t, batches: make(chan *batch), free: make(chan *batch, o.Parallel+1)}
 	l.retrier = newRetrier(o.RetryFor, l.retrying)
 	return l.run(ctx, in)
 }

@@ -59,11 +59,11 @@ func loadLines(t *testing.T, f *fake, text string, change func(*Options)) outcom
 		t.Fatal(err)
 	}
 	defer in.Close()
-	c, err := newClient(o.URL, o.Table, o.Parallel)
+	target, err := newTarget(o.URL, o.Table, o.Parallel)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &loader{o: o, client: c, batches: make(chan *batch), free: make(chan *batch, o.Parallel+1)}
+	l := &loader{o: o, target: target, batches: make(chan *batch), free: make(chan *batch, o.Parallel+1)}
 	now := time.Unix(0, 0)
 	l.retrier = retrier{
 		limit: o.RetryFor, notice: l.retrying,
@@ -192,7 +192,7 @@ func TestRetries(t *testing.T) {
 func TestReadOnlyServerIsNotWaitedFor(t *testing.T) {
 	f := newFake(t)
 	f.write = func(w http.ResponseWriter, _ int, _ []json.RawMessage) bool {
-		reply(w, 503, "read-only until it is restarted", readOnly, "", nil)
+		reply(w, 503, "read-only until it is restarted", "read_only", "", nil)
 		return true
 	}
 	if got := loadLines(t, f, rowLine("a"), nil); got.err == nil || len(got.waits) != 0 {
@@ -378,6 +378,20 @@ func TestTablesFamiliesAndGroups(t *testing.T) {
 	got := loadLines(t, f, text, func(o *Options) { o.Groups = [][]string{{"contents"}} })
 	if got.err == nil || !strings.Contains(got.err.Error(), `"contents" is there already`) {
 		t.Errorf("a family cannot move: error %v", got.err)
+	}
+}
+
+// A server that has no room for a table has not created it.
+func TestNoRoomForATable(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, 409, "drop a table first", "too_many_tables", "", nil)
+	}))
+	t.Cleanup(server.Close)
+	f := newFake(t)
+	f.url = server.URL
+	got := loadLines(t, f, rowLine("a"), func(o *Options) { o.CreateTable = true })
+	if got.err == nil || !strings.Contains(got.err.Error(), "drop a table first") {
+		t.Errorf("error %v, want the server's", got.err)
 	}
 }
 

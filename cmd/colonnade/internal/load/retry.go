@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
-	"net/url"
 	"time"
+
+	"colonnade/client"
 )
 
 // The first wait between two attempts is about firstWait. Each later one is up to twice as long, and at
@@ -45,7 +45,7 @@ func (r *retrier) do(ctx context.Context, send func() error) error {
 			failing = now
 		}
 		pause := r.jitter(wait)
-		var answer *HTTPError
+		var answer *client.Error
 		if errors.As(err, &answer) {
 			pause = max(pause, answer.RetryAfter)
 		}
@@ -59,25 +59,9 @@ func (r *retrier) do(ctx context.Context, send func() error) error {
 	}
 }
 
-// readOnly is the code of a server that accepts no writes until a restart.
-const readOnly = "read_only"
-
 // passing reports whether a failure may be temporary. A full disk (507), damage (500) and a read-only store
 // need an operator.
-func passing(err error) bool {
-	var answer *HTTPError
-	if errors.As(err, &answer) {
-		switch answer.Status {
-		case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-			return answer.Code != readOnly
-		}
-		return false
-	}
-	// The transport returns all of its failures in this type: connections refused, reset or cut before the
-	// whole response, and timeouts.
-	var transport *url.Error
-	return errors.As(err, &transport) || errors.Is(err, errCutAnswer)
-}
+func passing(err error) bool { return errors.Is(err, client.ErrUnavailable) }
 
 // jitter returns a random wait from half of d to d, so that requests that failed together are not repeated
 // together.

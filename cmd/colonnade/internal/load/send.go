@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"colonnade/client"
 )
 
 // send writes a batch. When ctx is done it still waits for a request under way: otherwise the outcome would
@@ -17,7 +18,7 @@ func (l *loader) send(ctx context.Context, b *batch) error {
 		return err
 	}
 	err := l.retrier.do(ctx, func() error {
-		err := l.client.write(context.WithoutCancel(ctx), b)
+		err := l.target.write(context.WithoutCancel(ctx), b)
 		b.lent = b.lent || err != nil
 		return err
 	})
@@ -47,14 +48,12 @@ func (l *loader) sendParts(ctx context.Context, b *batch) error {
 
 // refused reports whether the server found a fault in a request. It has applied nothing then.
 func refused(err error) bool {
-	var answer *HTTPError
-	return errors.As(err, &answer) &&
-		(answer.Status == http.StatusBadRequest || answer.Status == http.StatusRequestEntityTooLarge)
+	return errors.Is(err, client.ErrInvalid)
 }
 
 // failed returns the error of a batch that failed for another reason than a bad line.
 func (l *loader) failed(b *batch, err error) error {
-	var answer *HTTPError
+	var answer *client.Error
 	if errors.As(err, &answer) && answer.Code == "unknown_column_family" {
 		err = fmt.Errorf("%w: create it first, or say --create-families", err)
 	}
@@ -76,7 +75,7 @@ func (l *loader) blame(b *batch, err error) *LineError {
 // named returns the line that the server names in an error, or nil. It removes places in the request from
 // the message: the user has not seen the request.
 func (l *loader) named(b *batch, err error) *LineError {
-	var answer *HTTPError
+	var answer *client.Error
 	if !errors.As(err, &answer) {
 		return nil
 	}

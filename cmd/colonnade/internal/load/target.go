@@ -1,0 +1,62 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"colonnade/client"
+)
+
+// requestTimeout bounds one request. A server responds earlier, if only with 503.
+const requestTimeout = 2 * time.Minute
+
+// target is the table that is loaded. It is safe for concurrent use.
+type target struct {
+	*client.Table
+	client *client.Client
+}
+
+// newTarget returns a table of the server at a URL. The client sends every request once: the loader's own
+// retrier also lets a request under way end after an interrupt, and needs no idempotency keys.
+func newTarget(base, table string, connections int) (*target, error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = connections
+	c, err := client.New(base, client.Options{
+		HTTPClient:  &http.Client{Transport: transport, Timeout: requestTimeout},
+		UserAgent:   "colonnade-import",
+		Compression: client.Uncompressed, // the server is mostly near, and the lines cost enough
+		Attempts:    1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &target{Table: c.Table(table), client: c}, nil
+}
+
+// write sends a batch and compares it with the counts of the response. The lines are sent as they are spelled.
+func (t *target) write(ctx context.Context, b *batch) error {
+	var result struct {
+		Items struct {
+			Cells int64 `json:"cell_count"`
+		} `json:"items"`
+	}
+	if err := t.client.Do(ctx, http.MethodPost, "/v1/table/"+url.PathEscape(t.Name())+"/write", b.body, &result); err != nil {
+		return err
+	}
+	if result.Items.Cells != b.cells {
+		return fmt.Errorf("the server took %d cells of %d", result.Items.Cells, b.cells)
+	}
+	return nil
+}
+
+// ifNew returns nil for the error that something exists already.
+func ifNew(err error) error {
+	if errors.Is(err, client.ErrExists) {
+		return nil
+	}
+	return err
+}
