@@ -154,12 +154,12 @@ func (d *jsonRows) field(name string) {
 // row reads a row.
 func (d *jsonRows) row() Row {
 	row := Row{Cells: make([]Cell, 0, d.cells)}
-	columns, binary := 0, false
+	columns, keyed, binary := 0, false, false
 	d.in.open('{')
 	for n := 0; d.in.more(n, '}'); n++ {
 		switch string(d.in.key()) {
 		case "row_key":
-			row.Key = string(d.in.bytes())
+			row.Key, keyed = string(d.in.bytes()), true
 		case "columns":
 			columns = d.columns(&row, columns)
 		case "binary_columns":
@@ -168,6 +168,9 @@ func (d *jsonRows) row() Row {
 		default:
 			d.in.skip()
 		}
+	}
+	if !keyed {
+		d.in.fail("a row without a key")
 	}
 	if binary {
 		slices.SortStableFunc(row.Cells, func(a, b Cell) int {
@@ -198,19 +201,24 @@ func (d *jsonRows) columns(row *Row, at int) int {
 func (d *jsonRows) binaryColumns(row *Row, at int) int {
 	d.in.open('[')
 	for n := 0; d.in.more(n, ']'); n++ {
-		first, qualifier := len(row.Cells), ""
+		first, qualifier, named := len(row.Cells), "", 0
 		d.in.open('{')
 		for n := 0; d.in.more(n, '}'); n++ {
 			switch string(d.in.key()) {
 			case "family":
 				d.setFamily(d.in.bytes())
+				named++
 			case "qualifier":
 				qualifier = d.qualifier(at, d.in.bytes())
+				named++
 			case "cells":
 				d.versions(row, "")
 			default:
 				d.in.skip()
 			}
+		}
+		if named != 2 {
+			d.in.fail("a column without family or qualifier")
 		}
 		for i := range row.Cells[first:] {
 			row.Cells[first+i].Family, row.Cells[first+i].Qualifier = d.family, qualifier
@@ -237,7 +245,7 @@ func (d *jsonRows) qualifier(at int, name []byte) string {
 			d.qualifiers[at] = string(name)
 		}
 		return d.qualifiers[at]
-	case at < maxQualifiers:
+	case at == len(d.qualifiers) && at < maxQualifiers:
 		d.qualifiers = append(d.qualifiers, string(name))
 		return d.qualifiers[at]
 	}
