@@ -453,7 +453,7 @@ func TestLargeRequestsAreCompressed(t *testing.T) {
 		next.ServeHTTP(w, r)
 	})
 	large := Row{"r", []Cell{{"title", "", String(strings.Repeat("x", compressFrom)), Time{}}}}
-	small := Row{"r", []Cell{{"title", "", String("x"), Time{}}}}
+	small := Row{"r", []Cell{{"title", "", String(strings.Repeat("x", 1000)), Time{}}}}
 	table := webtable(t, open(t, h, Options{}))
 	gzipped := open(t, h, Options{Compression: Gzip, UserAgent: "test/1"}).Table("web")
 	plain := open(t, h, Options{Compression: Uncompressed}).Table("web")

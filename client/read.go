@@ -43,6 +43,8 @@ type rowStream struct {
 	rows rowDecoder
 }
 
+func newRowStream(body io.ReadCloser) *rowStream { return &rowStream{body: body, rows: newJSONRows(body)} }
+
 // openRows sends a read and returns its answer with the first row. The error is io.EOF if there is no row. The
 // caller closes the stream unless it is nil.
 func (c *Client) openRows(ctx context.Context, r *request) (s *rowStream, first Row, err error) {
@@ -53,7 +55,7 @@ func (c *Client) openRows(ctx context.Context, r *request) (s *rowStream, first 
 		if err != nil {
 			return err
 		}
-		s = &rowStream{body: body, rows: newJSONRows(body)}
+		s = newRowStream(body)
 		first, err = s.next(ctx)
 		if empty = err == io.EOF; err != nil && !empty {
 			s.Close()
@@ -120,23 +122,23 @@ func (t *Table) ReadRow(ctx context.Context, key string, columns ...string) (Row
 func (t *Table) ReadRows(ctx context.Context, reads ...RowRead) ([]Row, error) {
 	body := append([]byte(nil), `{"items":`...)
 	body = append(appendList(body, reads, appendRowRead), '}')
+	r := &request{class: read, method: http.MethodPost, path: t.path + "/rows", body: body}
+	r.compress(t.c.opt.Compression)
 	var rows []Row
-	err := t.c.retry(ctx, read, func() (err error) {
-		rows, err = t.readRows(ctx, reads, body)
+	err := t.c.retry(ctx, r.class, func() (err error) {
+		rows, err = t.c.readRows(ctx, r, reads)
 		return err
 	})
 	return rows, err
 }
 
 // readRows is one attempt of ReadRows.
-func (t *Table) readRows(ctx context.Context, reads []RowRead, body []byte) ([]Row, error) {
-	r := &request{class: read, method: http.MethodPost, path: t.path + "/rows", body: body}
-	r.compress(t.c.opt.Compression)
-	answer, err := t.c.send(ctx, r)
+func (c *Client) readRows(ctx context.Context, r *request, reads []RowRead) ([]Row, error) {
+	answer, err := c.send(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	s := &rowStream{body: answer, rows: newJSONRows(answer)}
+	s := newRowStream(answer)
 	defer s.Close()
 	var found []Row
 	row, err := s.next(ctx)

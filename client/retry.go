@@ -138,8 +138,8 @@ func mayBeApplied(err error) bool {
 	return errors.As(err, &none) && none.ended && !none.unsent
 }
 
-// settles reports whether a failure proves that no attempt before it was applied: the server looks for an
-// idempotency key before it looks at what a request would meet.
+// settles reports whether a failure proves that no attempt before it was applied: one that was is answered as
+// before.
 func settles(err error) bool {
 	var answer *Error
 	return errors.As(err, &answer) && answer.Status/100 == 4 && answer.judge() == final
@@ -158,7 +158,7 @@ type keyOfContext struct{}
 
 // WithIdempotencyKey gives one change of cells a key of the caller's instead of a random one. Who keeps the
 // key with what is to be written can send the same change again after an ErrOutcomeUnknown, or after a crash
-// of its own: it is applied once. Another change needs another key.
+// of its own: within 24 hours it is applied once. Another change needs another key.
 func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, keyOfContext{}, key)
 }

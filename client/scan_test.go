@@ -354,6 +354,10 @@ func TestDecoderRefuses(t *testing.T) {
 		`{"result":{"rows":[{}]}}`, `{"result":{"rows":[{"row_key":"r","binary_columns":[{}]}]}}`, `{"result":{"rows":[{"row_key":"r","binary_columns":[{"qualifier":""}]}]}}`, `{"result":{"rows":[{"row_key":"r","binary_columns":[{"family":"f"}]}]}}`,
 		strings.Replace(version(``), `"r"`, `{"base64":"/"}`, 1), strings.Replace(version(``), `"r"`, `{}`, 1), strings.Replace(version(``), `"r"`, `5`, 1),
 	}
+	broken := io.MultiReader(strings.NewReader(`{"result":{"rows":[]}}`), iotest.ErrReader(errors.New("no")))
+	if _, err := collect(newJSONRows(broken)); err == nil || err.Error() != "no" {
+		t.Errorf("an error behind the answer: %v", err)
+	}
 	for _, text := range bad {
 		if rows, err := collect(newJSONRows(strings.NewReader(text))); err == nil {
 			t.Errorf("%q was taken for %+v", text, rows)
