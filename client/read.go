@@ -43,7 +43,9 @@ type rowStream struct {
 	rows rowDecoder
 }
 
-func newRowStream(body io.ReadCloser) *rowStream { return &rowStream{body: body, rows: newJSONRows(body)} }
+func newRowStream(body io.ReadCloser) *rowStream {
+	return &rowStream{body: body, rows: newJSONRows(body)}
+}
 
 // openRows sends a read and returns its answer with the first row. The error is io.EOF if there is no row. The
 // caller closes the stream unless it is nil.

@@ -107,6 +107,7 @@ func TestReadsAreRepeated(t *testing.T) {
 		"no row": func() bool { return len(all(t, table, Query{Rows: Key("x")})) == 0 },
 		"row":    func() bool { row, err := table.ReadRow(t.Context(), "r"); return err == nil && sameRow(row, want) },
 		"count":  func() bool { n, err := table.Count(t.Context(), Query{}); return err == nil && n.Cells == 1 },
+		"do":     func() bool { return table.c.Do(t.Context(), "GET", "/v1/table/web/row?key=r", nil, nil) == nil },
 		"tables": func() bool { list, err := table.c.Tables(t.Context()); return err == nil && len(list) == 1 },
 	}
 	for name, read := range reads {
