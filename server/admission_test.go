@@ -110,20 +110,25 @@ func TestNoSlotWhileSending(t *testing.T) {
 	store.waitClosed(t)
 }
 
-// TestLongWorkLetsOthersIn: so does work of any length that sends nothing.
+// TestLongWorkLetsOthersIn: so does work of any length that sends nothing, whether it finds something or not.
 func TestLongWorkLetsOthersIn(t *testing.T) {
-	c, store, _ := streaming(t, fakeRows{rows: -1})
-	c.admission.SetLimiter(admission.Scan, limiter(1, clock.NewManual(0)))
-	address := listen(t, c.Server)
-	w := dial(t, address)
-	w.send(countHead + "Content-Length: 2\r\n\r\n{}")
-	eventually(t, "the endless count has begun", func() bool { return store.open.Load() == 2 })
-	store.onScan = func(context.Context) *fakeRows { return &fakeRows{rows: 10_000} }
-	for _, endpoint := range []string{"count", "scan"} {
-		c.must(200, "POST", "/v1/table/t/"+endpoint, "{}")
+	for _, e := range []struct {
+		request string
+		empty   bool
+	}{{countHead + "Content-Length: 2\r\n\r\n{}", false}, {countHead + "Content-Length: 2\r\n\r\n{}", true}, {scanRequest, true}} {
+		c, store, _ := streaming(t, fakeRows{rows: -1, empty: e.empty})
+		c.admission.SetLimiter(admission.Scan, limiter(1, clock.NewManual(0)))
+		address := listen(t, c.Server)
+		w := dial(t, address)
+		w.send(e.request)
+		eventually(t, "the endless query has begun", func() bool { return store.open.Load() == 2 })
+		store.onScan = func(context.Context) *fakeRows { return &fakeRows{rows: 10_000} }
+		for _, endpoint := range []string{"count", "scan"} {
+			c.must(200, "POST", "/v1/table/t/"+endpoint, "{}")
+		}
+		_ = w.Conn.Close()
+		eventually(t, "the endless query ends with its client", func() bool { return store.open.Load() == 0 })
 	}
-	_ = w.Conn.Close()
-	eventually(t, "the endless count ends with its client", func() bool { return store.open.Load() == 0 })
 }
 
 // TestOpenScans: one scan too many is refused at once, and there is room again

@@ -109,7 +109,7 @@ func (v *fakeView) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, er
 			v.store.onPart(i, fake)
 		}
 	}
-	fake.ctx, fake.view = ctx, v
+	fake.ctx, fake.view, fake.yield = ctx, v, q.Yield
 	v.store.open.Add(1)
 	v.answers.Add(1)
 	return fake, nil
@@ -159,6 +159,7 @@ type fakeRows struct {
 	rows  int   // how many, -1 for no end
 	err   error // what comes after them
 	panic bool  // panic instead
+	empty bool  // no row matches the query
 	short bool  // the values lack a byte
 	large int   // rows have one more value now and then, of so many bytes
 	apart int   // chunks between two of these
@@ -169,19 +170,32 @@ type fakeRows struct {
 
 	ctx   context.Context
 	view  *fakeView
-	chunk int
-	row   []byte
-	cells []cell.Cell
-	spoil []byte
-	fails error
+	yield func() error
+	// looked counts the chunks, those that do not match too.
+	looked int
+	chunk  int
+	row    []byte
+	cells  []cell.Cell
+	spoil  []byte
+	fails  error
 }
 
 func (r *fakeRows) Next() bool {
 	for i := range r.spoil {
 		r.spoil[i] = 0xdb
 	}
-	if r.fails = r.ctx.Err(); r.fails != nil {
-		return false
+	for {
+		if r.fails = r.ctx.Err(); r.fails != nil {
+			return false
+		}
+		if r.looked++; r.looked%widecol.YieldEvery == 0 {
+			if r.fails = r.yield(); r.fails != nil {
+				return false
+			}
+		}
+		if !r.empty {
+			break
+		}
 	}
 	if r.rows >= 0 && r.chunk/2 >= r.rows {
 		if r.panic {

@@ -25,6 +25,8 @@ func (s *Server) getRow(x *requestContext) error {
 		return err
 	}
 	defer view.Close()
+	a := x.newRowWriter(&x.responseBuffer, &x.admitted)
+	q.Yield = a.yield
 	rows, err := view.Scan(x.ctx(), &q)
 	if err != nil {
 		return placed(err, func(string, int) string { return atQuery })
@@ -32,7 +34,6 @@ func (s *Server) getRow(x *requestContext) error {
 	defer rows.Close()
 	x.begin(http.StatusOK)
 	x.out = append(x.out, `{"rows":[`...)
-	a := x.newRowWriter(&x.responseBuffer, &x.admitted)
 	if _, err := a.writeAll(rows); err != nil {
 		return err
 	}

@@ -83,15 +83,17 @@ func (t *parallelCount) work(ctx context.Context, slot *admission.Slot) {
 
 // part counts one part.
 func (t *parallelCount) part(ctx context.Context, slot *admission.Slot, q *widecol.Query) error {
+	looked := 0
+	q.Yield = func() error {
+		looked += widecol.YieldEvery
+		return slot.Step(looked)
+	}
 	rows, err := t.view.Scan(ctx, q)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	for n := 1; rows.Next(); n++ {
-		if err := slot.Step(n); err != nil {
-			return err
-		}
+	for rows.Next() {
 	}
 	if err := rows.Err(); err != nil {
 		return err

@@ -61,13 +61,13 @@ func (x *requestContext) appendRows(view widecol.View, q *widecol.Query) (wideco
 	if d := x.startParallelScan(view, q); d != nil {
 		return x.sendParts(d)
 	}
+	a := x.newRowWriter(&x.responseBuffer, &x.admitted)
+	a.strip, q.Yield = q.KeysOnly, a.yield
 	rows, err := view.Scan(x.ctx(), q)
 	if err != nil {
 		return widecol.Stats{}, err
 	}
 	defer rows.Close()
-	a := x.newRowWriter(&x.responseBuffer, &x.admitted)
-	a.strip = q.KeysOnly
 	_, err = a.writeAll(rows)
 	return a.stats, err
 }
@@ -256,13 +256,13 @@ func (d *parallelScan) divide(i int) []widecol.Query { return d.view.Divide(&d.r
 
 // collect collects the current part.
 func (w *scanWorker) collect() error {
-	rows, err := w.view.Scan(w.ctx, &w.part.query)
+	a, q := w.scratch.newRowWriter(&w.responseBuffer, w.memory), &w.part.query
+	a.strip, q.Yield = q.KeysOnly, a.yield
+	rows, err := w.view.Scan(w.ctx, q)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	a := w.scratch.newRowWriter(&w.responseBuffer, w.memory)
-	a.strip = w.part.query.KeysOnly
 	a.some = true // before the part, as far as it knows
 	if _, err := a.writeAll(rows); err != nil {
 		return err

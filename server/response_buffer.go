@@ -6,6 +6,7 @@ import (
 
 	"colonnade/admission"
 	"colonnade/internal/poison"
+	"colonnade/widecol"
 )
 
 // responseBuffer is where one goroutine appends a response, or a part of one. The goroutine has a
@@ -13,7 +14,8 @@ import (
 type responseBuffer struct {
 	out []byte // what has not been passed on yet
 	admission.Slot
-	to chunkSink
+	to     chunkSink
+	looked int // rows and chunks that queries have looked at, about
 }
 
 // chunkSink takes the chunks of a responseBuffer.
@@ -30,6 +32,15 @@ func (c *responseBuffer) flushIfFull() error {
 		return nil
 	}
 	return c.to.flush()
+}
+
+// yield is the Yield of a query. It may be long until the query returns something to send.
+func (c *responseBuffer) yield() error {
+	if err := c.to.sendError(); err != nil {
+		return err
+	}
+	c.looked += widecol.YieldEvery
+	return c.Step(c.looked)
 }
 
 const (

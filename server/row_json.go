@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"colonnade/admission"
+
 	"colonnade/cell"
 	"colonnade/widecol"
 )
@@ -34,6 +35,7 @@ type rowWriter struct {
 	charged      int    // bytes of binary that are charged to the memory of requests
 
 	stats widecol.Stats
+	yield func() error // of the queries
 
 	// Many cells of an answer were written by one request.
 	time   int64
@@ -42,21 +44,13 @@ type rowWriter struct {
 
 func (s *scratch) newRowWriter(c *responseBuffer, memory *admission.Request) *rowWriter {
 	a := &s.rows
-	*a = rowWriter{c: c, memory: memory, own: a.own, binary: a.binary[:0], binaryColumn: a.binaryColumn[:0], digits: append(a.digits[:0], '0')}
+	*a = rowWriter{c: c, memory: memory, own: a.own, binary: a.binary[:0], binaryColumn: a.binaryColumn[:0], digits: append(a.digits[:0], '0'), yield: c.yield}
 	return a
 }
 
-// writeAll writes all rows of a query. It reports whether there were any.
+// writeAll writes all rows of a query, whose Yield is a.yield. It reports whether there were any.
 func (a *rowWriter) writeAll(rows widecol.Rows) (found bool, err error) {
-	for n := 1; rows.Next(); n++ {
-		if err := a.c.Step(n); err != nil {
-			return found, err
-		}
-		if n%admission.StepEvery == 0 { // it may be long until there is another piece
-			if err := a.c.to.sendError(); err != nil {
-				return found, err
-			}
-		}
+	for rows.Next() {
 		if rows.First() {
 			a.endRow()
 			a.beginRow(rows.Row())

@@ -110,8 +110,7 @@ func (x *requestContext) checkFamilies(view widecol.View, items []rowRead) error
 func (x *requestContext) readRow(a *rowWriter, view widecol.View, item *rowRead, i int) (found bool, err error) {
 	q := widecol.NewQuery()
 	q.SetKey(item.key)
-	q.RowCellLimit = item.cellLimit
-	q.RowFilter = item.filter
+	q.RowCellLimit, q.RowFilter, q.Yield = item.cellLimit, item.filter, a.yield
 	if item.column != nil {
 		q.Filter, q.ColumnCellLimit = item.column.Filter, item.column.limit
 	}

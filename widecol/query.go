@@ -40,7 +40,16 @@ type Query struct {
 	// Reverse returns the rows in descending key order. The cells of each row stay in the usual order.
 	// Sample, Offset, RowLimit and CellLimit count in the order returned: they begin with the last row.
 	Reverse bool
+
+	// Yield, unless nil, lets the caller interrupt a query that looks at much and returns little. Scan and
+	// Next call it at least once for every YieldEvery rows or chunks that they look at, on the goroutine
+	// of their caller, without a lock of the Store. It may take as long as it likes. Its error ends the
+	// query, and Err returns it.
+	Yield func() error
 }
+
+// YieldEvery is how many rows, or chunks of rows, a query looks at between two calls of Yield at most.
+const YieldEvery = 64
 
 // NewQuery returns a query for the whole table.
 func NewQuery() Query {

@@ -111,7 +111,7 @@ type View interface {
 // The results of Row, Cells and Labels are valid until the next call of Next or Close.
 type Rows interface {
 	// Next moves to the next chunk. It returns false at the end of the result, when the context is done,
-	// or on an error.
+	// or on an error. It looks at the context as often as it calls Query.Yield.
 	Next() bool
 	// First reports whether the chunk is the first of its row.
 	First() bool

@@ -25,7 +25,8 @@ type rows struct {
 	limits     limits
 	stats      widecol.Stats // without the scans in parts
 
-	selective bool // the query selects by time or value
+	selective bool   // the query selects by time or value
+	looked    uint64 // rows and chunks; see pause
 	started   bool
 	row       []byte      // the current row
 	cells     []cell.Cell // the current chunk
@@ -34,9 +35,6 @@ type rows struct {
 	err       error
 	done      bool
 }
-
-// checkEvery is the number of rows between two checks of the context.
-const checkEvery = 64
 
 // Next implements widecol.Rows.
 func (r *rows) Next() bool {
@@ -52,6 +50,9 @@ func (r *rows) Next() bool {
 		}
 		if run == nil {
 			r.row = nil
+			if r.fresh { // the row may have had no chunk
+				r.pause()
+			}
 			continue
 		}
 		if run = r.limits.cut(run); len(run) == 0 {
@@ -79,6 +80,20 @@ func (r *rows) Next() bool {
 	return false
 }
 
+// pause is called for each chunk, each row without one, and each range. Now and then it lets the caller do
+// something else, and looks whether the caller still wants the result. It returns false if not.
+func (r *rows) pause() bool {
+	r.looked++
+	return r.looked%widecol.YieldEvery != 1 || r.goOn()
+}
+
+func (r *rows) goOn() bool {
+	if r.err = r.ctx.Err(); r.err == nil && r.q.Yield != nil {
+		r.err = r.q.Yield()
+	}
+	return r.err == nil
+}
+
 // enterRow decides about a row with a cell: it is returned or skipped, or the result ends before it.
 func (r *rows) enterRow() bool {
 	switch r.limits.admit() {
@@ -97,11 +112,6 @@ func (r *rows) nextRow() bool {
 	if r.limits.exhausted() {
 		r.done = true
 		return false
-	}
-	if r.stats.RowsScanned%checkEvery == 0 {
-		if r.err = r.ctx.Err(); r.err != nil {
-			return false
-		}
 	}
 	next, ok := r.nearestRow()
 	for ok && next == nil {
@@ -150,10 +160,8 @@ func (r *rows) nextRange() bool {
 		r.done = true
 		return false
 	}
-	if len(r.ranges)%checkEvery == 0 {
-		if r.err = r.ctx.Err(); r.err != nil {
-			return false
-		}
+	if !r.pause() {
+		return false
 	}
 	r.err = r.openRange()
 	return r.err == nil
@@ -209,7 +217,7 @@ func (r *rows) nextRun() []cell.Cell {
 		if len(p.cells) == 0 && !p.drained {
 			p.cells = r.nextCells(p.scan)
 			p.drained = len(p.cells) == 0
-			if p.drained && r.failed(p) {
+			if p.drained && (r.err != nil || r.failed(p)) {
 				return nil
 			}
 		}
@@ -237,11 +245,15 @@ func (r *rows) nextRun() []cell.Cell {
 	return run
 }
 
-// nextCells returns the next cells of the current row of a scan that the query selects, none at its end.
+// nextCells returns the next cells of the current row of a scan that the query selects. It returns none at
+// its end and on an error, which is in r or in the scan.
 func (r *rows) nextCells(scan *engine.Scan) []cell.Cell {
 	for {
 		cells := scan.Cells()
-		if !r.selective || len(cells) == 0 {
+		if len(cells) == 0 || !r.pause() {
+			return nil
+		}
+		if !r.selective {
 			return cells
 		}
 		selected := cells[:0]

@@ -31,30 +31,38 @@ func (v *view) Close() {}
 
 // Scan implements widecol.View.
 func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error) {
-	v.store.mu.Lock()
-	defer v.store.mu.Unlock()
-	if err := v.store.usableLocked(ctx); err != nil {
+	if err := v.begin(ctx, q); err != nil {
 		return nil, err
 	}
-	if v.busy {
-		return nil, widecol.Errorf(widecol.Internal, "view_busy", "the last Rows of the view is still open")
-	}
-	if err := v.table.known(q.Filter); err != nil {
-		return nil, err
-	}
-	if q.RowFilter != nil {
-		if err := q.RowFilter.Check(); err != nil {
-			return nil, err
-		}
-	}
-	v.busy = true
 	r := &rows{ctx: ctx, view: v, keysOnly: q.KeysOnly}
-	r.answer, r.stats = v.table.query(q, v.now)
+	r.answer, r.stats, r.err = v.table.query(q, v.now)
 	return r, nil
 }
 
-// query computes q row by row, and counts the rows and cells that it looks at.
-func (t *table) query(q *widecol.Query, now int64) (answer [][]version, stats widecol.Stats) {
+// begin checks a query. The view is busy with it from here on.
+func (v *view) begin(ctx context.Context, q *widecol.Query) error {
+	v.store.mu.Lock()
+	defer v.store.mu.Unlock()
+	if err := v.store.usableLocked(ctx); err != nil {
+		return err
+	}
+	if v.busy {
+		return widecol.Errorf(widecol.Internal, "view_busy", "the last Rows of the view is still open")
+	}
+	if err := v.table.known(q.Filter); err != nil {
+		return err
+	}
+	if q.RowFilter != nil {
+		if err := q.RowFilter.Check(); err != nil {
+			return err
+		}
+	}
+	v.busy = true
+	return nil
+}
+
+// query computes q row by row, and counts the rows and cells that it looks at. Its error is that of Yield.
+func (t *table) query(q *widecol.Query, now int64) (answer [][]version, stats widecol.Stats, err error) {
 	read, partitions := t.read(q.Filter)
 	stats.Partitions = partitions
 	room := q.CellLimit // versions that may still be returned
@@ -67,6 +75,11 @@ func (t *table) query(q *widecol.Query, now int64) (answer [][]version, stats wi
 		}
 		if room == 0 || q.RowLimit >= 0 && int64(len(answer)) >= q.RowLimit {
 			break
+		}
+		if q.Yield != nil {
+			if err := q.Yield(); err != nil {
+				return nil, stats, err
+			}
 		}
 		look(&stats, row, read)
 		cells := selected(t.left(row, now), q)
@@ -94,7 +107,7 @@ func (t *table) query(q *widecol.Query, now int64) (answer [][]version, stats wi
 		}
 		answer = append(answer, cells)
 	}
-	return answer, stats
+	return answer, stats, nil
 }
 
 // selected returns the versions of a row that the query selects by column, time and value.

@@ -78,7 +78,11 @@ func (s *Store) CheckAndMutate(ctx context.Context, name string, c *widecol.Chec
 		if err := t.known(q.Filter); err != nil {
 			return done, err
 		}
-		found, _ := t.query(&q, s.opt.Now())
+		q.Yield = nil // the Store is locked
+		found, _, err := t.query(&q, s.opt.Now())
+		if err != nil {
+			return done, err
+		}
 		done.matched = (len(found) > 0) != c.Not
 		mutations := c.Else
 		if done.matched {

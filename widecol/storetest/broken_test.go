@@ -701,6 +701,9 @@ var bugs = []bug{
 			}
 		}
 	}},
+	{"a query does not let its caller interrupt it", true, false, func(b *broken) {
+		b.query = func(q *widecol.Query) { q.Yield = nil }
+	}},
 	{"a write is seen in part", true, false, func(b *broken) {
 		b.write = func(table string, ms []widecol.Mutation, key string) (int64, error) {
 			for i := 0; i < len(ms)-1 && len(ms) <= large; i++ {

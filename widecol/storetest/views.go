@@ -147,6 +147,32 @@ var viewCases = []testCase{
 		rows.Close()
 		view.want(asking(func(q *widecol.Query) { q.RowLimit = 1 }), "row00000 a:x@1=v")
 	}},
+	{"a query that looks at much lets its caller interrupt it", func(f *fixture) {
+		const rows = 1000
+		f.create("t", "a")
+		f.writeAll("t", manyRows(rows))
+		view := f.view("t")
+		defer view.close()
+		stop := errors.New("stop")
+		for name, q := range map[string]*widecol.Query{
+			"everything": everything(),
+			"no value":   asking(func(q *widecol.Query) { q.Value = &widecol.ValueFilter{Op: widecol.Equal, Type: cell.String} }),
+			"no time":    asking(func(q *widecol.Query) { q.Times.Start = 2 }),
+			"an offset":  asking(func(q *widecol.Query) { q.Offset = rows }),
+			"no sample":  asking(func(q *widecol.Query) { q.Sample = 1e-6 }),
+		} {
+			calls := 0
+			q.Yield = func() error { calls++; return nil }
+			if _, err := ask(background, view, q, all); err != nil || calls < rows/widecol.YieldEvery {
+				f.Errorf("%s: %d calls of Yield for %d rows, %v", name, calls, rows, err)
+			}
+			q.Yield = func() error { return stop }
+			if a, err := ask(background, view, q, all); !errors.Is(err, stop) || a.stats.RowsScanned > rows/2 {
+				f.Errorf("%s: got %v after %d rows, want what Yield returned", name, err, a.stats.RowsScanned)
+			}
+		}
+		view.want(asking(func(q *widecol.Query) { q.RowLimit = 1 }), "row00000 a:x@1=v")
+	}},
 	{"a call with a cancelled context happens or not", func(f *fixture) {
 		f.create("t", "a")
 		f.write("t", "r a:x@1=before")
