@@ -42,14 +42,10 @@ type ValueFilter struct {
 	Value []byte // encoded as Type says; Type.Fits must hold
 }
 
-// Matches reports whether the filter selects a value of type t. A value that does not have its type is
-// damage and matches, so that the reader of the result reports it.
+// Matches reports whether the filter selects a value of type t. The value must fit t; see cell.Type.Fits.
 func (f *ValueFilter) Matches(t cell.Type, value []byte) bool {
 	if t != f.Type {
 		return false
-	}
-	if !t.Fits(value) {
-		return true
 	}
 	order := compareValues(t, value, f.Value)
 	switch f.Op {

@@ -194,6 +194,59 @@ func TestDamageWithinRow(t *testing.T) {
 	}
 }
 
+// TestValueWithoutItsType: a filter on values reports a value that it cannot compare, with or without values in
+// the result. It neither selects it nor passes over it.
+func TestValueWithoutItsType(t *testing.T) {
+	s := openLong(t, engine.Options{})
+	defer s.Close()
+	ctx := t.Context()
+	data := partitionOf(t, s, "_dat_t")
+	var b engine.Batch
+	for row, value := range map[string]string{"a": "01234567", "b": "short"} {
+		c := cell.Cell{Column: cell.AppendColumn(nil, []byte("a"), []byte("q")), Value: []byte(value), Time: 1, Kind: cell.Set, Type: cell.I64}
+		b.Add(data, []byte(row), &c)
+	}
+	if _, err := s.Engine().Commit(ctx, &b); err != nil {
+		t.Fatal(err)
+	}
+	view, err := s.View(ctx, "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Close()
+	for _, op := range []widecol.Comparison{widecol.Equal, widecol.NotEqual, widecol.Less, widecol.GreaterOrEqual} {
+		for _, keysOnly := range []bool{false, true} {
+			q := widecol.NewQuery()
+			q.Value, q.KeysOnly = &widecol.ValueFilter{Op: op, Type: cell.I64, Value: make([]byte, 8)}, keysOnly
+			rows, err := view.Scan(ctx, &q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for rows.Next() {
+				if string(rows.Row()) != "a" {
+					t.Errorf("operator %d: got row %q", op, rows.Row())
+				}
+			}
+			if widecol.KindOf(rows.Err()) != widecol.Corrupt {
+				t.Errorf("operator %d, keys only %v: got %v, want damage", op, keysOnly, rows.Err())
+			}
+			rows.Close()
+		}
+	}
+}
+
+// partitionOf returns the id of a partition.
+func partitionOf(t *testing.T, s *lsmstore.Store, name string) engine.PartitionID {
+	t.Helper()
+	for _, p := range s.Engine().Partitions() {
+		if p.Name == name {
+			return p.ID
+		}
+	}
+	t.Fatalf("there is no partition %s", name)
+	return 0
+}
+
 func write(t *testing.T, s *lsmstore.Store, table string) {
 	t.Helper()
 	var list []widecol.Mutation

@@ -257,15 +257,33 @@ func (r *rows) nextCells(scan *engine.Scan) []cell.Cell {
 			return cells
 		}
 		selected := cells[:0]
-		for _, c := range cells {
-			if r.q.Times.Contains(c.Time) && (r.q.Value == nil || r.q.Value.Matches(c.Type, c.Value)) {
-				selected = append(selected, c)
+		for i := range cells {
+			if r.selects(&cells[i]) {
+				selected = append(selected, cells[i])
 			}
+		}
+		if r.err != nil {
+			return nil
 		}
 		if len(selected) > 0 {
 			return selected
 		}
 	}
+}
+
+// selects reports whether the query selects a cell by its time and value. A value that it cannot compare is
+// damage, which goes into r.err.
+func (r *rows) selects(c *cell.Cell) bool {
+	switch {
+	case !r.q.Times.Contains(c.Time):
+		return false
+	case r.q.Value == nil:
+		return true
+	case c.Type == r.q.Value.Type && !c.Type.Fits(c.Value):
+		r.err = widecol.Errorf(widecol.Corrupt, "corruption", "a value of %d bytes in row %.100q of table %q does not have its type, %s", len(c.Value), r.row, r.view.table.name, c.Type)
+		return false
+	}
+	return r.q.Value.Matches(c.Type, c.Value)
 }
 
 func lowerOf(a, b []byte) []byte {
