@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"colonnade/widecol"
 )
 
 func TestTables(t *testing.T) {
@@ -204,9 +206,37 @@ func TestGetRow(t *testing.T) {
 	} {
 		c.refused(e.status, e.code, "query", "GET", "/v1/table/t/row"+e.query, "")
 	}
+	for query, want := range map[string]string{
+		"key=%zz":               `the query of the URL cannot be read: invalid URL escape "%zz"`,
+		"key=a;column=b":        "the query of the URL cannot be read: invalid semicolon separator in query",
+		"column=title":          "the parameter key is required: the key of the row",
+		"key=a&column=:x":       `column key ":x" does not start with the name of a column family`,
+		"key=a&column=nope%3Ax": `table "t" has no column family "nope"`,
+	} {
+		if got := c.call("GET", "/v1/table/t/row?"+query, "").Message; got != want {
+			t.Errorf("%s: got %q, want %q", query, got, want)
+		}
+	}
 	c.refused(404, "unknown_table", "path", "GET", "/v1/table/nope/row?key=a", "")
 	c.refused(400, "unknown_field", "key", "GET", "/v1/table/t/row?key=a", `{"key":"a"}`)
 	c.refused(400, "unknown_parameter", "query", "DELETE", "/v1/table/t/row?key=a", `{"row_key":"a"}`)
+}
+
+// TestDamageHasNoPlace: damage that a scan meets at its beginning is not blamed on the request.
+func TestDamageHasNoPlace(t *testing.T) {
+	store := newFakeStore()
+	c := clientOf(t, store, Options{})
+	c.webtable()
+	store.scanFails = widecol.Errorf(widecol.Corrupt, "corruption", "stored data is damaged")
+	for _, e := range []envelope{
+		c.call("GET", "/v1/table/t/row?key=a&column=title", ""),
+		c.call("POST", "/v1/table/t/scan", `{"column":{"key":"title"}}`),
+		c.call("POST", "/v1/table/t/count", `{"column":{"key":"title"}}`),
+	} {
+		if e.Status != 500 || e.Error.Code != "corruption" || e.Error.At != "" {
+			t.Errorf("got %d %+v, want corruption without a place", e.Status, *e.Error)
+		}
+	}
 }
 
 // TestScanned: a family in a locality group of its own is read alone.

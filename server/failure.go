@@ -114,10 +114,16 @@ func placed(err error, at func(code string, index int) string) error {
 	f := failureOf(stored)
 	if place := at(stored.Code, stored.Index); place != atBody {
 		f.at = place
-		f.message = place + ": " + f.message
+		if inBody(place) {
+			f.message = place + ": " + f.message
+		}
 	}
 	return f
 }
+
+// inBody reports whether a place is in the body. Such a place begins the message, as it does in an error of
+// strictjson. Of the other parts of a request the message itself says what is wrong.
+func inBody(place string) bool { return place != atPath && place != atQuery && place != atHeader }
 
 func shuttingDown() error { return later("shutting_down", "the server is shutting down") }
 

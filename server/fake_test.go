@@ -24,6 +24,7 @@ type fakeStore struct {
 	// afterWrite is onWrite for when the write is done.
 	afterWrite func(ctx context.Context) error
 	onScan     func(ctx context.Context) *fakeRows
+	scanFails  error // unless nil, of every scan
 	onTable    func(*widecol.Table)
 	parts      int // that a query is divided into
 	again      int // that each part is divided into
@@ -94,6 +95,9 @@ type fakeView struct {
 func (v *fakeView) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if v.store.scanFails != nil {
+		return nil, v.store.scanFails
+	}
 	rows, err := v.View.Scan(ctx, q)
 	if err != nil || v.store.onScan == nil {
 		return rows, err

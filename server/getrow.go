@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"colonnade/widecol"
@@ -29,7 +28,12 @@ func (s *Server) getRow(x *requestContext) error {
 	q.Yield = a.yield
 	rows, err := view.Scan(x.ctx(), &q)
 	if err != nil {
-		return placed(err, func(string, int) string { return atQuery })
+		return placed(err, func(_ string, i int) string {
+			if i < 0 {
+				return atBody // not about a column
+			}
+			return atQuery
+		})
 	}
 	defer rows.Close()
 	x.begin(http.StatusOK)
@@ -50,7 +54,7 @@ func (x *requestContext) rowOfQuery(q *widecol.Query) error {
 	}
 	params, err := url.ParseQuery(x.r.URL.RawQuery)
 	if err != nil {
-		return invalid("invalid_parameter", "the query of the URL cannot be read: %s", shorten(strings.TrimPrefix(err.Error(), "invalid ")))
+		return invalid("invalid_parameter", "the query of the URL cannot be read: %s", shorten(err.Error()))
 	}
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		values := params[name]
