@@ -117,6 +117,8 @@ func TestScan(t *testing.T) {
 		{`{"row":{"range":{"start":"org.a","end":"org.a"}}}`, answerOf()},
 		{`{"row":{"range":{"start":"org.a","end":"org.a","inclusive":true}}}`, answerOf(orgA)},
 		{`{"row":{"range":{"start":"org.a","exclusive":true}}}`, answerOf(orgB)},
+		{`{"row":{"range":{"start":"","exclusive":true}}}`, answerOf(comC, orgA, orgB)},
+		{`{"row":{"range":{"exclusive":false,"inclusive":false}}}`, answerOf(comC, orgA, orgB)},
 		{`{"row":{"range":{"start":"org.a","exclusive":false}}}`, answerOf(orgA, orgB)},
 		{`{"row":{"range":{"start":"org.a","end":"org.a","exclusive":true,"inclusive":true}}}`, answerOf()},
 		{`{"row":{"range":{"start":"org.a","end":"org.b","exclusive":true,"inclusive":true}}}`, answerOf(orgB)},

@@ -190,6 +190,8 @@ func TestRefusals(t *testing.T) {
 		{"scan", 400, "unknown_field", "row.ranges[0].prefix", `{"row":{"ranges":[{"prefix":"a"}]}}`},
 		{"scan", 400, "too_many_rows", "row.ranges[16384]", `{"row":{"ranges":[{}` + strings.Repeat(`,{}`, 16384) + `]}}`},
 		{"scan", 400, "wrong_type", "row.range.exclusive", `{"row":{"range":{"exclusive":"yes"}}}`},
+		{"scan", 400, "missing_field", "row.range.start", `{"row":{"range":{"exclusive":true,"end":"a"}}}`},
+		{"count", 400, "missing_field", "row.ranges[1].end", `{"row":{"ranges":[{},{"start":"a","inclusive":true}]}}`},
 		{"scan", 400, "conflicting_fields", "column.families", `{"column":{"key":"title:","families":["title"]}}`},
 		{"scan", 400, "empty_list", "column.families", `{"column":{"families":[]}}`},
 		{"scan", 400, "invalid_column_family_name", "column.families[0]", `{"column":{"families":["title:"]}}`},

@@ -117,13 +117,19 @@ func (d *decoder) rowRange() (r widecol.RowRange) {
 			d.unknown()
 		}
 	}
+	if exclusive && r.Start == nil {
+		d.FailIn("start", missingField, "exclusive needs a start")
+	}
+	if inclusive && r.End == nil {
+		d.FailIn("end", missingField, "inclusive needs an end")
+	}
 	if r.End != nil && bytes.Compare(r.Start, r.End) > 0 {
 		d.Fail("invalid_range", "the range starts behind its end")
 	}
-	if exclusive && r.Start != nil {
+	if exclusive {
 		r.Start = append(r.Start, 0)
 	}
-	if inclusive && r.End != nil {
+	if inclusive {
 		r.End = append(r.End, 0)
 	}
 	return r
