@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"colonnade/admission"
-
 	"colonnade/cell"
 	"colonnade/widecol"
 )

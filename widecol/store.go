@@ -136,7 +136,7 @@ type Stats struct {
 	RowsScanned  int64 // rows looked at, returned or not
 	CellsScanned int64 // versions and tombstones stepped over in the partitions read, returned or not
 	BytesScanned int64 // row key, column key, time and value bytes of those
-	Partitions   int64 // partitions that could hold columns of the filter: those read
+	Partitions   int64 // those read: that could hold columns of the filter; none if a limit or the set of rows is empty
 }
 
 // AddScanned adds the entries that a scan of a partition stepped over.

@@ -167,12 +167,9 @@ func (r *rows) nextRange() bool {
 	return r.err == nil
 }
 
-// openRange opens the next range, if there is one.
+// openRange opens the next range.
 func (r *rows) openRange() (err error) {
 	r.started = false
-	if len(r.ranges) == 0 {
-		return nil
-	}
 	next, rest := r.ranges[0], r.ranges[1:]
 	if r.q.Reverse {
 		last := len(r.ranges) - 1

@@ -98,6 +98,10 @@ func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error)
 	r.parts = r.room[:0]
 	r.selective = q.Times != widecol.AllTimes || q.Value != nil
 	r.limits.init(q)
+	if len(r.ranges) == 0 || r.limits.exhausted() {
+		r.done = true
+		return r, nil
+	}
 	r.stats.Partitions = int64(len(r.partitions))
 	if err := r.openRange(); err != nil {
 		return nil, err

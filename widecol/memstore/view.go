@@ -63,6 +63,9 @@ func (v *view) begin(ctx context.Context, q *widecol.Query) error {
 
 // query computes q row by row, and counts the rows and cells that it looks at. Its error is that of Yield.
 func (t *table) query(q *widecol.Query, now int64) (answer [][]version, stats widecol.Stats, err error) {
+	if len(q.Rows) == 0 || q.RowLimit == 0 || q.CellLimit == 0 || q.RowCellLimit == 0 || q.ColumnCellLimit == 0 {
+		return nil, stats, nil
+	}
 	read, partitions := t.read(q.Filter)
 	stats.Partitions = partitions
 	room := q.CellLimit // versions that may still be returned

@@ -95,6 +95,18 @@ var statsCases = []testCase{
 		if a.stats != (widecol.Stats{}) {
 			f.Errorf("a filter that no family passes costs %+v", a.stats)
 		}
+		for name, q := range map[string]*widecol.Query{
+			"no row":              asking(func(q *widecol.Query) { q.Rows = nil }),
+			"an empty range":      asking(func(q *widecol.Query) { q.SetRange([]byte("a"), []byte("a")) }),
+			"a row limit":         asking(func(q *widecol.Query) { q.RowLimit = 0 }),
+			"a cell limit":        asking(func(q *widecol.Query) { q.CellLimit = 0 }),
+			"a limit for rows":    asking(func(q *widecol.Query) { q.RowCellLimit = 0 }),
+			"a limit for columns": asking(func(q *widecol.Query) { q.ColumnCellLimit = 0 }),
+		} {
+			if s := f.ask("g", q).stats; s != (widecol.Stats{}) {
+				f.Errorf("a query that can return nothing, by %s, costs %+v", name, s)
+			}
+		}
 	}},
 	{"what is looked at and not returned costs too", func(f *fixture) {
 		f.costly()
