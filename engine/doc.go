@@ -50,15 +50,10 @@
 //
 // Numbers of files, partitions and segments are never used twice.
 //
-// # Locks, in the order in which they are taken
+// # Locks
 //
-//	DB.installMu       one manifest edit at a time; held during its I/O
-//	DB.namesMu         one sync of the directory of partitions at a time; held during it
-//	partition.namesMu  the same for the directory of its sorted files
-//	log.prepareMu      one log segment is made at a time; held during its I/O
-//	DB.mu              everything that changes: sequence numbers, groups, memtables, versions,
-//	                   background work. Not held during I/O, except for lines of Options.Log
-//	snapshotList.mu    some of the open snapshots
+// docs/architecture.md lists them, with what they protect, in the order in which they are taken. DB.mu guards
+// everything that changes. It is not held during I/O, except for lines of Options.Log.
 //
 // The segment that is being written belongs to the group leader. Only one goroutine leads at a time
 // (DB.leading).

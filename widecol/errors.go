@@ -31,8 +31,8 @@ type Error struct {
 	Kind Kind
 	// Code is a stable name for programs, such as "unknown_column_family".
 	Code string
-	// Index is the position in the request's list (of a Mutation or a Family) that the error is about,
-	// or -1.
+	// Index is the position in the list that the error is about, or -1: of a Mutation or a Family of the
+	// request, a family in Filter.Families, or a key of ColumnsFilter.
 	Index int
 	// Path is the place in the request's RowFilter that the error is about, or "".
 	Path string

@@ -31,9 +31,6 @@ const (
 	listenVariable = "COLONNADE_LISTEN"
 )
 
-// shutdownTimeout bounds the requests under way after the first signal.
-const shutdownTimeout = 10 * time.Second
-
 // otherMemory is the memory of the process besides memtables and cache: indexes and filters of open files,
 // requests and responses under way, the runtime.
 const otherMemory = 100 << 20
@@ -58,8 +55,9 @@ comes. Once it is ready it prints one line to standard output:
   listening on http://127.0.0.1:9876
 
 An interrupt or SIGTERM ends it: requests under way are finished (for up to 10 s),
-the log is sealed, and the code is 0. A second signal ends it at once. Neither
-that nor a crash loses anything that was acknowledged.`,
+what is in memory is flushed to sorted files, which leaves an empty log, and the
+code is 0. A second signal ends it at once. Neither that nor a crash loses
+anything that was acknowledged.`,
 		Example: `  colonnade serve
   colonnade serve --data /var/lib/colonnade --listen 127.0.0.1:9000 --cache-mib 2048
   COLONNADE_DATA=/var/lib/colonnade colonnade serve`,
@@ -156,7 +154,8 @@ func limitMemory(f serveFlags) int64 {
 }
 
 // maxInflight returns how much of the memory the bodies of requests may take: a quarter, because a decoded
-// body takes as much again and the other budgets have the rest, but at least one body of the largest size.
+// body takes several times its size (package server says how many) and the other budgets have the rest, but
+// at least one body of the largest size.
 func maxInflight(memory int64) int64 {
 	return min(max(memory/4, server.MaxBody+1), 256<<20)
 }
@@ -182,8 +181,8 @@ func openOrStop(signals <-chan os.Signal, f serveFlags, log *slog.Logger) (widec
 	}
 }
 
-// serveUntil serves until a signal comes, and then until the requests under way have ended or
-// shutdownTimeout has passed.
+// serveUntil serves until a signal comes, and then until the requests under way have ended, or were cut off
+// by Shutdown.
 func serveUntil(signals <-chan os.Signal, cmd *cobra.Command, s *server.Server, listener net.Listener, log *slog.Logger) error {
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(listener) }()
@@ -199,10 +198,8 @@ func serveUntil(signals <-chan os.Signal, cmd *cobra.Command, s *server.Server, 
 			os.Exit(128 + int(sig))
 		}
 	}()
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
-	defer cancel()
-	if err := s.Shutdown(ctx); err != nil {
-		log.Warn("requests under way were cut off", "after", shutdownTimeout, "cause", err)
+	if err := s.Shutdown(context.Background()); err != nil {
+		log.Warn("requests under way were cut off", "cause", err)
 	}
 	return nil
 }

@@ -31,16 +31,21 @@ func TestDocsNameWhatExists(t *testing.T) {
 
 func TestStaleDocs(t *testing.T) {
 	fsys := fstest.MapFS{
-		"a/a.go": {Data: []byte("package a\ntype T struct{ field int }\nfunc (*T) Method() {}\nconst one, two = 1, 2\nfunc plain() {}\n")},
+		"a/a.go": {Data: []byte("package a\nimport \"net/url\"\nvar _ url.URL\ntype T struct{ field int }\nfunc (*T) Method() {}\nconst one, two = 1, 2\nfunc plain() {}\n")},
 		"README.md": {Data: []byte("# Title\n`a/a.go:T` `a/a.go:Method` `a/a.go:two` `a/a.go:field` `a/a.go` [docs](docs/b.md#two-words)\n" +
 			"`a/a.go:gone` `a/b.go` `a/b.go:x` [x](docs/c.md) [y](docs/b.md#three) [z](#title) [web](https://example.com/q.md)\n")},
-		"docs/b.md": {Data: []byte("## Two `words`\n[back](../README.md)\n```\n# not a heading, [not a link](gone.md) `a/c.go`\n```\n")},
+		"docs/n.md":   {Data: []byte("`T.field` `T.Method` `a.plain` `a.T` `url.Parse` `a.go` `T.gone` `a.gone` `other.field`\n")},
+		"docs/api.md": {Data: []byte("`row.limit`\n")},
+		"docs/b.md":   {Data: []byte("## Two `words`\n[back](../README.md)\n```\n# not a heading, [not a link](gone.md) `a/c.go`\n```\n")},
 	}
 	got, err := staleDocs(fsys)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
+		"docs/n.md names T.gone, which is not declared",
+		"docs/n.md names a.gone, which is not declared",
+		"docs/n.md names other.field, which is not declared",
 		"README.md names a/a.go:gone, which is not declared there",
 		"README.md names a/b.go, which does not exist",
 		"README.md names a/b.go:x, whose file does not exist",
@@ -61,12 +66,15 @@ var (
 	headingPattern = regexp.MustCompile(`(?m)^#+ +(.*)$`)
 )
 
-// staleDocs returns a sentence for every place and every relative link in the Markdown files of
-// a module that leads nowhere. A place starts with its package's directory. Fenced blocks are
+// staleDocs returns a sentence for every place, every name of two parts and every relative link in the Markdown
+// files of a module that leads nowhere. A place starts with its package's directory. Fenced blocks are
 // skipped.
 func staleDocs(fsys fs.FS) (stale []string, err error) {
 	texts, err := markdown(fsys)
 	if err != nil {
+		return nil, err
+	}
+	if stale, err = staleNames(fsys, texts); err != nil {
 		return nil, err
 	}
 	for name, text := range texts {
