@@ -16,10 +16,6 @@ func (s *Server) health(x *requestContext) error {
 	return x.reply(http.StatusOK, "The server is alive")
 }
 
-// healthy is optional for a Store. Health returns why the store refuses writes at present, a
-// *widecol.Error, or nil.
-type healthy interface{ Health() error }
-
 // ready is GET /readyz: the server accepts requests. If the store refuses writes, the server still
 // accepts requests, and the message says why writes fail.
 func (s *Server) ready(x *requestContext) error {
@@ -29,21 +25,18 @@ func (s *Server) ready(x *requestContext) error {
 	if s.admission.Draining() {
 		return shuttingDown()
 	}
-	if h, ok := s.store.(healthy); ok {
+	if h, ok := s.store.(widecol.HealthReporter); ok {
 		if err := h.Health(); err != nil {
 			return x.reply(http.StatusOK, "The server takes reads, but no writes "+until(err))
 		}
 	}
-	if d, ok := s.store.(damaged); ok {
+	if d, ok := s.store.(widecol.DamageReporter); ok {
 		if list := d.Damage(); len(list) > 0 {
 			return x.reply(http.StatusOK, "The server takes requests, but its files are damaged: "+summary(list))
 		}
 	}
 	return x.reply(http.StatusOK, "The server takes requests")
 }
-
-// damaged is optional for a Store. Damage returns the known damage of its files, nil for none.
-type damaged interface{ Damage() []error }
 
 // summary returns the first errors, and how many more there are.
 func summary(list []error) string {

@@ -10,14 +10,6 @@ import (
 	"colonnade/widecol"
 )
 
-// divisible is an optional interface of a View. Divide returns queries that together select what q
-// does: ranges of its rows, in the order of q, with about least bytes of files in each, or more if there
-// would be too many. Goroutines may read their answers at once, and their Stats add up to those of
-// q. A part can be divided again, also meanwhile, until nothing is left to divide.
-type divisible interface {
-	Divide(q *widecol.Query, least int64) []widecol.Query
-}
-
 // countPartBytes is the bytes of files of a part of a count. Starting and ending a scan costs little
 // beside that.
 const countPartBytes = 1 << 20
@@ -39,7 +31,7 @@ type parallelCount struct {
 // far as slots are free.
 func (x *requestContext) countParallel(view widecol.View, q *widecol.Query) (widecol.Stats, error) {
 	t := &parallelCount{view: view, parts: []widecol.Query{*q}}
-	if d, ok := view.(divisible); ok {
+	if d, ok := view.(widecol.Divider); ok {
 		t.parts = d.Divide(q, countPartBytes)
 	}
 	var ctx context.Context

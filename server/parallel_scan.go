@@ -18,7 +18,7 @@ import (
 //	handler    sends part 1        | part 2        | part 3 | ...
 type parallelScan struct {
 	memory  *admission.Request
-	view    divisibleView
+	view    widecol.Divider
 	slots   chan struct{}  // one for each part that may be begun before another is sent
 	order   chan *scanPart // as begun
 	workers sync.WaitGroup
@@ -36,11 +36,6 @@ type scanPart struct {
 	query  widecol.Query
 	chunks chan *[]byte  // closed at the end
 	stats  widecol.Stats // to be read after that
-}
-
-type divisibleView interface {
-	widecol.View
-	divisible
 }
 
 const (
@@ -75,7 +70,7 @@ func (x *requestContext) appendRows(view widecol.View, q *widecol.Query) (wideco
 // startParallelScan starts the workers. It returns nil if there is too little to divide, or no
 // second slot is free.
 func (x *requestContext) startParallelScan(view widecol.View, q *widecol.Query) *parallelScan {
-	v, ok := view.(divisibleView)
+	v, ok := view.(widecol.Divider)
 	if !ok || cores.Count() == 1 {
 		return nil
 	}

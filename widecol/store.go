@@ -93,8 +93,8 @@ type CacheStats struct {
 //
 // A View is for one goroutine at a time. Close releases the memory and files that it holds.
 type View interface {
-	// Scan starts a query. Only one Rows may be open at a time: close it before the next Scan. The query
-	// must not change until then.
+	// Scan starts a query. Only one Rows may be open at a time: close it before the next Scan. (A Divider
+	// allows one for each part of a query.) The query must not change until then.
 	Scan(ctx context.Context, q *Query) (Rows, error)
 	Close()
 }

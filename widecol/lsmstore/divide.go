@@ -7,11 +7,11 @@ import (
 	"colonnade/widecol"
 )
 
-// Divide divides q into queries over ranges of its rows, in the order of q. Each query covers about least
-// bytes of files, or more if a range would have more than about 64 queries. Small ranges next to
-// each other are one query. Goroutines may run the queries at once. Their costs add up to that of
-// q. Divide returns q alone if q must count rows from the first, has more than maxDivided ranges,
-// or is too small. A result can be divided again, also while other goroutines read the rest.
+var _ widecol.Divider = openView{}
+
+// Divide implements widecol.Divider. A part covers about least bytes of files, or more if a range
+// would have more than about 64 parts. Small ranges next to each other are one part. A query of more
+// than maxDivided ranges is not divided.
 func (v *view) Divide(q *widecol.Query, least int64) []widecol.Query {
 	whole := []widecol.Query{*q}
 	if q.RowFilter != nil {

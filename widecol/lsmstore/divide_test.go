@@ -13,11 +13,6 @@ import (
 	"colonnade/widecol/lsmstore"
 )
 
-// divider is the interface of a view that package server looks for.
-type divider interface {
-	Divide(q *widecol.Query, least int64) []widecol.Query
-}
-
 // divideRows is the number of rows of a table that is large enough to divide.
 const divideRows = 10_000
 
@@ -99,7 +94,7 @@ func checkDivisions(t *testing.T, s *lsmstore.Store, state string) {
 	} {
 		q := widecol.NewQuery()
 		change(&q)
-		parts := view.(divider).Divide(&q, 1<<20)
+		parts := view.(widecol.Divider).Divide(&q, 1<<20)
 		if len(parts) < 3 || len(parts) > 64 {
 			t.Errorf("%s, %s: %d parts", state, name, len(parts))
 		}
@@ -132,7 +127,7 @@ func checkDivisions(t *testing.T, s *lsmstore.Store, state string) {
 	} {
 		q := widecol.NewQuery()
 		change(&q)
-		if n := len(view.(divider).Divide(&q, 1<<20)); n != 1 {
+		if n := len(view.(widecol.Divider).Divide(&q, 1<<20)); n != 1 {
 			t.Errorf("%s: a query with a limit on %s has %d parts", state, name, n)
 		}
 	}
@@ -164,11 +159,11 @@ func TestDivideManyFiles(t *testing.T) {
 	}
 	defer view.Close()
 	q := widecol.NewQuery()
-	parts := view.(divider).Divide(&q, least)
+	parts := view.(widecol.Divider).Divide(&q, least)
 	if len(parts) < 50 || len(parts) > 66 {
 		t.Errorf("%d parts, want 64 at most and nearly as many", len(parts))
 	}
-	if n := len(view.(divider).Divide(&q, 200<<10)); n < 10 || n > 26 {
+	if n := len(view.(widecol.Divider).Divide(&q, 200<<10)); n < 10 || n > 26 {
 		t.Errorf("%d parts of 200 KiB of some 4 MiB in small files", n)
 	}
 	for i := range parts[1:] {
@@ -177,7 +172,7 @@ func TestDivideManyFiles(t *testing.T) {
 		before := bytes.Clone(bound)
 		before[len(before)-1]-- // the row before
 		q.SetRange(before, append(slices.Clip(bound), 'x'))
-		if n := len(view.(divider).Divide(&q, least)); n != 1 {
+		if n := len(view.(widecol.Divider).Divide(&q, least)); n != 1 {
 			t.Errorf("%q, around the bound of %q: %d parts", q.Rows, to.Rows, n)
 		}
 	}
@@ -198,7 +193,7 @@ func TestDivideManyFiles(t *testing.T) {
 // divideAgain divides parts until none can be divided further.
 func divideAgain(view widecol.View, parts []widecol.Query, least int64) (all []widecol.Query) {
 	for _, part := range parts {
-		if more := view.(divider).Divide(&part, least); len(more) > 1 {
+		if more := view.(widecol.Divider).Divide(&part, least); len(more) > 1 {
 			all = append(all, divideAgain(view, more, least)...)
 		} else {
 			all = append(all, part)

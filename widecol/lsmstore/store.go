@@ -66,11 +66,16 @@ func Open(opt Options) (*Store, error) {
 	return s, nil
 }
 
-// Health returns why the store refuses writes at present, a *widecol.Error, or nil.
+var (
+	_ widecol.HealthReporter = (*Store)(nil)
+	_ widecol.DamageReporter = (*Store)(nil)
+)
+
+// Health implements widecol.HealthReporter.
 func (s *Store) Health() error { return failure(s.db.Health()) }
 
-// Damage returns the damaged or unreadable files found since the store was opened, nil for none. The store
-// serves everything else.
+// Damage implements widecol.DamageReporter. It returns the damaged or unreadable files found since the store was
+// opened. The store serves everything else.
 func (s *Store) Damage() []error {
 	var list []error
 	for _, err := range s.db.Damage() {

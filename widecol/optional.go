@@ -1,0 +1,31 @@
+package widecol
+
+// These interfaces are optional. A caller finds them by a type assertion on a Store or a View, and does without
+// what is not there.
+
+// Divider is a View whose queries can be divided among goroutines.
+type Divider interface {
+	View
+	// Divide divides q into queries over ranges of its rows, in order, with about least bytes of stored data
+	// in each, or more if there would be too many. It may return q alone, and does so if q must be read as a
+	// whole: a limit on rows or cells, an offset or a sample count rows from the first.
+	//
+	// The parts return together what q returns, and the Stats of those that were read to their end add up to
+	// those of q, but for Partitions, which is the same in each. Goroutines may read parts at the same time,
+	// each one Rows. A part can be divided again, also while others are read, until Divide returns it alone.
+	Divide(q *Query, least int64) []Query
+}
+
+// HealthReporter is a Store that knows whether it takes writes.
+type HealthReporter interface {
+	// Health returns why the store refuses writes at present, an *Error of the kind that a write would get,
+	// or nil. It is safe for concurrent use, and does not wait.
+	Health() error
+}
+
+// DamageReporter is a Store that knows of damage to its files.
+type DamageReporter interface {
+	// Damage returns the damage that is known, an error for each damaged part of the store, or nil for none.
+	// It is safe for concurrent use, and reads no files.
+	Damage() []error
+}
