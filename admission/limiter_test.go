@@ -236,8 +236,7 @@ func TestQueueThatStandsStill(t *testing.T) {
 // TestReacquire: a request that had a slot waits for the next one without end, but for its context.
 func TestReacquire(t *testing.T) {
 	manual := clock.NewManual(0)
-	control := New(1<<20, manual)
-	control.SetLimiter(Read, NewLimiter(1, testTarget, testInterval, manual))
+	control := New(1<<20, Limiters{Read: NewLimiter(1, testTarget, testInterval, manual)})
 	r := Request{Control: control}
 	slot, err := r.Begin(t.Context(), Read)
 	if err != nil {
@@ -282,7 +281,7 @@ func TestReacquire(t *testing.T) {
 
 // TestRequest: what it takes comes back with Close.
 func TestRequest(t *testing.T) {
-	control := New(100, clock.NewManual(0))
+	control := New(100, NewLimiters(clock.NewManual(0)))
 	r := Request{Control: control}
 	if !r.Charge(60) || r.Charge(41) || !r.Charge(40) {
 		t.Error("100 bytes are not 60 and 40")
@@ -308,7 +307,7 @@ func TestRequest(t *testing.T) {
 
 // TestDrain: requests under way are waited for, new ones do not enter.
 func TestDrain(t *testing.T) {
-	control := New(1, clock.NewManual(0))
+	control := New(1, NewLimiters(clock.NewManual(0)))
 	if !control.Enter() || control.Draining() {
 		t.Fatal("it does not begin open")
 	}

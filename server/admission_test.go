@@ -23,7 +23,7 @@ func TestOverloadOfWrites(t *testing.T) {
 	manual := clock.NewManual(0)
 	c, _, release := held(t)
 	l := limiter(1, manual) // the write that is held has a slot of the one before
-	c.admission.SetLimiter(admission.Write, l)
+	c.limit(admission.Write, l)
 	slot := mustBegin(t, c.admission, admission.Write)
 	address := listen(t, c.Server)
 	w := dial(t, address)
@@ -96,7 +96,7 @@ func mustBegin(t *testing.T, control *admission.Control, class admission.Class) 
 // TestNoSlotWhileSending: a reader that does not read keeps no slot.
 func TestNoSlotWhileSending(t *testing.T) {
 	c, store, _ := streaming(t, fakeRows{rows: -1})
-	c.admission.SetLimiter(admission.Scan, limiter(1, clock.NewManual(0)))
+	c.limit(admission.Scan, limiter(1, clock.NewManual(0)))
 	w := dial(t, listen(t, c.Server))
 	w.send(scanRequest) // and reads nothing
 	eventually(t, "the scan waits for its reader", func() bool {
@@ -117,7 +117,7 @@ func TestLongWorkLetsOthersIn(t *testing.T) {
 		empty   bool
 	}{{countHead + "Content-Length: 2\r\n\r\n{}", false}, {countHead + "Content-Length: 2\r\n\r\n{}", true}, {scanRequest, true}} {
 		c, store, _ := streaming(t, fakeRows{rows: -1, empty: e.empty})
-		c.admission.SetLimiter(admission.Scan, limiter(1, clock.NewManual(0)))
+		c.limit(admission.Scan, limiter(1, clock.NewManual(0)))
 		address := listen(t, c.Server)
 		w := dial(t, address)
 		w.send(e.request)
@@ -153,7 +153,7 @@ func TestNoSlotIsLost(t *testing.T) {
 	address := listen(t, c.Server)
 	classes := []admission.Class{admission.Write, admission.Read, admission.Scan}
 	for _, class := range classes {
-		c.admission.SetLimiter(class, limiter(1, clock.NewManual(0)))
+		c.limit(class, limiter(1, clock.NewManual(0)))
 	}
 	store.onWrite = func(context.Context) error { panic("the store has a bug") }
 	for range 10 {

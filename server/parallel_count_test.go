@@ -22,7 +22,7 @@ func haveCores(t *testing.T, n int) {
 func dividing(t *testing.T, turns, parts int) (*client, *fakeStore) {
 	haveCores(t, 4)
 	c, store, _ := streaming(t, fakeRows{rows: 100})
-	c.admission.SetLimiter(admission.Scan, limiter(turns, clock.System))
+	c.limit(admission.Scan, limiter(turns, clock.System))
 	store.parts = parts
 	t.Cleanup(func() {
 		if store.early.Load() {

@@ -127,14 +127,14 @@ func (s *Server) retryAfter(after time.Duration) int {
 	s.jitterMu.Lock()
 	defer s.jitterMu.Unlock()
 	if after <= 0 {
-		return 1 + s.jitter.IntN(longestRetry)
+		return 1 + s.jitter.IntN(maxRetryAfter)
 	}
-	n := min(int((after+time.Second-1)/time.Second), longestRetry)
-	return n + s.jitter.IntN(min(n, longestRetry-n)+1)
+	n := min(int((after+time.Second-1)/time.Second), maxRetryAfter)
+	return n + s.jitter.IntN(min(n, maxRetryAfter-n)+1)
 }
 
-// longestRetry bounds Retry-After, in seconds.
-const longestRetry = 5
+// maxRetryAfter bounds Retry-After, in seconds: the longest estimate, and a second for the random part.
+const maxRetryAfter = int(admission.LongestRetry/time.Second) + 1
 
 // abandonBody closes the connection after the response instead of reading the rest of the body. The
 // client gets a moment to finish sending: closing at once could take the response from it. http1 does

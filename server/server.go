@@ -44,7 +44,7 @@ func New(store widecol.Store, opt Options) *Server {
 		opt:           opt,
 		limits:        defaultTimeouts,
 		hosts:         make(map[string]bool),
-		admission:     admission.New(opt.MaxInflight, opt.Clock),
+		admission:     admission.New(opt.MaxInflight, admission.NewLimiters(opt.Clock)),
 		senders:       admission.NewBudget(int64(sendersPerCore * cores.Count())),
 		parallelScans: admission.NewBudget(maxParallelScans),
 		jitter:        rand.New(rand.NewPCG(opt.Seed, 0)),

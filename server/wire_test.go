@@ -113,6 +113,16 @@ func limiter(slots int, c clock.Clock) *admission.Limiter {
 	return admission.NewLimiter(slots, 100*time.Millisecond, time.Second, c)
 }
 
+// limit gives requests of a class another limiter. No request is under way, or none that matters.
+func (c *client) limit(class admission.Class, l *admission.Limiter) {
+	var limiters admission.Limiters
+	for class := range limiters {
+		limiters[class] = c.admission.Limiter(admission.Class(class))
+	}
+	limiters[class] = l
+	c.admission = admission.New(c.opt.MaxInflight, limiters)
+}
+
 // serverWith returns a server with tables t and options for a test of the wire.
 func serverWith(t *testing.T, opt Options) *client {
 	store := memstore.New(memstore.Options{})

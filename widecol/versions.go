@@ -25,12 +25,12 @@ func (r TimeRange) Contains(time int64) bool { return time >= r.Start && time < 
 type Comparison uint8
 
 const (
-	Equal Comparison = iota + 1
-	NotEqual
-	Less
-	LessOrEqual
-	Greater
-	GreaterOrEqual
+	Equal          Comparison = iota + 1 // =
+	NotEqual                             // !=
+	Less                                 // <
+	LessOrEqual                          // <=
+	Greater                              // >
+	GreaterOrEqual                       // >=
 )
 
 // ValueFilter selects versions by their value: those of the type Type whose value is Op Value. A version of
