@@ -187,7 +187,7 @@ func BenchmarkConnection(b *testing.B) {
 			if err := <-served; err != nil {
 				b.Error(err)
 			}
-			if n := s.Stats().Answers[2]; n != uint64(c.sent) {
+			if n := s.Stats().Responses[2]; n != uint64(c.sent) {
 				b.Errorf("%d of %d requests were answered with success", n, c.sent)
 			}
 		})

@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// encoder compresses an answer.
+// encoder compresses a response.
 type encoder interface {
 	io.WriteCloser
 	Reset(io.Writer)

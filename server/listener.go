@@ -28,15 +28,15 @@ func (l *limitListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if lc := l.admit(c); lc != nil {
+		if lc := l.takePlace(c); lc != nil {
 			return lc, nil
 		}
 		_ = c.Close() // it was promised nothing
 	}
 }
 
-// admit finds a place for a connection, or returns nil.
-func (l *limitListener) admit(c net.Conn) *limitConn {
+// takePlace finds a place for a connection, or returns nil.
+func (l *limitListener) takePlace(c net.Conn) *limitConn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.free == 0 {

@@ -30,57 +30,57 @@ type parallelCount struct {
 // countParallel returns the statistics of a query. One goroutine per core works on its parts, as
 // far as slots are free.
 func (x *requestContext) countParallel(view widecol.View, q *widecol.Query) (widecol.Stats, error) {
-	t := &parallelCount{view: view, parts: []widecol.Query{*q}}
+	c := &parallelCount{view: view, parts: []widecol.Query{*q}}
 	if d, ok := view.(widecol.Divider); ok {
-		t.parts = d.Divide(q, countPartBytes)
+		c.parts = d.Divide(q, countPartBytes)
 	}
 	var ctx context.Context
-	ctx, t.cancel = context.WithCancel(x.ctx())
-	defer t.cancel()
+	ctx, c.cancel = context.WithCancel(x.ctx())
+	defer c.cancel()
 	var helpers sync.WaitGroup
-	for range min(cores.Count(), len(t.parts)) - 1 {
+	for range min(cores.Count(), len(c.parts)) - 1 {
 		more, ok := x.Another(ctx)
 		if !ok {
 			break
 		}
 		helpers.Go(func() {
 			defer more.Release()
-			t.work(ctx, &more)
+			c.work(ctx, &more)
 		})
 	}
-	t.work(ctx, &x.Slot)
+	c.work(ctx, &x.Slot)
 	helpers.Wait()
-	return t.stats, t.err
+	return c.stats, c.err
 }
 
 // work works on parts until none is left or one has failed. It turns a panic into an error, because
 // serve cannot: this may be another goroutine.
-func (t *parallelCount) work(ctx context.Context, slot *admission.Slot) {
+func (c *parallelCount) work(ctx context.Context, slot *admission.Slot) {
 	defer func() {
 		if p := recover(); p != nil {
-			t.fail(panicked(p))
+			c.fail(panicked(p))
 		}
 	}()
 	for {
-		i := int(t.next.Add(1)) - 1
-		if i >= len(t.parts) {
+		i := int(c.next.Add(1)) - 1
+		if i >= len(c.parts) {
 			return
 		}
-		if err := t.part(ctx, slot, &t.parts[i]); err != nil {
-			t.fail(err)
+		if err := c.part(ctx, slot, &c.parts[i]); err != nil {
+			c.fail(err)
 			return
 		}
 	}
 }
 
 // part counts one part.
-func (t *parallelCount) part(ctx context.Context, slot *admission.Slot, q *widecol.Query) error {
+func (c *parallelCount) part(ctx context.Context, slot *admission.Slot, q *widecol.Query) error {
 	looked := 0
 	q.Yield = func() error {
 		looked += widecol.YieldEvery
 		return slot.Step(looked)
 	}
-	rows, err := t.view.Scan(ctx, q)
+	rows, err := c.view.Scan(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -90,18 +90,18 @@ func (t *parallelCount) part(ctx context.Context, slot *admission.Slot, q *widec
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	addStats(&t.stats, rows.Stats())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	addStats(&c.stats, rows.Stats())
 	return nil
 }
 
 // fail keeps the first error and stops the others.
-func (t *parallelCount) fail(err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.err == nil {
-		t.err = err
+func (c *parallelCount) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.err = err
 	}
-	t.cancel()
+	c.cancel()
 }

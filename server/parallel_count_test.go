@@ -18,18 +18,18 @@ func haveCores(t *testing.T, n int) {
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
 }
 
-// dividing is streaming with queries in parts, and turns for so many goroutines.
-func dividing(t *testing.T, turns, parts int) (*client, *fakeStore) {
+// dividing is streaming with queries in parts, and slots for so many goroutines.
+func dividing(t *testing.T, slots, parts int) (*client, *fakeStore) {
 	haveCores(t, 4)
 	c, store, _ := streaming(t, fakeRows{rows: 100})
-	c.limit(admission.Scan, limiter(turns, clock.System))
+	c.limit(admission.Scan, limiter(slots, clock.System))
 	store.parts = parts
 	t.Cleanup(func() {
 		if store.early.Load() {
 			t.Error("a view was closed before its answers")
 		}
 		eventually(t, "all is given back", func() bool {
-			return c.admission.Limiter(admission.Scan).Free() == turns && store.open.Load() == 0 && c.admission.Scans().Free() == admission.MaxScans && c.parallelScans.Free() == maxParallelScans
+			return c.admission.Limiter(admission.Scan).Free() == slots && store.open.Load() == 0 && c.admission.Scans().Free() == admission.MaxScans && c.parallelScans.Free() == maxParallelScans
 		})
 	})
 	return c, store
@@ -37,20 +37,20 @@ func dividing(t *testing.T, turns, parts int) (*client, *fakeStore) {
 
 // TestPartsAddUp: whoever works on them, the parts of a count add up.
 func TestPartsAddUp(t *testing.T) {
-	for _, turns := range []int{1, 2, 8} {
-		c, _ := dividing(t, turns, 10)
+	for _, slots := range []int{1, 2, 8} {
+		c, _ := dividing(t, slots, 10)
 		result := string(c.must(200, "POST", "/v1/table/t/count", "{}"))
 		if !strings.HasPrefix(result, `{"row_count":1000,"cell_count":10000,`) {
-			t.Errorf("with %d turns, ten parts of 100 rows are %s", turns, result)
+			t.Errorf("with %d slots, ten parts of 100 rows are %s", slots, result)
 		}
 	}
 }
 
-// TestPartsAtOnce: parts are worked on at the same time, one for each turn that is
+// TestPartsAtOnce: parts are worked on at the same time, one for each slot that is
 // free and each core, and no more.
 func TestPartsAtOnce(t *testing.T) {
-	for _, e := range []struct{ turns, parts, want int64 }{{1, 6, 1}, {3, 6, 3}, {9, 6, 4}, {9, 2, 2}} {
-		c, store := dividing(t, int(e.turns), int(e.parts))
+	for _, e := range []struct{ slots, parts, want int64 }{{1, 6, 1}, {3, 6, 3}, {9, 6, 4}, {9, 2, 2}} {
+		c, store := dividing(t, int(e.slots), int(e.parts))
 		var begun, most atomic.Int64
 		together := make(chan struct{})
 		store.onScan = func(ctx context.Context) *fakeRows {

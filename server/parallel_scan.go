@@ -24,7 +24,7 @@ type parallelScan struct {
 	workers sync.WaitGroup
 	ctx     context.Context // ends with the reason when a worker fails
 	cancel  context.CancelCauseFunc
-	some    bool // a piece was taken; for the handler
+	some    bool // a chunk was taken; for the handler
 
 	mu   sync.Mutex
 	rest []widecol.Query // what nobody has begun, from the last rows to the first; guarded by mu
@@ -53,8 +53,8 @@ const (
 
 // appendRows appends the rows of a query, with a worker per core if there are many.
 func (x *requestContext) appendRows(view widecol.View, q *widecol.Query) (widecol.Stats, error) {
-	if d := x.startParallelScan(view, q); d != nil {
-		return x.sendParts(d)
+	if s := x.startParallelScan(view, q); s != nil {
+		return x.sendParts(s)
 	}
 	a := x.newRowWriter(&x.responseBuffer, &x.admitted)
 	a.strip, q.Yield = q.KeysOnly, a.yield
@@ -95,50 +95,50 @@ func (x *requestContext) startParallelScan(view widecol.View, q *widecol.Query) 
 	}
 	workers[0] = x.Move(ctx) // the handler needs none to send
 	slices.Reverse(parts)
-	d := &parallelScan{
+	s := &parallelScan{
 		view: v, memory: &x.admitted, slots: make(chan struct{}, n+1), order: make(chan *scanPart, n+1), // no worker waits while one part is sent
 		ctx: ctx, cancel: cancel, rest: parts, left: n,
 	}
 	for _, slot := range workers {
-		d.begin(slot)
+		s.begin(slot)
 	}
-	return d
+	return s
 }
 
 // sendParts sends what the workers collect, and waits until they have ended.
-func (x *requestContext) sendParts(d *parallelScan) (stats widecol.Stats, err error) {
+func (x *requestContext) sendParts(s *parallelScan) (stats widecol.Stats, err error) {
 	defer x.server.parallelScans.Give(1)
-	defer d.workers.Wait()
-	defer d.cancel(nil)
+	defer s.workers.Wait()
+	defer s.cancel(nil)
 	for {
-		p, ok, err := receive(d, d.order)
+		p, ok, err := receive(s, s.order)
 		if !ok {
 			return stats, err
 		}
-		if err := x.sendPart(d, p); err != nil {
+		if err := x.sendPart(s, p); err != nil {
 			return stats, err
 		}
 		addStats(&stats, p.stats)
-		<-d.slots
+		<-s.slots
 	}
 }
 
-func (x *requestContext) sendPart(d *parallelScan, p *scanPart) error {
+func (x *requestContext) sendPart(s *parallelScan, p *scanPart) error {
 	for {
-		piece, ok, err := receive(d, p.chunks)
+		chunk, ok, err := receive(s, p.chunks)
 		if !ok {
 			return err
 		}
 		switch {
-		case !d.some: // each row of a part has a comma before it
-			x.out = append(x.out, (*piece)[1:]...)
-			d.some = true
+		case !s.some: // each row of a part has a comma before it
+			x.out = append(x.out, (*chunk)[1:]...)
+			s.some = true
 		case len(x.out) > 0:
-			x.out = append(x.out, *piece...)
+			x.out = append(x.out, *chunk...)
 		default:
-			x.out, *piece = *piece, x.out
+			x.out, *chunk = *chunk, x.out
 		}
-		releaseChunk(piece)
+		releaseChunk(chunk)
 		if err := x.flushIfFull(); err != nil {
 			return err
 		}
@@ -147,15 +147,15 @@ func (x *requestContext) sendPart(d *parallelScan, p *scanPart) error {
 
 // receive takes the next thing that workers have made. ok is false at the end, and with an error
 // when a worker has failed.
-func receive[T any](d *parallelScan, from <-chan T) (next T, ok bool, err error) {
+func receive[T any](s *parallelScan, from <-chan T) (next T, ok bool, err error) {
 	select {
 	case next, ok = <-from:
 		if ok {
 			return next, true, nil
 		}
-	case <-d.ctx.Done():
+	case <-s.ctx.Done():
 	}
-	return next, false, context.Cause(d.ctx)
+	return next, false, context.Cause(s.ctx)
 }
 
 // scanWorker is a goroutine that collects parts.
@@ -167,13 +167,13 @@ type scanWorker struct {
 }
 
 // begin starts a worker with a slot. It takes parts until none is left or one has failed.
-func (d *parallelScan) begin(slot admission.Slot) {
-	w := &scanWorker{parallelScan: d, scratch: newScratch()}
+func (s *parallelScan) begin(slot admission.Slot) {
+	w := &scanWorker{parallelScan: s, scratch: newScratch()}
 	w.responseBuffer = responseBuffer{out: w.scratch.collected[:0], Slot: slot, to: w}
-	d.workers.Go(func() {
+	s.workers.Go(func() {
 		defer w.Release()
 		if err := w.work(); err != nil {
-			d.cancel(err)
+			s.cancel(err)
 			return
 		}
 		w.scratch.collected = w.out
@@ -220,34 +220,34 @@ func (w *scanWorker) wait() bool {
 // take begins the next part. It returns nil when none is left, or when other requests wait for
 // slots and another worker goes on.
 func (w *scanWorker) take() *scanPart {
-	d := w.parallelScan
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	last := len(d.rest) - 1
+	s := w.parallelScan
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := len(s.rest) - 1
 	if last < 0 {
 		return nil
 	}
-	if d.left > 1 && w.Contended() {
-		d.left--
-		<-d.slots
+	if s.left > 1 && w.Contended() {
+		s.left--
+		<-s.slots
 		return nil
 	}
 	// Divide makes few parts of many rows, which can be divided again.
-	for parts := d.divide(last); len(parts) > 1; parts = d.divide(last) {
+	for parts := s.divide(last); len(parts) > 1; parts = s.divide(last) {
 		slices.Reverse(parts)
-		d.rest = append(d.rest[:last], parts...)
-		last = len(d.rest) - 1
+		s.rest = append(s.rest[:last], parts...)
+		last = len(s.rest) - 1
 	}
-	p := &scanPart{query: d.rest[last], chunks: make(chan *[]byte, partChunks)}
-	d.order <- p // has room for all that have a slot
-	if d.rest = d.rest[:last]; last == 0 {
-		close(d.order)
+	p := &scanPart{query: s.rest[last], chunks: make(chan *[]byte, partChunks)}
+	s.order <- p // has room for all that have a slot
+	if s.rest = s.rest[:last]; last == 0 {
+		close(s.order)
 	}
 	return p
 }
 
 // divide divides a query of rest.
-func (d *parallelScan) divide(i int) []widecol.Query { return d.view.Divide(&d.rest[i], scanPartBytes) }
+func (s *parallelScan) divide(i int) []widecol.Query { return s.view.Divide(&s.rest[i], scanPartBytes) }
 
 // collect collects the current part.
 func (w *scanWorker) collect() error {

@@ -27,8 +27,8 @@ func TestDividedAlike(t *testing.T) {
 				continue
 			}
 			want := ""
-			for _, turns := range []int{1, 2, 8} {
-				c, store := dividing(t, turns, parts)
+			for _, slots := range []int{1, 2, 8} {
+				c, store := dividing(t, slots, parts)
 				store.again = 2
 				store.onPart = func(part int, answer *fakeRows) {
 					answer.rows, answer.large, answer.apart = 12*(1+part%3), 100_000, 30
@@ -38,8 +38,8 @@ func TestDividedAlike(t *testing.T) {
 						}
 					}
 				}
-				if turns == 1 { // one query after another
-					c.Server.store = inTurn{store}
+				if slots == 1 { // one query after another
+					c.Server.store = undivided{store}
 				}
 				request := httptest.NewRequest("POST", "/v1/table/t/scan", strings.NewReader("{}"))
 				request.Header.Set("Accept-Encoding", encoding)
@@ -54,7 +54,7 @@ func TestDividedAlike(t *testing.T) {
 					want = string(got)
 				}
 				if string(got) != want {
-					t.Errorf("%q, without rows in parts %s, %d turns: the answers differ, %d and %d bytes", encoding, empty, turns, len(got), len(want))
+					t.Errorf("%q, without rows in parts %s, %d slots: the answers differ, %d and %d bytes", encoding, empty, slots, len(got), len(want))
 				}
 			}
 			if rows := strings.Count(want, `"row_key"`); (rows > 400) == (len(empty) > 10) {
@@ -64,26 +64,26 @@ func TestDividedAlike(t *testing.T) {
 	}
 }
 
-// inTurn is a store whose views do not say how to divide a query: they answer its parts in turn.
-type inTurn struct{ *fakeStore }
+// undivided is a store whose views do not say how to divide a query: they return its parts one after the other.
+type undivided struct{ *fakeStore }
 
-func (s inTurn) View(ctx context.Context, table string) (widecol.View, error) {
+func (s undivided) View(ctx context.Context, table string) (widecol.View, error) {
 	view, err := s.fakeStore.View(ctx, table)
-	return inTurnView{view.(*fakeView)}, err
+	return undividedView{view.(*fakeView)}, err
 }
 
-type inTurnView struct{ view *fakeView }
+type undividedView struct{ view *fakeView }
 
-func (v inTurnView) Close() { v.view.Close() }
-func (v inTurnView) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error) {
+func (v undividedView) Close() { v.view.Close() }
+func (v undividedView) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error) {
 	var rest []widecol.Query
 	for _, part := range v.view.Divide(q, 0) {
 		rest = append(rest, v.view.Divide(&part, 0)...)
 	}
-	return &inTurnRows{ctx: ctx, view: v.view, rest: rest}, nil
+	return &undividedRows{ctx: ctx, view: v.view, rest: rest}, nil
 }
 
-type inTurnRows struct {
+type undividedRows struct {
 	widecol.Rows
 	ctx   context.Context
 	view  *fakeView
@@ -91,7 +91,7 @@ type inTurnRows struct {
 	stats widecol.Stats
 }
 
-func (r *inTurnRows) Next() bool {
+func (r *undividedRows) Next() bool {
 	for {
 		if r.Rows != nil {
 			if r.Rows.Next() {
@@ -109,9 +109,9 @@ func (r *inTurnRows) Next() bool {
 	}
 }
 
-func (r *inTurnRows) Err() error           { return nil }
-func (r *inTurnRows) Stats() widecol.Stats { return r.stats }
-func (r *inTurnRows) Close()               {}
+func (r *undividedRows) Err() error           { return nil }
+func (r *undividedRows) Stats() widecol.Stats { return r.stats }
+func (r *undividedRows) Close()               {}
 
 // stalled is a client that takes one piece, and no more before hold is closed.
 func stalled(hold chan struct{}) *hookedWriter {

@@ -21,7 +21,7 @@ type requestContext struct {
 	start  time.Time
 	*scratch
 
-	health bool   // of a route that is answered during a shutdown
+	health bool   // of a route that responds during a shutdown
 	table  string // the names in the path
 	family string
 
@@ -36,7 +36,7 @@ type requestContext struct {
 	responseBuffer
 	status  int
 	sent    bool      // the header has gone out
-	own     [2]string // values in the header that other answers do not share
+	own     [2]string // values in the header that other responses do not share
 	encoder encoder
 	sendQueue
 }
@@ -50,7 +50,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := s.serve(x); err != nil {
 		x.fail(err)
 	}
-	s.answered[x.status/100].Add(1)
+	s.responses[x.status/100].Add(1)
 }
 
 // serve runs the handler of a request. A panic in it becomes an error, and leaves nothing locked:
@@ -100,7 +100,7 @@ func (x *requestContext) fail(err error) {
 		x.logFailure(f)
 	}
 	if gone || x.sent {
-		x.server.answered[0].Add(1)
+		x.server.responses[0].Add(1)
 		panic(http.ErrAbortHandler)
 	}
 	h := x.w.Header()
@@ -155,7 +155,7 @@ func (x *requestContext) logFailure(f *failure) {
 // release gives back what the request has taken.
 func (x *requestContext) release() {
 	x.Release()
-	x.abandonSender() // of an answer that is broken off
+	x.abandonSender() // of a response that is broken off
 	x.dropEncoder()
 	x.admitted.Close()
 	x.collected = x.out

@@ -89,13 +89,13 @@ func (x *requestContext) send(now time.Time, last bool) error {
 
 // write hands a chunk to the connection, compressed if the response is. The client has the time
 // for progress to take it, however long the whole response takes.
-func (x *requestContext) write(piece []byte, last bool) error {
+func (x *requestContext) write(chunk []byte, last bool) error {
 	// A writer without deadlines is a test's or a wrapper's.
 	_ = http.NewResponseController(x.w).SetWriteDeadline(x.server.opt.Now().Add(x.server.limits.progress))
 	var err error
 	if x.encoder == nil {
-		_, err = x.w.Write(piece)
-	} else if _, err = x.encoder.Write(piece); err == nil && last {
+		_, err = x.w.Write(chunk)
+	} else if _, err = x.encoder.Write(chunk); err == nil && last {
 		err = x.encoder.Close()
 	}
 	if err != nil {

@@ -27,20 +27,20 @@ type chunkSink interface {
 }
 
 // flushIfFull flushes the buffer if it holds flushSize bytes.
-func (c *responseBuffer) flushIfFull() error {
-	if len(c.out) < flushSize {
+func (b *responseBuffer) flushIfFull() error {
+	if len(b.out) < flushSize {
 		return nil
 	}
-	return c.to.flush()
+	return b.to.flush()
 }
 
 // yield is the Yield of a query. It may be long until the query returns something to send.
-func (c *responseBuffer) yield() error {
-	if err := c.to.sendError(); err != nil {
+func (b *responseBuffer) yield() error {
+	if err := b.to.sendError(); err != nil {
 		return err
 	}
-	c.looked += widecol.YieldEvery
-	return c.Step(c.looked)
+	b.looked += widecol.YieldEvery
+	return b.Step(b.looked)
 }
 
 const (
@@ -57,26 +57,26 @@ var chunks = sync.Pool{New: func() any { return new([]byte) }}
 
 // enqueue moves the buffer's bytes to a queue, and waits while that is full. It returns false if
 // done was closed first.
-func (c *responseBuffer) enqueue(queue chan<- *[]byte, done <-chan struct{}) bool {
-	if cap(c.out) <= maxKept {
-		piece := chunks.Get().(*[]byte)
-		*piece, c.out = c.out, (*piece)[:0]
-		return put(queue, done, piece)
+func (b *responseBuffer) enqueue(queue chan<- *[]byte, done <-chan struct{}) bool {
+	if cap(b.out) <= maxKept {
+		chunk := chunks.Get().(*[]byte)
+		*chunk, b.out = b.out, (*chunk)[:0]
+		return put(queue, done, chunk)
 	}
-	for part := range slices.Chunk(c.out, maxCopied) {
-		piece := chunks.Get().(*[]byte)
-		*piece = append((*piece)[:0], part...)
-		if !put(queue, done, piece) {
+	for part := range slices.Chunk(b.out, maxCopied) {
+		chunk := chunks.Get().(*[]byte)
+		*chunk = append((*chunk)[:0], part...)
+		if !put(queue, done, chunk) {
 			return false
 		}
 	}
-	c.out = c.out[:0]
+	b.out = b.out[:0]
 	return true
 }
 
-func put(queue chan<- *[]byte, done <-chan struct{}, piece *[]byte) bool {
+func put(queue chan<- *[]byte, done <-chan struct{}, chunk *[]byte) bool {
 	select {
-	case queue <- piece:
+	case queue <- chunk:
 		return true
 	case <-done:
 		return false
@@ -84,8 +84,8 @@ func put(queue chan<- *[]byte, done <-chan struct{}, piece *[]byte) bool {
 }
 
 // releaseChunk returns the memory of a chunk to the pool, unless it is too large.
-func releaseChunk(piece *[]byte) {
-	poison.Bytes(*piece)
-	*piece = keep(*piece, maxKept)
-	chunks.Put(piece)
+func releaseChunk(chunk *[]byte) {
+	poison.Bytes(*chunk)
+	*chunk = keep(*chunk, maxKept)
+	chunks.Put(chunk)
 }

@@ -36,7 +36,7 @@ type rowWriter struct {
 	stats widecol.Stats
 	yield func() error // of the queries
 
-	// Many cells of an answer were written by one request.
+	// Many cells of a response were written by one request.
 	time   int64
 	digits []byte // time in decimal
 }

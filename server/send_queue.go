@@ -9,7 +9,7 @@ import (
 type sendQueue struct {
 	queue chan *[]byte  // nil while there is no goroutine
 	ended chan struct{} // closed once it has
-	err   error         // why a piece could not be sent; to be read after that
+	err   error         // why a chunk could not be sent; to be read after that
 }
 
 const (
@@ -54,11 +54,11 @@ func (x *requestContext) sendQueued(queue <-chan *[]byte) {
 		}
 		close(x.ended)
 	}()
-	for piece := range queue {
-		if x.write(*piece, false) != nil {
+	for chunk := range queue {
+		if x.write(*chunk, false) != nil {
 			return
 		}
-		releaseChunk(piece)
+		releaseChunk(chunk)
 	}
 	x.err = nil
 }

@@ -33,7 +33,7 @@ type Server struct {
 	jitterMu sync.Mutex
 	jitter   *rand.Rand // of Retry-After; guarded by jitterMu
 
-	answered [6]atomic.Uint64 // by the first digit of the status; 0 is aborted
+	responses [6]atomic.Uint64 // by the first digit of the status; 0 is aborted
 }
 
 // New returns a Server for store.
@@ -108,14 +108,14 @@ func (s *Server) wait(ctx context.Context, done <-chan struct{}) error {
 
 // Stats counts responses.
 type Stats struct {
-	// Answers counts responses by the first digit of their status. Answers[0] counts aborted ones.
-	Answers [6]uint64
+	// Responses counts them by the first digit of their status. Responses[0] counts aborted ones.
+	Responses [6]uint64
 }
 
 // Stats returns the counts so far.
 func (s *Server) Stats() (stats Stats) {
-	for i := range stats.Answers {
-		stats.Answers[i] = s.answered[i].Load()
+	for i := range stats.Responses {
+		stats.Responses[i] = s.responses[i].Load()
 	}
 	return stats
 }

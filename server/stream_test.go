@@ -78,7 +78,7 @@ func TestClientGoesEarly(t *testing.T) {
 	<-scanning
 	_ = w.Conn.Close()
 	store.waitClosed(t)
-	eventually(t, "the answer counts as broken off", func() bool { return c.Stats().Answers[0] == 1 })
+	eventually(t, "the answer counts as broken off", func() bool { return c.Stats().Responses[0] == 1 })
 }
 
 // TestSlowReader: a reader that stops reading is cut off, and what its answer
@@ -124,7 +124,7 @@ func TestBrokenAnswer(t *testing.T) {
 					t.Errorf("got %d, %v, %s, want %d", r.StatusCode, err, body, e.status)
 				}
 				store.waitClosed(t)
-				eventually(t, "the handler has ended", func() bool { a := c.Stats().Answers; return a[0]+a[5] == 1 })
+				eventually(t, "the handler has ended", func() bool { a := c.Stats().Responses; return a[0]+a[5] == 1 })
 				if logged := log.String(); (e.status != 503) != strings.Contains(logged, "request failed") ||
 					e.rows.panic != (strings.Contains(logged, "the store has a bug") && strings.Contains(logged, "fake_test.go")) {
 					t.Errorf("got the log %s", logged)

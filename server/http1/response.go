@@ -102,7 +102,7 @@ func (w *response) sendContinue() error {
 // WriteHeader starts the response, once. As in net/http it panics for an invalid status.
 func (w *response) WriteHeader(status int) {
 	if status < 200 || status > 999 {
-		panic(fmt.Sprintf("no answer has the status %d", status))
+		panic(fmt.Sprintf("no response has the status %d", status))
 	}
 	if w.status != 0 {
 		return

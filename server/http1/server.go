@@ -76,7 +76,7 @@ func (s *Server) Serve(l net.Listener) error {
 		nc, err := l.Accept()
 		if err == nil {
 			wait = 0
-			if c := newConn(s, nc); s.admit(c) {
+			if c := newConn(s, nc); s.register(c) {
 				go c.serve()
 			} else {
 				_ = nc.Close()
@@ -121,8 +121,8 @@ func (s *Server) track(l net.Listener) bool {
 	return true
 }
 
-// admit registers a connection. It returns false if the server is stopping.
-func (s *Server) admit(c *conn) bool {
+// register adds a connection. It returns false if the server is stopping.
+func (s *Server) register(c *conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopping.Load() {
@@ -136,7 +136,7 @@ func (s *Server) admit(c *conn) bool {
 	return true
 }
 
-// forget unregisters an admitted connection that is closed.
+// forget removes a connection that is closed.
 func (s *Server) forget(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

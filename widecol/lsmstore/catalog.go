@@ -36,7 +36,7 @@ const (
 	familyPrefix  = "family:"
 	catalogFormat = 1
 
-	manifestPrefix = "_man_"
+	metadataPrefix = "_man_"
 	dataPrefix     = "_dat_"
 	groupPartition = "_lg_"
 )
@@ -111,14 +111,14 @@ func (s *Store) load() error {
 		unclaimed[p.ID] = true
 	}
 	for _, p := range all {
-		name, ok := strings.CutPrefix(p.Name, manifestPrefix)
+		name, ok := strings.CutPrefix(p.Name, metadataPrefix)
 		if !ok {
 			continue
 		}
 		t, err := s.loadTable(name, p.ID)
 		var damage *engine.CorruptError
 		if errors.As(err, &damage) {
-			s.tables[name] = &table{name: name, changing: newExclusion(), manifest: p.ID, damage: damage}
+			s.tables[name] = &table{name: name, changing: newExclusion(), metadata: p.ID, damage: damage}
 			damaged = true
 			continue
 		}
@@ -156,7 +156,7 @@ func (s *Store) loadTable(name string, id engine.PartitionID) (*table, error) {
 	if v := head.number("format"); v != catalogFormat {
 		return nil, fmt.Errorf("format %d, this program reads %d", v, catalogFormat)
 	}
-	t := &table{name: name, changing: newExclusion(), manifest: id, data: engine.PartitionID(head.number("data")), settings: head.settings()}
+	t := &table{name: name, changing: newExclusion(), metadata: id, data: engine.PartitionID(head.number("data")), settings: head.settings()}
 	var groups []group
 	partitions := map[string]engine.PartitionID{"": t.data}
 	for row, m := range rows {

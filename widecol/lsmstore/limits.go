@@ -75,8 +75,8 @@ func (l *limits) cutColumns(run []cell.Cell) []cell.Cell {
 	return kept
 }
 
-// admit decides about a row that has a cell.
-func (l *limits) admit() verdict {
+// decide decides about a row that has a cell.
+func (l *limits) decide() verdict {
 	i := l.seen
 	l.seen++
 	if !l.q.Sampled(i, l.taken) {

@@ -96,7 +96,7 @@ func (r *rows) goOn() bool {
 
 // enterRow decides about a row with a cell: it is returned or skipped, or the result ends before it.
 func (r *rows) enterRow() bool {
-	switch r.limits.admit() {
+	switch r.limits.decide() {
 	case passRow:
 		r.row = nil
 		return false

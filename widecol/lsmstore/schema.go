@@ -14,7 +14,7 @@ import (
 // table is an open table.
 type table struct {
 	name     string
-	manifest engine.PartitionID
+	metadata engine.PartitionID
 	data     engine.PartitionID
 	damage   error // of the metadata, found at the open: the table cannot be used
 
@@ -41,9 +41,9 @@ func (t *table) exists() error {
 	return nil
 }
 
-// partitions returns the partitions of the table, the manifest first. The caller holds mu or changing.
+// partitions returns the partitions of the table, that of its metadata first. The caller holds mu or changing.
 func (t *table) partitions() []engine.PartitionID {
-	return append([]engine.PartitionID{t.manifest}, t.stores()...)
+	return append([]engine.PartitionID{t.metadata}, t.stores()...)
 }
 
 // stores returns the partitions with the table's data. The caller holds mu or changing.

@@ -168,7 +168,7 @@ func (s *Store) Tables(ctx context.Context) ([]widecol.Table, error) {
 	infos := s.partitions()
 	for _, t := range list {
 		if t.damage != nil {
-			info := infos[t.manifest]
+			info := infos[t.metadata]
 			all = append(all, widecol.Table{Name: t.name, Partitions: []widecol.Partition{
 				{Name: info.Name, Path: info.Path, Stats: widecol.PartitionStats{Err: t.damage}},
 			}})

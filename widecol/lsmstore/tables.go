@@ -102,7 +102,7 @@ func (s *Store) forget(t *table) {
 
 // build creates the partitions of a new table and writes its metadata.
 func (s *Store) build(ctx context.Context, t *table, spec widecol.TableSpec) error {
-	names := []string{manifestPrefix + t.name, dataPrefix + t.name}
+	names := []string{metadataPrefix + t.name, dataPrefix + t.name}
 	groups := make([]group, len(spec.Groups))
 	for i := range groups {
 		id, err := s.newGroupID()
@@ -116,8 +116,8 @@ func (s *Store) build(ctx context.Context, t *table, spec widecol.TableSpec) err
 	if err != nil {
 		return failure(err)
 	}
-	t.manifest, t.data = ids[0], ids[1]
-	r := &record{partition: t.manifest}
+	t.metadata, t.data = ids[0], ids[1]
+	r := &record{partition: t.metadata}
 	r.table(t.data, t.settings)
 	members := make(map[string]group)
 	for i := range groups {
@@ -234,7 +234,7 @@ func (s *Store) newGroup() (group, error) {
 }
 
 func (s *Store) addFamilies(ctx context.Context, t *table, families []widecol.Family, home group, groups []group) error {
-	r := &record{partition: t.manifest}
+	r := &record{partition: t.metadata}
 	if home.id != "" {
 		r.group(home)
 	}
@@ -289,7 +289,7 @@ func (s *Store) AlterTable(ctx context.Context, name string, change widecol.Tabl
 		if err != nil {
 			return err
 		}
-		r := &record{partition: t.manifest}
+		r := &record{partition: t.metadata}
 		r.table(t.data, settings)
 		if err := s.record(ctx, r); err != nil {
 			return err
@@ -337,7 +337,7 @@ func (s *Store) alter(ctx context.Context, name, familyName string, edit func(*t
 				next = append(next, f)
 			}
 		}
-		r := &record{partition: t.manifest}
+		r := &record{partition: t.metadata}
 		r.family(&changed)
 		empty := emptyGroup(&changed, next, t.schema.groups)
 		if empty == nil {

@@ -650,25 +650,25 @@ var bugs = []bug{
 		}
 	}},
 	{"a write is read before it is acknowledged", false, true, func(b *broken) {
-		var g gate
-		b.subject.Hold = g.hold
+		var h writeHold
+		b.subject.Hold = h.hold
 		b.write = func(table string, ms []widecol.Mutation, key string) (int64, error) {
-			defer g.pass()
+			defer h.pass()
 			return b.Store.Write(background, table, ms, key)
 		}
 	}},
 	{"of writes at once, a crash keeps a part", false, true, func(b *broken) {
-		var g gate
-		b.subject.Hold = g.hold
+		var h writeHold
+		b.subject.Hold = h.hold
 		crashed := false
 		b.subject.Crash = func() (widecol.Store, error) {
 			crashed = true
-			g.release()
+			h.release()
 			return b, nil
 		}
 		b.write = func(table string, ms []widecol.Mutation, key string) (int64, error) {
 			crashed = false
-			g.pass()
+			h.pass()
 			if crashed && len(ms) > 1 {
 				ms = ms[:1]
 			}

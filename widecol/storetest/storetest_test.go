@@ -21,10 +21,10 @@ func openHooked(env *Env) (*Subject, error) {
 	again := func() (widecol.Store, error) {
 		old := f
 		f = &flaky{Store: old.Clone(), count: old.count}
-		old.gate.release()
+		old.held.release()
 		return f, nil
 	}
-	hold := func() (<-chan struct{}, func()) { return f.gate.hold() }
+	hold := func() (<-chan struct{}, func()) { return f.held.hold() }
 	return &Subject{Store: f, Flush: nothing, Compact: nothing, Reopen: again, Crash: again, Fault: func() { f.fault = true }, Hold: hold}, nil
 }
 
@@ -94,40 +94,40 @@ func BenchmarkRandom(b *testing.B) {
 // flaky is a memstore whose changes fail, while it has a fault, in all the ways that are allowed.
 type flaky struct {
 	*memstore.Store
-	gate  gate
+	held  writeHold
 	fault bool
 	count int
 }
 
-// gate holds writes.
-type gate struct {
+// writeHold holds writes.
+type writeHold struct {
 	mu       sync.Mutex
 	waiting  chan struct{}
 	released chan struct{}
 }
 
-// hold closes the gate. It is a Subject.Hold.
-func (g *gate) hold() (waiting <-chan struct{}, release func()) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.waiting, g.released = make(chan struct{}, 1), make(chan struct{})
-	return g.waiting, g.release
+// hold holds the writes from here on. It is a Subject.Hold.
+func (h *writeHold) hold() (waiting <-chan struct{}, release func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.waiting, h.released = make(chan struct{}, 1), make(chan struct{})
+	return h.waiting, h.release
 }
 
-func (g *gate) release() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.released != nil {
-		close(g.released)
-		g.released = nil
+func (h *writeHold) release() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.released != nil {
+		close(h.released)
+		h.released = nil
 	}
 }
 
-// pass waits until the gate is open.
-func (g *gate) pass() {
-	g.mu.Lock()
-	waiting, released := g.waiting, g.released
-	g.mu.Unlock()
+// pass waits while writes are held.
+func (h *writeHold) pass() {
+	h.mu.Lock()
+	waiting, released := h.waiting, h.released
+	h.mu.Unlock()
 	if released == nil {
 		return
 	}
@@ -177,7 +177,7 @@ func (f *flaky) DropFamily(ctx context.Context, table, family string) error {
 }
 
 func (f *flaky) Write(ctx context.Context, table string, ms []widecol.Mutation, key string) (time int64, err error) {
-	f.gate.pass()
+	f.held.pass()
 	err = f.change(func() (err error) { time, err = f.Store.Write(ctx, table, ms, key); return err })
 	return time, err
 }
