@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -334,4 +336,75 @@ func TestDeadlinesOfRequests(t *testing.T) {
 		expect("idle after both", &w.reads, idle)
 		expect("an answer without a time and one with", &w.sends, -1, answer)
 	}
+}
+
+// TestLateRead: of a body nothing can be read once the answer has begun, and no word for
+// the client gets into it.
+func TestLateRead(t *testing.T) {
+	late := make(chan error, 1)
+	address := start(t, newServer(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, strings.Repeat("x", 3*sendSize))
+		_, err := r.Body.Read(make([]byte, 1))
+		late <- err
+	}))
+	for _, head := range []string{"", "Expect: 100-continue\r\n"} {
+		c := dial(t, address)
+		c.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n" + head + "\r\n1")
+		if _, body := c.answer("POST"); body != strings.Repeat("x", 3*sendSize) {
+			t.Errorf("got %d bytes", len(body))
+		}
+		if err := <-late; err != http.ErrBodyReadAfterClose {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// TestDeadlines: that of an answer ends what is sent of it later, for good, and nothing
+// else.
+func TestDeadlines(t *testing.T) {
+	again := make(chan error, 1)
+	address := start(t, newServer(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", strconv.Itoa(sendSize))
+		switch r.URL.Path {
+		case "/more":
+			w.Header().Del("Content-Length")
+		case "/body":
+			io.ReadAll(r.Body)
+		}
+		io.WriteString(w, strings.Repeat("x", sendSize)) // goes out at once
+		control := http.NewResponseController(w)
+		control.SetWriteDeadline(time.Unix(1, 0))
+		if r.URL.Path == "/more" {
+			io.WriteString(w, strings.Repeat("x", sendSize))
+			control.SetWriteDeadline(time.Now().Add(patience))
+			_, err := io.WriteString(w, "x")
+			again <- err
+		}
+	}))
+	c := dial(t, address)
+	for range 3 {
+		c.send(get)
+		if r, body := c.answer("GET"); r.StatusCode != 200 || len(body) != sendSize {
+			t.Errorf("got %d and %d bytes", r.StatusCode, len(body))
+		}
+	}
+	c.send("POST /body HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+	if line, err := c.in.ReadString('\n'); line != "HTTP/1.1 100 Continue\r\n" {
+		t.Fatalf("got %q and %v", line, err)
+	}
+	c.in.ReadString('\n')
+	c.send("hi")
+	c.answer("POST")
+	c.send(strings.Replace(get, "/0", "/more", 1))
+	r, err := http.ReadResponse(c.in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(r.Body); err == nil {
+		t.Error("an answer whose end came too late is whole")
+	}
+	if err := <-again; err == nil {
+		t.Error("more was taken of an answer of which a part is missing")
+	}
+	c.closed()
 }
