@@ -88,7 +88,7 @@ func (r *rows) pause() bool {
 }
 
 func (r *rows) goOn() bool {
-	if r.err = r.ctx.Err(); r.err == nil && r.q.Yield != nil {
+	if r.err = r.ctx.Err(); r.err == nil && r.q.Yield != nil && r.looked > 1 { // a short read has no time for it
 		r.err = r.q.Yield()
 	}
 	return r.err == nil
