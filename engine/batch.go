@@ -62,8 +62,10 @@ type Batch struct {
 	// Commit has returned an *UnknownError. It must not block.
 	Inserted func()
 	// InsertNow has the entries inserted at once, and not together with those of other small batches, for
-	// which these wait until the log can be written.
+	// which these wait until the log can be written. Commit may set it.
 	InsertNow bool
+	// After is a time that the time of the commit is above. It must be none that is still to come.
+	After int64
 
 	stall stallTimer // of the Commit under way
 	seq   uint64     // set by Commit
@@ -101,7 +103,7 @@ func (b *Batch) Reset() {
 	}
 	b.parts = b.parts[:0]
 	b.seq, b.err = 0, nil
-	b.Inserted, b.InsertNow = nil, false
+	b.Inserted, b.InsertNow, b.After = nil, false, 0
 }
 
 // inserted says that the entries are in the memtables, or that they will not be.

@@ -77,10 +77,16 @@ func (db *DB) AwaitEntered(ctx context.Context) error {
 	g.writers.waiting.Add(1)
 	db.mu.Unlock()
 	err := g.await(ctx)
-	if unknown := (*UnknownError)(nil); errors.As(err, &unknown) {
-		return unknown.Cause
+	unknown := (*UnknownError)(nil)
+	if !errors.As(err, &unknown) {
+		return err
 	}
-	return err
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.failed != nil {
+		return db.failed
+	}
+	return unknown.Cause
 }
 
 // enter gives the batch its place in the order of batches: sequence number, time, memTables, log segment
@@ -142,7 +148,8 @@ func (db *DB) pausedLocked() error {
 // joinLocked puts a batch into the order of batches and into the forming group.
 func (db *DB) joinLocked(b *Batch, s *segment) (g *group, leading bool) {
 	db.lastSeq++
-	db.lastTime = max(db.opt.Clock.Now(), db.lastTime+1) // as NextTime
+	db.lastTime = max(db.opt.Clock.Now(), db.lastTime+1, b.After+1)
+	b.InsertNow = b.InsertNow || db.awaiting > 0
 	b.seq = db.lastSeq
 	b.setTime(db.lastTime)
 	s.maxSeq = b.seq

@@ -54,6 +54,7 @@ type DB struct {
 	inFlight    []*group // being written, not settled yet, oldest first
 	awaited     *group   // the last of them, if the leader waits to settle it
 	leading     bool     // a leader is writing the log
+	awaiting    int      // calls of AwaitRows
 	slow        bool     // the log has waited for the disk longer than SyncTimeout
 	failed      error    // a *ReadOnlyError after a failure of the log or manifest
 	closed      bool

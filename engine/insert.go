@@ -59,23 +59,27 @@ func (db *DB) insertSmall(g *group, searches []memtable.Search) {
 	}
 }
 
-// InsertEntered inserts the small batches of the group that is forming. Otherwise they wait until the
-// group before it is synced.
-func (db *DB) InsertEntered() {
+// AwaitRows calls wait, which waits for rows that batches are about to change, see Batch.Inserted. Those that
+// have entered are inserted first, and those that enter meanwhile at once. Otherwise small batches are inserted when
+// the group before theirs is synced, which may take as long as the disk likes.
+func (db *DB) AwaitRows(wait func()) {
 	db.mu.Lock()
-	g := db.group
-	if g == nil {
-		db.mu.Unlock()
-		return
+	db.awaiting++
+	g, batches := db.group, []pendingBatch(nil)
+	if g != nil {
+		batches = g.batches[min(int(g.claimed.Load()), len(g.batches)):]
+		g.claimed.Store(int32(len(g.batches))) // inserters start once the group is not forming any more
 	}
-	batches := g.batches[min(int(g.claimed.Load()), len(g.batches)):]
-	g.claimed.Store(int32(len(g.batches))) // inserters start once the group is not forming any more
 	db.mu.Unlock()
 	for i := range batches {
 		if b := &batches[i]; b.shared() {
 			db.insert(g, b)
 		}
 	}
+	wait()
+	db.mu.Lock()
+	db.awaiting--
+	db.mu.Unlock()
 }
 
 // insertTogether inserts the small ones of these batches, at most as many as there are searches. When the

@@ -101,6 +101,7 @@ func fingerprintOfCheck(c *widecol.CheckAndMutate) [sha256.Size]byte {
 
 // query adds what a query selects of a row.
 func (d *digest) query(q *widecol.Query) {
+	d.flag(q.Filter.Columns != nil)
 	d.filter(q.Filter)
 	d.number(q.Times.Start)
 	d.number(q.Times.End)

@@ -1,7 +1,6 @@
 package lsmstore
 
 import (
-	"runtime"
 	"sync"
 
 	"github.com/cespare/xxhash/v2"
@@ -34,31 +33,19 @@ func (s *lockSet) share(mutations []widecol.Mutation) {
 // takeAlone adds a row that is read first.
 func (s *lockSet) takeAlone(row []byte) { s.alone |= lockOf(row) }
 
-// lock takes the locks of a set, in ascending order.
-func (l *rowLocks) lock(s lockSet, insertEntered func()) {
+// lock takes the locks of a set, in ascending order. Where it has to wait for a lock that it takes alone, it does
+// so within await, see engine.DB.AwaitRows: those who share the lock may be waiting for the disk.
+func (l *rowLocks) lock(s lockSet, await func(wait func())) {
 	for i := range l {
 		switch bit := uint64(1) << i; {
 		case s.alone&bit != 0:
-			l.lockAlone(i, insertEntered)
+			if !l[i].TryLock() {
+				await(l[i].Lock)
+			}
 		case s.shared&bit != 0:
 			l[i].RLock()
 		}
 	}
-}
-
-// lockAlone takes a lock alone. Those who share it may wait until the log has been synced, before their batches
-// are inserted, so this has the batches inserted at once. A batch that enters meanwhile is inserted by the
-// next attempt; after a few this waits for its turn, so that it does not starve.
-func (l *rowLocks) lockAlone(i int, insertEntered func()) {
-	const attempts = 16
-	for range attempts {
-		if l[i].TryLock() {
-			return
-		}
-		insertEntered()
-		runtime.Gosched()
-	}
-	l[i].Lock()
 }
 
 func (l *rowLocks) unlock(s lockSet) {

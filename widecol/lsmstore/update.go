@@ -1,6 +1,7 @@
 package lsmstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"slices"
@@ -139,9 +140,18 @@ func (s *Store) readModifyWrite(ctx context.Context, t *table, u *widecol.ReadMo
 	}
 	w.locks.takeAlone(u.Row)
 	w.lock()
-	written, err := s.applyRules(ctx, t, u)
+	newest, now, err := s.newest(ctx, t, u)
 	if err != nil {
 		return nil, 0, err
+	}
+	written, refusal := applyRules(u, newest, now, s.maxValue)
+	if refusal != nil {
+		return nil, 0, cmp.Or(w.commitNothing(ctx), error(refusal))
+	}
+	for i := range newest { // NextTime has said that the time of the commit is above it, but the clock may step back
+		if time := newest[i].Time; time < now {
+			w.batch.After = max(w.batch.After, time)
+		}
 	}
 	for i := range written {
 		c := &written[i]
@@ -163,12 +173,8 @@ func (s *Store) readModifyWrite(ctx context.Context, t *table, u *widecol.ReadMo
 	return written, commit.Time, nil
 }
 
-// applyRules returns the versions that the rules write, in order. The row is locked.
-func (s *Store) applyRules(ctx context.Context, t *table, u *widecol.ReadModifyWrite) ([]cell.Cell, error) {
-	newest, now, err := s.newest(ctx, t, u)
-	if err != nil {
-		return nil, err
-	}
+// applyRules returns the versions that the rules write, in order. newest is what the columns have.
+func applyRules(u *widecol.ReadModifyWrite, newest []cell.Cell, now int64, maxValue int) ([]cell.Cell, *widecol.Error) {
 	written := make([]cell.Cell, 0, len(u.Rules))
 	for i := range u.Rules {
 		r := &u.Rules[i]
@@ -182,7 +188,7 @@ func (s *Store) applyRules(ctx context.Context, t *table, u *widecol.ReadModifyW
 		if found {
 			old = &written[at]
 		}
-		typ, value, e := r.Apply(old, s.maxValue)
+		typ, value, e := r.Apply(old, maxValue)
 		if e != nil {
 			return nil, e.At(i)
 		}
@@ -256,7 +262,7 @@ func decodeWritten(b []byte, commit int64) (cells []cell.Cell, err error) {
 	field := func() []byte {
 		n, size := binary.Uvarint(b)
 		if size <= 0 || n > uint64(len(b)-size) {
-			err = failure(bad)
+			err = bad
 			return nil
 		}
 		f := b[size : size+int(n)]
@@ -272,8 +278,8 @@ func decodeWritten(b []byte, commit int64) (cells []cell.Cell, err error) {
 			c.Time = commit
 		}
 		c.Type, b = cell.Type(b[8]), b[9:]
-		if c.Value = field(); err != nil {
-			return nil, err
+		if c.Value = field(); err != nil || c.Check() != nil {
+			return nil, failure(bad)
 		}
 		cells = append(cells, c)
 	}

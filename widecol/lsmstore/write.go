@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"colonnade/cell"
 	"colonnade/engine"
@@ -167,11 +168,17 @@ func encodeOutcomes(outcomes []error) []byte {
 
 func decodeOutcomes(b []byte, n int) ([]error, error) {
 	var list []refusal
+	bad := func(reason string) error {
+		return failure(&engine.CorruptError{Partition: keysPartition, Offset: -1, Reason: "the entry of an idempotency key has no outcomes: " + reason})
+	}
 	if err := json.Unmarshal(b, &list); err != nil {
-		return nil, failure(&engine.CorruptError{Partition: keysPartition, Offset: -1, Reason: "the entry of an idempotency key has no outcomes: " + err.Error()})
+		return nil, bad(err.Error())
 	}
 	outcomes := make([]error, n)
 	for _, r := range list {
+		if r.Row < 0 || r.Row >= n {
+			return nil, bad(fmt.Sprintf("row %d of %d", r.Row, n))
+		}
 		outcomes[r.Row] = &widecol.Error{Kind: r.Kind, Code: r.Code, Index: r.Index, Message: r.Message}
 	}
 	return outcomes, nil

@@ -39,7 +39,7 @@ func newWriter(s *Store, t *table) *writer {
 // lock takes the row locks in w.locks. They are held until the batch is in the memtables, or refused, or w is
 // released without a commit.
 func (w *writer) lock() {
-	w.table.rows.lock(w.locks, w.store.db.InsertEntered)
+	w.table.rows.lock(w.locks, w.store.db.AwaitRows)
 	w.locked = true
 }
 
