@@ -7,14 +7,16 @@ import (
 
 // So many sets of each kind are in use: few, so that clients meet.
 const (
-	singles = 16 // sets of one row
-	octets  = 3  // sets of eight
-	named   = 4  // tables
+	singles  = 16 // sets of one row
+	octets   = 3  // sets of eight
+	named    = 4  // tables
+	counters = 3
 )
 
-func single(i int) string { return fmt.Sprintf("single%02d", i) }
-func octet(i int) string  { return fmt.Sprintf("octet%02d", i) }
-func name(i int) string   { return fmt.Sprintf("table%02d", i) }
+func single(i int) string  { return fmt.Sprintf("single%02d", i) }
+func octet(i int) string   { return fmt.Sprintf("octet%02d", i) }
+func name(i int) string    { return fmt.Sprintf("table%02d", i) }
+func counter(i int) string { return fmt.Sprintf("counter%02d", i) }
 
 // all returns the rows that a set has.
 func (in input) all() uint8 {
@@ -45,14 +47,22 @@ func (v verb) ofTables() bool {
 	return false
 }
 
+func (v verb) ofCounters() bool {
+	switch v {
+	case increment, assign, claim, wipe, turn, look:
+		return true
+	}
+	return false
+}
+
 // takesKey reports whether the verb can have an idempotency key. On few rows, so that
 // a request which is applied again changes what others have seen meanwhile.
-func (v verb) takesKey() bool { return v == write || v == remove }
+func (v verb) takesKey() bool { return v.changes() && !v.ofTables() }
 
 // changes reports whether the verb does more than to read.
 func (v verb) changes() bool {
 	switch v {
-	case read, count, describe, readRow:
+	case read, count, describe, readRow, look:
 		return false
 	}
 	return true
@@ -63,7 +73,9 @@ func (c *client) choose() input {
 	switch dice := c.rnd.IntN(100); {
 	case dice < 6:
 		return c.chooseOfTable(name(c.rnd.IntN(named)))
-	case dice < 50:
+	case dice < 31:
+		return c.chooseOfCounter(counter(min(c.rnd.IntN(counters), c.rnd.IntN(counters))))
+	case dice < 62:
 		// Some are met more often than others.
 		return c.chooseOfRows(input{set: single(min(c.rnd.IntN(singles), c.rnd.IntN(singles))), rows: 1})
 	default:
@@ -102,6 +114,25 @@ func (c *client) chooseOfTable(set string) input {
 	}
 }
 
+func (c *client) chooseOfCounter(name string) input {
+	in := input{set: name, version: c.life.version.Add(1)}
+	switch dice := c.rnd.IntN(100); {
+	case dice < 50:
+		in.verb = increment
+	case dice < 58:
+		in.verb = assign
+	case dice < 66:
+		in.verb = claim
+	case dice < 73:
+		in.verb = wipe
+	case dice < 80:
+		in.verb = turn
+	default:
+		return input{verb: look, set: name}
+	}
+	return in
+}
+
 // readAll reads every set once.
 func readAll() (list []input) {
 	for i := range singles {
@@ -109,6 +140,9 @@ func readAll() (list []input) {
 	}
 	for i := range octets {
 		list = append(list, input{verb: read, set: octet(i), rows: 1<<setSize - 1})
+	}
+	for i := range counters {
+		list = append(list, input{verb: look, set: counter(i)})
 	}
 	for i := range named {
 		list = append(list, input{verb: readRow, set: name(i)})

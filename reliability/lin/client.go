@@ -86,6 +86,13 @@ func (c *client) send(ctx context.Context, s sent) (over bool, err error) {
 		if s.verb == create && out.there {
 			c.life.section.Add("create_conflicts", 1)
 		}
+		switch {
+		case s.verb == increment && !out.there:
+			c.life.section.Add("no_numbers", 1)
+			fallthrough
+		case s.verb.ofCounters() && s.verb.changes():
+			c.life.section.Add("updates", 1)
+		}
 		if s.again {
 			c.life.section.Add("sent_again", 1)
 		}
@@ -123,6 +130,9 @@ func (c *client) ask(ctx context.Context, s sent) (out output, err error) {
 	}
 	t := c.life.rows(connection)
 	t.Key = s.key
+	if in.verb.ofCounters() {
+		return askCounter(ctx, t, in)
+	}
 	keys := in.keys()
 	switch in.verb {
 	case write:
@@ -177,6 +187,37 @@ func askTable(ctx context.Context, t remote.Table, in input) (out output, err er
 	}
 	if remote.Says(err, "unknown_table") {
 		return output{}, nil
+	}
+	return out, err
+}
+
+// askCounter sends the request of an operation on a counter. That it is no number is an answer.
+func askCounter(ctx context.Context, t remote.Table, in input) (out output, err error) {
+	switch in.verb {
+	case increment:
+		var sum int64
+		sum, err = t.Increment(ctx, in.set, in.version)
+		if remote.Says(err, "not_a_number") {
+			return output{}, nil
+		}
+		out = output{there: true, versions: counterOf(isNumber, sum)}
+	case assign:
+		err = t.SetNumber(ctx, in.set, in.version)
+	case claim:
+		out.there, err = t.CreateNumber(ctx, in.set, in.version)
+	case wipe:
+		out.there, err = t.Clear(ctx, in.set)
+	case turn:
+		out.there, err = t.Turn(ctx, in.set, in.version)
+	case look:
+		var c remote.Counter
+		c, err = t.Counter(ctx, in.set)
+		switch {
+		case c.Text:
+			out.versions = counterOf(isText, c.Value)
+		case c.There:
+			out.versions = counterOf(isNumber, c.Value)
+		}
 	}
 	return out, err
 }

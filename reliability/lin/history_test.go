@@ -24,6 +24,16 @@ func saw(versions ...int64) (out output) {
 	return out
 }
 
+func one(v verb, version int64) input { return input{verb: v, version: version} }
+
+func add(n int64) input { return one(increment, n) }
+
+func sum(n int64) output { return output{there: true, versions: counterOf(isNumber, n)} }
+
+func is(kind, value int64) output { return output{versions: counterOf(kind, value)} }
+
+var ask = one(look, 0)
+
 var (
 	yes    = output{there: true}
 	no     = output{}
@@ -72,6 +82,17 @@ func TestCheck(t *testing.T) {
 		{"created anew", true, []porcupine.Operation{at(0, 1, input{verb: create}, no), at(2, 3, input{verb: writeRow, version: 4}, yes), at(4, 5, input{verb: drop}, yes), at(6, 7, input{verb: create}, no), at(8, 9, input{verb: readRow}, yes)}},
 		{"created anew with old rows", false, []porcupine.Operation{at(0, 1, input{verb: create}, no), at(2, 3, input{verb: writeRow, version: 4}, yes), at(4, 5, input{verb: drop}, yes), at(6, 7, input{verb: create}, no), at(8, 9, input{verb: readRow}, output{there: true, versions: state{tableRow: 4}})}},
 		{"dropped, and written to", false, []porcupine.Operation{at(0, 1, input{verb: create}, no), at(2, 3, input{verb: drop}, yes), at(4, 5, input{verb: writeRow, version: 4}, yes)}},
+
+		{"incremented", true, []porcupine.Operation{at(0, 5, add(1), sum(3)), at(0, 5, add(2), sum(2)), at(6, 7, ask, is(isNumber, 3))}},
+		{"lost increment", false, []porcupine.Operation{at(0, 5, add(1), sum(1)), at(0, 5, add(2), sum(2))}},
+		{"incremented after what was lost", false, []porcupine.Operation{at(0, 9, add(1), silent), at(1, 2, add(2), sum(3)), at(10, 11, ask, is(isNumber, 2))}},
+		{"no number after what was lost", false, []porcupine.Operation{at(0, 1, add(1), sum(1)), at(2, 19, one(turn, 2), silent), at(3, 4, add(3), no), at(20, 21, ask, is(isNumber, 1))}},
+		{"unknown increment", true, []porcupine.Operation{at(0, 9, add(1), silent), at(1, 2, add(2), sum(3)), at(10, 11, ask, is(isNumber, 3))}},
+		{"claimed by one", true, []porcupine.Operation{at(0, 5, one(claim, 1), no), at(0, 5, one(claim, 2), yes), at(6, 7, ask, is(isNumber, 2))}},
+		{"claimed by two", false, []porcupine.Operation{at(0, 5, one(claim, 1), yes), at(0, 5, one(claim, 2), yes)}},
+		{"claimed by nobody", false, []porcupine.Operation{at(0, 5, one(claim, 1), no), at(0, 5, one(claim, 2), no)}},
+		{"turned and turned back", true, []porcupine.Operation{at(0, 1, one(assign, 1), no), at(2, 3, one(turn, 2), yes), at(4, 5, ask, is(isText, 2)), at(6, 7, one(wipe, 0), yes), at(8, 9, one(turn, 3), no), at(10, 11, ask, is(isNumber, 3))}},
+		{"wiped twice", false, []porcupine.Operation{at(0, 1, one(assign, 1), no), at(2, 5, one(wipe, 0), yes), at(2, 5, one(wipe, 0), yes)}},
 	}
 	for _, test := range tests {
 		h := newHistory()

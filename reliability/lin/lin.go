@@ -3,8 +3,8 @@
 // killed again and again.
 //
 // Clients write, delete, read, scan and count few rows, many at once, on several
-// connections, and create and drop tables at the same time as others. Now and then
-// one gives up before the answer comes. From all requests and answers of a history,
+// connections, increment, check and change a few counters, and create and drop tables at
+// the same time as others. Now and then one gives up before the answer comes. From all requests and answers of a history,
 // over several lives of the server, porcupine looks for an order that explains
 // them. The rows of a set, up to eight, are one object: a request over several of
 // them is one step, and so is a scan. Half of the changes of rows have an idempotency
@@ -31,7 +31,7 @@ import (
 var Part = report.Part{
 	Name:    "lin",
 	About:   "requests to a server that is killed have an order that explains every answer",
-	Minimum: map[string]int64{"operations": 40_000, "kills": 60, "histories": 15, "unknown": 300, "create_conflicts": 200, "sent_again": 200},
+	Minimum: map[string]int64{"operations": 40_000, "kills": 60, "histories": 15, "unknown": 300, "create_conflicts": 200, "sent_again": 200, "updates": 7_000, "no_numbers": 100},
 	Limit:   4 * time.Minute,
 	Run:     round,
 }

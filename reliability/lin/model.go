@@ -11,7 +11,8 @@ import (
 const setSize = 8
 
 // state is what a set holds: the version of each row, 0 for none. For a set that
-// is a table it is whether there is the table, and the version of its only row.
+// is a table it is whether there is the table, and the version of its only row. For
+// a counter it is what it is, and its value.
 type state [setSize]int64
 
 // The places of a table's state.
@@ -19,6 +20,21 @@ const (
 	tableExists = iota // 1 or 0
 	tableRow
 )
+
+// The places of a counter's state.
+const (
+	counterKind = iota // absent, or one of the below
+	counterValue
+)
+
+const (
+	absent = iota
+	isNumber
+	isText
+)
+
+// counterOf returns the state of a counter.
+func counterOf(kind, value int64) state { return state{counterKind: kind, counterValue: value} }
 
 // verb is what an operation does.
 type verb string
@@ -34,6 +50,13 @@ const (
 	describe verb = "describe" // says whether the table is there
 	writeRow verb = "write row"
 	readRow  verb = "read row"
+
+	increment verb = "increment" // adds the version, and returns the sum; fails for a text
+	assign    verb = "assign"    // a number
+	claim     verb = "claim"     // sets, if it is absent, and says whether it was
+	wipe      verb = "wipe"      // deletes, if it is there, and says whether it was
+	turn      verb = "turn"      // into a text, if it is there, otherwise sets; says whether it was
+	look      verb = "look"
 )
 
 // input is an operation on a set.
@@ -47,8 +70,8 @@ type input struct {
 // output is its answer.
 type output struct {
 	unknown  bool  // there is none: it is applied as a whole, or not
-	versions state // read; of the table's row, in the place of that, readRow
-	there    bool  // remove: the row was there; verbs of tables: the table was
+	versions state // read; of the table's row, in the place of that, readRow; of the counter
+	there    bool  // remove: the row was there; verbs of tables: the table was; increment: done; claim: it was not there
 	count    int   // count
 }
 
@@ -110,6 +133,35 @@ func (s state) answer(in input) (out output, next state) {
 		return output{there: exists}, s
 	case readRow:
 		return output{there: exists, versions: s.only(1 << tableRow)}, s
+	}
+	return s.answerOfCounter(in)
+}
+
+func (s state) answerOfCounter(in input) (out output, next state) {
+	there := s[counterKind] != absent
+	switch in.verb {
+	case increment:
+		if s[counterKind] == isText {
+			return output{}, s
+		}
+		next = counterOf(isNumber, s[counterValue]+in.version)
+		return output{there: true, versions: next}, next
+	case assign:
+		return output{}, counterOf(isNumber, in.version)
+	case claim:
+		if there {
+			return output{}, s
+		}
+		return output{there: true}, counterOf(isNumber, in.version)
+	case wipe:
+		return output{there: there}, state{}
+	case turn:
+		if there {
+			return output{there: true}, counterOf(isText, in.version)
+		}
+		return output{}, counterOf(isNumber, in.version)
+	case look:
+		return output{versions: s}, s
 	}
 	panic("there is no " + in.verb)
 }

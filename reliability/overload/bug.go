@@ -14,8 +14,8 @@ import (
 	"colonnade/vfs"
 )
 
-// bug makes handlers of the server panic in the middle of a read and of a deletion, which hold locks then, and
-// checks that the server goes on.
+// bug makes handlers of the server panic in the middle of a read, and of changes that read a row while they hold its
+// lock, and checks that the server goes on.
 func bug(ctx context.Context, r *run) error {
 	var armed atomic.Bool
 	fs := vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
@@ -41,6 +41,9 @@ func (r *run) plant(ctx context.Context, l *local, armed *atomic.Bool) error {
 		{http.MethodPost, "/scan", `{}`},
 		{http.MethodPost, "/count", `{}`},
 		{http.MethodDelete, "/row", `{"row_key":"bug00000"}`},
+		{http.MethodPost, "/read-modify-write", `{"row_key":"bug00000","rules":[{"column_key":"f:q0","append":"!"}]}`},
+		{http.MethodPost, "/check-and-mutate", `{"row_key":"bug00000","if":{"exists":true},"then":[{"delete_row":true}],"else":[{"delete_row":true}]}`},
+		{http.MethodPost, "/mutate", `{"items":[{"row_key":"bug00000","mutations":[{"delete_column":{"column_key":"f:q0","time":{"end":1}}}]}]}`},
 	} {
 		// A new file has no block in the cache.
 		if err := l.Do(ctx, http.MethodPost, table+"/write", batch("bug", 1, 2, 100), nil); err != nil {

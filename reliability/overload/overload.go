@@ -28,7 +28,7 @@ var Part = report.Part{
 	About: "more is asked of the server than it can do, by good clients and bad ones",
 	Minimum: map[string]int64{
 		"trials": int64(len(trials)), "peak_writes": 500, "refused": 100, "slow_heads": 4_000, "newcomers": 20, "idle_connections": 4_000,
-		"large_batches_mib": 1_900, "scan_clients": 100, "disk_full_writes_refused": 1, "hung_writes_unknown": 1, "drained_acked_rows": 100, "panics": 4, "large_requests": 2,
+		"large_batches_mib": 1_900, "scan_clients": 100, "disk_full_writes_refused": 1, "hung_writes_unknown": 1, "drained_acked_rows": 100, "panics": 7, "large_requests": 2,
 	},
 	Limit: 5 * time.Minute,
 	Run:   round,

@@ -158,7 +158,7 @@ func TestTrialsInProcess(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if f := s.Figures(); f["hung_writes_unknown"].Value != 1 || f["panics"].Value != 4 {
-		t.Errorf("got the figures %v, want a write whose outcome was unknown, and four panics", f)
+	if f := s.Figures(); f["hung_writes_unknown"].Value != 1 || f["panics"].Value != 7 {
+		t.Errorf("got the figures %v, want a write whose outcome was unknown, and seven panics", f)
 	}
 }
