@@ -209,19 +209,43 @@ func (s *Store) newest(ctx context.Context, t *table, u *widecol.ReadModifyWrite
 		return nil, 0, err
 	}
 	defer v.Close()
-	ranges := make([]cell.Range, len(u.Rules))
 	for i := range u.Rules {
-		ranges[i] = cell.ColumnRange(u.Rules[i].Family, u.Rules[i].Qualifier)
+		r := &u.Rules[i]
+		column := cell.AppendColumn(nil, r.Family, r.Qualifier)
+		at, found := slices.BinarySearchFunc(cells, column, compareColumn)
+		if found {
+			continue
+		}
+		c, err := v.newestOf(ctx, u.Row, column)
+		if err != nil {
+			return nil, 0, err
+		}
+		if c != nil {
+			cells = slices.Insert(cells, at, *c)
+		}
 	}
+	return cells, v.now, nil
+}
+
+// newestOf returns a copy of the newest version of a column, nil for none. It reads no further: a counter may have
+// as many versions as it was incremented.
+func (v *view) newestOf(ctx context.Context, row, column []byte) (*cell.Cell, error) {
+	family, qualifier := cell.SplitColumn(column)
 	q := widecol.NewQuery()
-	q.SetKey(u.Row)
-	q.Filter.Columns = cell.NewColumns(ranges...)
-	q.ColumnCellLimit = 1
-	err = v.each(ctx, &q, func(c cell.Cell) {
-		c.Column, c.Value = slices.Clone(c.Column), slices.Clone(c.Value)
-		cells = append(cells, c)
-	})
-	return cells, v.now, err
+	q.SetKey(row)
+	q.Filter.Columns = cell.NewColumns(cell.ColumnRange(family, qualifier))
+	q.RowCellLimit = 1
+	rows, err := v.Scan(ctx, &q)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		return nil, rows.Err()
+	}
+	c := rows.Cells()[0]
+	c.Column, c.Value = column, slices.Clone(c.Value)
+	return &c, nil
 }
 
 func compareColumn(c cell.Cell, column []byte) int { return slices.Compare(c.Column, column) }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -202,5 +203,52 @@ func TestIncrementWhileTheClockStepsBack(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestIncrementOfManyVersions: it reads the newest of them, and not the other blocks that they fill.
+func TestIncrementOfManyVersions(t *testing.T) {
+	var reads atomic.Int64
+	fs := vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault {
+		if op.Kind == vfs.OpRead && strings.HasSuffix(op.Name, ".sst") {
+			reads.Add(1)
+		}
+		return vfs.Fault{}
+	})
+	s := openAt(t, fs)
+	if err := makeTable(s); err != nil {
+		t.Fatal(err)
+	}
+	const versions = 100_000
+	list := make([]widecol.Mutation, versions)
+	for i := range list {
+		list[i] = one("row", "f")[0]
+		list[i].Type, list[i].Value, list[i].Time = cell.I64, binary.LittleEndian.AppendUint64(nil, uint64(i)), int64(i)
+	}
+	if _, err := s.Write(t.Context(), "t", list, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openAt(t, fs)
+	defer s.Close()
+	counted := func(work func()) int64 {
+		before := reads.Load()
+		work()
+		return reads.Load() - before
+	}
+	one := counted(func() {
+		if n, err := increment(t.Context(), s, "row", 1, ""); n != versions || err != nil {
+			t.Errorf("got %d, %v, want %d", n, err, versions)
+		}
+	})
+	all := counted(func() {
+		if n, err := scan(s, "t"); n != versions+1 || err != nil {
+			t.Errorf("got %d cells, %v", n, err)
+		}
+	})
+	if one > 8 || all < 2*one {
+		t.Errorf("the increment has read %d times from files, a scan of all versions %d times", one, all)
 	}
 }
