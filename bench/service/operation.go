@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
@@ -28,7 +29,12 @@ const (
 )
 
 // operations on a dataset.
-type operations struct{ bulk, write, keyed, read, page, scan, count *operation }
+type operations struct {
+	bulk, write, keyed, read, page, scan, count *operation
+
+	// One cell of one row each, of any row or always of the same.
+	increment, incrementOne, check, checkOne *operation
+}
 
 func newOperations(d *dataset) operations {
 	const perRow = webtable.CellsPerRow
@@ -94,5 +100,35 @@ func newOperations(d *dataset) operations {
 		},
 	}
 	ops.keyed = &operation{path: ops.write.path, cells: perRow, keyed: true, body: ops.write.body, check: ops.write.check}
+	ops.increment, ops.incrementOne = newUpdate(d, "read-modify-write", incrementTail, `{"result":{"row":{"row_key":"`)
+	ops.check, ops.checkOne = newUpdate(d, "check-and-mutate", checkTail, `{"result":{"matched":`)
 	return ops
+}
+
+// What follows the row key in the bodies of updates, which begin with it.
+const (
+	incrementTail = `"rules":[{"column_key":"meta:visits","increment":1}]}`
+	checkTail     = `"if":{"exists":true},"then":[` + checkSet + `],"else":[` + checkSet + `]}`
+	checkSet      = `{"set":{"column_key":"meta:state","type":"string","value":"seen"}}`
+)
+
+// newUpdate returns an operation on any row, and one on a single row, whose answers begin with a text.
+func newUpdate(d *dataset, endpoint, tail, begins string) (anyRow, oneRow *operation) {
+	update := func(pick func(*rand.Rand) []byte) *operation {
+		return &operation{
+			path: "/v1/table/" + written + "/" + endpoint, cells: 1,
+			body: func(dst []byte, _ int, rnd *rand.Rand) ([]byte, []byte) {
+				item := pick(rnd)
+				dst = append(append(append(dst, `{"row_key":"`...), keyOf(item)...), `",`...)
+				return append(dst, tail...), item
+			},
+			check: func(a *answer, _ []byte) error {
+				if !bytes.HasPrefix(a.head, []byte(begins)) {
+					return fmt.Errorf("wrong answer: it does not begin with %s: %s…", begins, a.head)
+				}
+				return nil
+			},
+		}
+	}
+	return update(d.any), update(func(*rand.Rand) []byte { return d.lines[0] })
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -15,14 +16,16 @@ type line struct {
 	connections int
 	target      *target   // nil for none
 	real, bare  []*sample // of each run
+	beside      *line     // whose rate target.ratio is about, nil for that of the bare server
 }
 
 // target is what a line has to reach: a number of cells in a second, or a part of
-// what the bare server does.
+// what the bare server does, or of another workload with as many connections.
 type target struct {
-	row   int // of docs/performance.md
-	cells float64
-	ratio float64
+	row    int // of docs/performance.md
+	cells  float64
+	ratio  float64
+	beside string // the name of the other workload, if any
 }
 
 // suite is everything that is measured, on two servers that run all the time.
@@ -118,6 +121,18 @@ func (o *operations) writing() []workload {
 	}
 }
 
+// updating returns those that read a row before they write it. They come right after the writing ones, and in
+// the same table.
+func (o *operations) updating() []workload {
+	goal := &target{row: 19, ratio: 0.6, beside: "row write"}
+	return []workload{
+		{"increment", goal, always(o.increment)},
+		{"increment of one row", nil, always(o.incrementOne)},
+		{"check-and-mutate", goal, always(o.check)},
+		{"check-and-mutate of one row", nil, always(o.checkOne)},
+	}
+}
+
 // reading returns those that only read.
 func (o *operations) reading() []workload {
 	return []workload{
@@ -134,7 +149,7 @@ func (s *suite) round(ctx context.Context, run int) error {
 	o, at := &s.operations, 0
 	try := func(name string, t *target, l load) error {
 		if run == 0 {
-			s.lines = append(s.lines, &line{name: name, connections: l.connections, target: t})
+			s.lines = append(s.lines, &line{name: name, connections: l.connections, target: t, beside: s.beside(t, l.connections)})
 		}
 		at++
 		return s.pair(ctx, s.lines[at-1], l)
@@ -158,7 +173,7 @@ func (s *suite) round(ctx context.Context, run int) error {
 		func() error {
 			return try("bulk write", &target{row: 15, cells: 1e6}, load{connections: 4, pick: always(o.bulk), requests: len(s.data.lines) / bulkRows})
 		},
-		func() error { return many(o.writing()) },
+		func() error { return many(slices.Concat(o.writing(), o.updating())) },
 		func() error { return c.drop(written) },
 		func() error { return many(o.reading()) },
 		func() error {
@@ -171,6 +186,16 @@ func (s *suite) round(ctx context.Context, run int) error {
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// beside returns the line that a target is about, nil for none.
+func (s *suite) beside(t *target, connections int) *line {
+	for _, l := range s.lines {
+		if t != nil && l.name == t.beside && l.connections == connections {
+			return l
 		}
 	}
 	return nil

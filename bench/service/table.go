@@ -48,6 +48,16 @@ func (l *line) ratios() []float64 {
 	return all
 }
 
+// besideRatios is the same as a part of the rate of the line beside it.
+func (l *line) besideRatios() []float64 {
+	all := make([]float64, len(l.real))
+	for i := range all {
+		all[i] = l.real[i].requestRate() / l.beside.real[i].requestRate()
+	}
+	slices.Sort(all)
+	return all
+}
+
 // refused returns how many requests the server has refused, in all runs.
 func (l *line) refused() (n int64) {
 	for _, s := range l.real {
@@ -94,9 +104,12 @@ func render(s settings, lines []*line) string {
 
 // verdict says what the target of a line is, what was found, and whether that is enough.
 func (l *line) verdict() (wanted, found, met string) {
-	ratios := l.ratios()
+	ratios, of := l.ratios(), "bare"
+	if l.beside != nil {
+		ratios, of = l.besideRatios(), l.beside.name
+	}
 	want, got := l.target.ratio, ratios[(len(ratios)-1)/2]
-	wanted, found = fmt.Sprintf("%.2f of bare", want), fmt.Sprintf("%.2f", got)
+	wanted, found = fmt.Sprintf("%.2f of %s", want, of), fmt.Sprintf("%.2f", got)
 	if l.target.cells > 0 {
 		want, got = l.target.cells, median(l.real, (*sample).cellRate)
 		wanted, found = number(want)+" cells/s", number(got)

@@ -89,3 +89,28 @@ func TestProcessIsMeasured(t *testing.T) {
 		t.Error("a process that is not there has CPU time")
 	}
 }
+
+// TestBesideAnotherLine: a target that is about another workload is judged run by run.
+func TestBesideAnotherLine(t *testing.T) {
+	samples := func(requests ...int64) (list []*sample) {
+		for _, n := range requests {
+			list = append(list, &sample{requests: n, elapsed: time.Second, latency: newHistogram()})
+		}
+		return list
+	}
+	plain := &line{name: "row write", connections: 64, real: samples(100, 200, 300)}
+	s := suite{lines: []*line{{name: "row write", connections: 8}, plain}}
+	goal := &target{ratio: 0.6, beside: "row write"}
+	if s.beside(nil, 64) != nil || s.beside(&target{}, 64) != nil || s.beside(goal, 64) != plain {
+		t.Error("the wrong line was found")
+	}
+	for _, test := range []struct {
+		real []*sample
+		want string
+	}{{samples(70, 100, 210), "met"}, {samples(50, 200, 150), "not met"}} {
+		l := &line{target: goal, beside: plain, real: test.real, bare: samples(1, 1, 1)}
+		if wanted, found, met := l.verdict(); met != test.want || wanted != "0.60 of row write" {
+			t.Errorf("got %s, %s, %s, want it %s", wanted, found, met, test.want)
+		}
+	}
+}
