@@ -298,4 +298,42 @@ var planted = []mutant{
 			new: "	for _, row := range rows {",
 		},
 	}},
+	{number: 26, bug: "an increment reads only what is durable", part: "lin", edits: []edit{
+		{
+			file: "widecol/lsmstore/update.go",
+			old:  "s.db.TakeEntered(t.stores()...)",
+			new:  "s.db.NewSnapshot(t.stores()...)",
+		},
+	}},
+	{number: 27, bug: "a row is unlocked before its batch is in the memtables", part: "lin", edits: []edit{
+		{
+			file: "widecol/lsmstore/writer.go",
+			old: `	w.batch.Inserted, w.batch.InsertNow = w.unlock, w.locks.alone != 0
+`,
+			new: `	w.unlockRows()
+`,
+		},
+	}},
+	{number: 28, bug: "a check-and-mutate with nothing to do answers before what it read is durable", part: "lin", edits: []edit{
+		{
+			file: "widecol/lsmstore/writer.go",
+			old:  "return failure(w.store.db.AwaitEntered(ctx))",
+			new:  "return nil",
+		},
+	}},
+	{number: 29, bug: "a set that a later deletion of the request covers stays", part: "lin", edits: []edit{
+		{
+			file: "widecol/lsmstore/order.go",
+			old:  "case o.covered[i]:",
+			new:  "case o.covered[i] && m.Op != widecol.Set:",
+		},
+	}},
+	{number: 30, bug: "a panic in a read-modify-write leaves a lock held", part: "overload", edits: []edit{
+		{
+			file: "widecol/lsmstore/update.go",
+			old: `	defer w.release()
+	if err := u.Check(s.maxValue); err != nil {`,
+			new: "	if err := u.Check(s.maxValue); err != nil {",
+		},
+	}},
 }
