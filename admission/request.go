@@ -24,6 +24,12 @@ func (r *Request) Charge(n int64) bool {
 	return true
 }
 
+// Refund gives back n bytes that were charged, before Close.
+func (r *Request) Refund(n int64) {
+	r.charged.Add(-n)
+	r.Control.memory.Give(n)
+}
+
 // Begin waits for the first slot of a request. It returns a *Refusal, or the error of the
 // context, which also ends later waits of the slot.
 func (r *Request) Begin(ctx context.Context, class Class) (Slot, error) {

@@ -2,8 +2,6 @@ package server
 
 import (
 	"io"
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/klauspost/compress/gzip"
@@ -60,19 +58,9 @@ func (x *requestContext) dropEncoder() {
 // zstd before gzip; "" for none.
 func acceptable(values []string) string {
 	best, bestQ := "", 0.0
-	for _, value := range values {
-		for part := range strings.SplitSeq(value, ",") {
-			name, q := part, 1.0
-			if i := strings.IndexByte(part, ';'); i >= 0 {
-				name = part[:i]
-				if v, ok := strings.CutPrefix(strings.TrimSpace(part[i+1:]), "q="); ok {
-					q, _ = strconv.ParseFloat(v, 64)
-				}
-			}
-			name = strings.ToLower(strings.TrimSpace(name))
-			if encoders[name] != nil && (q > bestQ || q == bestQ && name == "zstd" && q > 0) {
-				best, bestQ = name, q
-			}
+	for name, q := range weights(values) {
+		if encoders[name] != nil && (q > bestQ || q == bestQ && name == "zstd" && q > 0) {
+			best, bestQ = name, q
 		}
 	}
 	return best

@@ -45,24 +45,27 @@ func (x *requestContext) inflate(encoding string) error {
 	if !x.admitted.Charge(inflaterMemory) {
 		return overloaded()
 	}
-	if encoding == "gzip" {
-		r := gzipReaders.Get().(*gzip.Reader)
-		defer func() {
-			_ = r.Reset(http.NoBody) // lets go of the body
-			gzipReaders.Put(r)
-		}()
-		if err := r.Reset(x.r.Body); err != nil {
-			return readFailure(err)
-		}
-		return x.readAll(r, firstRead)
-	}
-	r := zstdReaders.Get().(*zstd.Decoder)
-	defer func() {
-		_ = r.Reset(nil) // lets go of the body
-		zstdReaders.Put(r)
-	}()
-	if err := r.Reset(x.r.Body); err != nil {
+	r, release, err := inflater(encoding, x.r.Body)
+	defer release()
+	if err != nil {
 		return readFailure(err)
 	}
-	return x.readAll(io.Reader(r), firstRead)
+	return x.readAll(r, firstRead)
+}
+
+// inflater returns a reader of what body is the compressed form of, and what releases it. It reads the
+// beginning of body. encoding is gzip or zstd.
+func inflater(encoding string, body io.Reader) (r io.Reader, release func(), err error) {
+	if encoding == "gzip" {
+		r := gzipReaders.Get().(*gzip.Reader)
+		return r, func() {
+			_ = r.Reset(http.NoBody) // lets go of the body
+			gzipReaders.Put(r)
+		}, r.Reset(body)
+	}
+	z := zstdReaders.Get().(*zstd.Decoder)
+	return z, func() {
+		_ = z.Reset(nil) // lets go of the body
+		zstdReaders.Put(z)
+	}, z.Reset(body)
 }

@@ -44,7 +44,7 @@ func (x *requestContext) reply(status int, message string) error {
 // sendFailure responds with an error. It ignores whether that can be sent.
 func (x *requestContext) sendFailure(f *failure) {
 	now := x.server.opt.Now()
-	x.status = f.status
+	x.status, x.lines, x.live = f.status, false, false
 	x.out = append(x.out[:0], `{"message":`...)
 	x.out = appendString(x.out, f.message)
 	x.out = append(x.out, `,"result":null`...)
@@ -116,6 +116,8 @@ var fixedHeader = []struct {
 	{"X-Server", []string{"colonnade"}},
 }
 
+var linesContentType = []string{linesType}
+
 func (x *requestContext) sendHeader(now time.Time, last bool) {
 	x.sent = true
 	h := x.w.Header()
@@ -124,7 +126,10 @@ func (x *requestContext) sendHeader(now time.Time, last bool) {
 	}
 	x.own[0] = strconv.FormatInt(now.Sub(x.start).Milliseconds(), 10)
 	h["X-Took-Ms"] = x.own[:1:1]
-	if !last || len(x.out) >= compressFrom {
+	if x.lines {
+		h["Content-Type"] = linesContentType
+	}
+	if !x.live && (!last || len(x.out) >= compressFrom) {
 		x.chooseEncoder()
 	}
 	if x.encoder == nil && last {

@@ -18,11 +18,13 @@ import (
 //
 //	"binary_columns":[{"family":"f","qualifier":{"base64":"/w=="},"cells":[{"time":1,…},…]},…]
 //
-// It keeps only its place within the current row, and the list of binary columns.
+// It keeps only its place within the current row, and the list of binary columns. Or it writes lines: see
+// lines.go.
 type rowWriter struct {
 	c      *responseBuffer
 	memory *admission.Request // for binary columns
 	strip  bool               // values are null: the query may leave them out
+	lines  bool               // a line for each row
 	some   bool               // a row was appended
 	open   bool               // a row was begun and not ended
 	last   []byte             // the column of the cell appended last, of the current row
@@ -32,6 +34,9 @@ type rowWriter struct {
 	binary       []byte // the binary columns of the current row, as JSON
 	binaryColumn []byte // the last of them
 	charged      int    // bytes of binary that are charged to the memory of requests
+
+	// Of lines: the family of the last cell, up to where its qualifiers begin, and the start of its cells.
+	family, head []byte
 
 	stats widecol.Stats
 	yield func() error // of the queries
@@ -43,7 +48,7 @@ type rowWriter struct {
 
 func (s *scratch) newRowWriter(c *responseBuffer, memory *admission.Request) *rowWriter {
 	a := &s.rows
-	*a = rowWriter{c: c, memory: memory, own: a.own, binary: a.binary[:0], binaryColumn: a.binaryColumn[:0], digits: append(a.digits[:0], '0'), yield: c.yield}
+	*a = rowWriter{c: c, memory: memory, own: a.own, binary: a.binary[:0], binaryColumn: a.binaryColumn[:0], family: a.family[:0], head: a.head[:0], digits: append(a.digits[:0], '0'), yield: c.yield}
 	return a
 }
 
@@ -72,6 +77,10 @@ func (a *rowWriter) writeAll(rows widecol.Rows) (found bool, err error) {
 }
 
 func (a *rowWriter) beginRow(key []byte) {
+	if a.lines {
+		a.beginLine(key)
+		return
+	}
 	out := a.c.out
 	if a.some {
 		out = append(out, ',')
@@ -83,6 +92,10 @@ func (a *rowWriter) beginRow(key []byte) {
 }
 
 func (a *rowWriter) endRow() {
+	if a.lines {
+		a.endLine()
+		return
+	}
 	if !a.open {
 		return
 	}
@@ -97,12 +110,15 @@ func (a *rowWriter) endRow() {
 	a.open = false
 }
 
-// writeCells writes a chunk of the current row. labels are those of the cells, or nil.
+// writeCells writes a chunk of the current row. labels are those of the cells, or nil. Lines have no labels.
 func (a *rowWriter) writeCells(cells []cell.Cell, labels []string) error {
+	if a.lines {
+		return a.writeLineCells(cells)
+	}
 	for i := range cells {
 		c := &cells[i]
 		if !a.strip && !c.Type.Fits(c.Value) {
-			return refuse(http.StatusInternalServerError, "corruption", atBody, "a stored value of %d bytes does not have its type, %s", len(c.Value), c.Type)
+			return damagedValue(c)
 		}
 		out := a.c.out
 		if a.last != nil && bytes.Equal(a.last, c.Column) {
@@ -129,6 +145,10 @@ func labelOf(labels []string, i int) string {
 		return ""
 	}
 	return labels[i]
+}
+
+func damagedValue(c *cell.Cell) error {
+	return refuse(http.StatusInternalServerError, "corruption", atBody, "a stored value of %d bytes does not have its type, %s", len(c.Value), c.Type)
 }
 
 // appendCell appends a version, behind the name of the field of its time.

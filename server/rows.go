@@ -35,9 +35,9 @@ func (s *Server) rows(x *requestContext) error {
 	if err := x.checkFamilies(view, items); err != nil {
 		return err
 	}
-	x.begin(http.StatusOK)
-	x.out = append(x.out, `{"rows":[`...)
+	x.beginRows(http.StatusOK)
 	a := x.newRowWriter(&x.responseBuffer, &x.admitted)
+	a.lines = x.lines
 	var missing []int
 	for i := range items {
 		if err := x.Step(i + 1); err != nil {
@@ -51,8 +51,7 @@ func (s *Server) rows(x *requestContext) error {
 			missing = append(missing, i)
 		}
 	}
-	x.out = append(x.out, "],"...)
-	x.appendStats(&a.stats)
+	x.endRows(&a.stats)
 	x.out = append(x.out, `,"missing":[`...)
 	for i, item := range missing {
 		x.comma(i)
@@ -61,8 +60,8 @@ func (s *Server) rows(x *requestContext) error {
 			return err
 		}
 	}
-	x.out = append(x.out, "]}"...)
-	return x.finish(querySuccessful)
+	x.out = append(x.out, ']')
+	return x.finishRows()
 }
 
 // checkFamilies finds a family that the table does not have in the filter of any item, before the

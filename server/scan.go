@@ -16,14 +16,11 @@ func (s *Server) scan(x *requestContext) error {
 	}
 	defer view.Close()
 
-	x.begin(http.StatusOK)
-	x.out = append(x.out, `{"rows":[`...)
+	x.beginRows(http.StatusOK)
 	stats, err := x.appendRows(view, &sel.query)
 	if err != nil {
 		return placed(err, func(_ string, i int) string { return sel.column.at("column", i) })
 	}
-	x.out = append(x.out, "],"...)
-	x.appendStats(&stats)
-	x.out = append(x.out, '}')
-	return x.finish(querySuccessful)
+	x.endRows(&stats)
+	return x.finishRows()
 }

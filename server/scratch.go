@@ -37,7 +37,7 @@ func (s *scratch) reuse() {
 	poison.Bytes(s.collected)
 	poison.Bytes(s.rows.own)
 	s.decoder.Reset(nil)
-	s.rows = rowWriter{own: keep(s.rows.own, keepBody), binary: keep(s.rows.binary, keepBody), binaryColumn: keep(s.rows.binaryColumn, keepBody), digits: s.rows.digits}
+	s.rows = rowWriter{own: keep(s.rows.own, keepBody), binary: keep(s.rows.binary, keepBody), binaryColumn: keep(s.rows.binaryColumn, keepBody), family: s.rows.family, head: s.rows.head, digits: s.rows.digits}
 	s.key = ""
 	clear(s.mutations) // they point into the body
 	s.body, s.mutations, s.ends, s.values, s.collected = keep(s.body, keepBody), keep(s.mutations, keepMutations),

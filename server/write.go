@@ -13,6 +13,9 @@ import (
 
 // write is POST /v1/table/{table}/write.
 func (s *Server) write(x *requestContext) error {
+	if isLines(x.r.Header["Content-Type"]) {
+		return s.writeLines(x)
+	}
 	if err := x.decode(false, x.decodeWrite); err != nil {
 		return err
 	}
@@ -157,19 +160,28 @@ func (x *requestContext) mutationAt(code string, i int) string {
 	if i < 0 || i >= len(x.mutations) {
 		return atBody
 	}
+	item, first := x.itemOf(i)
+	return element("items", item) + "." + placeInItem(code, i-first)
+}
+
+// itemOf returns the item of mutation i, and the first mutation of that item.
+func (x *requestContext) itemOf(i int) (item, first int) {
 	item, found := slices.BinarySearch(x.ends, i)
 	if found {
 		item++ // i is the first after the end of an item
 	}
-	first := 0
 	if item > 0 {
 		first = x.ends[item-1]
 	}
-	at := element("items", item)
+	return item, first
+}
+
+// placeInItem returns the place of an error about a cell in its item.
+func placeInItem(code string, cell int) string {
 	if code == "invalid_row_key" {
-		return at + ".row_key"
+		return "row_key"
 	}
-	at = element(at+".cells", i-first)
+	at := element("cells", cell)
 	switch code {
 	case "unknown_column_family", "invalid_column_key":
 		return at + ".column_key"

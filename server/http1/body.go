@@ -15,6 +15,7 @@ type body struct {
 	done     bool      // all of it was read
 	shut     bool      // the response has started: no more reads
 	expected bool      // the client waits for 100-continue before it sends the body
+	duplex   bool      // the handler reads while it writes
 }
 
 // mostSkipped bounds how much of a body that a handler left unread is skipped, in bytes.

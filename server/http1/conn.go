@@ -162,5 +162,9 @@ func (c *conn) leave() {
 	if w, ok := c.nc.(interface{ CloseWrite() error }); ok {
 		_ = w.CloseWrite()
 	}
+	if c.body.duplex { // the client is likely to be in the middle of a long body
+		_, _ = io.Copy(io.Discard, c.in)
+		return
+	}
 	_, _ = io.CopyN(io.Discard, c.in, mostLinger)
 }

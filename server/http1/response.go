@@ -89,6 +89,30 @@ func (w *response) SetWriteDeadline(t time.Time) error {
 	return w.c.writes.after(now, t.Sub(now))
 }
 
+// EnableFullDuplex is for http.ResponseController. The handler must have read some of the body before it
+// writes, so that a client that waits for 100-continue gets it.
+func (w *response) EnableFullDuplex() error {
+	w.c.body.duplex = true
+	return nil
+}
+
+// SetReadDeadline is for http.ResponseController, while the body is read. Another goroutine may call it to
+// end a Read. After the end of the body it does nothing.
+func (w *response) SetReadDeadline(t time.Time) error {
+	return w.c.watch.setReadDeadline(t)
+}
+
+// FlushError is for http.ResponseController. It sends what was written.
+func (w *response) FlushError() error {
+	if w.status == 0 {
+		w.WriteHeader(http.StatusOK)
+	}
+	if w.failed != nil {
+		return w.failed
+	}
+	return w.send(false)
+}
+
 // sendContinue asks the client for its body.
 func (w *response) sendContinue() error {
 	if !w.deadline {
@@ -108,8 +132,11 @@ func (w *response) WriteHeader(status int) {
 		return
 	}
 	w.status = status
-	w.last = w.last || first(w.header["Connection"]) == "close" || w.c.server.stopping.Load() || !w.c.body.skip()
-	w.c.body.shut = true
+	w.last = w.last || first(w.header["Connection"]) == "close" || w.c.server.stopping.Load()
+	if b := &w.c.body; !b.duplex { // otherwise another goroutine may be reading
+		w.last = w.last || !b.skip()
+		b.shut = true
+	}
 	w.frame()
 	out := append(*w.out, "HTTP/1."...)
 	out = append(out, '0'+byte(w.r.ProtoMinor), ' ')
@@ -251,6 +278,7 @@ func (w *response) finish() bool {
 		w.abort()
 		return false
 	}
+	w.last = w.last || !w.c.body.done // with full duplex, the header could not say so
 	return w.failed == nil && w.send(true) == nil
 }
 

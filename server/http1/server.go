@@ -4,8 +4,8 @@
 // net/http. The loop around them differs. For each request, net/http has a goroutine that waits for the
 // client to go away, a context, a writer with its own header, and several deadlines. Here these exist
 // once for each connection, or only when needed. No handler here needs these features, so they are
-// missing: HTTP/2, 1xx responses, trailers, Hijack, Flush, guessing a Content-Type, and reading a body
-// while the response is written.
+// missing: HTTP/2, 1xx responses, trailers, Hijack and guessing a Content-Type. A handler that reads the
+// body while it writes the response says so first: http.ResponseController.EnableFullDuplex.
 //
 // A handler must not use its writer or the body after it returns: the next request of the connection has
 // the same ones. It must not change the URL or the header of a request, which later requests may share.
@@ -35,8 +35,10 @@ import (
 // The context of a request is that of its connection. It ends with the connection, with Close, or when
 // the client goes away, but not with the request. The server notices that a client goes away from 10 to
 // 20 ms after it has read the request, unless the client has sent the next one. A handler can read the
-// body until the response starts; then the server skips the rest, at most 256 KiB. It sends a response
-// when it is whole or has 16 KiB: see response. The handler bounds the time that a client may take for
+// body until the response starts; then the server skips the rest, at most 256 KiB. With full duplex it can
+// read on, also in another goroutine, which has to end before the handler; if the body is not read to
+// its end, the connection ends with the response. A response is sent when it is whole, has 16 KiB or is
+// flushed: see response. The handler bounds the time that a client may take for
 // that with http.ResponseController.SetWriteDeadline, which may be late by a sixteenth of the time left.
 // By default there is no bound.
 type Server struct {

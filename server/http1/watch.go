@@ -75,6 +75,20 @@ func (w *watch) stop() {
 	}
 }
 
+// setReadDeadline sets the deadline of a body's reads. From its end on, the deadline belongs to the watch.
+func (w *watch) setReadDeadline(t time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.state != watchOff || w.c.body.shut {
+		return nil
+	}
+	now := w.c.server.Now()
+	if !t.After(now) { // there is none, or it has passed
+		return w.c.reads.exactly(t)
+	}
+	return w.c.reads.after(now, t.Sub(now))
+}
+
 // ring handles the timer: it looks, if the timer was set for the current request.
 func (w *watch) ring() {
 	w.mu.Lock()
