@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,7 @@ func BenchmarkDecodeWriteIntegers(b *testing.B) {
 type benchRows struct {
 	row   []byte
 	cells []cell.Cell
+	each  [][]cell.Cell // of each row, unless nil
 	next  int
 }
 
@@ -83,10 +85,15 @@ func newBenchRows() *benchRows {
 	return r
 }
 
-func (r *benchRows) Next() bool           { r.next++; return r.next <= 1000 }
-func (r *benchRows) First() bool          { return true }
-func (r *benchRows) Row() []byte          { return r.row }
-func (r *benchRows) Cells() []cell.Cell   { return r.cells }
+func (r *benchRows) Next() bool  { r.next++; return r.next <= 1000 }
+func (r *benchRows) First() bool { return true }
+func (r *benchRows) Row() []byte { return r.row }
+func (r *benchRows) Cells() []cell.Cell {
+	if r.each != nil {
+		return r.each[r.next-1]
+	}
+	return r.cells
+}
 func (r *benchRows) Labels() []string     { return nil }
 func (r *benchRows) Err() error           { return nil }
 func (r *benchRows) Stats() widecol.Stats { return widecol.Stats{Rows: 1000, Cells: 10_000} }
@@ -101,22 +108,47 @@ func (w *discardWriter) Header() http.Header         { return w.header }
 func (w *discardWriter) WriteHeader(int)             {}
 func (w *discardWriter) Write(p []byte) (int, error) { w.bytes += int64(len(p)); return len(p), nil }
 
+// BenchmarkAnswer makes an answer of 1,000 rows of 10 cells, as JSON and as lines: rows with the same ten columns,
+// rows with two columns of five versions each, and rows without a column in common.
 func BenchmarkAnswer(b *testing.B) {
+	same, versions, other := newBenchRows(), newBenchRows(), newBenchRows()
+	for i := range versions.cells {
+		versions.cells[i].Column = versions.cells[i/5*5].Column
+	}
+	for i := range 1000 {
+		cells := slices.Clone(other.cells)
+		for j := range cells {
+			cells[j].Column = cell.AppendColumn(nil, []byte("anchor"), fmt.Appendf(nil, "q%04d", 10*i+j))
+		}
+		other.each = append(other.each, cells)
+	}
+	for _, kind := range []string{"json", "lines"} {
+		b.Run(kind+"/same", func(b *testing.B) { benchmarkAnswer(b, same, kind == "lines") })
+		b.Run(kind+"/versions", func(b *testing.B) { benchmarkAnswer(b, versions, kind == "lines") })
+		b.Run(kind+"/other", func(b *testing.B) { benchmarkAnswer(b, other, kind == "lines") })
+	}
+}
+
+func benchmarkAnswer(b *testing.B, rows *benchRows, lines bool) {
 	s := New(nil, Options{Now: time.Now})
 	w := &discardWriter{header: make(http.Header)}
 	x := &requestContext{server: s, w: w, r: httptest.NewRequest("POST", "/", nil), scratch: new(scratch)}
 	x.to = x
-	rows := newBenchRows()
+	if lines {
+		x.r.Header.Set("Accept", linesType)
+	}
 	b.ReportAllocs()
 	for b.Loop() {
 		rows.next, x.sent = 0, false
 		w.bytes = 0
-		x.begin(200)
+		x.beginRows(200)
 		a := x.newRowWriter(&x.responseBuffer, &x.admitted)
+		a.line = x.lineWriter(x.asLines)
 		if _, err := a.writeAll(rows); err != nil {
 			b.Fatal(err)
 		}
-		if err := x.finish(querySuccessful); err != nil {
+		x.endRows(&a.stats)
+		if err := x.finishRows(); err != nil {
 			b.Fatal(err)
 		}
 	}

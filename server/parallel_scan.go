@@ -25,7 +25,7 @@ type parallelScan struct {
 	ctx     context.Context // ends with the reason when a worker fails
 	cancel  context.CancelCauseFunc
 	some    bool // a chunk was taken; for the handler
-	lines   bool // the parts are lines
+	asLines bool // the parts are lines
 
 	mu   sync.Mutex
 	rest []widecol.Query // what nobody has begun, from the last rows to the first; guarded by mu
@@ -58,7 +58,7 @@ func (x *requestContext) appendRows(view widecol.View, q *widecol.Query) (wideco
 		return x.sendParts(s)
 	}
 	a := x.newRowWriter(&x.responseBuffer, &x.admitted)
-	a.strip, a.lines, q.Yield = q.KeysOnly, x.lines, a.yield
+	a.strip, a.line, q.Yield = q.KeysOnly, x.lineWriter(x.asLines), a.yield
 	rows, err := view.Scan(x.ctx(), q)
 	if err != nil {
 		return widecol.Stats{}, err
@@ -98,7 +98,7 @@ func (x *requestContext) startParallelScan(view widecol.View, q *widecol.Query) 
 	slices.Reverse(parts)
 	s := &parallelScan{
 		view: v, memory: &x.admitted, slots: make(chan struct{}, n+1), order: make(chan *scanPart, n+1), // no worker waits while one part is sent
-		ctx: ctx, cancel: cancel, lines: x.lines, rest: parts, left: n,
+		ctx: ctx, cancel: cancel, asLines: x.asLines, rest: parts, left: n,
 	}
 	for _, slot := range workers {
 		s.begin(slot)
@@ -131,7 +131,7 @@ func (x *requestContext) sendPart(s *parallelScan, p *scanPart) error {
 			return err
 		}
 		switch {
-		case !s.some && !s.lines: // each row of a part has a comma before it
+		case !s.some && !s.asLines: // each row of a part has a comma before it
 			x.out = append(x.out, (*chunk)[1:]...)
 			s.some = true
 		case len(x.out) > 0:
@@ -253,7 +253,7 @@ func (s *parallelScan) divide(i int) []widecol.Query { return s.view.Divide(&s.r
 // collect collects the current part.
 func (w *scanWorker) collect() error {
 	a, q := w.scratch.newRowWriter(&w.responseBuffer, w.memory), &w.part.query
-	a.strip, a.lines, q.Yield = q.KeysOnly, w.lines, a.yield
+	a.strip, a.line, q.Yield = q.KeysOnly, w.scratch.lineWriter(w.asLines), a.yield
 	rows, err := w.view.Scan(w.ctx, q)
 	if err != nil {
 		return err

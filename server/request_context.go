@@ -35,7 +35,7 @@ type requestContext struct {
 	// The response; see response.go.
 	responseBuffer
 	status  int
-	lines   bool      // it is lines, not JSON
+	asLines bool      // it is lines, not JSON
 	live    bool      // each line goes out as it is, at once
 	sent    bool      // the header has gone out
 	own     [2]string // values in the header that other responses do not share

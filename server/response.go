@@ -44,7 +44,7 @@ func (x *requestContext) reply(status int, message string) error {
 // sendFailure responds with an error. It ignores whether that can be sent.
 func (x *requestContext) sendFailure(f *failure) {
 	now := x.server.opt.Now()
-	x.status, x.lines, x.live = f.status, false, false
+	x.status, x.asLines, x.live = f.status, false, false
 	x.out = append(x.out[:0], `{"message":`...)
 	x.out = appendString(x.out, f.message)
 	x.out = append(x.out, `,"result":null`...)
@@ -126,7 +126,7 @@ func (x *requestContext) sendHeader(now time.Time, last bool) {
 	}
 	x.own[0] = strconv.FormatInt(now.Sub(x.start).Milliseconds(), 10)
 	h["X-Took-Ms"] = x.own[:1:1]
-	if x.lines {
+	if x.asLines {
 		h["Content-Type"] = linesContentType
 	}
 	if !x.live && (!last || len(x.out) >= compressFrom) {

@@ -24,7 +24,7 @@ type rowWriter struct {
 	c      *responseBuffer
 	memory *admission.Request // for binary columns
 	strip  bool               // values are null: the query may leave them out
-	lines  bool               // a line for each row
+	line   *lineWriter        // a line for each row; nil for JSON
 	some   bool               // a row was appended
 	open   bool               // a row was begun and not ended
 	last   []byte             // the column of the cell appended last, of the current row
@@ -34,9 +34,6 @@ type rowWriter struct {
 	binary       []byte // the binary columns of the current row, as JSON
 	binaryColumn []byte // the last of them
 	charged      int    // bytes of binary that are charged to the memory of requests
-
-	// Of lines: the family of the last cell, up to where its qualifiers begin, and the start of its cells.
-	family, head []byte
 
 	stats widecol.Stats
 	yield func() error // of the queries
@@ -48,7 +45,7 @@ type rowWriter struct {
 
 func (s *scratch) newRowWriter(c *responseBuffer, memory *admission.Request) *rowWriter {
 	a := &s.rows
-	*a = rowWriter{c: c, memory: memory, own: a.own, binary: a.binary[:0], binaryColumn: a.binaryColumn[:0], family: a.family[:0], head: a.head[:0], digits: append(a.digits[:0], '0'), yield: c.yield}
+	*a = rowWriter{c: c, memory: memory, own: a.own, binary: a.binary[:0], binaryColumn: a.binaryColumn[:0], digits: append(a.digits[:0], '0'), yield: c.yield}
 	return a
 }
 
@@ -77,7 +74,7 @@ func (a *rowWriter) writeAll(rows widecol.Rows) (found bool, err error) {
 }
 
 func (a *rowWriter) beginRow(key []byte) {
-	if a.lines {
+	if a.line != nil {
 		a.beginLine(key)
 		return
 	}
@@ -92,7 +89,7 @@ func (a *rowWriter) beginRow(key []byte) {
 }
 
 func (a *rowWriter) endRow() {
-	if a.lines {
+	if a.line != nil {
 		a.endLine()
 		return
 	}
@@ -112,7 +109,7 @@ func (a *rowWriter) endRow() {
 
 // writeCells writes a chunk of the current row. labels are those of the cells, or nil. Lines have no labels.
 func (a *rowWriter) writeCells(cells []cell.Cell, labels []string) error {
-	if a.lines {
+	if a.line != nil {
 		return a.writeLineCells(cells)
 	}
 	for i := range cells {

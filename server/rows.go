@@ -37,7 +37,7 @@ func (s *Server) rows(x *requestContext) error {
 	}
 	x.beginRows(http.StatusOK)
 	a := x.newRowWriter(&x.responseBuffer, &x.admitted)
-	a.lines = x.lines
+	a.line = x.lineWriter(x.asLines)
 	var missing []int
 	for i := range items {
 		if err := x.Step(i + 1); err != nil {

@@ -16,7 +16,8 @@ type scratch struct {
 	values    []byte // encoded values that are not part of the body
 	collected []byte // memory for a responseBuffer
 	rows      rowWriter
-	key       string // the Idempotency-Key of a write, "" for none
+	lines     *lineWriter // nil before its first use
+	key       string      // the Idempotency-Key of a write, "" for none
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
@@ -37,7 +38,7 @@ func (s *scratch) reuse() {
 	poison.Bytes(s.collected)
 	poison.Bytes(s.rows.own)
 	s.decoder.Reset(nil)
-	s.rows = rowWriter{own: keep(s.rows.own, keepBody), binary: keep(s.rows.binary, keepBody), binaryColumn: keep(s.rows.binaryColumn, keepBody), family: s.rows.family, head: s.rows.head, digits: s.rows.digits}
+	s.rows = rowWriter{own: keep(s.rows.own, keepBody), binary: keep(s.rows.binary, keepBody), binaryColumn: keep(s.rows.binaryColumn, keepBody), digits: s.rows.digits}
 	s.key = ""
 	clear(s.mutations) // they point into the body
 	s.body, s.mutations, s.ends, s.values, s.collected = keep(s.body, keepBody), keep(s.mutations, keepMutations),

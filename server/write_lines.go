@@ -282,7 +282,7 @@ func (w *lineWrite) sendLine() error {
 	w.out = append(w.out, "}\n"...)
 	w.Release()
 	if !w.sent {
-		w.status, w.lines, w.live = http.StatusOK, true, true
+		w.status, w.asLines, w.live = http.StatusOK, true, true
 		w.sendHeader(w.server.opt.Now(), false)
 	}
 	err := w.requestContext.write(w.out, false)
