@@ -94,6 +94,18 @@ func (c *Client) Do(ctx context.Context, method, path string, body []byte, resul
 	return c.call(ctx, &request{class: class, method: method, path: path, body: body, key: key}, result)
 }
 
+// Lines sends a scan or a rows request as Do does, again like other reads, and returns the body of its answer as
+// lines (NDJSON). The caller closes it. Without a last line of statistics the answer is not whole.
+func (c *Client) Lines(ctx context.Context, path string, body []byte) (lines io.ReadCloser, err error) {
+	r := &request{class: read, method: http.MethodPost, path: path, body: body, lines: true}
+	r.compress(c.opt.Compression)
+	err = c.retry(ctx, r.class, func() error {
+		lines, err = c.send(ctx, r)
+		return err
+	})
+	return lines, err
+}
+
 // call sends a request and decodes the result of its answer, unless result is nil.
 func (c *Client) call(ctx context.Context, r *request, result any) error {
 	r.compress(c.opt.Compression)

@@ -21,7 +21,13 @@ type request struct {
 	body     []byte
 	encoding string // Content-Encoding of body
 	key      string // Idempotency-Key, "" for none
+	lines    bool   // the answer shall be lines
 }
+
+const (
+	jsonType  = "application/json"
+	linesType = "application/x-ndjson"
+)
 
 // change returns a request that changes cells, under the key of the context or a new one.
 func (c *Client) change(ctx context.Context, method, path string, body []byte) *request {
@@ -44,11 +50,14 @@ func (c *Client) send(ctx context.Context, r *request) (io.ReadCloser, error) {
 		return nil, err
 	}
 	h := req.Header
-	h.Set("Accept", "application/json")
+	h.Set("Accept", jsonType)
+	if r.lines {
+		h.Set("Accept", linesType)
+	}
 	h.Set("Accept-Encoding", c.opt.Compression.accepted())
 	h.Set("User-Agent", c.opt.UserAgent)
 	if len(r.body) > 0 {
-		h.Set("Content-Type", "application/json")
+		h.Set("Content-Type", jsonType)
 	}
 	if r.encoding != "" {
 		h.Set("Content-Encoding", r.encoding)
@@ -70,6 +79,10 @@ func (c *Client) send(ctx context.Context, r *request) (io.ReadCloser, error) {
 	if resp.StatusCode/100 != 2 {
 		defer body.Close()
 		return nil, refusal(resp, body)
+	}
+	if kind := resp.Header.Get("Content-Type"); r.lines && kind != linesType {
+		body.Close()
+		return nil, fmt.Errorf("the server answers with %q and not with lines: it is older than this program", kind)
 	}
 	return body, nil
 }

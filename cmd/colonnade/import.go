@@ -109,7 +109,7 @@ func importFile(cmd *cobra.Command, f importFlags, args []string) error {
 	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer context.AfterFunc(ctx, restore)()
 	begin := time.Now()
-	show := newDisplay(cmd.ErrOrStderr(), size, begin)
+	show := newDisplay(cmd.ErrOrStderr(), "importing", size, begin)
 	f.Name, f.Events = name, show.events()
 	done, err := load.Run(ctx, in, f.Options)
 	show.close()

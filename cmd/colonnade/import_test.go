@@ -128,7 +128,7 @@ func TestImportNamesItsTime(t *testing.T) {
 
 func TestProgressWithoutATerminal(t *testing.T) {
 	var out bytes.Buffer
-	d := newDisplay(&out, 1000, time.Now())
+	d := newDisplay(&out, "importing", 1000, time.Now())
 	events := d.events()
 	events.Progress(load.Progress{Rows: 1})
 	if out.Len() != 0 {

@@ -13,7 +13,7 @@ import (
 	"colonnade/cmd/colonnade/internal/load"
 )
 
-// display shows the progress of an import: a bar on a terminal, otherwise a line every few seconds. Its
+// display shows the progress of an import or export: a bar on a terminal, otherwise a line every few seconds. Its
 // events come one at a time.
 type display struct {
 	w   io.Writer
@@ -32,13 +32,13 @@ const (
 	maxBadShown = 20
 )
 
-// newDisplay shows progress on w, of size bytes of input or -1.
-func newDisplay(w io.Writer, size int64, begin time.Time) *display {
+// newDisplay shows the progress of doing something on w, of size bytes or -1.
+func newDisplay(w io.Writer, doing string, size int64, begin time.Time) *display {
 	d := &display{w: w, begin: begin, last: begin, close: func() {}}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		d.bar = progressbar.NewOptions64(size,
 			progressbar.OptionSetWriter(w),
-			progressbar.OptionSetDescription("importing"),
+			progressbar.OptionSetDescription(doing),
 			progressbar.OptionShowBytes(true),
 			progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionSetPredictTime(true),

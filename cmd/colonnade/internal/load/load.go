@@ -1,5 +1,6 @@
 // Package load writes a stream of rows into a table of a running server. It collects lines of JSON into
-// write requests, sends several at once, and retries each while its failure is temporary.
+// write requests, sends several at once, and retries each while its failure is temporary. Export is the way
+// back.
 //
 // The loader, not the server, sets the time of cells without one: Options.Time plus the number of the
 // line. Only so does a repeated request leave the same versions after its response was lost. Of two lines

@@ -99,8 +99,17 @@ func (o *outliner) noteFamily(columnKey *fastjson.Value) {
 		return
 	}
 	o.key = columnKey.MarshalTo(o.key[:0])
-	if len(o.key) >= 2 && o.key[0] == '"' {
+	switch {
+	case len(o.key) >= 2 && o.key[0] == '"':
 		o.family(familyOf(o.key))
+	case len(o.key) > 0 && o.key[0] == '{':
+		var key struct {
+			Base64 []byte `json:"base64"`
+		}
+		if json.Unmarshal(o.key, &key) == nil && len(key.Base64) > 0 {
+			name, _, _ := bytes.Cut(key.Base64, []byte(":"))
+			o.family(name)
+		}
 	}
 }
 

@@ -40,6 +40,11 @@ func TestOutline(t *testing.T) {
 			cells:    1,
 			families: []string{"f"},
 		},
+		{ // bytes
+			line:     `{"cells":[{"column_key":{"base64":"aDr/"},"time":1},{"column_key":{"base64":"?"},"time":1},{"column_key":{},"time":1},{"column_key":{"base64":"aA=="},"time":1}]}`,
+			cells:    4,
+			families: []string{"h", "h"},
+		},
 		{line: `{"a":{"cells":[{"column_key":"no:"}]}}`},
 		{line: `{}`},
 	}
