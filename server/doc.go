@@ -4,11 +4,11 @@
 // docs/api.md describes the interface. The code keeps these promises:
 //
 //   - A request is read and checked as a whole before the store is asked to change anything, so a
-//     refused request has changed nothing.
+//     refused request has changed nothing. Only a body of lines is written in parts (write_lines.go).
 //   - A response is whole or visibly cut off: an error after its first bytes closes the connection,
 //     and never looks like the end of the JSON text.
 //   - Memory is bounded. Bodies under way share Options.MaxInflight bytes. A decoded large body takes
-//     at most eight times its size; other bodies are small. A response is streamed through a buffer
+//     at most eight times its size; other bodies are small, and a body of lines is decoded in parts. A response is streamed through a buffer
 //     of flushSize bytes and one chunk of the store. A limited number of long responses have some
 //     more such buffers (send_queue.go, parallel_scan.go).
 //   - Overload is refused early, before the body is parsed. Package admission decides.

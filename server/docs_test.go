@@ -27,6 +27,12 @@ func TestDocumentedCommands(t *testing.T) {
 		ran++
 		w := httptest.NewRecorder()
 		c.ServeHTTP(w, d.request(t))
+		if w.Header().Get("Content-Type") == linesType {
+			if got, want := linesWithoutTimes(w.Body.String()), linesWithoutTimes(d.answer); got != want {
+				t.Errorf("%s:\ngot  %s\nwant %s", d.text, got, want)
+			}
+			continue
+		}
 		var got, want envelope
 		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
 			t.Fatalf("%s: %v in %q", d.text, err, w.Body)
@@ -58,6 +64,15 @@ func TestDocumentedCommands(t *testing.T) {
 // withoutCommitTimes returns the text of an answer without what depends on the clock.
 func withoutCommitTimes(text string) string {
 	return regexp.MustCompile(`"time": ?[0-9]+`).ReplaceAllString(stripTimes([]byte(text)), `"time":0`)
+}
+
+// linesWithoutTimes is withoutCommitTimes for each line.
+func linesWithoutTimes(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(withoutCommitTimes(line) + "\n")
+	}
+	return b.String()
 }
 
 // documentedCommand is a curl command of a page, with the answer that the page shows behind it.
@@ -127,7 +142,7 @@ func (d documentedCommand) request(t *testing.T) *http.Request {
 		switch option {
 		case "-X":
 			method = args[i]
-		case "-d":
+		case "-d", "--data-binary":
 			body = bytes.NewBufferString(args[i])
 		case "-H":
 			name, value, _ := strings.Cut(args[i], ": ")
