@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -517,6 +518,60 @@ func TestManyLines(t *testing.T) {
 		t.Errorf("the request took %d bytes", used)
 	}
 	eventually(t, "all is given back", func() bool { return c.admission.Memory().Free() == c.opt.MaxInflight })
+}
+
+// TestBatchRows: a batch of short rows is bounded by their number.
+func TestBatchRows(t *testing.T) {
+	c := newClient(t)
+	c.webtable()
+	store := &watchedStore{Store: c.Server.store, drop: true}
+	store.onWrite = func([]widecol.Mutation) {
+		if len(store.batches) == 1 {
+			eventually(t, "much waits", func() bool { return c.opt.MaxInflight-c.admission.Memory().Free() > sourceAhead })
+		}
+	}
+	c.Server.store = store
+	w := c.writeLines(strings.Repeat(lineOf("a", 1), 3*batchBytes/len(lineOf("a", 1))))
+	if most := slices.Max(store.batches); most != batchRows || strings.Contains(w.Body.String(), "error") {
+		t.Errorf("got a batch of %d rows, want %d", most, batchRows)
+	}
+}
+
+// TestLinesAhead: while nobody takes what has come, the body is read no further than sourceAhead.
+func TestLinesAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClient(t)
+		body := &endless{}
+		x := &requestContext{server: c.Server, w: httptest.NewRecorder(), r: httptest.NewRequest("POST", "/", body), scratch: new(scratch)}
+		x.admitted.Control = c.admission
+		defer x.admitted.Close()
+		s := x.startSource("")
+		synctest.Wait()
+		const most = sourceAhead + 2*sourcePiece
+		if n := body.read.Load(); n < sourceAhead || n > most {
+			t.Errorf("got %d bytes read, want up to %d", n, most)
+		}
+		if used := c.opt.MaxInflight - c.admission.Memory().Free(); used > 3*sourceAhead {
+			t.Errorf("got %d bytes in use", used)
+		}
+		taken := chargedBytes{memory: &x.admitted}
+		if over, err := s.take(&taken); over || err != nil || int64(len(taken.bytes)) < sourceAhead {
+			t.Errorf("got %v, %v and %d bytes", over, err, len(taken.bytes))
+		}
+		synctest.Wait()
+		if n := body.read.Load() - int64(len(taken.bytes)); n < sourceAhead || n > most {
+			t.Errorf("got %d bytes read after that, want up to %d", n, most)
+		}
+		s.stop()
+	})
+}
+
+// endless is a body without an end.
+type endless struct{ read atomic.Int64 }
+
+func (e *endless) Read(p []byte) (int, error) {
+	e.read.Add(int64(len(p)))
+	return len(p), nil
 }
 
 // watchedStore keeps what is written in batches.
