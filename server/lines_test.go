@@ -119,11 +119,11 @@ func TestAccept(t *testing.T) {
 func TestLinesInParts(t *testing.T) {
 	for _, encoding := range []string{"", "gzip", "zstd"} {
 		want := ""
-		for _, turns := range []int{1, 2, 8} {
-			c, store := dividing(t, turns, 12)
+		for _, slots := range []int{1, 2, 8} {
+			c, store := dividing(t, slots, 12)
 			store.onPart = func(part int, answer *fakeRows) { answer.rows, answer.large, answer.apart = 9*(part%3), 100_000, 30 }
-			if turns == 1 { // one query after another
-				c.Server.store = inTurn{store}
+			if slots == 1 { // one query after another
+				c.Server.store = undivided{store}
 			}
 			w := c.sendTyped("POST", "/v1/table/t/scan", "{}", "Accept", linesType, "Accept-Encoding", encoding)
 			body, err := inflated(w.Result())
@@ -135,7 +135,7 @@ func TestLinesInParts(t *testing.T) {
 				want = string(got)
 			}
 			if string(got) != want || len(last) == 0 {
-				t.Errorf("%q, %d turns: the answers differ, %d and %d bytes", encoding, turns, len(got), len(want))
+				t.Errorf("%q, %d slots: the answers differ, %d and %d bytes", encoding, slots, len(got), len(want))
 			}
 		}
 		lines := strings.Split(strings.TrimSuffix(want, "\n"), "\n")
@@ -238,6 +238,7 @@ func (r *wideRows) Row() []byte          { return []byte("wide") }
 func (r *wideRows) Cells() []cell.Cell   { return r.cells }
 func (r *wideRows) Err() error           { return nil }
 func (r *wideRows) Stats() widecol.Stats { return widecol.Stats{Rows: 1, Cells: 100_000} }
+func (r *wideRows) Labels() []string     { return nil }
 func (r *wideRows) Close()               {}
 
 // TestKeptStarts: the texts that are kept for cells are theirs, whatever columns and types follow each other.

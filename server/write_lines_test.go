@@ -641,7 +641,7 @@ func TestNoRoomForLines(t *testing.T) {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 	c.admission.Memory().Give(free - 50)
-	c.admission.SetLimiter(admission.Write, admission.NewLimiter(0, time.Millisecond, time.Millisecond, clock.System))
+	c.limit(admission.Write, admission.NewLimiter(0, time.Millisecond, time.Millisecond, clock.System))
 	if w := c.writeLines(lineOf("a", 1)); w.Code != 503 || w.Header().Get("Retry-After") == "" {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
