@@ -15,7 +15,8 @@ const closePatience = 3
 
 // Close waits for the calls under way, flushes the memtables, empties the log, and releases the directory.
 // Batches that it cannot flush within SyncTimeout stay in the log, which it seals. Snapshots and scans
-// must be closed before. Nothing is lost if Close fails or is not called.
+// must be closed before. Nothing is lost if Close fails or is not called. Nor is it a failure if the disk
+// is full: the batches stay in the log then, too.
 //
 // If the disk does not answer in time, Close returns ErrSlowDisk and goes on in the background. Until
 // that ends, or the process does, the directory stays locked: requests that the disk still has must not
@@ -48,7 +49,20 @@ func (db *DB) closeNow() error {
 	if err == nil {
 		err = db.emptyLog()
 	}
-	return db.release(err)
+	return db.release(db.withoutShortage(err))
+}
+
+// withoutShortage drops and logs an error that says only that there was no room, memory or file
+// descriptor: the log has what is in no file. An error that made the DB read-only stays.
+func (db *DB) withoutShortage(err error) error {
+	db.mu.Lock()
+	failed := db.failed
+	db.mu.Unlock()
+	if err == nil || failed != nil || shortage(err) == nil {
+		return err
+	}
+	db.opt.Log.Warn("store closed with batches in the log, the next open reads them", "cause", err)
+	return nil
 }
 
 // stop waits for the calls under way and ends the background work.
@@ -123,9 +137,6 @@ func (db *DB) emptyLog() error {
 		return nil
 	}
 	if err := db.fillSegment(s, nil); err != nil {
-		if shortage(err) != nil {
-			return nil // the log stays as it is
-		}
 		return fmt.Errorf("make log segment: %w", err)
 	}
 	db.mu.Lock()

@@ -289,32 +289,75 @@ func TestCrashInClose(t *testing.T) {
 	t.Logf("%d images", len(images))
 }
 
-// TestCloseThatCannotEmptyTheLog: on a full disk the log stays as it is, and nothing is lost.
+// TestCloseThatCannotEmptyTheLog: on a full disk, or without file descriptors, the log stays as it
+// is, and nothing is lost. So Close succeeds, whichever file it cannot write.
 func TestCloseThatCannotEmptyTheLog(t *testing.T) {
-	for _, part := range []string{manifest.FillSuffix, manifest.TempSuffix, manifest.TableSuffix} {
-		mem := vfs.NewMem()
-		var full atomic.Bool
-		opt := testOptions(vfs.Inject(mem, func(op vfs.Op) (f vfs.Fault) {
-			if full.Load() && op.Kind == vfs.OpWrite && strings.HasSuffix(op.Name, part) {
-				f.Err = syscall.ENOSPC
+	for _, cause := range []error{syscall.ENOSPC, syscall.EMFILE} {
+		for _, part := range []string{manifest.FillSuffix, manifest.TempSuffix, manifest.TableSuffix} {
+			for _, flushed := range []bool{false, true} {
+				name := fmt.Sprintf("%v, %s, flushed %v", cause, part, flushed)
+				mem := vfs.NewMem()
+				var full atomic.Bool
+				var failures atomic.Int32
+				opt := testOptions(vfs.Inject(mem, func(op vfs.Op) (f vfs.Fault) {
+					if full.Load() && op.Kind == vfs.OpWrite && strings.HasSuffix(op.Name, part) {
+						failures.Add(1)
+						f.Err = cause
+					}
+					return f
+				}))
+				db, err := Open("store", opt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				id := mustCreate(t, db, "a")[0]
+				mustPut(t, db, id, "row", "q", "v")
+				if flushed {
+					if err := db.Flush(context.Background()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				full.Store(true)
+				if err := db.Close(); err != nil {
+					t.Errorf("%s: Close: %v", name, err)
+				}
+				if none := flushed && part == manifest.TableSuffix; none != (failures.Load() == 0) {
+					t.Errorf("%s: %d writes have failed", name, failures.Load())
+				}
+				db = mustOpen(t, mem)
+				if got := contents(t, db, id); len(got) != 1 {
+					t.Errorf("%s: got %q, want the one cell", name, got)
+				}
+				mustClose(t, db)
 			}
-			return f
-		}))
-		db, err := Open("store", opt)
-		if err != nil {
-			t.Fatal(err)
 		}
-		id := mustCreate(t, db, "a")[0]
-		mustPut(t, db, id, "row", "q", "v")
-		full.Store(true)
-		if err := db.Close(); err != nil && !errors.Is(err, ErrDiskFull) && !errors.Is(err, syscall.ENOSPC) {
-			t.Errorf("%s: Close: %v", part, err)
+	}
+}
+
+// TestCloseThatMakesTheStoreReadOnly: Close reports a sync that has failed, though its error is one
+// of a full disk: what is on disk is not known then.
+func TestCloseThatMakesTheStoreReadOnly(t *testing.T) {
+	mem := vfs.NewMem()
+	var full atomic.Bool
+	db, err := Open("store", testOptions(vfs.Inject(mem, func(op vfs.Op) (f vfs.Fault) {
+		if full.Load() && op.Kind == vfs.OpSyncDir {
+			f.Err = syscall.ENOSPC
 		}
-		db = mustOpen(t, mem)
-		if got := contents(t, db, id); len(got) != 1 {
-			t.Errorf("%s: got %q, want the one cell", part, got)
-		}
-		mustClose(t, db)
+		return f
+	})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := mustCreate(t, db, "a")[0]
+	mustPut(t, db, id, "row", "q", "v")
+	full.Store(true)
+	if err := db.Close(); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("Close: %v", err)
+	}
+	db = mustOpen(t, mem)
+	defer mustClose(t, db)
+	if got := contents(t, db, id); len(got) != 1 {
+		t.Errorf("got %q, want the one cell", got)
 	}
 }
 

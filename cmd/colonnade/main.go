@@ -3,7 +3,7 @@
 // The program ends with one of these codes:
 //
 //	0    done; for serve: stopped by a signal, after the requests under way,
-//	     with all data flushed
+//	     with all data durable
 //	1    failed, and standard error says why; for check: damage was found
 //	2    the command line is wrong; nothing was done
 //	130  a second interrupt (143: a second SIGTERM) ended serve at once
