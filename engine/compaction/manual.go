@@ -30,7 +30,7 @@ func (s *Manual) Next(v *manifest.Version, busy func(*manifest.File) bool, o Opt
 	p := newPicker(v, busy, o)
 	if !s.started {
 		for _, files := range v.Levels {
-			if slices.ContainsFunc(files, busy) {
+			if slices.ContainsFunc(files, p.busy) {
 				return Choice{}, false
 			}
 		}

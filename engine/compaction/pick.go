@@ -69,6 +69,9 @@ type picker struct {
 }
 
 func newPicker(v *manifest.Version, busy func(*manifest.File) bool, o Options) *picker {
+	if busy == nil {
+		busy = func(*manifest.File) bool { return false }
+	}
 	p := &picker{v: v, busy: busy, o: o, top: 1, full: Level0Limit(v, o)}
 	for p.top < manifest.LastLevel && len(v.Levels[p.top]) == 0 {
 		p.top++
@@ -222,7 +225,7 @@ func (p *picker) mergeDown(level int, upper []*manifest.File, to int) (c Choice,
 	if len(files) == 1 && p.canMove(files[0], to) {
 		c.Kind = Move
 	}
-	return c, p.busy == nil || !slices.ContainsFunc(files, p.busy)
+	return c, !slices.ContainsFunc(files, p.busy)
 }
 
 // canMove reports whether a file may move to a level, where it overlaps nothing, without being

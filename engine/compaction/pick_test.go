@@ -53,6 +53,28 @@ func TestPickEarly(t *testing.T) {
 	}
 }
 
+// TestNothingBusy: a nil busy means that no file is, for everything that takes one.
+func TestNothingBusy(t *testing.T) {
+	o := testPickOptions
+	for _, levels := range [][]string{
+		{"0: 9[a-b] 8[a-c] 7[b-d] 6[a-d]", "7: 1[a-b]"},
+		{"0: 9[a-b] 8[a-c]", "1: 5[a-d]", "7: 1[a-b]"},
+		{"6: 5[a-d]:900", "7: 1[a-b]"},
+		{"7: 1[a-b]"},
+	} {
+		v := manifesttest.Version(levels...)
+		got, want := pickNext(v, nil, o), pickNext(v, busyFiles(), o)
+		if got.String() != want.String() {
+			t.Errorf("%q: Pick got %s, want %s", levels, got.String(), want.String())
+		}
+		got, _ = new(Manual).Next(v, nil, o)
+		want, _ = new(Manual).Next(v, busyFiles(), o)
+		if got.String() != want.String() || got.Kind == Nothing {
+			t.Errorf("%q: Manual.Next got %s, want %s", levels, got.String(), want.String())
+		}
+	}
+}
+
 // TestPickPaid: files that reads have paid to bring to the last level move to an upper level first,
 // if they are in level 0.
 func TestPickPaid(t *testing.T) {
