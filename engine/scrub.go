@@ -209,9 +209,17 @@ func (db *DB) scrubManifest() {
 	}
 	db.reportDamage(name, err)
 	if errors.As(err, new(*CorruptError)) {
-		err = db.install(nil, func(*manifest.Manifest) error { return nil }, func() {})
-		db.opt.Log.Info("damaged manifest was replaced", "file", name, "error", err)
+		db.replaceManifest(name)
 	}
+}
+
+// replaceManifest writes a damaged manifest again, under the name of the next edit.
+func (db *DB) replaceManifest(name string) {
+	if err := db.install(nil, func(*manifest.Manifest) error { return nil }, func() {}); err != nil {
+		db.opt.Log.Error("damaged manifest not replaced", "file", name, "cause", err)
+		return
+	}
+	db.opt.Log.Info("damaged manifest was replaced", "file", name)
 }
 
 // readManifestAgain compares the manifest on disk with the one in memory.

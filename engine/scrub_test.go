@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path"
 	"runtime"
 	"slices"
@@ -122,6 +124,40 @@ func TestScrubFindsDamage(t *testing.T) {
 			t.Errorf("%s: a read of partition a: %v", kind, err)
 		}
 		mustClose(t, db)
+	}
+}
+
+// TestScrubCannotReplaceTheManifest: on a full disk a damaged manifest stays, and the log does not
+// say that it was replaced. A later pass replaces it.
+func TestScrubCannotReplaceTheManifest(t *testing.T) {
+	var full atomic.Bool
+	var log bytes.Buffer
+	fs := vfs.NewMem()
+	opt := testOptions(vfs.Inject(fs, func(op vfs.Op) (f vfs.Fault) {
+		if full.Load() && op.Kind == vfs.OpWrite && strings.HasSuffix(op.Name, manifest.TempSuffix) {
+			f.Err = syscall.ENOSPC
+		}
+		return f
+	}))
+	opt.Log = slog.New(slog.NewTextHandler(&log, nil))
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustCreate(t, db, "a")
+	db.mu.Lock()
+	edit := db.manifest.Edit
+	db.mu.Unlock()
+	flip(t, fs, db.path(manifest.FileName(edit)), 30)
+	full.Store(true)
+	db.scrubManifest()
+	full.Store(false)
+	db.scrubManifest()
+	mustClose(t, db) // nothing logs any more
+	const failure, success = "damaged manifest not replaced", "damaged manifest was replaced"
+	text := log.String()
+	if strings.Count(text, failure) != 1 || strings.Count(text, success) != 1 || strings.Index(text, failure) > strings.Index(text, success) {
+		t.Errorf("the log says\n%s\nwant %q, then %q", text, failure, success)
 	}
 }
 
