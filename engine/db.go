@@ -35,7 +35,7 @@ type DB struct {
 	groupReady chan struct{} // wakes a leader that waits for a group; holds one signal
 	inserters  chan *group   // wakes an idle inserter of small batches
 	snapshots  snapshots
-	// found is a copy of partitions for reads. It is nil when it has to be made again, and once the
+	// readPartitions is a copy of partitions for reads. It is nil when it has to be made again, and once the
 	// DB is closed.
 	readPartitions atomic.Pointer[map[PartitionID]*partition]
 

@@ -165,7 +165,7 @@ func (p *partition) tablePath(number uint64) string {
 	return p.dir + "/" + manifest.TableFile(number)
 }
 
-// list returns the partitions in the order in which they were created.
+// partitionsByID returns the partitions in the order in which they were created.
 func (db *DB) partitionsByID() []*partition {
 	db.mu.Lock()
 	defer db.mu.Unlock()

@@ -74,9 +74,9 @@ func (it *Iterator) Close() {
 // Err returns nil: reading memory does not fail.
 func (it *Iterator) Err() error { return nil }
 
-// Run describes the last entries of Cells, until the next Cells. They are known to be plain if one
-// batch has written them with one time, as is usual for a whole row: a batch has at most one entry of
-// a column and time.
+// Run describes the last entries of Cells, until the next Cells. They are known to be single-version
+// if one batch has written them with one time, as is usual for a whole row: a batch has at most one
+// entry of a column and time.
 func (it *Iterator) Run() *cell.Run { return &it.run }
 
 // Scanned counts the entries that Cells stepped over, returned or not. It does not count entries that

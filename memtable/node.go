@@ -18,7 +18,7 @@ import (
 //	+-----+---------+---------+----------+----------+--------+-------+------------+--------+
 //	| ... | level 1 | level 0 | time     | sequence | length | value | column     | record |  entry
 //	+-----+---------+---------+----------+----------+--------+-------+------------+--------+
-//	| ... | level 1 | level 0 | entries, levels 3–0 | length | tall  | row key    |           row
+//	| ... | level 1 | level 0 | entries, levels 3–0 | length | upper | row key    |           row
 //	+-----+---------+---------+---------------------+--------+-------+------------+
 //	                          ^                     ^
 //	                          node                  lowHead
@@ -26,12 +26,13 @@ import (
 // length is the length of the key, which is padded to 8 bytes. A tower of odd
 // height is padded at its far end. A row's links to its first entries are a tower
 // below lowHead. The upper levels, which only wide rows need, are a tower of their
-// own, made when an entry is that high:
+// own, made when an entry is that high. upper is the field upperHead, which refers
+// to it:
 //
 //	+----------+-----+---------+--------------------+
 //	| level 11 | ... | level 4 | levels 3–0, unused |
 //	+----------+-----+---------+--------------------+
-//	                                                ^ tall
+//	                                                ^ upperHead
 //
 // The content of an entry is a record. The first one follows the column, unless it
 // is large. The record of a replacement can be anywhere.

@@ -41,25 +41,25 @@ const (
 
 // addBlock compresses a block and adds it. skip is nil for a block that is always
 // compressed.
-func (t *output) addBlock(raw []byte, c Compression, kind *compressionSkip) (handle, error) {
+func (t *output) addBlock(raw []byte, c Compression, skip *compressionSkip) (handle, error) {
 	t.raw += uint64(len(raw))
-	return t.add(raw, c, false, kind)
+	return t.add(raw, c, false, skip)
 }
 
 // addCells adds the cell block in b, encoded if it is to be compressed.
-func (t *output) addCells(b *cellBuilder, c Compression, kind *compressionSkip) (handle, error) {
+func (t *output) addCells(b *cellBuilder, c Compression, skip *compressionSkip) (handle, error) {
 	if c == None {
 		t.encoded = b.appendPlain(t.encoded[:0])
-		return t.addBlock(t.encoded, c, kind)
+		return t.addBlock(t.encoded, c, skip)
 	}
 	t.raw += uint64(b.size())
 	t.encoded = b.appendEncoded(t.encoded[:0])
-	return t.add(t.encoded, c, true, kind)
+	return t.add(t.encoded, c, true, skip)
 }
 
-func (t *output) add(raw []byte, c Compression, encoded bool, kind *compressionSkip) (handle, error) {
+func (t *output) add(raw []byte, c Compression, encoded bool, skip *compressionSkip) (handle, error) {
 	from := len(t.pending)
-	c = t.compress(c, raw, kind)
+	c = t.compress(c, raw, skip)
 	h := handle{t.offset, uint32(len(t.pending) - from)}
 	t.pending = t.sum.appendTrailer(t.pending, from, t.offset, trailer{c, encoded, uint32(len(raw))})
 	t.offset += uint64(len(t.pending) - from)
@@ -70,15 +70,15 @@ func (t *output) add(raw []byte, c Compression, encoded bool, kind *compressionS
 }
 
 // compress appends a block to pending and returns the compression used.
-func (t *output) compress(c Compression, raw []byte, kind *compressionSkip) Compression {
-	from, try := len(t.pending), t.shortLived && kind != nil && c != None
-	if try && *kind > 0 {
-		*kind--
+func (t *output) compress(c Compression, raw []byte, skip *compressionSkip) Compression {
+	from, try := len(t.pending), t.shortLived && skip != nil && c != None
+	if try && *skip > 0 {
+		*skip--
 		c, try = None, false
 	}
 	t.pending, c = compress(c, t.pending, raw)
 	if try && len(t.pending)-from > len(raw)-len(raw)/minSavedPart {
-		*kind = skippedBlocks
+		*skip = skippedBlocks
 	}
 	return c
 }

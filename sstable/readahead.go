@@ -75,7 +75,7 @@ func (a *readahead) active() bool { return a.current != nil || a.next[0] != nil 
 
 // schedule makes w, in slot i of next, the window after the last one. It releases w
 // if that window would be too short.
-func (a *readahead) schedule(it *Iterator, i int, s *readaheadWindow) {
+func (a *readahead) schedule(it *Iterator, i int, w *readaheadWindow) {
 	var first, end int
 	if a.down {
 		first, end = a.entriesBelow(it)
@@ -83,17 +83,17 @@ func (a *readahead) schedule(it *Iterator, i int, s *readaheadWindow) {
 		first, end = a.end, min(it.index.readEnd(a.end, windowBytes), a.end+maxWindowBlocks, it.readaheadEnd())
 	}
 	if end-first < minWindowBlocks {
-		s.release()
+		w.release()
 		return
 	}
-	s.first, s.end, s.blocks, s.err, s.fromFile = first, end, s.blocks[:0], nil, false
-	if a.next[i] = s; a.down {
+	w.first, w.end, w.blocks, w.err, w.fromFile = first, end, w.blocks[:0], nil, false
+	if a.next[i] = w; a.down {
 		a.end = first
-		go s.fillBelow(it.r, it.index, a.values, it.o.FillCache)
+		go w.fillBelow(it.r, it.index, a.values, it.o.FillCache)
 		return
 	}
 	a.end = end
-	go s.fill(it.r, it.index, end, a.values, it.o.FillCache)
+	go w.fill(it.r, it.index, end, a.values, it.o.FillCache)
 }
 
 // block returns the block of an entry, nil if it is in no window. It stops the

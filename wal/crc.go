@@ -11,7 +11,7 @@ import "hash/crc32"
 //
 // A register is a checksum without its inversion at both ends.
 
-// prefix computes the Castagnoli checksum of any range of a file behind base,
+// rangeSums computes the Castagnoli checksum of any range of a file behind base,
 // in a time that does not depend on the length of the range: from registers at
 // fixed steps, which are computed as far as they are asked for.
 type rangeSums struct {
@@ -100,8 +100,8 @@ func multiply(a, b uint32) uint32 {
 	return product
 }
 
-// locate returns which bit among n bytes changes their checksum by diff: a bit
-// of the byte that is back bytes before their end, the last being 1 before it.
+// locateFlip returns which bit among n bytes changes their checksum by diff: a
+// bit of the byte that is back bytes before their end, the last being 1 before it.
 // The mask is zero if there is none. It takes back the bytes of the register
 // one by one, as if they were zeros, until only a bit in the next byte can
 // explain it.
@@ -116,7 +116,7 @@ func locateFlip(diff uint32, n int64) (back int64, mask byte) {
 	return 0, 0
 }
 
-// undo inverts the step of a zero byte: the byte that leaves the register is
+// unstep inverts the step of a zero byte: the byte that leaves the register is
 // known by the highest byte of what it was replaced with.
 var unstep = func() (t [256]uint32) {
 	for i, v := range castagnoli {

@@ -48,7 +48,7 @@
 //	crc32    CRC-32 (IEEE) of the same bytes as crc32c
 //
 // The payload of a batch or seal is scrambled with a pattern that the store's id and
-// the segment's number give (see pad). That of the header record is not:
+// the segment's number give (see scrambler). That of the header record is not:
 //
 //	0       8         12      16     24         40
 //	+-------+---------+-------+------+----------+

@@ -148,7 +148,7 @@ func (w *Writer) close() error {
 	return err
 }
 
-// Close seals the segment like Seal and closes the file. It is for the last segment of a log.
+// Close seals the segment like Seal and closes the file. It is for a segment that is not finished.
 func (w *Writer) Close() error {
 	if w.closed {
 		return w.err

@@ -1,6 +1,7 @@
 // Package compaction decides what a partition compacts next, where the outputs end, and what
-// may run in parallel. All of it is pure functions over a manifest.Version: no locks, no I/O,
-// no clock. The engine carries the choices out.
+// may run in parallel. The engine carries the choices out. There are no locks, no I/O, no clock.
+// Pick and what it rests on are pure functions over a manifest.Version. Manual, SmallFileBudget,
+// Splitter and Bottommost remember something from call to call; their caller serializes the calls.
 //
 // # The policy
 //

@@ -26,8 +26,8 @@ type Policies struct {
 // NoPolicies is the list of a partition whose families are not known yet. It keeps everything.
 var NoPolicies = &Policies{undeclared: true}
 
-// NewPolicies makes the list for a partition. asOf is the DB's LastSeq at a
-// moment when no write to the partition was under way.
+// NewPolicies makes the list for a partition. asOf is the last sequence number
+// given to a batch at a moment when no write to the partition was under way.
 func NewPolicies(asOf uint64, families map[string]Policy) *Policies {
 	return &Policies{families: families, asOf: asOf}
 }
