@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -176,45 +175,6 @@ func (db *DB) flushLoop() {
 		db.mu.Lock()
 		db.flushEndedLocked(err)
 	}
-}
-
-const (
-	// flushFiles bounds the files of one flush: the first memtables must not wait for all the others.
-	// The manifest edit costs little beside 128 files.
-	flushFiles = 128
-	// flushShare is the part of the memtable budget that one flush of several memtables writes at most.
-	flushShare = 8
-)
-
-// nextFlushLocked returns the memtables of the next flush, none if there is nothing to flush.
-func (db *DB) nextFlushLocked() []flushJob {
-	list := db.flushableLocked()
-	size := int64(0)
-	for i := range list {
-		size += list[i].m.bytes.Load()
-		if i > 0 && (i == flushFiles || size > db.opt.MemtableBytes/flushShare) {
-			return list[:i]
-		}
-	}
-	return list
-}
-
-// flushableLocked returns the oldest frozen memtable of each partition, the oldest first. It leaves
-// out memtables with batches that are not durable yet: these must not get into a file before.
-func (db *DB) flushableLocked() []flushJob {
-	if db.backingOffLocked() {
-		return nil
-	}
-	var list []flushJob
-	for p := range db.frozen {
-		if m := p.frozen[0]; m.maxSeq <= db.visible.Load() {
-			list = append(list, flushJob{p: p, m: m})
-		}
-	}
-	slices.SortFunc(list, func(a, b flushJob) int {
-		return cmp.Or(cmp.Compare(a.m.minSeq, b.m.minSeq), cmp.Compare(a.p.id, b.p.id))
-	})
-	return list
 }
 
 func (db *DB) compactLoop() {

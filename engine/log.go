@@ -1,14 +1,11 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
-	iofs "io/fs"
 	"sync"
 	"time"
 
 	"colonnade/engine/manifest"
-	"colonnade/vfs"
 	"colonnade/wal"
 )
 
@@ -103,52 +100,6 @@ func (l *log) assignLocked(n int) *segment {
 	}
 }
 
-// nextSegmentBytesLocked is the size of the next segment: twice that of the last one, up to
-// Options.SegmentBytes. So a store with few writes has a small log, and one with many soon
-// has segments of full size.
-func (db *DB) nextSegmentBytesLocked() int64 {
-	l := &db.log
-	size := int64(firstSegment) / 2
-	if n := len(l.spares); n > 0 {
-		size = l.spares[n-1].size
-	} else if n := len(l.segments); n > 0 {
-		size = l.segments[n-1].size
-	}
-	return min(2*size, db.opt.SegmentBytes)
-}
-
-// prepareSegment makes one spare segment, which can take a record with n bytes of payload.
-// When there is no room, nothing has changed (ErrDiskFull).
-func (db *DB) prepareSegment(n int) error {
-	db.log.prepareMu.Lock()
-	defer db.log.prepareMu.Unlock()
-	db.mu.Lock()
-	if db.closed {
-		db.mu.Unlock()
-		return ErrClosed
-	}
-	for _, s := range db.log.spares {
-		if s.room >= recordSize(n) {
-			db.mu.Unlock()
-			return nil // made by another caller
-		}
-	}
-	size := max(db.nextSegmentBytesLocked(), wal.MinSegment(n))
-	s := &segment{number: db.log.next, size: size}
-	old := db.takeRecycledLocked(size)
-	db.mu.Unlock()
-
-	err := db.fillSegment(s, old)
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if err != nil {
-		return db.prepareFailedLocked(err)
-	}
-	db.log.next++
-	db.log.spares = append(db.log.spares, s)
-	return nil
-}
-
 // recycleLocked keeps the file of an obsolete segment for reuse, unless it has another size or enough
 // are kept. It reports whether it does. Half of Options.LogBytes is enough to make no new segments
 // under steady load, and a random load writes 0.15 instead of 0.22 bytes of zeros for each raw byte.
@@ -180,74 +131,6 @@ func (db *DB) takeRecycledLocked(size int64) *segment {
 		}
 	}
 	return nil
-}
-
-// fillSegment gives s a file whose bytes are all allocated and whose name and header are durable. It
-// reuses the file of old if that is not nil.
-func (db *DB) fillSegment(s *segment, old *segment) error {
-	fs, path := db.opt.FS, db.segmentPath(s.number)
-	source := db.path(manifest.LogDir, manifest.FillFile(s.number))
-	if old != nil {
-		source = db.segmentPath(old.number)
-	} else if err := db.writeFill(source, s.size); err != nil {
-		return err
-	}
-	f, err := reuseReplacing(fs, source, path)
-	if err == nil {
-		s.w = wal.NewWriter(f, wal.Header{Store: db.store, Number: s.number, Size: s.size})
-		s.room = segmentRoom(s.size)
-		err = errors.Join(fs.SyncDir(db.path(manifest.LogDir)), s.w.Sync())
-	}
-	if err != nil {
-		if f != nil {
-			f.Close()
-		}
-		fs.Remove(source) // whichever of the two names it has
-		fs.Remove(path)
-	}
-	return err
-}
-
-// reuseReplacing renames and opens a file for reuse. It replaces what a failed attempt may have left.
-func reuseReplacing(fs vfs.FS, old, new string) (vfs.File, error) {
-	f, err := fs.Reuse(old, new)
-	if !errors.Is(err, iofs.ErrExist) {
-		return f, err
-	}
-	if err := fs.Remove(new); err != nil {
-		return nil, err
-	}
-	return fs.Reuse(old, new)
-}
-
-func (db *DB) writeFill(name string, size int64) error {
-	fs := db.opt.FS
-	if err := db.checkReserve(size); err != nil {
-		return err
-	}
-	f, err := createReplacing(fs, name)
-	if err != nil {
-		return err
-	}
-	err = wal.Fill(f, size)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		fs.Remove(name)
-	}
-	return err
-}
-
-// prepareFailedLocked handles a failure to make a segment. No record was at stake, so a shortage of space,
-// memory or file descriptors is only returned. Any other failure makes the DB read-only.
-func (db *DB) prepareFailedLocked(err error) error {
-	err = fmt.Errorf("make log segment: %w", err)
-	if short := shortage(err); short != nil {
-		return fmt.Errorf("%w: %w", short, err)
-	}
-	db.failLocked(err)
-	return db.failed
 }
 
 // writeGroup appends the batches of a group to the log and syncs it. durable is the last batch that is

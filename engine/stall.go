@@ -126,39 +126,6 @@ func (db *DB) logStallReasonLocked(n int) stallReason {
 	return db.prepareLocked(n)
 }
 
-// segmentPreparation is a segment that is being made while Commits wait for it.
-type segmentPreparation struct {
-	done chan struct{} // closed when it is over
-	err  error         // the outcome, once done is closed
-}
-
-// prepareLocked starts to make a segment that can take n bytes of payload, and waits for it. If
-// another Commit is making one already, it waits for that one, which may have room too.
-func (db *DB) prepareLocked(n int) stallReason {
-	p := db.log.preparing
-	own := p == nil
-	if own {
-		p = &segmentPreparation{done: make(chan struct{})}
-		db.log.preparing = p
-		go db.prepare(p, n)
-	}
-	return func(ctx context.Context, t *stallTimer) error {
-		if err := db.awaitSignal(ctx, t, p.done); err != nil || !own {
-			return err
-		}
-		return p.err
-	}
-}
-
-func (db *DB) prepare(p *segmentPreparation, n int) {
-	p.err = db.prepareSegment(n)
-	db.mu.Lock()
-	db.log.preparing = nil
-	db.background.signalLocked() // Close may wait for it
-	db.mu.Unlock()
-	close(p.done)
-}
-
 // awaitProgressLocked waits for the end of a flush or compaction.
 func (db *DB) awaitProgressLocked() stallReason {
 	progress := db.background.progress

@@ -98,6 +98,12 @@ func Level0Limit(v *manifest.Version, o Options) int {
 	return o.Level0Files
 }
 
+// Level0Pressure returns the number of files in level 0, less the extra ones that it may have where
+// much lies below it. Write stalls go by it.
+func Level0Pressure(v *manifest.Version, o Options) int {
+	return len(v.Levels[0]) - Level0Limit(v, o) + o.Level0Files
+}
+
 // fullBytes is how many times SmallBytes fills level 0, however few its files and whatever lies
 // below. Twice Level0Files files of data that compresses to a quarter have about as much.
 const fullBytes = 2
