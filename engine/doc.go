@@ -10,16 +10,18 @@
 //
 // # A write
 //
-//	Commit        waits out write stalls (stall.go), takes a sequence number and a place in the group
-//	              that the next sync will make durable (commit.go), and inserts the entries into the
-//	              memtables (insert.go)
+//	Batch         collects entries in the form in which they go into the log (batch.go)
+//	Commit        waits out write stalls (stall.go, rate_limit.go, disk_reserve.go), takes a sequence
+//	              number and a place in the group that the next sync will make durable (commit.go), and
+//	              inserts the entries into the memtables (insert.go)
 //	group leader  a goroutine: appends the group's records to the log segment, syncs it, then makes the
 //	              group's last sequence number the visible one (group.go, log.go)
+//	log segments  are made before they are needed (log_prepare.go); an idle one is sealed (seal.go)
 //	freeze        a memtable that is full, or that pins an old segment, becomes immutable, and the
 //	              partition gets a new one (mem_table.go)
-//	flush         writes frozen memtables to files of level 0 (flush.go, output.go)
+//	flush         writes frozen memtables to files of level 0 (flush.go, write_rows.go, output.go)
 //	compaction    merges files into lower levels and drops what no reader can see (compact.go,
-//	              subcompaction.go)
+//	              subcompaction.go, write_rows.go, output.go); reads can cause it (read_triggered.go)
 //
 // Entries are in a memtable before they are durable, but above the visible sequence number, where no
 // reader looks. If the log fails, they stay there.
@@ -28,17 +30,24 @@
 //
 //	Snapshot      pins the read state of each partition, that is memtables and files, and the visible
 //	              sequence number (snapshot.go, read_state.go)
-//	Scan          merges the memtables and files row by row and returns the visible cells (scan.go)
+//	Scan          merges the memtables and files row by row and returns the visible cells (scan.go,
+//	              level.go)
+//	Divide        divides a range of rows for a parallel scan (divide.go)
 //	table cache   opens and closes the files (table_cache.go, table_ref.go)
+//
+// What every read counts is sharded (sharded_counter.go).
 //
 // # The rest
 //
+//	DB            what is open, and its partitions (db.go, partition.go, options.go)
 //	Open          reads the manifest and recovers the log (open.go, recover*.go, torn.go)
 //	Close         flushes and empties the log (close.go)
 //	install       makes one manifest edit durable (install.go, manifest_file.go)
 //	background    the goroutines and their retries (background.go, obsolete.go); when they run is in
 //	              cpus.go and foreground.go
-//	scrub, Check  find damage (scrub.go, check*.go)
+//	Flush         and Compact, on demand (manual.go); Stats (stats.go)
+//	scrub, Check  find damage (scrub.go, check*.go); invariants are checked on the way (invariant.go)
+//	errors        which there are, and which failure of the system means what (errors.go, errno.go)
 //
 // # Files
 //
