@@ -24,9 +24,9 @@ import (
 //	checksum  xxhash64 of all before it
 //
 //	body:
-//	+-------+------+----------+-----------+----------+----------+-----------+
-//	| store | edit | nextFile | nextPart  | logStart | copied   | settled   |
-//	+-------+------+----------+-----------+----------+----------+-----------+
+//	+-------+------+----------+---------------+----------+--------+---------+
+//	| store | edit | nextFile | nextPartition | logStart | copied | settled |
+//	+-------+------+----------+---------------+----------+--------+---------+
 //	  16      uvarint …
 //	+----------+-----------+-------+-----------+-----------+-----
 //	| last seq | last time | count | partition | partition | …
@@ -41,9 +41,9 @@ import (
 //	+-------+--------+------+----------+-----------------+----------+---------+
 //	| level | number | size | checksum | smallest length | smallest | largest |
 //	+-------+--------+------+----------+-----------------+----------+---------+
-//	+---------+---------+-------+---------+-----------+
-//	| min seq | max seq | cells | deletes | raw bytes |
-//	+---------+---------+-------+---------+-----------+
+//	+---------+---------+---------+------------+-----------+
+//	| min seq | max seq | entries | tombstones | raw bytes |
+//	+---------+---------+---------+------------+-----------+
 //
 // Numbers of the body are uvarints; checksums are 8 bytes; fixed-width numbers are little
 // endian. Files stand level by level, in the order of the level.
