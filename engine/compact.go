@@ -105,7 +105,7 @@ func (db *DB) runMergesLocked(p *partition, busy func(*manifest.File) bool, opt 
 func (db *DB) compactionOptions() compaction.Options {
 	return compaction.Options{
 		Level0Files: compaction.Level0Files, SmallBytes: db.opt.MemtableBytes, FileSize: db.opt.FileBytes,
-		OldestSnapshot: db.visible.Load(),
+		Visible: db.visible.Load(),
 	}
 }
 

@@ -36,8 +36,9 @@ type Options struct {
 	SmallBytes int64
 	// FileSize is the size of the files that a compaction writes, in bytes.
 	FileSize int64
-	// OldestSnapshot is at most that of a later Filter: tombstones up to it can be dropped.
-	OldestSnapshot uint64
+	// Visible is a sequence number: every later reader sees all batches up to here, so tombstones
+	// up to it can be dropped.
+	Visible uint64
 	// Early says to compact level 0 before it is full.
 	Early bool
 	// ReadPaid is the highest file number that read-triggered compaction brings to the last
@@ -238,7 +239,7 @@ func (p *picker) mergeDown(level int, upper []*manifest.File, to int) (c Choice,
 // written. It must not when a rewrite would drop its tombstones, or when it would lie above so
 // much that its next step would be very large.
 func (p *picker) canMove(f *manifest.File, to int) bool {
-	if f.MostlyGarbage() && f.MaxSeq <= p.o.OldestSnapshot && !p.anyBelow(to, f) {
+	if f.MostlyGarbage() && f.MaxSeq <= p.o.Visible && !p.anyBelow(to, f) {
 		return false
 	}
 	return to == manifest.LastLevel || manifest.TotalSize(p.v.Overlapping(manifest.LastLevel, f.Smallest, f.Largest)) <= 2*maxBelow*p.o.FileSize

@@ -12,7 +12,7 @@ import (
 
 // testPickOptions: level 0 is full with 4 files or 200 bytes, and half as many bytes are little. A
 // file has 10 bytes, so 50 bytes of the last level are enough for a range.
-var testPickOptions = Options{Level0Files: 4, SmallBytes: 100, FileSize: 10, OldestSnapshot: 1000}
+var testPickOptions = Options{Level0Files: 4, SmallBytes: 100, FileSize: 10, Visible: 1000}
 
 // pickNext is Pick with a run merge that starts if there is none.
 func pickNext(v *manifest.Version, busy func(*manifest.File) bool, o Options) Choice {

@@ -150,7 +150,7 @@ func (s *simStore) merge(c *Choice) []*manifest.File {
 	split := NewSplitter(s.v, c, nil, s.o)
 	for _, row := range slices.Sorted(maps.Keys(newest)) {
 		e := newest[row]
-		if e.dead && e.seq <= s.o.OldestSnapshot && s.bottom(c.Output, row) {
+		if e.dead && e.seq <= s.o.Visible && s.bottom(c.Output, row) {
 			continue
 		}
 		if splits := split.StartsFile(rowKey(row), size); len(entries) > 0 && splits {
@@ -300,7 +300,7 @@ func TestPickRandom(t *testing.T) {
 					s.start(c)
 				}
 			case 4:
-				s.o.OldestSnapshot = max(s.o.OldestSnapshot, rng.Uint64N(s.lastSeq+1))
+				s.o.Visible = max(s.o.Visible, rng.Uint64N(s.lastSeq+1))
 				s.o.Early = rng.IntN(2) == 0
 				if len(s.running) > 0 {
 					s.finish()
@@ -346,7 +346,7 @@ func checkFull(t *testing.T, seed uint64, s *simStore, dead func(int) bool) {
 	t.Helper()
 	beforeFile, flushes := s.lastFile, s.rng.IntN(2)*20
 	quiet := flushes == 0
-	s.o.OldestSnapshot = s.lastSeq
+	s.o.Visible = s.lastSeq
 	s.compactAll(t, func() {
 		if flushes > 0 {
 			flushes--
@@ -486,7 +486,7 @@ func TestPickDeletes(t *testing.T) {
 		order := s.rng.Perm(rows)
 		for chunk := range slices.Chunk(order, 1000) {
 			s.flush(slices.Clone(chunk), func(int) bool { return dead })
-			s.o.OldestSnapshot = s.lastSeq
+			s.o.Visible = s.lastSeq
 			s.settle(t)
 		}
 		if err := s.check(); err != nil {

@@ -28,7 +28,7 @@ func (p *picker) compactTombstones(level int, f *manifest.File) Choice {
 	}
 	to := p.v.FirstBelow(level, f.Smallest, f.Largest)
 	if to == manifest.NumLevels {
-		if f.MaxSeq > p.o.OldestSnapshot || p.busy(f) {
+		if f.MaxSeq > p.o.Visible || p.busy(f) {
 			return Choice{}
 		}
 		return rewrite(level, f)
