@@ -77,16 +77,16 @@ func TestGiveWay(t *testing.T) {
 	}
 }
 
-// ahead is a store with two groups of one large batch each. The first is written, the second is
+// twoGroups is a store with two groups of one large batch each. The first is written, the second is
 // not, and neither is in the memtables. So the leader goes on to the second, for which the disk has
 // the given faults.
-type ahead struct {
+type twoGroups struct {
 	db      *DB
 	batches [2]*Batch
 	groups  [2]*group
 }
 
-func newAhead(t *testing.T, faults func(vfs.Op) vfs.Fault) *ahead {
+func newTwoGroups(t *testing.T, faults func(vfs.Op) vfs.Fault) *twoGroups {
 	var syncs atomic.Int32 // of the current segment, once segment names it
 	var segment atomic.Pointer[string]
 	held := make(chan struct{})
@@ -103,13 +103,13 @@ func newAhead(t *testing.T, faults func(vfs.Op) vfs.Fault) *ahead {
 		}
 		return faults(op)
 	}))
-	a := &ahead{db: db}
+	two := &twoGroups{db: db}
 	id := mustCreate(t, db, "a")[0]
 	db.mu.Lock()
 	name := db.segmentPath(db.log.current.number)
 	db.mu.Unlock()
 	segment.Store(&name)
-	for i := range a.batches {
+	for i := range two.batches {
 		b := new(Batch)
 		r, c := set(fmt.Sprintf("row%d", i), "q", strings.Repeat("v", smallBatch))
 		b.Add(id, r, c)
@@ -117,31 +117,31 @@ func newAhead(t *testing.T, faults func(vfs.Op) vfs.Fault) *ahead {
 		if err != nil || leading != (i == 0) {
 			t.Fatalf("batch %d: leading is %v, error %v", i, leading, err)
 		}
-		a.batches[i], a.groups[i] = b, g
+		two.batches[i], two.groups[i] = b, g
 		if leading {
 			db.startLeader()
 			eventually(db, func() bool { return syncs.Load() == 1 })
 		}
 	}
 	close(held)
-	return a
+	return two
 }
 
 // awaitWrite returns once the second group is written or has failed.
-func (a *ahead) awaitWrite() {
-	eventually(a.db, func() bool { return a.groups[1].missing.Load() == 1 })
+func (two *twoGroups) awaitWrite() {
+	eventually(two.db, func() bool { return two.groups[1].missing.Load() == 1 })
 }
 
 // insert inserts a batch into the memtables, as Commit does.
-func (a *ahead) insert(i int) {
-	p := a.batches[i].pending(nil)
-	a.db.insert(a.groups[i], &p)
+func (two *twoGroups) insert(i int) {
+	p := two.batches[i].pending(nil)
+	two.db.insert(two.groups[i], &p)
 }
 
 // settled reports whether the outcome of a group is known.
-func (a *ahead) settled(i int) bool {
+func (two *twoGroups) settled(i int) bool {
 	select {
-	case <-a.groups[i].done:
+	case <-two.groups[i].done:
 		return true
 	default:
 		return false
@@ -152,50 +152,50 @@ func (a *ahead) settled(i int) bool {
 // group are not yet in the memtables. The next group becomes visible, and its writers wake, after
 // the first.
 func TestLeaderGoesOn(t *testing.T) {
-	a := newAhead(t, func(vfs.Op) vfs.Fault { return vfs.Fault{} })
-	a.awaitWrite()
-	defer mustClose(t, a.db)
-	before := a.db.visible.Load()
-	a.insert(1)
-	if a.settled(0) || a.settled(1) || a.db.visible.Load() != before {
+	two := newTwoGroups(t, func(vfs.Op) vfs.Fault { return vfs.Fault{} })
+	two.awaitWrite()
+	defer mustClose(t, two.db)
+	before := two.db.visible.Load()
+	two.insert(1)
+	if two.settled(0) || two.settled(1) || two.db.visible.Load() != before {
 		t.Error("a group is settled before all of it, and of the one before, is in the memtables")
 	}
-	a.insert(0)
-	eventually(a.db, func() bool { return a.settled(0) && a.settled(1) })
-	if err := errors.Join(a.groups[0].err, a.groups[1].err); err != nil {
+	two.insert(0)
+	eventually(two.db, func() bool { return two.settled(0) && two.settled(1) })
+	if err := errors.Join(two.groups[0].err, two.groups[1].err); err != nil {
 		t.Error(err)
 	}
-	if got := a.db.visible.Load(); got != a.batches[1].seq {
-		t.Errorf("%d batches are visible, want %d", got, a.batches[1].seq)
+	if got := two.db.visible.Load(); got != two.batches[1].seq {
+		t.Errorf("%d batches are visible, want %d", got, two.batches[1].seq)
 	}
 }
 
 // TestLeaderFailsAhead: if the log fails with a group before the previous group is settled, both
 // have an unknown outcome, and readers see neither.
 func TestLeaderFailsAhead(t *testing.T) {
-	a := newAhead(t, func(op vfs.Op) (f vfs.Fault) {
+	two := newTwoGroups(t, func(op vfs.Op) (f vfs.Fault) {
 		if op.Kind == vfs.OpSync {
 			f.Err = errors.New("broken")
 		}
 		return f
 	})
-	a.awaitWrite()
-	before := a.db.visible.Load()
-	a.insert(0)
-	a.insert(1)
-	for i := range a.groups {
-		eventually(a.db, func() bool { return a.settled(i) })
-		if !errors.As(a.groups[i].err, new(*UnknownError)) {
-			t.Errorf("group %d: %v, want an unknown outcome", i, a.groups[i].err)
+	two.awaitWrite()
+	before := two.db.visible.Load()
+	two.insert(0)
+	two.insert(1)
+	for i := range two.groups {
+		eventually(two.db, func() bool { return two.settled(i) })
+		if !errors.As(two.groups[i].err, new(*UnknownError)) {
+			t.Errorf("group %d: %v, want an unknown outcome", i, two.groups[i].err)
 		}
 	}
-	if a.db.visible.Load() != before {
+	if two.db.visible.Load() != before {
 		t.Error("batches are visible that may not be on the disk")
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
-	if len(a.db.inFlight) > 0 {
-		t.Errorf("%d groups are still under way", len(a.db.inFlight))
+	two.db.mu.Lock()
+	defer two.db.mu.Unlock()
+	if len(two.db.inFlight) > 0 {
+		t.Errorf("%d groups are still under way", len(two.db.inFlight))
 	}
 }
 
@@ -204,34 +204,34 @@ func TestLeaderFailsAhead(t *testing.T) {
 func TestLeaderWaitsForRoomAhead(t *testing.T) {
 	var full atomic.Bool
 	full.Store(true)
-	a := newAhead(t, func(op vfs.Op) (f vfs.Fault) {
+	two := newTwoGroups(t, func(op vfs.Op) (f vfs.Fault) {
 		if op.Kind == vfs.OpWrite && full.Load() {
 			f.Err = syscall.ENOSPC
 		}
 		return f
 	})
-	defer mustClose(t, a.db)
-	eventually(a.db, func() bool { return a.db.diskReserve.writeError != nil })
+	defer mustClose(t, two.db)
+	eventually(two.db, func() bool { return two.db.diskReserve.writeError != nil })
 	short := func() bool {
-		a.db.mu.Lock()
-		defer a.db.mu.Unlock()
-		return a.db.diskReserve.writeError != nil
+		two.db.mu.Lock()
+		defer two.db.mu.Unlock()
+		return two.db.diskReserve.writeError != nil
 	}
-	a.insert(0)
-	if !a.settled(0) || a.groups[0].err != nil {
-		t.Errorf("the first group: settled is %v, %v", a.settled(0), a.groups[0].err)
+	two.insert(0)
+	if !two.settled(0) || two.groups[0].err != nil {
+		t.Errorf("the first group: settled is %v, %v", two.settled(0), two.groups[0].err)
 	}
 	if !short() {
 		t.Error("batches are let in while the disk is full")
 	}
 	full.Store(false)
-	a.insert(1)
-	clock := a.db.opt.Clock.(*clock.Manual)
-	for ; !a.settled(1); runtime.Gosched() {
+	two.insert(1)
+	clock := two.db.opt.Clock.(*clock.Manual)
+	for ; !two.settled(1); runtime.Gosched() {
 		clock.Advance(time.Second) // the log tries again
 	}
-	if a.groups[1].err != nil || short() {
-		t.Errorf("there is room: %v, short is %v", a.groups[1].err, short())
+	if two.groups[1].err != nil || short() {
+		t.Errorf("there is room: %v, short is %v", two.groups[1].err, short())
 	}
 }
 

@@ -69,9 +69,9 @@ type finger struct {
 	prev [maxHeight]ref
 }
 
-// seek is search, but takes one step if k is right after the finger. With ahead it takes a few steps
-// if k is soon after it.
-func (f *finger) seek(l *list, k *searchKey, ahead bool) (next ref, found bool) {
+// seek is search, but takes one step if k is right after the finger. Keys that come in ascending order
+// are searched for from the finger.
+func (f *finger) seek(l *list, k *searchKey, ascending bool) (next ref, found bool) {
 	if f.prev[0] == 0 {
 		return l.search(k, f)
 	}
@@ -87,16 +87,16 @@ func (f *finger) seek(l *list, k *searchKey, ahead bool) (next ref, found bool) 
 		if r := k.compare(l.arena.at(next)); r <= 0 {
 			return next, r == 0
 		}
-		if ahead {
-			return l.searchAhead(k, f)
+		if ascending {
+			return l.searchFromFinger(k, f)
 		}
 	}
 	return l.search(k, f)
 }
 
-// searchAhead is search for a k after the finger. It climbs from there while the next node of a level
-// is before k, so it costs the logarithm of the distance, not of the length.
-func (l *list) searchAhead(k *searchKey, f *finger) (next ref, found bool) {
+// searchFromFinger is search for a k after the finger. It climbs from there while the next node of a
+// level is before k, so it costs the logarithm of the distance, not of the length.
+func (l *list) searchFromFinger(k *searchKey, f *finger) (next ref, found bool) {
 	level, top := 0, maxHeight-1
 	if l.high == nil {
 		top = lowHeight - 1

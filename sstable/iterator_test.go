@@ -468,7 +468,7 @@ func TestRowsOfOneCell(t *testing.T) {
 				if len(cells) != len(before)+1 || cells[0].Time != before[0].Time {
 					t.Fatalf("seed %d: row %q has %d cells", seed, it.Row(), len(cells)-len(before))
 				}
-				met[fmt.Sprint("stamps of their own ", it.block.versionPerCell)]++
+				met[fmt.Sprint("versions of their own ", it.block.versionPerCell)]++
 				met[fmt.Sprint("values of one length ", it.block.valueLength >= 0)]++
 				met[fmt.Sprint("behind the first small block ", it.small.block > 0)]++
 				c, run := cells[len(before)], it.Run()

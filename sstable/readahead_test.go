@@ -36,14 +36,14 @@ func twoCores(t *testing.T) {
 	t.Cleanup(func() {
 		runtime.GOMAXPROCS(before)
 		if n := activeReadaheads.Load(); n != 0 {
-			t.Errorf("%d iterators are ahead after all are closed", n)
+			t.Errorf("%d iterators still read ahead after all are closed", n)
 		}
 	})
 }
 
 // walk reads rows of an iterator from its current row, and reports whether it used
 // readahead.
-func walk(it *Iterator, rows int) (list []entry, ahead bool) {
+func walk(it *Iterator, rows int) (list []entry, active bool) {
 	var run []cell.Cell
 	for ; it.Row() != nil && rows > 0; it.NextRow() {
 		for run = it.Cells(run[:0]); len(run) > 0; run = it.Cells(run[:0]) {
@@ -52,10 +52,10 @@ func walk(it *Iterator, rows int) (list []entry, ahead bool) {
 				list = append(list, entry{bytes.Clone(it.Row()), c})
 			}
 		}
-		ahead = ahead || it.readahead.current != nil
+		active = active || it.readahead.current != nil
 		rows--
 	}
-	return list, ahead
+	return list, active
 }
 
 func TestReadahead(t *testing.T) {
@@ -79,9 +79,9 @@ func TestReadahead(t *testing.T) {
 		for _, cached := range []bool{false, o.FillCache} {
 			it := r.NewIterator(o)
 			it.SeekRow(nil)
-			got, ahead := walk(it, len(list))
-			if it.Err() != nil || ahead == cached {
-				t.Errorf("%s: cached %v, ahead %v, %v", name, cached, ahead, it.Err())
+			got, active := walk(it, len(list))
+			if it.Err() != nil || active == cached {
+				t.Errorf("%s: cached %v, readahead %v, %v", name, cached, active, it.Err())
 			}
 			diff(t, name, got, want)
 			checkScanned(t, name, it.Scanned(), list)
@@ -142,10 +142,10 @@ func TestReadaheadOfDamage(t *testing.T) {
 		broken.Store(true)
 		it := r.NewIterator(ReadOptions{})
 		it.SeekRow(nil)
-		got, ahead := walk(it, len(list))
+		got, active := walk(it, len(list))
 		var damage *CorruptError
-		if !errors.As(it.Err(), &damage) || damage.Offset != int64(h.offset) || !ahead {
-			t.Fatalf("ahead %v: got %v, want damage at %d", ahead, it.Err(), h.offset)
+		if !errors.As(it.Err(), &damage) || damage.Offset != int64(h.offset) || !active {
+			t.Fatalf("readahead %v: got %v, want damage at %d", active, it.Err(), h.offset)
 		}
 		if it.entry != entry-1 {
 			t.Errorf("damage in block %d came to light in block %d", entry, it.entry)
@@ -187,9 +187,9 @@ func TestReadaheadFails(t *testing.T) {
 	it := r.NewIterator(ReadOptions{})
 	defer it.Close()
 	it.SeekRow(nil)
-	got, ahead := walk(it, len(list))
-	if !errors.Is(it.Err(), errDevice) || !ahead || len(got) < len(list)/3 {
-		t.Errorf("ahead %v, %d cells: got %v, want the error of the device", ahead, len(got), it.Err())
+	got, active := walk(it, len(list))
+	if !errors.Is(it.Err(), errDevice) || !active || len(got) < len(list)/3 {
+		t.Errorf("readahead %v, %d cells: got %v, want the error of the device", active, len(got), it.Err())
 	}
 }
 
@@ -214,14 +214,14 @@ func TestReadaheadEnds(t *testing.T) {
 			o.ReadaheadEnd = list[i].row
 			it := r.NewIterator(o)
 			rows := 0
-			ahead := false
+			active := false
 			for it.SeekRow(nil); it.Row() != nil && bytes.Compare(it.Row(), o.ReadaheadEnd) < 0; it.NextRow() {
 				rows++
-				ahead = ahead || it.readahead.current != nil
+				active = active || it.readahead.current != nil
 			}
 			end := x.handle(min(x.seek(o.ReadaheadEnd)+1, x.cells-1)).end()
-			if n := read.Load(); it.Err() != nil || rows > 0 && uint64(n) > end || ahead != (i > len(list)/4) {
-				t.Errorf("%+v: after %d rows %d bytes were read, want up to %d; ahead %t, %v", o, rows, n, end, ahead, it.Err())
+			if n := read.Load(); it.Err() != nil || rows > 0 && uint64(n) > end || active != (i > len(list)/4) {
+				t.Errorf("%+v: after %d rows %d bytes were read, want up to %d; readahead %t, %v", o, rows, n, end, active, it.Err())
 			}
 			for ; it.Row() != nil; it.NextRow() {
 				rows++
@@ -300,22 +300,22 @@ func TestReadaheadIsBounded(t *testing.T) {
 	file, list := longFile(t)
 	r := open(t, file, testID, nil)
 	var open []*Iterator
-	aheadNow := 0
+	reading := 0
 	for range 2*maxReadaheadsPerCPU + 3 {
 		it := r.NewIterator(ReadOptions{})
 		open = append(open, it)
 		it.SeekRow(nil)
-		if _, ahead := walk(it, 100); ahead || it.readahead.active() {
-			t.Error("ahead after a hundred rows")
+		if _, active := walk(it, 100); active || it.readahead.active() {
+			t.Error("readahead after a hundred rows")
 		}
-		got, ahead := walk(it, 10_000)
-		if ahead {
-			aheadNow++
+		got, active := walk(it, 10_000)
+		if active {
+			reading++
 		}
 		diff(t, "rows", got, list[len(list)/20_000*100:][:len(got)])
 	}
-	if aheadNow != 2*maxReadaheadsPerCPU {
-		t.Errorf("%d iterators are ahead, want %d", aheadNow, 2*maxReadaheadsPerCPU)
+	if reading != 2*maxReadaheadsPerCPU {
+		t.Errorf("%d iterators read ahead, want %d", reading, 2*maxReadaheadsPerCPU)
 	}
 	for _, it := range open {
 		it.Close()

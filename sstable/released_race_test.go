@@ -36,9 +36,9 @@ func TestReleasedIterator(t *testing.T) {
 	} {
 		it := open(t, test.file, testID, test.cache).NewIterator(test.o)
 		it.SeekRow(nil)
-		_, ahead := walk(it, test.rows)
-		if ahead != (test.rows > 0) {
-			t.Fatalf("%s: ahead %v", test.name, ahead)
+		_, active := walk(it, test.rows)
+		if active != (test.rows > 0) {
+			t.Fatalf("%s: readahead %v", test.name, active)
 		}
 		row, c := it.Row(), it.Cells(nil)[0]
 		value := bytes.Clone(c.Value)
