@@ -107,11 +107,11 @@ func (db *DB) compactionEndedLocked(c *compactionJob, err error) {
 		db.abandonInputsLocked(c, damage)
 		return
 	}
-	r := &bg.writeBackoff
+	b := &bg.writeBackoff
 	if errors.As(err, new(readError)) {
-		r = &p.readBackoff
+		b = &p.readBackoff
 	}
-	db.backOffLocked(r, "compaction", fmt.Errorf("partition %s: %w", p.name, err))
+	db.backOffLocked(b, "compaction", fmt.Errorf("partition %s: %w", p.name, err))
 }
 
 // abandonInputsLocked handles damage that a compaction has found; a retry would find it again. A
@@ -138,17 +138,17 @@ func (db *DB) abandonInputsLocked(c *compactionJob, damage *CorruptError) {
 }
 
 // backOffLocked starts the delay after a failure.
-func (db *DB) backOffLocked(r *backoff, work string, cause error) {
+func (db *DB) backOffLocked(b *backoff, work string, cause error) {
 	if db.failed != nil || db.closed {
 		return // there will be no retry
 	}
-	r.delay = min(max(2*r.delay, firstBackoff), longestBackoff)
-	r.waiting = true
-	db.opt.Log.Warn("background work failed, will try again", "work", work, "after", r.delay, "cause", cause)
-	db.opt.Clock.AfterFunc(r.delay, func() {
+	b.delay = min(max(2*b.delay, firstBackoff), longestBackoff)
+	b.waiting = true
+	db.opt.Log.Warn("background work failed, will try again", "work", work, "after", b.delay, "cause", cause)
+	db.opt.Clock.AfterFunc(b.delay, func() {
 		db.mu.Lock()
 		defer db.mu.Unlock()
-		r.waiting = false
+		b.waiting = false
 		db.background.signalLocked()
 	})
 }
@@ -210,10 +210,10 @@ func (db *DB) prepareLoop() {
 		db.mu.Unlock()
 		err := work()
 		db.mu.Lock()
-		if r := &db.background.logBackoff; err != nil {
-			db.backOffLocked(r, "log", err)
+		if b := &db.background.logBackoff; err != nil {
+			db.backOffLocked(b, "log", err)
 		} else {
-			r.delay = 0
+			b.delay = 0
 		}
 	}
 }

@@ -63,14 +63,14 @@ func (c *checker) run() error {
 		return c.damaged(err)
 	}
 	db.manifest, db.store = m, m.Store
-	for _, r := range m.Partitions {
-		p := &partition{id: r.ID, name: r.Name, dir: db.path(manifest.PartitionsDir, manifest.PartitionDir(uint64(r.ID))), version: r.Version, flushed: r.Flushed}
-		db.partitions[r.ID] = p
-		for f := range r.Version.Files() {
+	for _, mp := range m.Partitions {
+		p := &partition{id: mp.ID, name: mp.Name, dir: db.path(manifest.PartitionsDir, manifest.PartitionDir(uint64(mp.ID))), version: mp.Version, flushed: mp.Flushed}
+		db.partitions[mp.ID] = p
+		for f := range mp.Version.Files() {
 			f.Owner = db.newTableRef(p, f)
 		}
-		err := c.partition(p, r.Version)
-		for f := range r.Version.Files() {
+		err := c.partition(p, mp.Version)
+		for f := range mp.Version.Files() {
 			tableOf(f).close()
 		}
 		if err != nil {

@@ -58,10 +58,10 @@ func disordered(t *testing.T) (fs *vfs.Mem, db *DB, ids []PartitionID) {
 	}
 	p := db.partitions[ids[0]]
 	err := db.install(nil, func(next *manifest.Manifest) error {
-		r, v := next.Partitions[p.id], &manifest.Version{}
-		newer, older := r.Version.Levels[0][0], r.Version.Levels[0][1]
+		mp, v := next.Partitions[p.id], &manifest.Version{}
+		newer, older := mp.Version.Levels[0][0], mp.Version.Levels[0][1]
 		v.Levels[1], v.Levels[2] = []*manifest.File{older}, []*manifest.File{newer}
-		next.Partitions[p.id] = r.With(r.Flushed, v)
+		next.Partitions[p.id] = mp.With(mp.Flushed, v)
 		return nil
 	}, func() {
 		db.adoptLocked(p)

@@ -181,18 +181,18 @@ func (c *compactionJob) sources(end []byte) (list []rowmerge.Source, err error) 
 func (db *DB) replace(c *compactionJob, files []*manifest.File) error {
 	p := c.p
 	return db.install(nil, func(next *manifest.Manifest) error {
-		r := next.Partitions[p.id]
-		if r == nil {
+		mp := next.Partitions[p.id]
+		if mp == nil {
 			return ErrNoPartition
 		}
-		if err := c.choice.AppliesTo(c.version, r.Version); err != nil {
+		if err := c.choice.AppliesTo(c.version, mp.Version); err != nil {
 			return p.inconsistent("compaction of a version that is not there any more: %v", err)
 		}
-		v := c.choice.Apply(r.Version, files)
+		v := c.choice.Apply(mp.Version, files)
 		if err := v.Check(); err != nil {
 			return p.inconsistent("compaction would break the order of levels: %v", err)
 		}
-		next.Partitions[r.ID] = r.With(r.Flushed, v)
+		next.Partitions[mp.ID] = mp.With(mp.Flushed, v)
 		return nil
 	}, func() {
 		if c.choice.Kind != compaction.Move {

@@ -190,14 +190,14 @@ func (db *DB) installFlushed(list []flushJob, last uint64) error {
 		err := ErrNoPartition
 		for i := range list {
 			f := &list[i]
-			r := next.Partitions[f.p.id]
-			if !f.written || r == nil {
+			mp := next.Partitions[f.p.id]
+			if !f.written || mp == nil {
 				if last != 0 {
 					return f.p.inconsistent("flush of all up to batch %d has left it out", last)
 				}
 				continue
 			}
-			v := r.Version.WithFlushed(f.out.files)
+			v := mp.Version.WithFlushed(f.out.files)
 			fault := f.check()
 			if e := v.Check(); fault == nil && e != nil {
 				fault = f.p.inconsistent("flush would break the order of levels: %v", e)
@@ -211,7 +211,7 @@ func (db *DB) installFlushed(list []flushJob, last uint64) error {
 				continue
 			}
 			f.inEdit = true
-			next.Partitions[r.ID] = r.With(f.m.maxSeq, v)
+			next.Partitions[mp.ID] = mp.With(f.m.maxSeq, v)
 			err = nil
 		}
 		return err

@@ -71,8 +71,8 @@ func (db *DB) nextManifestLocked(flushed map[*partition]*memTable, change func(*
 
 // adoptLocked takes over the partition's files from the manifest that was just installed.
 func (db *DB) adoptLocked(p *partition) {
-	r := db.manifest.Partitions[p.id]
-	p.version, p.flushed = r.Version, r.Flushed
+	mp := db.manifest.Partitions[p.id]
+	p.version, p.flushed = mp.Version, mp.Flushed
 	db.publishLocked(p)
 	db.background.compactable[p] = true
 }

@@ -87,8 +87,8 @@ func (db *DB) adopt(m *manifest.Manifest) {
 	defer db.mu.Unlock()
 	db.manifest, db.store = m, m.Store
 	db.lastSeq, db.lastTime, db.nextFile = m.LastSeq, m.LastTime, m.NextFile
-	for _, r := range m.Partitions {
-		p := db.addPartitionLocked(r)
+	for _, mp := range m.Partitions {
+		p := db.addPartitionLocked(mp)
 		db.background.compactable[p] = true
 	}
 }

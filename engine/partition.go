@@ -101,17 +101,17 @@ func (db *DB) CreatePartitions(names ...string) ([]PartitionID, error) {
 }
 
 // addPartitionLocked adds a partition of a manifest to the DB.
-func (db *DB) addPartitionLocked(r *manifest.Partition) *partition {
+func (db *DB) addPartitionLocked(mp *manifest.Partition) *partition {
 	p := &partition{
-		id: r.ID, name: r.Name, dir: db.path(manifest.PartitionsDir, manifest.PartitionDir(uint64(r.ID))),
-		active: newMemTable(), version: r.Version, flushed: r.Flushed,
+		id: mp.ID, name: mp.Name, dir: db.path(manifest.PartitionsDir, manifest.PartitionDir(uint64(mp.ID))),
+		active: newMemTable(), version: mp.Version, flushed: mp.Flushed,
 		busy: make(map[uint64]bool),
 	}
 	p.policies.Store(rowmerge.NoPolicies)
 	for f := range p.version.Files() {
 		f.Owner = db.newTableRef(p, f)
 	}
-	db.partitions[r.ID] = p
+	db.partitions[mp.ID] = p
 	db.readPartitions.Store(nil)
 	db.publishLocked(p)
 	return p

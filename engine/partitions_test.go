@@ -39,8 +39,8 @@ func TestTooManyPartitions(t *testing.T) {
 	mustPut(t, db, ids[1], "row", "q", "v")
 
 	err = db.install(nil, func(m *manifest.Manifest) error { // an earlier version may have created such a store
-		r := m.Partitions[ids[1]]
-		more := r.With(r.Flushed, r.Version)
+		mp := m.Partitions[ids[1]]
+		more := mp.With(mp.Flushed, mp.Version)
 		more.ID = m.NextPartition
 		m.Partitions[more.ID] = more
 		m.NextPartition++

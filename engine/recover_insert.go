@@ -93,11 +93,11 @@ const (
 
 // addPartition records that a batch has entries for the partition, and returns its index in parts. The
 // caller holds DB.mu.
-func (l *insertChunk) addPartition(p *partition, seq uint64) (part uint32) {
-	i := l.parts.touch(p.id)
-	l.parts.parts[i].mem = p.active
-	if i == len(l.into) {
-		l.into = append(l.into, chunkPart{p: p, table: p.active.last()})
+func (c *insertChunk) addPartition(p *partition, seq uint64) (part uint32) {
+	i := c.parts.touch(p.id)
+	c.parts.parts[i].mem = p.active
+	if i == len(c.into) {
+		c.into = append(c.into, chunkPart{p: p, table: p.active.last()})
 	}
 	if p.active.minSeq == 0 {
 		p.active.minSeq = seq
@@ -107,27 +107,27 @@ func (l *insertChunk) addPartition(p *partition, seq uint64) (part uint32) {
 }
 
 // beginRun records that a run begins with the entry at an offset of the next batch, which b reads.
-func (l *insertChunk) beginRun(b *batchReader, payload []byte, at int, part uint32) {
-	base := len(l.payloads)
+func (c *insertChunk) beginRun(b *batchReader, payload []byte, at int, part uint32) {
+	base := len(c.payloads)
 	end := base + len(payload) - b.left
-	l.runs = append(l.runs, rowRun{
+	c.runs = append(c.runs, rowRun{
 		prefix:  prefix(b.row),
 		rowFrom: uint32(end - len(b.row)),
 		rowEnd:  uint32(end),
 		from:    uint32(base + at),
-		batch:   uint32(len(l.batches)),
+		batch:   uint32(len(c.batches)),
 		part:    part,
 	})
-	l.open = true
+	c.open = true
 }
 
 // endRun records that the last run ends at an offset of its batch.
-func (l *insertChunk) endRun(at int) {
-	if l.open {
-		r := &l.runs[len(l.runs)-1]
-		r.end = uint32(len(l.payloads) + at)
-		l.into[r.part].bytes += int64(r.end - r.from)
-		l.open = false
+func (c *insertChunk) endRun(at int) {
+	if c.open {
+		r := &c.runs[len(c.runs)-1]
+		r.end = uint32(len(c.payloads) + at)
+		c.into[r.part].bytes += int64(r.end - r.from)
+		c.open = false
 	}
 }
 
@@ -151,10 +151,10 @@ func newReplayInserter(db *DB) *replayInserter {
 	}
 	for range workers {
 		go func() {
-			for l := range in.ready {
-				pending := l.pending
-				in.insert(l, l.payloads)
-				in.free <- l
+			for c := range in.ready {
+				pending := c.pending
+				in.insert(c, c.payloads)
+				in.free <- c
 				pending.Done()
 			}
 		}()
@@ -165,7 +165,7 @@ func newReplayInserter(db *DB) *replayInserter {
 // fill returns the chunk for the next batch, of n bytes, of a segment file. The caller records the
 // runs of the batch there, and calls add if it has any.
 func (in *replayInserter) fill(file string, n int) *insertChunk {
-	if l := in.filling; l != nil && (l.file != file || len(l.payloads)+n > in.maxChunk || len(l.parts.parts) >= chunkPartitions) {
+	if c := in.filling; c != nil && (c.file != file || len(c.payloads)+n > in.maxChunk || len(c.parts.parts) >= chunkPartitions) {
 		in.submit()
 	}
 	if in.filling == nil {
@@ -178,14 +178,14 @@ func (in *replayInserter) fill(file string, n int) *insertChunk {
 // add adds a batch to the current chunk. It is inserted before the wait of the next barrier returns. A
 // batch that is too large for a chunk is inserted when add returns. add does not keep payload.
 func (in *replayInserter) add(seq uint64, payload []byte) {
-	l := in.filling
-	l.batches = append(l.batches, chunkBatch{seq, batchTime(payload)})
+	c := in.filling
+	c.batches = append(c.batches, chunkBatch{seq, batchTime(payload)})
 	if len(payload) > in.maxBatch {
-		in.switchTables(l)
-		in.insert(l, payload)
+		in.switchTables(c)
+		in.insert(c, payload)
 		return
 	}
-	l.payloads = append(l.payloads, payload...)
+	c.payloads = append(c.payloads, payload...)
 }
 
 // submit hands the current chunk to a goroutine. Call it before a partition gets another memTable.
@@ -201,12 +201,12 @@ func (in *replayInserter) submit() {
 
 // switchTables starts another table in each memTable whose last one is full with this chunk. Nothing
 // reads a memTable of recovery before it is frozen, which publishes its tables.
-func (in *replayInserter) switchTables(l *insertChunk) {
+func (in *replayInserter) switchTables(c *insertChunk) {
 	db := in.db
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	for i := range l.into {
-		m, part := l.parts.parts[i].mem, &l.into[i]
+	for i := range c.into {
+		m, part := c.parts.parts[i].mem, &c.into[i]
 		if m.logged += part.bytes; m.logged >= in.tableBytes && part.p.active == m {
 			m.tables, m.logged = append(m.tables, memtable.New()), 0
 		}
@@ -234,8 +234,8 @@ func (in *replayInserter) end() error {
 }
 
 // insert inserts the batches of a chunk, in the order of their rows, and empties the chunk.
-func (in *replayInserter) insert(l *insertChunk, payloads []byte) {
-	if err := l.insert(payloads); err != nil {
+func (in *replayInserter) insert(c *insertChunk, payloads []byte) {
+	if err := c.insert(payloads); err != nil {
 		in.mu.Lock()
 		if in.err == nil {
 			in.err = err
@@ -243,49 +243,49 @@ func (in *replayInserter) insert(l *insertChunk, payloads []byte) {
 		in.mu.Unlock()
 	}
 	in.db.mu.Lock()
-	for i := range l.parts.parts {
-		in.db.accountMemTable(l.parts.parts[i].mem)
+	for i := range c.parts.parts {
+		in.db.accountMemTable(c.parts.parts[i].mem)
 	}
 	in.db.mu.Unlock()
-	clear(l.into)
-	l.into = l.into[:0]
-	poison.Bytes(l.payloads)
-	l.payloads, l.batches, l.runs = l.payloads[:0], l.batches[:0], l.runs[:0]
-	l.parts.Reset()
+	clear(c.into)
+	c.into = c.into[:0]
+	poison.Bytes(c.payloads)
+	c.payloads, c.batches, c.runs = c.payloads[:0], c.batches[:0], c.runs[:0]
+	c.parts.Reset()
 }
 
-func (l *insertChunk) insert(payloads []byte) (err error) {
+func (c *insertChunk) insert(payloads []byte) (err error) {
 	var batch chunkBatch
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("insert: %v", p)
 		}
 		if err != nil {
-			err = &CorruptError{File: l.file, Offset: -1, Reason: fmt.Sprintf("batch %d: %v", batch.seq, err)}
+			err = &CorruptError{File: c.file, Offset: -1, Reason: fmt.Sprintf("batch %d: %v", batch.seq, err)}
 		}
 	}()
 	row := func(r *rowRun) []byte { return payloads[r.rowFrom:r.rowEnd] }
-	slices.SortFunc(l.runs, func(a, b rowRun) int {
+	slices.SortFunc(c.runs, func(a, b rowRun) int {
 		switch {
 		case a.part != b.part:
 			return cmp.Compare(a.part, b.part)
 		case a.prefix != b.prefix:
 			return cmp.Compare(a.prefix, b.prefix)
 		}
-		if c := bytes.Compare(row(&a), row(&b)); c != 0 {
-			return c
+		if order := bytes.Compare(row(&a), row(&b)); order != 0 {
+			return order
 		}
 		return cmp.Compare(a.from, b.from) // of the same version in one batch the later entry wins
 	})
-	for i := range l.runs {
-		r := &l.runs[i]
-		p := &l.parts.parts[r.part]
+	for i := range c.runs {
+		r := &c.runs[i]
+		p := &c.parts.parts[r.part]
 		p.ins.Ascending = true
-		batch = l.batches[r.batch]
+		batch = c.batches[r.batch]
 		in := batchReader{rest: payloads[r.from:r.end], time: batch.time, partition: p.id, row: row(r)}
 		for in.next() {
 			in.cell.Seq = batch.seq
-			p.ins.Add(l.into[r.part].table, in.row, &in.cell)
+			p.ins.Add(c.into[r.part].table, in.row, &in.cell)
 		}
 		if in.err != nil {
 			return in.err

@@ -14,22 +14,22 @@ type readBuffer struct {
 }
 
 // holds reports whether all of the block at h is in the buffer.
-func (w *readBuffer) holds(h handle) bool {
-	return h.offset >= w.offset && h.end() <= w.offset+uint64(len(w.b))
+func (b *readBuffer) holds(h handle) bool {
+	return h.offset >= b.offset && h.end() <= b.offset+uint64(len(b.b))
 }
 
 // block returns the block at h with its trailer. The buffer must hold it.
-func (w *readBuffer) block(h handle) []byte {
-	from := h.offset - w.offset
-	return w.b[from : from+uint64(h.length)+trailerSize]
+func (b *readBuffer) block(h handle) []byte {
+	from := h.offset - b.offset
+	return b.b[from : from+uint64(h.length)+trailerSize]
 }
 
 // fill reads the bytes of the file from offset to end, end excluded.
-func (w *readBuffer) fill(t *Reader, offset, end uint64) error {
-	w.b = resize(w.b, int(end-offset))
-	w.offset = offset
-	if err := readFull(t.r, t.id.Number, w.b, int64(offset)); err != nil {
-		w.b = w.b[:0]
+func (b *readBuffer) fill(t *Reader, offset, end uint64) error {
+	b.b = resize(b.b, int(end-offset))
+	b.offset = offset
+	if err := readFull(t.r, t.id.Number, b.b, int64(offset)); err != nil {
+		b.b = b.b[:0]
 		return err
 	}
 	return nil
@@ -71,11 +71,11 @@ func resize(b []byte, n int) []byte {
 }
 
 // trim empties the buffer for reuse, and drops memory that a large value has taken.
-func (w *readBuffer) trim() {
-	poison.Bytes(w.b)
-	w.b = w.b[:0]
-	if cap(w.b) > maxKeptBuffer {
-		w.b = nil
+func (b *readBuffer) trim() {
+	poison.Bytes(b.b)
+	b.b = b.b[:0]
+	if cap(b.b) > maxKeptBuffer {
+		b.b = nil
 	}
 }
 

@@ -41,15 +41,15 @@ func (v *valueDict) size(cells uint64) uint64 {
 // decodeCellBlock decodes p, which must have the guard after it. The result is in dst,
 // if that has the capacity, with the guard after it, and has at most limit bytes.
 func decodeCellBlock(dst, p []byte, limit uint32) ([]byte, error) {
-	u := blockDecoder{p: p[: len(p)+guard : len(p)+guard], n: len(p)}
-	size, ok := u.measure(uint64(limit))
+	d := blockDecoder{p: p[: len(p)+guard : len(p)+guard], n: len(p)}
+	size, ok := d.measure(uint64(limit))
 	if !ok {
 		return nil, errEncoding
 	}
 	raw := resize(dst, size)
-	u.raw = raw[:size+guard]
-	u.block.slice(&u.h, raw)
-	if !u.fill() {
+	d.raw = raw[:size+guard]
+	d.block.slice(&d.h, raw)
+	if !d.fill() {
 		return nil, errEncoding
 	}
 	return raw, nil
@@ -57,16 +57,16 @@ func decodeCellBlock(dst, p []byte, limit uint32) ([]byte, error) {
 
 // measure returns the length of the plain block. It reports false if that is above
 // limit, or if the encoded block does not have the length its numbers imply.
-func (u *blockDecoder) measure(limit uint64) (size int, ok bool) {
-	h := &u.h
-	if !u.readHeader(limit) {
+func (d *blockDecoder) measure(limit uint64) (size int, ok bool) {
+	h := &d.h
+	if !d.readHeader(limit) {
 		return 0, false
 	}
 	keyBytes := h.prefix
-	if !u.sumKeys(&u.rowKeys, h.rows, &h.rowBytes, &keyBytes) || !u.sumKeys(&u.columnKeys, h.columns, &h.columnBytes, &keyBytes) {
+	if !d.sumKeys(&d.rowKeys, h.rows, &h.rowBytes, &keyBytes) || !d.sumKeys(&d.columnKeys, h.columns, &h.columnBytes, &keyBytes) {
 		return 0, false
 	}
-	left := uint64(u.n - u.at)
+	left := uint64(d.n - d.at)
 	before := keyBytes + h.kinds() + h.cells*uint64(widthOf(h.columns-1)) + h.lists() // bytes before the values
 	if h.versions != h.cells {
 		before += h.cells * uint64(widthOf(h.versions-1))
@@ -74,17 +74,17 @@ func (u *blockDecoder) measure(limit uint64) (size int, ok bool) {
 	values := uint64(0)
 	switch {
 	case h.smallBlocks > 0:
-	case u.dict.length == 0:
+	case d.dict.length == 0:
 		values = h.valueBytes
 	default:
 		if before >= left {
 			return 0, false
 		}
-		u.dict.count = int(u.p[u.at+int(before)])
-		if u.dict.count < 2 || u.dict.count > maxDictValues {
+		d.dict.count = int(d.p[d.at+int(before)])
+		if d.dict.count < 2 || d.dict.count > maxDictValues {
 			return 0, false
 		}
-		values = u.dict.size(h.cells)
+		values = d.dict.size(h.cells)
 	}
 	if before+values+h.versionBytes() != left {
 		return 0, false
@@ -93,14 +93,14 @@ func (u *blockDecoder) measure(limit uint64) (size int, ok bool) {
 }
 
 // readHeader reads everything before the keys.
-func (u *blockDecoder) readHeader(limit uint64) bool {
-	h := &u.h
+func (d *blockDecoder) readHeader(limit uint64) bool {
+	h := &d.h
 	for _, v := range [...]*uint64{&h.cells, &h.rows, &h.columns, &h.versions, &h.prefix, &h.valueBytes,
 		&h.smallBlocks, &h.largeBlocks, &h.largeCells, &h.timeBase, &h.seqBase} {
-		*v = u.uvarint()
+		*v = d.uvarint()
 	}
-	widths := u.p[u.at:]
-	if !u.skip(6) {
+	widths := d.p[d.at:]
+	if !d.skip(6) {
 		return false
 	}
 	h.timeWidth, h.seqWidth, h.valueEndWidth, h.flags = widths[0], widths[1], widths[2], widths[5]
@@ -110,58 +110,58 @@ func (u *blockDecoder) readHeader(limit uint64) bool {
 	// whatever is computed from these numbers is small. Value bytes are an
 	// exception, since values may be in other blocks.
 	switch {
-	case !h.fits(uint64(u.n)), h.valueBytes > math.MaxUint32, h.smallBlocks == 0 && h.valueBytes > limit:
+	case !h.fits(uint64(d.n)), h.valueBytes > math.MaxUint32, h.smallBlocks == 0 && h.valueBytes > limit:
 		return false
 	case hasDict:
 		if h.flags&flagValueLength == 0 || h.smallBlocks > 0 || h.valueBytes == 0 {
 			return false
 		}
-		u.dict.length = int(h.valueBytes / h.cells)
+		d.dict.length = int(h.valueBytes / h.cells)
 	}
-	return u.keyLengths(&u.rowKeys, h.rows, widths[3]) &&
-		u.array(&u.rowCounts, h.rows, widthOf(h.cells-h.rows)) &&
-		(h.flags&flagValueLength != 0 || u.array(&u.valueLengths, h.cells, int(h.valueEndWidth))) &&
-		u.keyLengths(&u.columnKeys, h.columns, widths[4])
+	return d.keyLengths(&d.rowKeys, h.rows, widths[3]) &&
+		d.array(&d.rowCounts, h.rows, widthOf(h.cells-h.rows)) &&
+		(h.flags&flagValueLength != 0 || d.array(&d.valueLengths, h.cells, int(h.valueEndWidth))) &&
+		d.keyLengths(&d.columnKeys, h.columns, widths[4])
 }
 
 // uvarint reads a uvarint. If there is none it moves to the end, where skip fails.
-func (u *blockDecoder) uvarint() uint64 {
-	v, n := binary.Uvarint(u.p[u.at:u.n])
+func (d *blockDecoder) uvarint() uint64 {
+	v, n := binary.Uvarint(d.p[d.at:d.n])
 	if n <= 0 {
-		u.at = u.n
+		d.at = d.n
 		return 0
 	}
-	u.at += n
+	d.at += n
 	return v
 }
 
 // skip moves on by n bytes and reports whether they exist.
-func (u *blockDecoder) skip(n uint64) bool {
-	if n > uint64(u.n-u.at) {
+func (d *blockDecoder) skip(n uint64) bool {
+	if n > uint64(d.n-d.at) {
 		return false
 	}
-	u.at += int(n)
+	d.at += int(n)
 	return true
 }
 
 // array skips an array of n elements, at most as many as p has bytes.
-func (u *blockDecoder) array(p *packed, n uint64, width int) bool {
-	*p = packed{uint32(u.at), uint32(width), widthMask(width)}
-	return u.skip(n * uint64(width))
+func (d *blockDecoder) array(p *packed, n uint64, width int) bool {
+	*p = packed{uint32(d.at), uint32(width), widthMask(width)}
+	return d.skip(n * uint64(width))
 }
 
-func (u *blockDecoder) keyLengths(s *keyLengths, n uint64, width byte) bool {
-	return width <= 4 && u.array(&s.shared, n, int(width)) && u.array(&s.suffixes, n, int(width))
+func (d *blockDecoder) keyLengths(s *keyLengths, n uint64, width byte) bool {
+	return width <= 4 && d.array(&s.shared, n, int(width)) && d.array(&s.suffixes, n, int(width))
 }
 
 // sumKeys adds the length of n keys to sum, and the length of their suffixes to
 // suffixBytes. It reports false if a key shares more than the one before has. The sums
 // cannot overflow: there are at most as many keys as bytes in p, each shorter than
 // 2^33.
-func (u *blockDecoder) sumKeys(s *keyLengths, n uint64, sum, suffixBytes *uint64) bool {
+func (d *blockDecoder) sumKeys(s *keyLengths, n uint64, sum, suffixBytes *uint64) bool {
 	last := uint64(0)
 	for i := range int(n) {
-		shared, suffix := s.shared.at(u.p, i), s.suffixes.at(u.p, i)
+		shared, suffix := s.shared.at(d.p, i), s.suffixes.at(d.p, i)
 		if shared > last {
 			return false
 		}
@@ -173,34 +173,34 @@ func (u *blockDecoder) sumKeys(s *keyLengths, n uint64, sum, suffixBytes *uint64
 }
 
 // fill decodes the block into raw.
-func (u *blockDecoder) fill() bool {
-	h, b := &u.h, &u.block
-	h.append(u.raw[:0])
+func (d *blockDecoder) fill() bool {
+	h, b := &d.h, &d.block
+	h.append(d.raw[:0])
 	keys := b.largeAt + b.largeBlocks*handleSize
 	rows := keys + int(h.prefix)
 	columns := rows + int(h.rowBytes)
-	u.copy(keys, int(h.prefix))
-	u.decodeKeys(rows, &u.rowKeys, &b.rowOffsets, b.rows)
-	u.decodeKeys(columns, &u.columnKeys, &b.columnOffsets, b.columns)
-	if !u.decodeRowStarts() {
+	d.copy(keys, int(h.prefix))
+	d.decodeKeys(rows, &d.rowKeys, &b.rowOffsets, b.rows)
+	d.decodeKeys(columns, &d.columnKeys, &b.columnOffsets, b.columns)
+	if !d.decodeRowStarts() {
 		return false
 	}
-	u.copy(int(b.columnOffsets.offset)+(b.columns+1)*int(b.columnOffsets.width), int(h.kinds()))
-	u.copy(int(b.columnIDs.offset), b.cells*int(b.columnIDs.width))
-	u.decodeVersionIDs()
-	u.decodeValueEnds()
-	u.copy(int(b.largeCells.offset), keys-int(b.largeCells.offset))
-	if !u.decodeValues(columns + int(h.columnBytes)) {
+	d.copy(int(b.columnOffsets.offset)+(b.columns+1)*int(b.columnOffsets.width), int(h.kinds()))
+	d.copy(int(b.columnIDs.offset), b.cells*int(b.columnIDs.width))
+	d.decodeVersionIDs()
+	d.decodeValueEnds()
+	d.copy(int(b.largeCells.offset), keys-int(b.largeCells.offset))
+	if !d.decodeValues(columns + int(h.columnBytes)) {
 		return false
 	}
-	u.copy(int(b.times.offset), int(h.versions)*int(h.timeWidth))
-	u.copy(int(b.seqs.offset), int(h.versions)*int(h.seqWidth))
+	d.copy(int(b.times.offset), int(h.versions)*int(h.timeWidth))
+	d.copy(int(b.seqs.offset), int(h.versions)*int(h.seqWidth))
 	return true
 }
 
 // set sets element i of an array of lengths.
-func (u *blockDecoder) set(p *packed, i int, v uint64) {
-	at := u.raw[int(p.offset)+i*int(p.width):]
+func (d *blockDecoder) set(p *packed, i int, v uint64) {
+	at := d.raw[int(p.offset)+i*int(p.width):]
 	switch p.width {
 	case 1:
 		at[0] = byte(v)
@@ -214,79 +214,79 @@ func (u *blockDecoder) set(p *packed, i int, v uint64) {
 }
 
 // copy copies the next n bytes.
-func (u *blockDecoder) copy(to, n int) {
-	copy(u.raw[to:], u.p[u.at:u.at+n])
-	u.at += n
+func (d *blockDecoder) copy(to, n int) {
+	copy(d.raw[to:], d.p[d.at:d.at+n])
+	d.at += n
 }
 
 // decodeRowStarts fills the row starts, and reports whether the rows have as many cells
 // as the block.
-func (u *blockDecoder) decodeRowStarts() bool {
-	starts := &u.block.rowStarts
+func (d *blockDecoder) decodeRowStarts() bool {
+	starts := &d.block.rowStarts
 	start := uint64(0)
-	u.set(starts, 0, 0)
-	for r := range u.block.rows {
-		start += u.rowCounts.at(u.p, r) + 1
-		u.set(starts, r+1, start)
+	d.set(starts, 0, 0)
+	for r := range d.block.rows {
+		start += d.rowCounts.at(d.p, r) + 1
+		d.set(starts, r+1, start)
 	}
-	return start == u.h.cells
+	return start == d.h.cells
 }
 
 // decodeVersionIDs fills the version ids from their deltas.
-func (u *blockDecoder) decodeVersionIDs() {
-	if u.block.versionPerCell {
+func (d *blockDecoder) decodeVersionIDs() {
+	if d.block.versionPerCell {
 		return
 	}
-	ids := &u.block.versionIDs
-	deltas := packed{uint32(u.at), ids.width, ids.mask}
-	u.at += u.block.cells * int(ids.width)
+	ids := &d.block.versionIDs
+	deltas := packed{uint32(d.at), ids.width, ids.mask}
+	d.at += d.block.cells * int(ids.width)
 	id := uint64(0)
 	if ids.width == 1 { // nearly always
-		to := u.raw[ids.offset:]
-		for i, delta := range u.p[deltas.offset:u.at] {
+		to := d.raw[ids.offset:]
+		for i, delta := range d.p[deltas.offset:d.at] {
 			id += uint64(delta)
 			to[i] = byte(id)
 		}
 		return
 	}
-	for i := range u.block.cells {
-		id += deltas.at(u.p, i)
-		u.set(ids, i, id)
+	for i := range d.block.cells {
+		id += deltas.at(d.p, i)
+		d.set(ids, i, id)
 	}
 }
 
 // decodeValueEnds fills row values and value ends from the value lengths.
-func (u *blockDecoder) decodeValueEnds() {
-	b, lengths := &u.block, &u.valueLengths
+func (d *blockDecoder) decodeValueEnds() {
+	b, lengths := &d.block, &d.valueLengths
 	if b.valueLength >= 0 {
 		return
 	}
 	i, sum := 0, uint64(0)
-	u.set(&b.rowValues, 0, 0)
+	d.set(&b.rowValues, 0, 0)
 	for r := range b.rows {
-		end, next := uint64(0), b.rowStarts.int(u.raw, r+1)
+		end, next := uint64(0), b.rowStarts.int(d.raw, r+1)
 		if lengths.width == 1 { // nearly always
-			to := u.raw[int(b.valueEnds.offset)+i:]
-			for k, n := range lengths.span(u.p, i, next) {
+			to := d.raw[int(b.valueEnds.offset)+i:]
+			for k, n := range lengths.span(d.p, i, next) {
 				end += uint64(n)
 				to[k] = byte(end)
 			}
 			i = next
 		}
 		for ; i < next; i++ {
-			end += lengths.at(u.p, i)
-			u.set(&b.valueEnds, i, end)
+			end += lengths.at(d.p, i)
+			d.set(&b.valueEnds, i, end)
 		}
 		sum += end
-		u.set(&b.rowValues, r+1, sum)
+		d.set(&b.rowValues, r+1, sum)
 	}
 }
 
 // decodeKeys fills n keys and their offsets.
-func (u *blockDecoder) decodeKeys(to int, s *keyLengths, offsets *packed, n int) {
-	p, raw := u.p, u.raw
-	at, last, key := u.at, to, to
-	u.set(offsets, 0, 0)
+func (d *blockDecoder) decodeKeys(to int, s *keyLengths, offsets *packed, n int) {
+	p, raw := d.p, d.raw
+	at, last, key := d.at, to, to
+	d.set(offsets, 0, 0)
 	for k := range n {
 		shared, suffix := s.shared.int(p, k), s.suffixes.int(p, k)
 		if shared <= copySize && suffix <= copySize && key+2*copySize <= len(raw) && at+copySize <= len(p) {
@@ -297,9 +297,9 @@ func (u *blockDecoder) decodeKeys(to int, s *keyLengths, offsets *packed, n int)
 			copy(raw[key+shared:], p[at:at+suffix])
 		}
 		at, last, key = at+suffix, key, key+shared+suffix
-		u.set(offsets, k+1, uint64(key-to))
+		d.set(offsets, k+1, uint64(key-to))
 	}
-	u.at = at
+	d.at = at
 }
 
 // copySize is how much copyFixed copies. Nearly all keys are short, and copying too much,
@@ -318,21 +318,21 @@ func copyFixed(to, from []byte) {
 
 // decodeValues fills the small values if they are inline. It reports false for an
 // index that is not in the dictionary.
-func (u *blockDecoder) decodeValues(to int) bool {
-	if u.dict.count == 0 {
-		if u.h.smallBlocks == 0 {
-			u.copy(to, u.block.valueBytes)
+func (d *blockDecoder) decodeValues(to int) bool {
+	if d.dict.count == 0 {
+		if d.h.smallBlocks == 0 {
+			d.copy(to, d.block.valueBytes)
 		}
 		return true
 	}
-	count, n := u.dict.count, u.dict.length
-	values, width := u.at+1, dictIndexBits(u.dict.count)
+	count, n := d.dict.count, d.dict.length
+	values, width := d.at+1, dictIndexBits(d.dict.count)
 	var words [maxDictValues]uint64 // the values, if they have at most 8 bytes
 	for id := range count {
-		words[id] = binary.LittleEndian.Uint64(u.p[values+id*n:])
+		words[id] = binary.LittleEndian.Uint64(d.p[values+id*n:])
 	}
-	ids, raw := u.p[values+count*n:], u.raw
-	for i := range u.block.cells {
+	ids, raw := d.p[values+count*n:], d.raw
+	for i := range d.block.cells {
 		bit := i * width
 		id := int(ids[bit/8]>>(bit%8)) & (1<<width - 1)
 		if id >= count {
@@ -341,10 +341,10 @@ func (u *blockDecoder) decodeValues(to int) bool {
 		if n <= 8 {
 			binary.LittleEndian.PutUint64(raw[to:], words[id])
 		} else {
-			copy(raw[to:], u.p[values+id*n:][:n])
+			copy(raw[to:], d.p[values+id*n:][:n])
 		}
 		to += n
 	}
-	u.at += int(u.dict.size(u.h.cells))
+	d.at += int(d.dict.size(d.h.cells))
 	return true
 }

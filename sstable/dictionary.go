@@ -36,103 +36,103 @@ type columnDict struct {
 // better than none dropped.
 const maxKeptFamilies = 512
 
-func (t *columnDict) reset() {
-	families := t.families
+func (d *columnDict) reset() {
+	families := d.families
 	if len(families) > maxKeptFamilies {
 		families = nil
 	}
 	for i := range families {
 		families[i].reset()
 	}
-	*t = columnDict{names: t.names[:0], ends: t.ends[:0], kinds: t.kinds[:0], sorted: t.sorted[:0], successor: t.successor[:0],
+	*d = columnDict{names: d.names[:0], ends: d.ends[:0], kinds: d.kinds[:0], sorted: d.sorted[:0], successor: d.successor[:0],
 		families: families}
 }
 
-func (t *columnDict) name(id uint32) []byte {
+func (d *columnDict) name(id uint32) []byte {
 	from := 0
 	if id > 0 {
-		from = t.ends[id-1]
+		from = d.ends[id-1]
 	}
-	return t.names[from:t.ends[id]]
+	return d.names[from:d.ends[id]]
 }
 
 // beginRow must be called before the first cell of each row.
-func (t *columnDict) beginRow() { t.predicted, t.inRow = t.rowStart, false }
+func (d *columnDict) beginRow() { d.predicted, d.inRow = d.rowStart, false }
 
 // predict returns the predicted column, and whether it is this one and may follow the
 // last one in its row.
-func (t *columnDict) predict(column []byte) (id uint32, ok bool) {
-	id = t.predicted
-	if int(id) >= len(t.ends) {
+func (d *columnDict) predict(column []byte) (id uint32, ok bool) {
+	id = d.predicted
+	if int(id) >= len(d.ends) {
 		return 0, false
 	}
-	return id, (!t.inRow || id != t.last) && bytes.Equal(t.name(id), column)
+	return id, (!d.inRow || id != d.last) && bytes.Equal(d.name(id), column)
 }
 
 // setLast makes a column the last one.
-func (t *columnDict) setLast(id uint32) {
-	t.last, t.predicted, t.inRow, t.lastIsNew = id, t.successor[id], true, false
+func (d *columnDict) setLast(id uint32) {
+	d.last, d.predicted, d.inRow, d.lastIsNew = id, d.successor[id], true, false
 }
 
 // id returns the number of a column, and whether it is new. Columns of a row must not
 // descend.
-func (t *columnDict) id(column []byte) (id uint32, fresh bool) {
-	if t.inRow && bytes.Equal(t.name(t.last), column) {
-		return t.last, false // another version of the cell
+func (d *columnDict) id(column []byte) (id uint32, fresh bool) {
+	if d.inRow && bytes.Equal(d.name(d.last), column) {
+		return d.last, false // another version of the cell
 	}
-	f := t.familyOf(column)
+	f := d.familyOf(column)
 	prefix := qualifierPrefix(column[len(f.name):])
-	at, found := t.find(f, prefix, column)
+	at, found := d.find(f, prefix, column)
 	if found {
 		id = f.ids[at]
 	} else {
-		id = t.add(column)
+		id = d.add(column)
 		f.insert(at, prefix, id)
 	}
-	if t.inRow {
-		t.successor[t.last] = id
-		if t.lastIsNew && found {
-			t.afterNew = id
+	if d.inRow {
+		d.successor[d.last] = id
+		if d.lastIsNew && found {
+			d.afterNew = id
 		}
 	} else {
-		t.rowStart = id
+		d.rowStart = id
 	}
-	t.setLast(id)
-	t.lastIsNew = !found
+	d.setLast(id)
+	d.lastIsNew = !found
 	return id, !found
 }
 
 // beganFamily reports whether the last new column is the first of its family.
-func (t *columnDict) beganFamily() bool { return len(t.families[t.family].ids) == 1 }
+func (d *columnDict) beganFamily() bool { return len(d.families[d.family].ids) == 1 }
 
 // familyOf returns the family of a column, mostly that of the column before.
-func (t *columnDict) familyOf(column []byte) *columnFamily {
-	if t.family < len(t.families) && t.families[t.family].has(column) {
-		return &t.families[t.family]
+func (d *columnDict) familyOf(column []byte) *columnFamily {
+	if d.family < len(d.families) && d.families[d.family].has(column) {
+		return &d.families[d.family]
 	}
 	name := column[:bytes.IndexByte(column, 0)+1]
 	if len(name) == 0 {
 		name = column // a tombstone's
 	}
-	at, end := 0, len(t.families) // package slices would need a closure, through which all columns escape
+	at, end := 0, len(d.families) // package slices would need a closure, through which all columns escape
 	for at < end {
 		mid := int(uint(at+end) / 2)
-		if bytes.Compare(t.families[mid].name, name) < 0 {
+		if bytes.Compare(d.families[mid].name, name) < 0 {
 			at = mid + 1
 		} else {
 			end = mid
 		}
 	}
-	if at == len(t.families) || !bytes.Equal(t.families[at].name, name) {
-		t.families = slices.Insert(t.families, at, columnFamily{name: bytes.Clone(name)})
+	if at == len(d.families) || !bytes.Equal(d.families[at].name, name) {
+		d.families = slices.Insert(d.families, at, columnFamily{name: bytes.Clone(name)})
 	}
-	t.family = at
-	return &t.families[at]
+	d.family = at
+	return &d.families[at]
 }
 
 // find returns the index of a column in f, its family, and whether it is there.
 // prefix is that of its qualifier.
-func (t *columnDict) find(f *columnFamily, prefix uint64, column []byte) (at int, found bool) {
+func (d *columnDict) find(f *columnFamily, prefix uint64, column []byte) (at int, found bool) {
 	lo, hi := 0, len(f.ids)
 	if hi > 0 && f.prefixes[hi-1] < prefix {
 		return hi, false // as for every column of a first row
@@ -141,7 +141,7 @@ func (t *columnDict) find(f *columnFamily, prefix uint64, column []byte) (at int
 		mid := int(uint(lo+hi) / 2)
 		before := f.prefixes[mid] < prefix
 		if f.prefixes[mid] == prefix {
-			c := bytes.Compare(t.name(f.ids[mid]), column)
+			c := bytes.Compare(d.name(f.ids[mid]), column)
 			if c == 0 {
 				return mid, true
 			}
@@ -158,23 +158,23 @@ func (t *columnDict) find(f *columnFamily, prefix uint64, column []byte) (at int
 
 // add numbers a new column. Its successor is taken to be the column that last followed
 // a new one, if that is later.
-func (t *columnDict) add(column []byte) (id uint32) {
-	id = uint32(len(t.ends))
-	t.names = append(t.names, column...)
-	t.ends = append(t.ends, len(t.names))
+func (d *columnDict) add(column []byte) (id uint32) {
+	id = uint32(len(d.ends))
+	d.names = append(d.names, column...)
+	d.ends = append(d.ends, len(d.names))
 	after := id
-	if bytes.Compare(column, t.name(t.afterNew)) < 0 {
-		after = t.afterNew
+	if bytes.Compare(column, d.name(d.afterNew)) < 0 {
+		after = d.afterNew
 	}
-	t.successor = append(t.successor, after)
+	d.successor = append(d.successor, after)
 	return id
 }
 
 // sort fills sorted.
-func (t *columnDict) sort() {
-	t.sorted = t.sorted[:0]
-	for i := range t.families {
-		t.sorted = append(t.sorted, t.families[i].ids...)
+func (d *columnDict) sort() {
+	d.sorted = d.sorted[:0]
+	for i := range d.families {
+		d.sorted = append(d.sorted, d.families[i].ids...)
 	}
 }
 
@@ -222,11 +222,11 @@ type cellVersion struct {
 }
 
 // timeDelta returns the stored time: 0 for a tombstone without a time of its own.
-func (s cellVersion) timeDelta(base uint64) uint64 {
-	if s.time == cell.TombstoneTime {
+func (v cellVersion) timeDelta(base uint64) uint64 {
+	if v.time == cell.TombstoneTime {
 		return 0
 	}
-	return uint64(s.time) - base
+	return uint64(v.time) - base
 }
 
 // A versionDict numbers the versions of a block in order of appearance.
@@ -251,48 +251,48 @@ func (t *versionDict) reset() {
 }
 
 func (t *versionDict) id(time int64, seq uint64) uint32 {
-	s := cellVersion{time, seq}
-	if len(t.list) > 0 && t.list[t.last] == s {
+	v := cellVersion{time, seq}
+	if len(t.list) > 0 && t.list[t.last] == v {
 		return t.last
 	}
-	id, ok := t.find(s)
+	id, ok := t.find(v)
 	if !ok {
-		id = t.add(s)
+		id = t.add(v)
 	}
 	t.last = id
 	return id
 }
 
-func (t *versionDict) find(s cellVersion) (id uint32, ok bool) {
+func (t *versionDict) find(v cellVersion) (id uint32, ok bool) {
 	if len(t.list) > maxLinearVersions {
-		id, ok = t.byVersion[s]
+		id, ok = t.byVersion[v]
 		return id, ok
 	}
 	for i := range t.list {
-		if t.list[i].seq == s.seq && t.list[i].time == s.time {
+		if t.list[i].seq == v.seq && t.list[i].time == v.time {
 			return uint32(i), true
 		}
 	}
 	return 0, false
 }
 
-func (t *versionDict) add(s cellVersion) (id uint32) {
+func (t *versionDict) add(v cellVersion) (id uint32) {
 	id = uint32(len(t.list))
-	t.list = append(t.list, s)
+	t.list = append(t.list, v)
 	switch {
 	case id > maxLinearVersions:
-		t.byVersion[s] = id
+		t.byVersion[v] = id
 	case id == maxLinearVersions:
 		if t.byVersion == nil {
 			t.byVersion = make(map[cellVersion]uint32)
 		}
-		for i, s := range t.list {
-			t.byVersion[s] = uint32(i)
+		for i, v := range t.list {
+			t.byVersion[v] = uint32(i)
 		}
 	}
-	t.minSeq, t.maxSeq = min(t.minSeq, s.seq), max(t.maxSeq, s.seq)
-	if s.time != cell.TombstoneTime {
-		t.minTime, t.maxTime = min(t.minTime, s.time), max(t.maxTime, s.time)
+	t.minSeq, t.maxSeq = min(t.minSeq, v.seq), max(t.maxSeq, v.seq)
+	if v.time != cell.TombstoneTime {
+		t.minTime, t.maxTime = min(t.minTime, v.time), max(t.maxTime, v.time)
 	}
 	return id
 }

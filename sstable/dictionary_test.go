@@ -87,14 +87,14 @@ func TestVersionDict(t *testing.T) {
 		ids := make(map[cellVersion]uint32)
 		most := 1 + r.IntN(3*maxLinearVersions)
 		for range 200 {
-			s := cellVersion{int64(r.IntN(most) - 1), uint64(r.IntN(2))}
-			want, known := ids[s]
+			v := cellVersion{int64(r.IntN(most) - 1), uint64(r.IntN(2))}
+			want, known := ids[v]
 			if !known {
 				want = uint32(len(ids))
-				ids[s] = want
+				ids[v] = want
 			}
-			if id := table.id(s.time, s.seq); id != want || table.list[id] != s {
-				t.Fatalf("block %d: %v is %d, want %d", block, s, id, want)
+			if id := table.id(v.time, v.seq); id != want || table.list[id] != v {
+				t.Fatalf("block %d: %v is %d, want %d", block, v, id, want)
 			}
 		}
 		if len(table.list) != len(ids) {

@@ -130,25 +130,25 @@ type prefixCoder struct {
 	prev             []byte
 }
 
-func (s *prefixCoder) reset() {
-	s.shared, s.suffixes, s.maxLength, s.suffixBytes, s.prev = s.shared[:0], s.suffixes[:0], 0, s.suffixBytes[:0], nil
+func (c *prefixCoder) reset() {
+	c.shared, c.suffixes, c.maxLength, c.suffixBytes, c.prev = c.shared[:0], c.suffixes[:0], 0, c.suffixBytes[:0], nil
 }
 
 // add adds a key, which must not change before the next add.
-func (s *prefixCoder) add(key []byte) {
-	shared := commonPrefix(s.prev, key)
+func (c *prefixCoder) add(key []byte) {
+	shared := commonPrefix(c.prev, key)
 	suffix := len(key) - shared
-	s.shared, s.suffixes = append(s.shared, shared), append(s.suffixes, suffix)
-	s.maxLength = max(s.maxLength, shared, suffix)
-	s.suffixBytes = append(s.suffixBytes, key[shared:]...)
-	s.prev = key
+	c.shared, c.suffixes = append(c.shared, shared), append(c.suffixes, suffix)
+	c.maxLength = max(c.maxLength, shared, suffix)
+	c.suffixBytes = append(c.suffixBytes, key[shared:]...)
+	c.prev = key
 }
 
-func (s *prefixCoder) width() byte { return byte(widthOf(uint64(s.maxLength))) }
+func (c *prefixCoder) width() byte { return byte(widthOf(uint64(c.maxLength))) }
 
-func (s *prefixCoder) append(dst []byte) []byte {
-	width := int(s.width())
-	return appendAll(appendAll(dst, width, s.shared), width, s.suffixes)
+func (c *prefixCoder) append(dst []byte) []byte {
+	width := int(c.width())
+	return appendAll(appendAll(dst, width, c.shared), width, c.suffixes)
 }
 
 func (b *cellBuilder) encodeKeys() {

@@ -118,9 +118,9 @@ func TestValueDict(t *testing.T) {
 		"value lengths": false, "apart": false,
 	} {
 		encoded := oddBlock(oddBlocks()[name]).appendEncoded(nil)
-		u := blockDecoder{p: guarded(encoded)[:len(encoded)+guard], n: len(encoded)}
-		if !u.readHeader(maxCellBlock) || u.dict.length > 0 != want {
-			t.Errorf("%s: %+v, want a value dictionary %v", name, u.dict, want)
+		d := blockDecoder{p: guarded(encoded)[:len(encoded)+guard], n: len(encoded)}
+		if !d.readHeader(maxCellBlock) || d.dict.length > 0 != want {
+			t.Errorf("%s: %+v, want a value dictionary %v", name, d.dict, want)
 		}
 	}
 }
@@ -310,9 +310,9 @@ func BenchmarkDecode(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var w readBuffer
+	var buf readBuffer
 	h := x.handle(1)
-	stored, c, err := r.readStored(h, maxCellBlock, &w)
+	stored, c, err := r.readStored(h, maxCellBlock, &buf)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -52,122 +52,122 @@ type readahead struct {
 
 // start opens windows from an index entry on, where the iterator will go unless it
 // seeks.
-func (a *readahead) start(it *Iterator, entry int) {
+func (ra *readahead) start(it *Iterator, entry int) {
 	n := int32(cores.Count())
-	if a.active() || n == 1 {
+	if ra.active() || n == 1 {
 		return
 	}
 	if activeReadaheads.Add(1) > maxReadaheadsPerCPU*n {
 		activeReadaheads.Add(-1)
 		return
 	}
-	a.values = it.o.wholeBlocks() || it.small.block >= 0
-	a.end = entry
-	for i := range a.next {
-		a.schedule(it, i, windowPool.Get().(*readaheadWindow))
+	ra.values = it.o.wholeBlocks() || it.small.block >= 0
+	ra.end = entry
+	for i := range ra.next {
+		ra.schedule(it, i, windowPool.Get().(*readaheadWindow))
 	}
-	if !a.active() {
+	if !ra.active() {
 		activeReadaheads.Add(-1)
 	}
 }
 
-func (a *readahead) active() bool { return a.current != nil || a.next[0] != nil }
+func (ra *readahead) active() bool { return ra.current != nil || ra.next[0] != nil }
 
 // schedule makes w, in slot i of next, the window after the last one. It releases w
 // if that window would be too short.
-func (a *readahead) schedule(it *Iterator, i int, w *readaheadWindow) {
+func (ra *readahead) schedule(it *Iterator, i int, w *readaheadWindow) {
 	var first, end int
-	if a.down {
-		first, end = a.entriesBelow(it)
+	if ra.down {
+		first, end = ra.entriesBelow(it)
 	} else {
-		first, end = a.end, min(it.index.readEnd(a.end, windowBytes), a.end+maxWindowBlocks, it.readaheadEnd())
+		first, end = ra.end, min(it.index.readEnd(ra.end, windowBytes), ra.end+maxWindowBlocks, it.readaheadEnd())
 	}
 	if end-first < minWindowBlocks {
 		w.release()
 		return
 	}
 	w.first, w.end, w.blocks, w.err, w.fromFile = first, end, w.blocks[:0], nil, false
-	if a.next[i] = w; a.down {
-		a.end = first
-		go w.fillBelow(it.r, it.index, a.values, it.o.FillCache)
+	if ra.next[i] = w; ra.down {
+		ra.end = first
+		go w.fillBelow(it.r, it.index, ra.values, it.o.FillCache)
 		return
 	}
-	a.end = end
-	go w.fill(it.r, it.index, end, a.values, it.o.FillCache)
+	ra.end = end
+	go w.fill(it.r, it.index, end, ra.values, it.o.FillCache)
 }
 
 // block returns the block of an entry, nil if it is in no window. It stops the
 // readahead if the iterator has gone elsewhere.
-func (a *readahead) block(it *Iterator, entry int) (*cellBlock, error) {
-	if a.down {
-		return a.blockInside(entry)
+func (ra *readahead) block(it *Iterator, entry int) (*cellBlock, error) {
+	if ra.down {
+		return ra.blockInside(entry)
 	}
-	if a.next[0] != nil && a.next[0].first == entry {
-		a.advance(it)
+	if ra.next[0] != nil && ra.next[0].first == entry {
+		ra.advance(it)
 	}
-	if a.current == nil {
+	if ra.current == nil {
 		return nil, nil
 	}
-	i := entry - a.current.first
+	i := entry - ra.current.first
 	switch {
-	case i >= 0 && i < len(a.current.blocks):
-		return a.current.blocks[i], nil
-	case i == len(a.current.blocks) && a.current.err != nil:
-		return nil, a.current.err
+	case i >= 0 && i < len(ra.current.blocks):
+		return ra.current.blocks[i], nil
+	case i == len(ra.current.blocks) && ra.current.err != nil:
+		return nil, ra.current.err
 	}
-	a.stop()
+	ra.stop()
 	return nil, nil
 }
 
 // advance moves to the next window and schedules another one, unless there was an
 // error or all blocks came from the cache, which is faster than more goroutines.
-func (a *readahead) advance(it *Iterator) {
-	spare, last := a.current, windowsAhead-1
-	a.current = a.next[0]
-	copy(a.next[:], a.next[1:])
-	a.next[last] = nil
-	<-a.current.done
+func (ra *readahead) advance(it *Iterator) {
+	spare, last := ra.current, windowsAhead-1
+	ra.current = ra.next[0]
+	copy(ra.next[:], ra.next[1:])
+	ra.next[last] = nil
+	<-ra.current.done
 	if spare == nil {
 		spare = windowPool.Get().(*readaheadWindow)
 	}
-	if a.current.err != nil || !a.current.fromFile {
+	if ra.current.err != nil || !ra.current.fromFile {
 		spare.release()
 		return
 	}
-	for last > 0 && a.next[last-1] == nil {
+	for last > 0 && ra.next[last-1] == nil {
 		last--
 	}
-	a.schedule(it, last, spare)
+	ra.schedule(it, last, spare)
 }
 
 // stop drops all windows. It waits for blocks that are being opened.
-func (a *readahead) stop() {
-	if !a.active() {
+func (ra *readahead) stop() {
+	if !ra.active() {
 		return
 	}
-	for _, s := range a.next {
-		if s != nil {
-			s.cancelled.Store(true)
+	for _, w := range ra.next {
+		if w != nil {
+			w.cancelled.Store(true)
 		}
 	}
-	for _, s := range a.next {
-		if s != nil {
-			<-s.done
-			s.release()
+	for _, w := range ra.next {
+		if w != nil {
+			<-w.done
+			w.release()
 		}
 	}
-	if a.current != nil {
-		a.current.release()
+	if ra.current != nil {
+		ra.current.release()
 	}
-	*a = readahead{}
+	*ra = readahead{}
 	activeReadaheads.Add(-1)
 }
 
 // buffer returns the read buffer of the current window if it holds the block at h, or
 // else nil.
-func (a *readahead) buffer(h handle) *readBuffer {
-	if a.current != nil && a.current.buf.holds(h) {
-		return &a.current.buf
+func (ra *readahead) buffer(h handle) *readBuffer {
+	if ra.current != nil && ra.current.buf.holds(h) {
+		return &ra.current.buf
 	}
 	return nil
 }
@@ -190,42 +190,42 @@ type readaheadWindow struct {
 var windowPool = sync.Pool{New: func() any { return &readaheadWindow{done: make(chan struct{}, 1)} }}
 
 // fill opens the blocks up to entry end, excluded.
-func (s *readaheadWindow) fill(r *Reader, x *index, end int, values, fill bool) {
-	for e := s.first; e < end && s.err == nil && !s.cancelled.Load(); e++ {
+func (w *readaheadWindow) fill(r *Reader, x *index, end int, values, fill bool) {
+	for e := w.first; e < end && w.err == nil && !w.cancelled.Load(); e++ {
 		b, ok := cacheGet[*cellBlock](r, x.handle(e).offset)
 		if !ok {
-			b, s.err = s.openBlock(r, x, e, end, values, fill)
+			b, w.err = w.openBlock(r, x, e, end, values, fill)
 		}
-		if s.err == nil {
-			s.blocks = append(s.blocks, b)
+		if w.err == nil {
+			w.blocks = append(w.blocks, b)
 		}
 	}
-	s.done <- struct{}{}
+	w.done <- struct{}{}
 }
 
 // openBlock opens a block that is not in the cache. The first such block is read
 // together with the rest of the window.
-func (s *readaheadWindow) openBlock(r *Reader, x *index, e, end int, values, fill bool) (*cellBlock, error) {
-	if !s.fromFile {
-		if err := s.buf.fill(r, x.from(e), x.handle(end-1).end()); err != nil {
+func (w *readaheadWindow) openBlock(r *Reader, x *index, e, end int, values, fill bool) (*cellBlock, error) {
+	if !w.fromFile {
+		if err := w.buf.fill(r, x.from(e), x.handle(end-1).end()); err != nil {
 			return nil, err
 		}
-		s.fromFile = true
+		w.fromFile = true
 	}
-	if n := end - s.first; n > len(s.decoded) {
-		s.decoded = append(s.decoded, make([]blockBuffer, n-len(s.decoded))...)
+	if n := end - w.first; n > len(w.decoded) {
+		w.decoded = append(w.decoded, make([]blockBuffer, n-len(w.decoded))...)
 	}
-	return r.readCellBlock(x.handle(e), values, fill, &s.buf, &s.decoded[e-s.first])
+	return r.readCellBlock(x.handle(e), values, fill, &w.buf, &w.decoded[e-w.first])
 }
 
 // release returns the window to the pool.
-func (s *readaheadWindow) release() {
-	s.buf.trim()
-	for i := range s.decoded {
-		s.decoded[i].trim()
+func (w *readaheadWindow) release() {
+	w.buf.trim()
+	for i := range w.decoded {
+		w.decoded[i].trim()
 	}
-	clear(s.blocks)
-	s.blocks, s.err, s.fromFile = s.blocks[:0], nil, false
-	s.cancelled.Store(false)
-	windowPool.Put(s)
+	clear(w.blocks)
+	w.blocks, w.err, w.fromFile = w.blocks[:0], nil, false
+	w.cancelled.Store(false)
+	windowPool.Put(w)
 }

@@ -4,45 +4,45 @@ package sstable
 // before the current one in the file. Their blocks are opened from the last to the first.
 
 // startBelow opens windows before an index entry, where the iterator will go unless it seeks.
-func (a *readahead) startBelow(it *Iterator, entry int) {
-	if a.active() {
+func (ra *readahead) startBelow(it *Iterator, entry int) {
+	if ra.active() {
 		return
 	}
-	a.down = true
-	if a.start(it, entry); !a.active() {
-		a.down = false
+	ra.down = true
+	if ra.start(it, entry); !ra.active() {
+		ra.down = false
 	}
 }
 
 // entriesBelow returns the entries of the window before the last one.
-func (a *readahead) entriesBelow(it *Iterator) (first, end int) {
-	return max(it.index.readStart(a.end, windowBytes), a.end-maxWindowBlocks, it.readaheadStart()), a.end
+func (ra *readahead) entriesBelow(it *Iterator) (first, end int) {
+	return max(it.index.readStart(ra.end, windowBytes), ra.end-maxWindowBlocks, it.readaheadStart()), ra.end
 }
 
 // blockBelow is block for an iterator that moves down. It stops the readahead if the iterator has gone
 // elsewhere. The start of a row may be in the last of the windows.
-func (a *readahead) blockBelow(it *Iterator, entry int) (*cellBlock, error) {
-	if !a.down { // within the last row
-		a.stop()
+func (ra *readahead) blockBelow(it *Iterator, entry int) (*cellBlock, error) {
+	if !ra.down { // within the last row
+		ra.stop()
 		return nil, nil
 	}
 	for range windowsAhead {
-		if a.next[0] == nil || entry >= a.next[0].end {
+		if ra.next[0] == nil || entry >= ra.next[0].end {
 			break
 		}
-		a.advance(it)
+		ra.advance(it)
 	}
-	b, err := a.blockInside(entry)
-	if w := a.current; b == nil && err == nil && w != nil && (entry < w.first || entry >= w.end) {
-		a.stop()
+	b, err := ra.blockInside(entry)
+	if w := ra.current; b == nil && err == nil && w != nil && (entry < w.first || entry >= w.end) {
+		ra.stop()
 	}
 	return b, err
 }
 
 // blockInside returns the block of an entry, nil if the current window does not have it. A row that began
 // in this window may go on in the one that was before.
-func (a *readahead) blockInside(entry int) (*cellBlock, error) {
-	w := a.current
+func (ra *readahead) blockInside(entry int) (*cellBlock, error) {
+	w := ra.current
 	if w == nil {
 		return nil, nil
 	}

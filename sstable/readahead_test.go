@@ -252,16 +252,16 @@ func TestReadaheadWindows(t *testing.T) {
 	defer it.Close()
 	seen := 0
 	for it.SeekRow(nil); it.Row() != nil; it.NextRow() {
-		a := &it.readahead
-		if a.current == nil || it.index.readEnd(a.end, windowBytes)-a.end < minWindowBlocks {
+		ra := &it.readahead
+		if ra.current == nil || it.index.readEnd(ra.end, windowBytes)-ra.end < minWindowBlocks {
 			continue
 		}
-		end := a.current.first + len(a.current.blocks)
-		for i, s := range a.next {
-			if s == nil || s.first != end {
+		end := ra.current.first + len(ra.current.blocks)
+		for i, w := range ra.next {
+			if w == nil || w.first != end {
 				t.Fatalf("at entry %d, window %d does not follow", it.entry, i)
 			}
-			end = it.index.readEnd(s.first, windowBytes)
+			end = it.index.readEnd(w.first, windowBytes)
 		}
 		seen++
 	}

@@ -26,41 +26,41 @@ const step = 512
 
 // crc returns the checksum of the bytes from one offset up to another,
 // continued from the checksum init.
-func (p *rangeSums) crc(init uint32, from, to int64) (uint32, error) {
-	a, err := p.register(from)
+func (r *rangeSums) crc(init uint32, from, to int64) (uint32, error) {
+	a, err := r.register(from)
 	if err != nil {
 		return 0, err
 	}
-	b, err := p.register(to)
+	b, err := r.register(to)
 	if err != nil {
 		return 0, err
 	}
 	return ^(b ^ shift(a^^init, to-from)), nil
 }
 
-// register returns the register after the bytes from p.base up to off.
-func (p *rangeSums) register(off int64) (uint32, error) {
-	if p.marks == nil {
-		p.marks = []uint32{0}
-		p.buf = make([]byte, 64<<10)
+// register returns the register after the bytes from r.base up to off.
+func (r *rangeSums) register(off int64) (uint32, error) {
+	if r.marks == nil {
+		r.marks = []uint32{0}
+		r.buf = make([]byte, 64<<10)
 	}
-	i := int((off - p.base) / step)
-	for len(p.marks) <= i {
-		done := p.base + int64(len(p.marks)-1)*step
-		b := p.buf[:min(int64(len(p.buf)), (p.src.size-done)/step*step)]
-		if err := p.src.read(b, done); err != nil {
+	i := int((off - r.base) / step)
+	for len(r.marks) <= i {
+		done := r.base + int64(len(r.marks)-1)*step
+		b := r.buf[:min(int64(len(r.buf)), (r.src.size-done)/step*step)]
+		if err := r.src.read(b, done); err != nil {
 			return 0, err
 		}
 		for ; len(b) > 0; b = b[step:] {
-			p.marks = append(p.marks, advance(p.marks[len(p.marks)-1], b[:step]))
+			r.marks = append(r.marks, advance(r.marks[len(r.marks)-1], b[:step]))
 		}
 	}
-	mark := p.base + int64(i)*step
-	b := p.buf[:off-mark]
-	if err := p.src.read(b, mark); err != nil {
+	mark := r.base + int64(i)*step
+	b := r.buf[:off-mark]
+	if err := r.src.read(b, mark); err != nil {
 		return 0, err
 	}
-	return advance(p.marks[i], b), nil
+	return advance(r.marks[i], b), nil
 }
 
 // advance returns the register reg after the bytes of b.

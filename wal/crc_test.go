@@ -30,11 +30,11 @@ func TestPrefixOfAnyRange(t *testing.T) {
 	const size = 300_000 // more than one read of the marks
 	data := random(1, size)
 	for _, base := range []int64{0, 1, 511, 777} {
-		p := rangeSums{src: source{file: bytes.NewReader(data), size: size, number: 1}, base: base}
+		sums := rangeSums{src: source{file: bytes.NewReader(data), size: size, number: 1}, base: base}
 		r := rand.New(rand.NewPCG(2, uint64(base)))
 		check := func(from, to int64) {
 			t.Helper()
-			got, err := p.crc(12345, from, to)
+			got, err := sums.crc(12345, from, to)
 			must(t, err)
 			if want := crc32.Update(12345, castagnoli, data[from:to]); got != want {
 				t.Errorf("base %d, bytes %d to %d: got %#x, want %#x", base, from, to, got, want)

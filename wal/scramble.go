@@ -18,22 +18,22 @@ type scrambler [sectorSize + 4096]byte // the pattern, repeated: a longer run fo
 // newScrambler returns the scrambler of a segment: SHA-512 sums of the store's id, the segment's
 // number and a counter. Part of the format.
 func newScrambler(store [16]byte, number uint64) *scrambler {
-	var p scrambler
+	var s scrambler
 	in := binary.LittleEndian.AppendUint64(store[:], number)
 	for i := range sectorSize / sha512.Size {
 		sum := sha512.Sum512(append(in, byte(i)))
-		copy(p[i*sha512.Size:], sum[:])
+		copy(s[i*sha512.Size:], sum[:])
 	}
-	for n := sectorSize; n < len(p); n += sectorSize {
-		copy(p[n:], p[:sectorSize])
+	for n := sectorSize; n < len(s); n += sectorSize {
+		copy(s[n:], s[:sectorSize])
 	}
-	return &p
+	return &s
 }
 
 // apply scrambles b, or restores it, in place. It starts at offset off of the file.
-func (p *scrambler) apply(b []byte, off int64) {
+func (s *scrambler) apply(b []byte, off int64) {
 	for len(b) > 0 {
-		n := subtle.XORBytes(b, b, p[off%sectorSize:])
+		n := subtle.XORBytes(b, b, s[off%sectorSize:])
 		b = b[n:]
 		off += int64(n)
 	}

@@ -26,15 +26,15 @@ type Manual struct {
 // caller must not begin others before; later it may.
 //
 // A full level 0 goes first, so that writes do not have to wait.
-func (s *Manual) Next(v *manifest.Version, busy func(*manifest.File) bool, o Options) (c Choice, done bool) {
+func (m *Manual) Next(v *manifest.Version, busy func(*manifest.File) bool, o Options) (c Choice, done bool) {
 	p := newPicker(v, busy, o)
-	if !s.started {
+	if !m.started {
 		for _, files := range v.Levels {
 			if slices.ContainsFunc(files, p.busy) {
 				return Choice{}, false
 			}
 		}
-		s.started, s.first, s.last = true, v.Newest(), v.Newest()
+		m.started, m.first, m.last = true, v.Newest(), v.Newest()
 	}
 	if p.level0Full() {
 		c := p.compactLevel0() // nothing if it waits for what is under way, or for a level
@@ -43,36 +43,36 @@ func (s *Manual) Next(v *manifest.Version, busy func(*manifest.File) bool, o Opt
 		}
 		return c, false
 	}
-	for ; s.level < manifest.NumLevels; s.level++ {
-		if c, left := s.empty(p); left {
+	for ; m.level < manifest.NumLevels; m.level++ {
+		if c, left := m.empty(p); left {
 			return c, false
 		}
-		s.last = v.Newest()
-		if s.level+1 == manifest.LastLevel {
-			s.last = s.first
+		m.last = v.Newest()
+		if m.level+1 == manifest.LastLevel {
+			m.last = m.first
 		}
 	}
 	return Choice{}, true
 }
 
 // empty returns the next step for the current level, and whether any of its files are left.
-func (s *Manual) empty(p *picker) (c Choice, left bool) {
-	for _, f := range p.v.Levels[s.level] {
-		if f.Number > s.last {
+func (m *Manual) empty(p *picker) (c Choice, left bool) {
+	for _, f := range p.v.Levels[m.level] {
+		if f.Number > m.last {
 			continue
 		}
 		left = true
-		switch s.level {
+		switch m.level {
 		case 0:
 			if c = p.fromLevel0(p.group(f)); c.Kind == Nothing {
 				c = p.stepEither(p.o.RunMerges.Intermediate, p.o.RunMerges.Bottommost)
 			}
 		case manifest.LastLevel:
 			if !p.busy(f) {
-				c = rewrite(s.level, f)
+				c = rewrite(m.level, f)
 			}
 		default:
-			if down, ok := p.mergeDown(s.level, []*manifest.File{f}, manifest.LastLevel); ok {
+			if down, ok := p.mergeDown(m.level, []*manifest.File{f}, manifest.LastLevel); ok {
 				c = down
 			}
 		}

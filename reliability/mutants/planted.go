@@ -276,7 +276,7 @@ var planted = []mutant{
 	{number: 23, bug: "a stall never ends", part: "faults", edits: []edit{
 		{
 			file: "engine/background.go",
-			old: `		r.waiting = false
+			old: `		b.waiting = false
 		db.background.signalLocked()
 	})`,
 			new: `		db.background.signalLocked()
