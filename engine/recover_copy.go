@@ -33,13 +33,13 @@ type logCopier struct {
 // copyChunk is the batches of one segment.
 type copyChunk struct {
 	payloads []byte // one after another
-	batches  []heldBatch
+	batches  []copyBatch
 	room     int64      // what their records take
 	durable  chan error // receives the outcome; may be nil
 }
 
-// heldBatch is a batch of a chunk.
-type heldBatch struct {
+// copyBatch is a batch of a copyChunk.
+type copyBatch struct {
 	seq  uint64
 	size int
 }
@@ -84,7 +84,7 @@ func (c *logCopier) add(seq uint64, payload []byte) error {
 	}
 	h := c.fill()
 	h.payloads = append(h.payloads, payload...)
-	h.batches = append(h.batches, heldBatch{seq, len(payload)})
+	h.batches = append(h.batches, copyBatch{seq, len(payload)})
 	h.room += need
 	if !full {
 		return nil

@@ -35,7 +35,7 @@ type replayInserter struct {
 type insertChunk struct {
 	file     string
 	payloads []byte // one after another
-	batches  []chunkBatch
+	batches  []insertBatch
 	runs     []rowRun
 	open     bool        // the last run has no end yet
 	parts    Batch       // its partitions and memTables
@@ -43,8 +43,8 @@ type insertChunk struct {
 	pending  *sync.WaitGroup
 }
 
-// chunkBatch is a batch of a chunk.
-type chunkBatch struct {
+// insertBatch is a batch of a chunk.
+type insertBatch struct {
 	seq  uint64
 	time int64
 }
@@ -179,7 +179,7 @@ func (in *replayInserter) fill(file string, n int) *insertChunk {
 // batch that is too large for a chunk is inserted when add returns. add does not keep payload.
 func (in *replayInserter) add(seq uint64, payload []byte) {
 	c := in.filling
-	c.batches = append(c.batches, chunkBatch{seq, batchTime(payload)})
+	c.batches = append(c.batches, insertBatch{seq, batchTime(payload)})
 	if len(payload) > in.maxBatch {
 		in.switchTables(c)
 		in.insert(c, payload)
@@ -255,7 +255,7 @@ func (in *replayInserter) insert(c *insertChunk, payloads []byte) {
 }
 
 func (c *insertChunk) insert(payloads []byte) (err error) {
-	var batch chunkBatch
+	var batch insertBatch
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("insert: %v", p)
