@@ -29,7 +29,7 @@ type DB struct {
 	reads            readMark
 	slowedPartitions atomic.Int32  // partitions whose writers are slowed down
 	visible          atomic.Uint64 // every batch up to here is durable and in the memtables
-	memTableBytes    atomic.Int64  // of all memTables, frozen ones included
+	memTableBytes    atomic.Int64  // of all memtables, frozen ones included
 
 	leaders    chan struct{} // wakes an idle leader
 	groupReady chan struct{} // wakes a leader that waits for a group; holds one signal
@@ -58,7 +58,7 @@ type DB struct {
 	slow        bool     // the log has waited for the disk longer than SyncTimeout
 	failed      error    // a *ReadOnlyError after a failure of the log or manifest
 	closed      bool
-	frozen      map[*partition]bool // those with memTables to flush
+	frozen      map[*partition]bool // those with memtables to flush
 	frozenBytes int64               // of these, when they were frozen
 	smallFiles  compaction.SmallFileBudget
 	log         log

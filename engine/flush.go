@@ -13,7 +13,7 @@ import (
 	"colonnade/engine/rowmerge"
 )
 
-// flushJob is the flush of the oldest frozen memTable of a partition.
+// flushJob is the flush of the oldest frozen memtable of a partition.
 type flushJob struct {
 	p         *partition
 	m         *memTable
@@ -63,7 +63,7 @@ func (db *DB) flushableLocked() []flushJob {
 	return list
 }
 
-// flush writes memTables to files of level 0 and drops the memTables, all in one manifest edit: a
+// flush writes memtables to files of level 0 and drops the memtables, all in one manifest edit: a
 // thousand partitions with little in them must not write the whole manifest a thousand times. It
 // leaves out versions that no reader can see. A job that fails does not affect the others.
 func (db *DB) flush(list []flushJob) error {
@@ -76,7 +76,7 @@ func (db *DB) flush(list []flushJob) error {
 	return err
 }
 
-// flushAll is flush for memTables that, together with the files, have all batches up to last. Either
+// flushAll is flush for memtables that, together with the files, have all batches up to last. Either
 // all of them are installed, and the manifest says so, or none is.
 func (db *DB) flushAll(list []flushJob, last uint64) error {
 	defer discardFlushed(list)
@@ -143,7 +143,7 @@ func (db *DB) writeMemTables(list []flushJob) error {
 	return failure
 }
 
-// writeMemTable writes the file of one memTable. A dropped partition is no failure.
+// writeMemTable writes the file of one memtable. A dropped partition is no failure.
 func (db *DB) writeMemTable(f *flushJob) error {
 	src := f.m.source()
 	f.out = &output{db: db, p: f.p, split: compaction.SplitAtSize(noSplit), shortLived: db.overlapsFiles(f.p, src)}
@@ -231,5 +231,5 @@ func (db *DB) installFlushed(list []flushJob, last uint64) error {
 	return err
 }
 
-// noSplit is a file size that no flush reaches: a memTable becomes one file.
+// noSplit is a file size that no flush reaches: a memtable becomes one file.
 const noSplit = 1 << 62

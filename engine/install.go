@@ -14,7 +14,7 @@ import (
 // (*UnknownError), so the DB turns read-only, and nothing is deleted.
 //
 // Every edit also moves LogStart up to the oldest batch that is in no file then, and Settled up to the last
-// batch of the retired segments. flushed has the memTable of each partition that the edit flushes.
+// batch of the retired segments. flushed has the memtable of each partition that the edit flushes.
 func (db *DB) install(flushed map[*partition]*memTable, change func(*manifest.Manifest) error, apply func()) error {
 	db.installMu.Lock()
 	defer db.installMu.Unlock()

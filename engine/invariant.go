@@ -25,7 +25,7 @@ func (db *DB) checkDurableLocked(last uint64) error {
 	return nil
 }
 
-// checkRetiredLocked makes sure that no memTable needs segment s of the log. It is called right before the
+// checkRetiredLocked makes sure that no memtable needs segment s of the log. It is called right before the
 // segment is retired, and does not rely on how the manifest edit was computed.
 func (db *DB) checkRetiredLocked(s *segment) error {
 	if s.w != nil || s == db.log.current {
@@ -39,7 +39,7 @@ func (db *DB) checkRetiredLocked(s *segment) error {
 	return nil
 }
 
-// check makes sure that the file has the batches of its memTable only, and that the memTable has not changed
+// check makes sure that the file has the batches of its memtable only, and that the memtable has not changed
 // since the file was written.
 func (f *flushJob) check() error {
 	if n := f.m.entries(); n != f.entries {

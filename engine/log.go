@@ -48,7 +48,7 @@ type log struct {
 	onSpareTaken func()              // called when a spare is taken
 	reserveBytes int64               // Options.ReserveBytes, 0 during recovery, which may use the reserve
 
-	unpinned uint64 // the segment that only frozen memTables pin, 0 for none
+	unpinned uint64 // the segment that only frozen memtables pin, 0 for none
 
 	sealSeq   uint64 // last batch when the idle seal was armed
 	sealArmed bool
@@ -184,7 +184,7 @@ func (db *DB) useLocked(s *segment) {
 	s.w.Retry = db.retryLogWrite
 }
 
-// logStartLocked returns the segment at which the log can begin once m is the manifest and the memTables
+// logStartLocked returns the segment at which the log can begin once m is the manifest and the memtables
 // in flushed are in files. gone is the last batch of the segments before it that are retired then, 0
 // if none is.
 func (db *DB) logStartLocked(m *manifest.Manifest, flushed map[*partition]*memTable) (start, gone uint64) {

@@ -6,7 +6,7 @@ import "colonnade/engine/manifest"
 //
 //  0. Remove files that never got their name, and find the highest file number.
 //  1. Read the log segments from the manifest's LogStart on, in order. Put the batches that are not in
-//     files into the memTables, with several goroutines. When the memTables grow too large, flush them
+//     files into the memtables, with several goroutines. When the memtables grow too large, flush them
 //     while reading on.
 //  2. Write again what was read, while reading on. It may have come from a page cache that never
 //     reached the disk, for example after a failed sync. Flush all of a long log; otherwise copy the
@@ -39,7 +39,7 @@ type recovery struct {
 
 	flushAll  bool // all of the log is flushed, and nothing is copied
 	copier    *logCopier
-	lastBytes int64      // of all memTables at the last check
+	lastBytes int64      // of all memtables at the last check
 	flushed   bool       // some copied batches are in files, so the copies must stay
 	flush     chan error // receives the outcome of the flush under way, nil for none
 }
@@ -84,7 +84,7 @@ func (r *recovery) run() error {
 	return r.removeOrphans()
 }
 
-// freezeTables freezes the memTables of several tables, so that they are flushed once the store is
+// freezeTables freezes the memtables of several tables, so that they are flushed once the store is
 // open: reads would have to look into each table.
 func (r *recovery) freezeTables() {
 	r.db.mu.Lock()

@@ -1,15 +1,15 @@
 package engine
 
-// Recovery flushes: when memTables have grown during recovery, they are flushed while the log is read
+// Recovery flushes: when memtables have grown during recovery, they are flushed while the log is read
 // on. What is flushed is durable even if this recovery does not finish. So each flushed batch must be
 // durable in all of its partitions:
 //
-//   - For a long log, one manifest edit flushes all memTables. It has either all batches up to some
+//   - For a long log, one manifest edit flushes all memtables. It has either all batches up to some
 //     batch, or none of them. Nothing is copied.
-//   - Otherwise the largest memTables are flushed, after a sync of the copies, which have the batches
+//   - Otherwise the largest memtables are flushed, after a sync of the copies, which have the batches
 //     of the others.
 
-// flushAllPartitions is the most partitions for which all memTables are flushed at once.
+// flushAllPartitions is the most partitions for which all memtables are flushed at once.
 const flushAllPartitions = 32
 
 // shouldFlushAll reports whether all of the log is flushed: its segments exceed the memtable budget, so
@@ -23,7 +23,7 @@ func (r *recovery) shouldFlushAll() bool {
 	return size > r.db.opt.MemtableBytes && len(r.db.partitions) <= flushAllPartitions && r.manifest.Settled > 0
 }
 
-// flushIfFull flushes memTables that hold too much. It does nothing unless their bytes have changed,
+// flushIfFull flushes memtables that hold too much. It does nothing unless their bytes have changed,
 // which they do not at every batch.
 func (r *recovery) flushIfFull() error {
 	bytes := r.db.memTableBytes.Load()
@@ -37,7 +37,7 @@ func (r *recovery) flushIfFull() error {
 	return r.flushLargestIfFull()
 }
 
-// flushAllIfFull flushes all memTables when the active ones hold half of the budget. The other half is
+// flushAllIfFull flushes all memtables when the active ones hold half of the budget. The other half is
 // for those being flushed.
 func (r *recovery) flushAllIfFull() error {
 	db := r.db
@@ -73,7 +73,7 @@ func (r *recovery) startFlushAll() error {
 	return nil
 }
 
-// flushLargestIfFull flushes the largest memTables when all together hold too much. It waits for the
+// flushLargestIfFull flushes the largest memtables when all together hold too much. It waits for the
 // flush under way only when they hold the whole budget.
 func (r *recovery) flushLargestIfFull() error {
 	db := r.db
@@ -120,7 +120,7 @@ func (r *recovery) startFlushLargest() {
 	})
 }
 
-// startFlush starts a flush once all that was read is in the memTables.
+// startFlush starts a flush once all that was read is in the memtables.
 func (r *recovery) startFlush(flush func() error) {
 	inserted := r.inserter.barrier()
 	done := make(chan error, 1)

@@ -13,7 +13,7 @@ import (
 	"colonnade/memtable"
 )
 
-// replayInserter puts the batches of the log into memTables, with several goroutines: sequence numbers
+// replayInserter puts the batches of the log into memtables, with several goroutines: sequence numbers
 // give the order, not the time of the insert. Its methods are for the goroutine that reads the log.
 type replayInserter struct {
 	db         *DB
@@ -38,7 +38,7 @@ type insertChunk struct {
 	batches  []insertBatch
 	runs     []rowRun
 	open     bool        // the last run has no end yet
-	parts    Batch       // its partitions and memTables
+	parts    Batch       // its partitions and memtables
 	into     []chunkPart // for each of parts
 	pending  *sync.WaitGroup
 }
@@ -78,7 +78,7 @@ const (
 	// 512 KiB: half a GiB of small batches took 8.1, 8.0 and 8.8 s of CPU time with 0.5, 1 and 2 MiB.
 	chunkBytes     = 512 << 10
 	largestInChunk = 2 << 20
-	// tableBytes is how many bytes of the log a memTable takes before it starts another table. It is
+	// tableBytes is how many bytes of the log a memtable takes before it starts another table. It is
 	// at most a tableShareMost-th and at least a tableShareLeast-th of the memtable budget. Larger
 	// tables miss the CPU's caches; many tables cost time in the flush that merges them.
 	//
@@ -188,7 +188,7 @@ func (in *replayInserter) add(seq uint64, payload []byte) {
 	c.payloads = append(c.payloads, payload...)
 }
 
-// submit hands the current chunk to a goroutine. Call it before a partition gets another memTable.
+// submit hands the current chunk to a goroutine. Call it before a partition gets another memtable.
 func (in *replayInserter) submit() {
 	if in.filling != nil {
 		in.switchTables(in.filling)
@@ -199,8 +199,8 @@ func (in *replayInserter) submit() {
 	}
 }
 
-// switchTables starts another table in each memTable whose last one is full with this chunk. Nothing
-// reads a memTable of recovery before it is frozen, which publishes its tables.
+// switchTables starts another table in each memtable whose last one is full with this chunk. Nothing
+// reads a memtable of recovery before it is frozen, which publishes its tables.
 func (in *replayInserter) switchTables(c *insertChunk) {
 	db := in.db
 	db.mu.Lock()

@@ -14,7 +14,7 @@ import (
 	"colonnade/vfs"
 )
 
-// TestRecoveryInTables: recovery fills a memTable table by table. It reads as before the kill, with
+// TestRecoveryInTables: recovery fills a memtable table by table. It reads as before the kill, with
 // rows and versions in several tables, and becomes one file.
 func TestRecoveryInTables(t *testing.T) {
 	fs := vfs.NewMem()

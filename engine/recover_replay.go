@@ -11,7 +11,7 @@ import (
 	"colonnade/wal"
 )
 
-// Recovery reads the segments of the log in order, and puts what is in no file into the memTables.
+// Recovery reads the segments of the log in order, and puts what is in no file into the memtables.
 
 // listSegments lists the segments and makes sure that none is missing.
 func (r *recovery) listSegments() error {
@@ -190,7 +190,7 @@ type writeError struct{ error }
 
 func (e writeError) Unwrap() error { return e.error }
 
-// replayBatch puts a batch into the memTables, and has it copied if necessary.
+// replayBatch puts a batch into the memtables, and has it copied if necessary.
 func (r *recovery) replayBatch(seq uint64, payload []byte) error {
 	live, err := r.insert(seq, payload)
 	if err != nil || !live {
@@ -208,7 +208,7 @@ func (r *recovery) replayBatch(seq uint64, payload []byte) error {
 }
 
 // insert inserts the entries of a batch that are in no file yet, and reports whether there are any.
-// They are in the memTables after the next barrier of r.inserter.
+// They are in the memtables after the next barrier of r.inserter.
 func (r *recovery) insert(seq uint64, payload []byte) (live bool, err error) {
 	l := r.inserter.fill(r.segmentName, len(payload))
 	if live, err = r.assign(l, seq, payload); live && err == nil {

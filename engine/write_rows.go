@@ -77,7 +77,7 @@ func (db *DB) writeRows(out *output, src rowmerge.Source, rows rowRange, isBotto
 	return read, nil
 }
 
-// miscounted quarantines a partition whose memTable or files have an unexpected number of entries.
+// miscounted quarantines a partition whose memtable or files have an unexpected number of entries.
 func (p *partition) miscounted(entries, read int) error {
 	return p.quarantine("%d entries expected, %d read", entries, read)
 }
