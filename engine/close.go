@@ -15,8 +15,8 @@ const closePatience = 3
 
 // Close waits for the calls under way, flushes the memtables, empties the log, and releases the directory.
 // Batches that it cannot flush within SyncTimeout stay in the log, which it seals. Snapshots and scans
-// must be closed before. Nothing is lost if Close fails or is not called. Nor is it a failure if the disk
-// is full: the batches stay in the log then, too.
+// must be closed before. Nothing is lost if Close fails or is not called. A full disk is no failure: the
+// log stays as it is.
 //
 // If the disk does not answer in time, Close returns ErrSlowDisk and goes on in the background. Until
 // that ends, or the process does, the directory stays locked: requests that the disk still has must not
@@ -61,7 +61,7 @@ func (db *DB) withoutShortage(err error) error {
 	if err == nil || failed != nil || shortage(err) == nil {
 		return err
 	}
-	db.opt.Log.Warn("store closed with batches in the log, the next open reads them", "cause", err)
+	db.opt.Log.Warn("the log stays as it is, the next open reads it", "cause", err)
 	return nil
 }
 
@@ -84,7 +84,7 @@ func (db *DB) release(err error) error {
 	db.mu.Unlock()
 	db.removeObsolete()
 	if e := db.closeFiles(); e != nil && err == nil && failed == nil {
-		err = fmt.Errorf("close log: %w", e)
+		err = db.withoutShortage(fmt.Errorf("close log: %w", e))
 	}
 	if e := db.lock.Close(); e != nil && err == nil {
 		err = fmt.Errorf("release lock: %w", e)

@@ -293,7 +293,7 @@ func TestCrashInClose(t *testing.T) {
 // is, and nothing is lost. So Close succeeds, whichever file it cannot write.
 func TestCloseThatCannotEmptyTheLog(t *testing.T) {
 	for _, cause := range []error{syscall.ENOSPC, syscall.EMFILE} {
-		for _, part := range []string{manifest.FillSuffix, manifest.TempSuffix, manifest.TableSuffix} {
+		for _, part := range []string{manifest.FillSuffix, manifest.TempSuffix, manifest.TableSuffix, manifest.SegmentSuffix} {
 			for _, flushed := range []bool{false, true} {
 				name := fmt.Sprintf("%v, %s, flushed %v", cause, part, flushed)
 				mem := vfs.NewMem()
