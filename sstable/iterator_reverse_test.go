@@ -159,6 +159,73 @@ func TestDamageOnTheWayDown(t *testing.T) {
 	}
 }
 
+// Each read of a walk down fails once. The walk returns the rows above, and then the error: never an end,
+// and never damage. The next walk returns all rows.
+func TestReadErrorsOnTheWayDown(t *testing.T) {
+	twoCores(t)
+	_, wide := wideRows(t)
+	wide = wide[:slices.IndexFunc(wide, func(e entry) bool { return string(e.row) == "row00040" })]
+	for _, list := range [][]entry{benchEntries(1000), wide} {
+		file, _ := build(t, list, WriterOptions{ID: testID, Compression: S2})
+		for _, o := range []ReadOptions{{}, {FillCache: true}, {KeysOnly: true}} {
+			n := 0
+			for failReadDown(t, file, downward(list), o, n) {
+				n++
+			}
+			if n < 4 {
+				t.Errorf("%+v: only %d reads", o, n)
+			}
+		}
+	}
+}
+
+// failReadDown walks down a file whose nth read from the seek on fails. It returns false if there are
+// fewer reads.
+func failReadDown(t *testing.T, file []byte, want []entry, o ReadOptions, n int) bool {
+	t.Helper()
+	want = slices.Clone(want)
+	for i := range want {
+		if o.KeysOnly {
+			want[i].Value = nil
+		}
+	}
+	var reads atomic.Int64 // atomic because of readahead
+	r := open(t, file, testID, new(testCache))
+	r.r = failingReader{bytes.NewReader(file), func(p []byte, _ int64) error {
+		if reads.Add(1) != int64(n+1) {
+			return nil
+		}
+		for i := range p {
+			p[i] = 0xaa // the rest of the buffer may hold anything
+		}
+		return errDevice
+	}}
+	it := r.NewIterator(o)
+	got := collectDown(it, nil, 1<<30)
+	failed := reads.Load() > int64(n)
+	if failed != errors.Is(it.Err(), errDevice) || errors.As(it.Err(), new(*CorruptError)) {
+		t.Fatalf("%+v, read %d fails: got %v", o, n, it.Err())
+	}
+	if len(got) > len(want) || !failed && len(got) < len(want) {
+		t.Fatalf("%+v, read %d fails: %d entries of %d", o, n, len(got), len(want))
+	}
+	diff(t, fmt.Sprintf("%+v, read %d fails", o, n), got, want[:len(got)])
+	if it.PrevRow(); failed && it.Row() != nil {
+		t.Errorf("%+v, read %d fails: row %q behind the error", o, n, it.Row())
+	}
+	it.Close()
+	if !failed {
+		return false
+	}
+	next := r.NewIterator(o)
+	defer next.Close()
+	diff(t, fmt.Sprintf("%+v, after read %d failed", o, n), collectDown(next, nil, 1<<30), want)
+	if next.Err() != nil {
+		t.Errorf("%+v, after read %d failed: %v", o, n, next.Err())
+	}
+	return true
+}
+
 // A row that a block continues must be the last of the block where the index says that it begins.
 func TestStartOfRowIsChecked(t *testing.T) {
 	var list []entry
