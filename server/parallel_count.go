@@ -14,10 +14,10 @@ import (
 // beside that.
 const countPartBytes = 1 << 20
 
-// parallelCount is a query that is only counted. Several goroutines work on its parts, each with a
-// slot of its own.
+// parallelCount is a query whose parts are counted in any order. Several goroutines work on its parts, each with
+// a slot of its own.
 type parallelCount struct {
-	view   widecol.View
+	count  countPart
 	parts  []widecol.Query
 	next   atomic.Int64 // the first part without a goroutine
 	cancel context.CancelFunc
@@ -27,10 +27,20 @@ type parallelCount struct {
 	err   error         // the first; guarded by mu
 }
 
+// countPart counts one part of a query. Goroutines call it at once, each with its slot.
+type countPart func(ctx context.Context, slot *admission.Slot, q *widecol.Query) (widecol.Stats, error)
+
 // countParallel returns the statistics of a query. One goroutine per core works on its parts, as
 // far as slots are free.
 func (x *requestContext) countParallel(view widecol.View, q *widecol.Query) (widecol.Stats, error) {
-	c := &parallelCount{view: view, parts: []widecol.Query{*q}}
+	return x.inParallel(view, q, func(ctx context.Context, _ *admission.Slot, q *widecol.Query) (widecol.Stats, error) {
+		return countRows(ctx, view, q)
+	})
+}
+
+// inParallel counts the parts of a query and returns the sum of their statistics.
+func (x *requestContext) inParallel(view widecol.View, q *widecol.Query, count countPart) (widecol.Stats, error) {
+	c := &parallelCount{count: count, parts: []widecol.Query{*q}}
 	if d, ok := view.(widecol.Divider); ok {
 		c.parts = d.Divide(q, countPartBytes)
 	}
@@ -80,20 +90,26 @@ func (c *parallelCount) part(ctx context.Context, slot *admission.Slot, q *widec
 		looked += widecol.YieldEvery
 		return slot.Step(looked)
 	}
-	rows, err := c.view.Scan(ctx, q)
+	stats, err := c.count(ctx, slot, q)
 	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-	}
-	if err := rows.Err(); err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	addStats(&c.stats, rows.Stats())
+	addStats(&c.stats, stats)
 	return nil
+}
+
+// countRows counts what a query returns.
+func countRows(ctx context.Context, view widecol.View, q *widecol.Query) (widecol.Stats, error) {
+	rows, err := view.Scan(ctx, q)
+	if err != nil {
+		return widecol.Stats{}, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+	}
+	return rows.Stats(), rows.Err()
 }
 
 // fail keeps the first error and stops the others.

@@ -45,6 +45,7 @@ var routes = []route{
 	bulk(admission.Read, "POST /v1/table/{table}/rows", (*Server).rows),
 	endpoint(admission.Scan, "POST /v1/table/{table}/scan", (*Server).scan),
 	endpoint(admission.Scan, "POST /v1/table/{table}/count", (*Server).count),
+	endpoint(admission.Scan, "POST /v1/table/{table}/aggregate", (*Server).aggregate),
 	withParams(endpoint(admission.Read, "GET /v1/table/{table}/row", (*Server).getRow)),
 	keyed(endpoint(admission.Write, "DELETE /v1/table/{table}/row", (*Server).deleteRow)),
 }

@@ -20,6 +20,11 @@ func newSelection() selection {
 
 // decodeSelection reads the body of a scan, or of a count, which returns no cells.
 func (x *requestContext) decodeSelection(d *decoder, s *selection, cells bool) {
+	x.decodeSelectionAnd(d, s, cells, d.unknown)
+}
+
+// decodeSelectionAnd reads a body that has more fields than a selection. It calls more for each of them.
+func (x *requestContext) decodeSelectionAnd(d *decoder, s *selection, cells bool, more func()) {
 	d.Object()
 	for d.Key() {
 		switch name := string(d.Name()); {
@@ -32,7 +37,7 @@ func (x *requestContext) decodeSelection(d *decoder, s *selection, cells bool) {
 		case name == "filter":
 			s.query.RowFilter = d.rowFilter()
 		default:
-			d.unknown()
+			more()
 		}
 	}
 	s.query.Filter, s.query.ColumnCellLimit = s.column.Filter, s.column.limit

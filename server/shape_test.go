@@ -36,6 +36,7 @@ func TestShapes(t *testing.T) {
 		{"POST", "/v1/table/t/rows", `{"items":[{"row":{"key":"org.b"},"column":{"key":"title:"}},{"row":{"key":"x"}}]}`, 200, "Query successful", query + " missing"},
 		{"POST", "/v1/table/t/scan", `{"row":{"prefix":""},"column":{"key":"title:"}}`, 200, "Query successful", query},
 		{"GET", "/v1/table/t/row?key=org.a&column=title:", "", 200, "Query successful", query},
+		{"POST", "/v1/table/t/aggregate", `{"of":["count"]}`, 200, "Query successful", "groups groups[].key groups[].count row_count cell_count rows_scanned cells_scanned bytes_scanned affected_locality_groups micros micros_per_row"},
 		{"POST", "/v1/table/t/count", `{}`, 200, "Query successful", "row_count cell_count bytes_scanned cells_scanned micros micros_per_row"},
 		{"DELETE", "/v1/table/t/row", `{"row_key":"org.b"}`, 202, "Row deleted successfully", "deleted_cells_count micros_per_item"},
 		{"DELETE", "/v1/table/t", "", 202, "Table deleted successfully", "micros"},

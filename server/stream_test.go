@@ -313,7 +313,7 @@ func TestDamagedValue(t *testing.T) {
 // TestErrorsOfQuietEndpoints: counts and row reads end with the error too.
 func TestErrorsOfQuietEndpoints(t *testing.T) {
 	c, store, _ := streaming(t, fakeRows{rows: 5, err: widecol.Errorf(widecol.Corrupt, "corruption", "block 7 of _dat_t")})
-	for endpoint, body := range map[string]string{"count": "{}", "rows": `{"items":[{"row":{"key":"a"}}]}`} {
+	for endpoint, body := range map[string]string{"count": "{}", "aggregate": `{"of":["sum"]}`, "rows": `{"items":[{"row":{"key":"a"}}]}`} {
 		if e := c.call("POST", "/v1/table/t/"+endpoint, body); e.Status != 500 || e.Error.Code != "corruption" {
 			t.Errorf("%s: got %d %+v", endpoint, e.Status, e.Error)
 		}
@@ -347,7 +347,7 @@ func TestLogIsLines(t *testing.T) {
 func TestPanicInScan(t *testing.T) {
 	c, store, _ := streaming(t, fakeRows{})
 	store.onScan = func(context.Context) *fakeRows { panic("the store has a bug") }
-	for endpoint, body := range map[string]string{"scan": "{}", "count": "{}", "rows": `{"items":[{"row":{"key":"a"}}]}`} {
+	for endpoint, body := range map[string]string{"scan": "{}", "count": "{}", "aggregate": `{"of":["sum"]}`, "rows": `{"items":[{"row":{"key":"a"}}]}`} {
 		if e := c.call("POST", "/v1/table/t/"+endpoint, body); e.Status != 500 {
 			t.Errorf("%s: got %d, want 500", endpoint, e.Status)
 		}

@@ -156,7 +156,7 @@ func FuzzEndpoints(f *testing.F) {
 		`{"row_key":"org.a","column_filter":{"prefix":"title:"}}`,
 		`{"gc_settings":{"version_limit":2}}`,
 	}
-	endpoints := []string{"POST /write", "POST /rows", "POST /scan", "POST /count", "POST /column-family", "DELETE /row", "PATCH /column-family/title", "PUT "}
+	endpoints := []string{"POST /write", "POST /rows", "POST /scan", "POST /count", "POST /aggregate", "POST /column-family", "DELETE /row", "PATCH /column-family/title", "PUT "}
 	for _, seed := range seeds {
 		for i := range endpoints {
 			f.Add(uint8(i), []byte(seed))

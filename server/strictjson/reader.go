@@ -104,6 +104,12 @@ func (r *Reader) peek() byte {
 // AtObject reports whether the next value is an object.
 func (r *Reader) AtObject() bool { return r.err == nil && r.peek() == '{' }
 
+// AtNumber reports whether the next value is a number.
+func (r *Reader) AtNumber() bool {
+	c := r.peek()
+	return r.err == nil && (c == '-' || c >= '0' && c <= '9')
+}
+
 // Object enters an object. Key steps through its fields.
 func (r *Reader) Object() { r.open('{', "an object") }
 

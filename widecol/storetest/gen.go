@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -66,6 +65,7 @@ var kinds = []struct {
 	{weight: 45, make: (*generator).again},
 	{weight: 145, make: func(g *generator) op { return g.scan(true) }},
 	{weight: 135, make: func(g *generator) op { return g.scan(false) }},
+	{weight: 70, make: (*generator).aggregate},
 	{weight: 22, make: (*generator).openView},
 	{weight: 45, make: (*generator).scanView},
 	{weight: 15, make: (*generator).beginScan},
@@ -319,6 +319,7 @@ func (g *generator) together(crash bool) op {
 var reads = []func(g *generator) op{
 	func(g *generator) op { return g.scan(true) },
 	func(g *generator) op { return g.scan(false) },
+	(*generator).aggregate,
 	(*generator).openView,
 	(*generator).scanView,
 	(*generator).beginScan,
@@ -416,10 +417,8 @@ func (g *generator) value() (cell.Type, string) {
 		b = []byte{byte(g.IntN(2))}
 	case cell.Byte:
 		b = []byte{byte(g.IntN(256))}
-	case cell.I32, cell.F32:
-		b = binary.LittleEndian.AppendUint32(nil, g.Uint32())
-	case cell.I64, cell.F64:
-		b = binary.LittleEndian.AppendUint64(nil, g.Uint64())
+	case cell.I32, cell.F32, cell.I64, cell.F64:
+		b = g.number(typ)
 	default:
 		n := g.IntN(9)
 		if g.one(50) {

@@ -7,6 +7,7 @@ type Work struct {
 	Writes     int64 // acknowledged
 	Again      int64 // of the writes, those sent again with their idempotency key
 	Together   int64 // of the writes, those that were under way at the same time
+	Aggregates int64 // compared with the model
 	Scans      int64 // gets and scans, each compared with the model
 	Views      int64 // opened to be read later
 	ViewReads  int64 // scans of such a view, or of parts of one
@@ -26,6 +27,7 @@ func (w *Work) Add(v Work) {
 	w.Writes += v.Writes
 	w.Again += v.Again
 	w.Together += v.Together
+	w.Aggregates += v.Aggregates
 	w.Scans += v.Scans
 	w.Views += v.Views
 	w.ViewReads += v.ViewReads

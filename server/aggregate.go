@@ -1,0 +1,205 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"sync"
+
+	"colonnade/admission"
+	"colonnade/cell"
+	"colonnade/widecol"
+)
+
+// aggregate is POST /v1/table/{table}/aggregate.
+func (s *Server) aggregate(x *requestContext) error {
+	sel := newSelection()
+	var a widecol.Aggregate
+	err := x.decode(false, func(d *decoder) {
+		x.decodeSelectionAnd(d, &sel, false, func() { d.aggregateField(&a) })
+		d.require(a.Of != 0, "of")
+	})
+	if err != nil {
+		return err
+	}
+	a.Query = sel.query
+	view, err := s.store.View(x.ctx(), x.table)
+	if err != nil {
+		return err
+	}
+	defer view.Close()
+	groups, stats, err := x.aggregateParallel(view, &a)
+	if err != nil {
+		return placed(err, func(code string, i int) string {
+			if code == "too_many_groups" {
+				return "group_by"
+			}
+			return sel.column.at("column", i)
+		})
+	}
+	x.begin(http.StatusOK)
+	x.out = append(x.out, `{"groups":[`...)
+	for i := range groups {
+		if i > 0 {
+			x.out = append(x.out, ',')
+		}
+		x.out = appendGroup(x.out, &groups[i], &a)
+		if err := x.flushIfFull(); err != nil {
+			return err
+		}
+	}
+	x.out = append(x.out, "],"...)
+	x.appendStats(&stats)
+	x.out = append(x.out, '}')
+	return x.finish(querySuccessful)
+}
+
+// aggregateParallel evaluates an aggregate. A goroutine per core works on parts of its query. Each has a tally of
+// its own, for one part after the other.
+func (x *requestContext) aggregateParallel(view widecol.View, a *widecol.Aggregate) ([]widecol.AggregateGroup, widecol.Stats, error) {
+	var mu sync.Mutex
+	var tallies []*widecol.Tally // that no goroutine works on; guarded by mu
+	take := func() *widecol.Tally {
+		mu.Lock()
+		defer mu.Unlock()
+		n := len(tallies)
+		if n == 0 {
+			return widecol.NewTally(a)
+		}
+		t := tallies[n-1]
+		tallies = tallies[:n-1]
+		return t
+	}
+	q := a.Scan()
+	stats, err := x.inParallel(view, &q, func(ctx context.Context, slot *admission.Slot, q *widecol.Query) (widecol.Stats, error) {
+		t := take()
+		stats, err := widecol.TallyOf(ctx, view, q, t, slot.Step)
+		mu.Lock()
+		defer mu.Unlock()
+		tallies = append(tallies, t)
+		return stats, err
+	})
+	if err != nil {
+		return nil, stats, err
+	}
+	total := tallies[0]
+	for _, t := range tallies[1:] {
+		if err := total.Merge(t); err != nil {
+			return nil, stats, err
+		}
+	}
+	groups, err := total.Groups()
+	return groups, stats, err
+}
+
+// aggregateField reads a field of an aggregate that a selection does not have.
+func (d *decoder) aggregateField(a *widecol.Aggregate) {
+	switch string(d.Name()) {
+	case "of":
+		a.Of = d.functions()
+	case "group_by":
+		a.GroupBy = d.groupBy()
+	default:
+		d.unknown()
+	}
+}
+
+// functionNames are in the order of an answer.
+var functionNames = []struct {
+	name string
+	bit  widecol.Functions
+}{
+	{"count", widecol.Count}, {"sum", widecol.Sum}, {"min", widecol.Min}, {"max", widecol.Max}, {"avg", widecol.Avg},
+}
+
+func (d *decoder) functions() (of widecol.Functions) {
+	d.Array()
+	for d.Next() {
+		of |= d.function(of)
+	}
+	d.nonEmpty(int(of))
+	return of
+}
+
+// function reads the name of a function that is not in the set.
+func (d *decoder) function(before widecol.Functions) widecol.Functions {
+	name := string(d.Text())
+	if d.Err() != nil {
+		return 0
+	}
+	for _, f := range functionNames {
+		if f.name != name {
+			continue
+		}
+		if before&f.bit != 0 {
+			d.Fail("invalid_function", "%s is in the list twice", name)
+		}
+		return f.bit
+	}
+	d.Fail("invalid_function", "a function must be one of count, sum, min, max, avg")
+	return 0
+}
+
+// groupBy reads what versions are grouped by.
+func (d *decoder) groupBy() (g widecol.GroupBy) {
+	if !d.AtObject() {
+		if text := d.Text(); d.Err() == nil && string(text) != "column" {
+			d.Fail("invalid_group_by", `group_by must be "column" or an object with row_prefix`)
+		}
+		g.By = widecol.ByColumn
+		return g
+	}
+	d.Object()
+	for d.Key() {
+		switch {
+		case string(d.Name()) != "row_prefix":
+			d.unknown()
+		case d.AtNumber():
+			g.By, g.Length = widecol.ByRowLength, int(d.integer(1, widecol.MaxRowKey))
+		default:
+			g.By, g.Delimiter = widecol.ByRowDelimiter, bytes.Clone(d.bytes())
+			if n := len(g.Delimiter); d.Err() == nil && (n == 0 || n > widecol.MaxRowKey) {
+				d.Fail("invalid_group_by", "a delimiter has %d bytes, allowed are 1 to %d", n, widecol.MaxRowKey)
+			}
+		}
+	}
+	d.require(g.By != widecol.OneGroup, "row_prefix")
+	return g
+}
+
+// appendGroup appends a group of an aggregate, with the functions that were asked for.
+func appendGroup(out []byte, g *widecol.AggregateGroup, a *widecol.Aggregate) []byte {
+	out = append(out, `{"key":`...)
+	switch a.GroupBy.By {
+	case widecol.OneGroup:
+		out = append(out, "null"...)
+	case widecol.ByColumn:
+		family, qualifier := cell.SplitColumn(g.Key)
+		out = appendBytes(out, append(append(append(make([]byte, 0, len(g.Key)), family...), ':'), qualifier...))
+	default:
+		out = appendBytes(out, g.Key)
+	}
+	results := [...]widecol.Number{{}, g.Sum, g.Min, g.Max, g.Avg}
+	for i, f := range functionNames {
+		switch {
+		case a.Of&f.bit == 0:
+		case f.bit == widecol.Count:
+			out = appendField(out, `,"count":`, g.Count)
+		default:
+			out = append(append(append(out, `,"`...), f.name...), `":`...)
+			out = appendNumber(out, results[i])
+		}
+	}
+	return append(out, '}')
+}
+
+// appendNumber appends a number with its type, or null.
+func appendNumber(out []byte, n widecol.Number) []byte {
+	if n.Type == cell.None {
+		return append(out, "null"...)
+	}
+	out = append(out, '{')
+	out = append(out, typeAndValue[n.Type][len(","):]...)
+	out = appendValue(out, n.Type, n.Value)
+	return append(out, '}')
+}
