@@ -153,6 +153,11 @@ func TallyOf(ctx context.Context, view View, q *Query, t *Tally, step func(n int
 		return Stats{}, err
 	}
 	defer rows.Close()
+	return TallyRows(rows, t, step)
+}
+
+// TallyRows adds a result to t. step is as in Tallier.
+func TallyRows(rows Rows, t *Tally, step func(n int) error) (Stats, error) {
 	for n := 1; rows.Next(); n++ {
 		if err := step(n); err != nil {
 			return Stats{}, err

@@ -75,10 +75,6 @@ func (t *Tally) Add(cells []cell.Cell) error {
 	return nil
 }
 
-// AddCount adds n versions of which nothing but the number matters. GroupBy must be OneGroup, and Count the only
-// function.
-func (t *Tally) AddCount(n int64) { t.current.count += n }
-
 // enter moves to the group with a key.
 func (t *Tally) enter(key []byte) error {
 	last := t.current
