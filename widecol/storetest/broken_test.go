@@ -36,6 +36,9 @@ type broken struct {
 	tree       *widecol.RowFilter                // of the last query, for some bugs
 	rows       func(r widecol.Rows) widecol.Rows // wraps a result
 	updates    brokenUpdates
+
+	tallyQuery func(q *widecol.Query)            // changes a copy of an aggregate's query
+	tallyRows  func(r widecol.Rows) widecol.Rows // wraps what is aggregated
 }
 
 func (b *broken) Write(ctx context.Context, table string, ms []widecol.Mutation, key string) (int64, error) {
@@ -111,6 +114,9 @@ func (b *broken) View(ctx context.Context, table string) (widecol.View, error) {
 	if err != nil {
 		return nil, err
 	}
+	if b.tallyQuery != nil || b.tallyRows != nil {
+		return &brokenTallier{brokenView{v, b}}, nil
+	}
 	return &brokenView{v, b}, nil
 }
 
@@ -129,6 +135,64 @@ func (v *brokenView) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, 
 		rows = v.b.rows(rows)
 	}
 	return rows, err
+}
+
+// brokenTallier is a view with a bug in aggregates.
+type brokenTallier struct{ brokenView }
+
+func (v *brokenTallier) Tally(ctx context.Context, q *widecol.Query, t *widecol.Tally, step func(int) error) (widecol.Stats, error) {
+	c := *q
+	if v.b.tallyQuery != nil {
+		v.b.tallyQuery(&c)
+	}
+	rows, err := v.Scan(ctx, &c)
+	if err != nil {
+		return widecol.Stats{}, err
+	}
+	defer rows.Close()
+	if v.b.tallyRows != nil {
+		rows = v.b.tallyRows(rows)
+	}
+	return widecol.TallyRows(rows, t, step)
+}
+
+// firstChunks leaves out all chunks of a row but the first.
+type firstChunks struct{ widecol.Rows }
+
+func (r firstChunks) Next() bool {
+	for r.Rows.Next() {
+		if r.First() {
+			return true
+		}
+	}
+	return false
+}
+
+// oneRow says that all chunks are of the first row.
+type oneRow struct {
+	widecol.Rows
+	row []byte
+}
+
+func (r *oneRow) Row() []byte {
+	if r.row == nil {
+		r.row = bytes.Clone(r.Rows.Row())
+	}
+	return r.row
+}
+
+// mapped changes cells.
+type mapped struct {
+	widecol.Rows
+	change func(c *cell.Cell)
+}
+
+func (r mapped) Cells() []cell.Cell {
+	cells := slices.Clone(r.Rows.Cells())
+	for i := range cells {
+		r.change(&cells[i])
+	}
+	return cells
 }
 
 // contents returns what is stored in a table, as writes.
@@ -364,6 +428,48 @@ var bugs = []bug{
 				return r
 			}
 			return turnedCells{r}
+		}
+	}},
+	{"an aggregate ignores the limit of versions", true, true, func(b *broken) {
+		b.tallyQuery = func(q *widecol.Query) { q.ColumnCellLimit = widecol.NoLimit }
+	}},
+	{"an aggregate ignores values", true, true, func(b *broken) { b.tallyQuery = func(q *widecol.Query) { q.Value = nil } }},
+	{"an aggregate ignores times", true, true, func(b *broken) { b.tallyQuery = func(q *widecol.Query) { q.Times = widecol.AllTimes } }},
+	{"an aggregate ignores the offset", true, true, func(b *broken) { b.tallyQuery = func(q *widecol.Query) { q.Offset = 0 } }},
+	{"an aggregate has only the first range", true, true, func(b *broken) {
+		b.tallyQuery = func(q *widecol.Query) { q.Rows = q.Rows[:min(len(q.Rows), 1)] }
+	}},
+	{"an aggregate adds the first chunk of a row", true, true, func(b *broken) {
+		b.tallyRows = func(r widecol.Rows) widecol.Rows { return firstChunks{r} }
+	}},
+	{"an aggregate takes rows for those of the first group", true, true, func(b *broken) {
+		b.tallyRows = func(r widecol.Rows) widecol.Rows { return &oneRow{Rows: r} }
+	}},
+	{"an aggregate has no signs in i32", true, true, func(b *broken) {
+		b.tallyRows = func(r widecol.Rows) widecol.Rows {
+			return mapped{r, func(c *cell.Cell) {
+				if c.Type == cell.I32 && len(c.Value) == 4 {
+					c.Type, c.Value = cell.I64, append(slices.Clone(c.Value), 0, 0, 0, 0)
+				}
+			}}
+		}
+	}},
+	{"an aggregate skips f32", true, true, func(b *broken) {
+		b.tallyRows = func(r widecol.Rows) widecol.Rows {
+			return mapped{r, func(c *cell.Cell) {
+				if c.Type == cell.F32 {
+					c.Type = cell.Bytes
+				}
+			}}
+		}
+	}},
+	{"an aggregate takes booleans for numbers", false, true, func(b *broken) {
+		b.tallyRows = func(r widecol.Rows) widecol.Rows {
+			return mapped{r, func(c *cell.Cell) {
+				if c.Type == cell.Bool {
+					c.Type = cell.Byte
+				}
+			}}
 		}
 	}},
 

@@ -85,7 +85,7 @@ type testCase struct {
 	check func(f *fixture)
 }
 
-var cases = slices.Concat(tableCases, familyCases, settingCases, groupCases, writeCases, selectCases, limitCases, reverseCases, filterCases, deleteCases, updateCases, keyCases, gcCases, viewCases, divideCases, statsCases)
+var cases = slices.Concat(tableCases, familyCases, settingCases, groupCases, writeCases, selectCases, limitCases, reverseCases, filterCases, aggregateCases, deleteCases, updateCases, keyCases, gcCases, viewCases, divideCases, statsCases)
 
 // run checks the case on a new Store.
 func (c *testCase) run(t testing.TB, open Open, m mode) {
