@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"colonnade/widecol"
@@ -90,6 +91,26 @@ func TestAggregateGroups(t *testing.T) {
 		c.refused(400, "too_many_groups", "group_by", "POST", path, fmt.Sprintf(by, "", prefix))
 	}
 	c.must(200, "POST", path, fmt.Sprintf(by, "", "5"))
+}
+
+// TestAggregateOfAMillionGroups: each worker stops at the limit, and keeps no more than that.
+func TestAggregateOfAMillionGroups(t *testing.T) {
+	const cores, slack = 4, 1000
+	haveCores(t, cores)
+	for _, parts := range []int{1, 8} {
+		var made atomic.Int64
+		c, store, _ := streaming(t, fakeRows{rows: 1_000_000, made: &made})
+		store.parts = parts
+		for _, body := range []string{`{"of":["count"],"group_by":{"row_prefix":4096}}`, `{"of":["count","sum","min","max","avg"],"group_by":{"row_prefix":"!"}}`} {
+			made.Store(0)
+			if e := c.call("POST", "/v1/table/t/aggregate", body); e.Status != 400 || e.Error.Code != "too_many_groups" || e.Error.At != "group_by" {
+				t.Errorf("in %d parts, %s: got %d %+v", parts, body, e.Status, e.Error)
+			}
+			if n := made.Load() / 2; n < widecol.MaxGroups || n > cores*(widecol.MaxGroups+slack) {
+				t.Errorf("in %d parts, %s has looked at %d rows", parts, body, n)
+			}
+		}
+	}
 }
 
 // TestAggregateInParts: whoever works on them, and in whatever order they end, the parts of an aggregate add up.

@@ -121,6 +121,13 @@ func TestRefusals(t *testing.T) {
 		{"aggregate", 400, "number_out_of_range", "row.sample", `{"of":["sum"],"row":{"sample":0}}`},
 		{"aggregate", 404, "unknown_column_family", "column.multi_key[1]", `{"of":["sum"],"column":{"multi_key":["title:","nope:"]}}`},
 
+		{"aggregate", 400, "unknown_field", "row.reverse", `{"of":["sum"],"row":{"reverse":true}}`},
+		{"aggregate", 400, "conflicting_fields", "row.prefix", `{"of":["sum"],"row":{"key":"a","prefix":"b"}}`},
+		{"aggregate", 400, "invalid_range", "cell.time", `{"of":["sum"],"cell":{"time":{"start":2,"end":1}}}`},
+		{"aggregate", 400, "missing_field", "cell.value.op", `{"of":["sum"],"cell":{"value":{"type":"i64","value":1}}}`},
+		{"aggregate", 400, "invalid_filter", "filter.chain", `{"of":["sum"],"filter":{"chain":{"filters":[]}}}`},
+		{"aggregate", 400, "invalid_regex", "filter.row_key_regex_filter", `{"of":["sum"],"filter":{"row_key_regex_filter":"("}}`},
+
 		// other changes
 		{"mutate", 400, "missing_field", "items", `{}`},
 		{"mutate", 400, "invalid_value", "atomic", `{"atomic":"table"}`},
