@@ -30,7 +30,7 @@ var moduleRules = Rules{
 			Libraries: []string{"github.com/cespare/xxhash/v2", "github.com/maypok86/otter/v2"},
 		},
 		"engine": {
-			Packages:  []string{"cell", "clock", "engine/compaction", "engine/manifest", "engine/rowmerge", "internal/cores", "internal/poison", "memtable", "sstable", "sstable/blockcache", "vfs", "wal"},
+			Packages:  []string{"cell", "clock", "engine/compaction", "engine/manifest", "engine/rangedel", "engine/rowmerge", "internal/cores", "internal/poison", "memtable", "sstable", "sstable/blockcache", "vfs", "wal"},
 			Libraries: []string{"github.com/cespare/xxhash/v2"},
 			Except: map[string]string{
 				"crypto/rand": "the identity of a new store, when Options.Rand gives none",
@@ -38,8 +38,9 @@ var moduleRules = Rules{
 			},
 		},
 		"engine/compaction":            {Packages: []string{"engine/manifest"}},
-		"engine/manifest":              {Libraries: []string{"github.com/cespare/xxhash/v2"}},
+		"engine/manifest":              {Packages: []string{"engine/rangedel"}, Libraries: []string{"github.com/cespare/xxhash/v2"}},
 		"engine/manifest/manifesttest": {Packages: []string{"engine/manifest"}},
+		"engine/rangedel":              {},
 		"engine/rowmerge":              {Packages: []string{"cell"}},
 
 		"widecol":           {Packages: []string{"cell"}},
