@@ -29,6 +29,9 @@
 // It sorts before all of them. So Visibility and Filter need one forward pass, and memory only
 // for the tombstones of the current row, family, column and version.
 //
+// Range tombstones are not among the entries. The caller finds the newest one over each row (package
+// rangedel) and calls DeleteBelow: it then counts as a tombstone of the row.
+//
 // # Where tombstones are dropped
 //
 // Visibility returns none. Filter drops them in keepTombstone: one that every reader sees, at the

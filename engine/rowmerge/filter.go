@@ -46,6 +46,10 @@ import "colonnade/cell"
 //     the earlier family indeed.) Nor does it apply in an unlisted family, or before
 //     the partition has a list: the family might turn out to have Since > 0.
 //
+//  7. A range tombstone that covers the row counts as a row tombstone that is not among the
+//     inputs, and is kept elsewhere as long as anything that it covers is left. While it is
+//     there, rule 6 does not apply in the row: 0 would put a version below it that is above it.
+//
 // Rules 4 and 6 need a list of policies that was taken after the inputs were fixed. Then
 // a family that was dropped and created again before an input was written is listed as such.
 //
@@ -58,6 +62,7 @@ type Filter struct {
 	now          int64
 	isBottommost func(row []byte) bool
 	bottommost   bool // the current row is
+	inRange      bool // a range tombstone covers the current row
 
 	tracker
 	aliveFrom uint64 // rule 4 drops the family's entries below it
@@ -103,9 +108,13 @@ func (f *Filter) Init(oldest uint64, now int64, p *Policies, isBottommost func(r
 // BeginRow starts a row. Call it before the first Keep of each row.
 func (f *Filter) BeginRow(row []byte) {
 	f.tracker.beginRow()
-	f.rowCover = 0
+	f.rowCover, f.inRange = 0, false
 	f.bottommost = f.isBottommost != nil && f.isBottommost(row)
 }
+
+// DeleteBelow says that a settled range tombstone covers the row (rule 7), and that the newest one has this
+// sequence number. Call it right after BeginRow. 0 says nothing.
+func (f *Filter) DeleteBelow(seq uint64) { f.rowCover, f.inRange = seq, seq > 0 }
 
 // Dropped counts the entries dropped since Init.
 func (f *Filter) Dropped() uint64 {
@@ -253,7 +262,7 @@ func (f *Filter) enterFamily(c *cell.Cell) {
 	f.family = f.findFamily(c)
 	f.familyCover = f.rowCover
 	since := f.family.policy.Since
-	f.zeroes = f.bottommost && f.policies.declared() && f.family.listed && since == 0
+	f.zeroes = f.bottommost && !f.inRange && f.policies.declared() && f.family.listed && since == 0
 	switch {
 	case !f.family.listed:
 		f.aliveFrom = f.policies.asOf + 1

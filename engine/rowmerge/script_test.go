@@ -24,6 +24,11 @@ import (
 // The input is entries (see notation_test.go), in the order in which a Source has them. A line
 // "row k" begins the row k. Without one, the row has no name.
 //
+//	ranges
+//
+// sets the range tombstones that cover rows, one a line: the first row, the first row after them, and
+// a sequence number, such as "a c #7".
+//
 //	policies all | unknown
 //	policies as-of=SEQ
 //
@@ -52,6 +57,8 @@ func TestScripts(t *testing.T) {
 			switch d.Cmd {
 			case "define":
 				return s.define(t, d)
+			case "ranges":
+				return s.defineRanges(t, d)
 			case "policies":
 				return s.definePolicies(t, d)
 			case "read":
@@ -68,6 +75,7 @@ func TestScripts(t *testing.T) {
 // scriptArgs lists the arguments of each command.
 var scriptArgs = map[string][]string{
 	"define":   {"newer", "older"},
+	"ranges":   {},
 	"policies": {"all", "unknown", "as-of"},
 	"read":     {"seq", "now", "columns"},
 	"compact":  {"oldest", "now", "bottommost", "install"},
@@ -76,6 +84,7 @@ var scriptArgs = map[string][]string{
 // script is the state of a script.
 type script struct {
 	newer, inputs, older []testRow
+	ranges               []testRange
 	policies             *Policies
 }
 
@@ -87,7 +96,7 @@ func (s *script) define(t *testing.T, d *datadriven.TestData) string {
 	case d.HasArg("older"):
 		s.older = rows
 	default:
-		s.newer, s.inputs, s.older = nil, rows, nil
+		s.newer, s.inputs, s.older, s.ranges = nil, rows, nil, nil
 	}
 	return ""
 }
@@ -114,6 +123,35 @@ func parseRows(t *testing.T, d *datadriven.TestData) (rows []testRow) {
 		}
 	}
 	return rows
+}
+
+// testRange is a range tombstone of the rows from start up to end.
+type testRange struct {
+	start, end string
+	seq        uint64
+}
+
+func (s *script) defineRanges(t *testing.T, d *datadriven.TestData) string {
+	s.ranges = nil
+	for line := range strings.Lines(d.Input) {
+		var r testRange
+		if _, err := fmt.Sscanf(line, "%s %s #%d", &r.start, &r.end, &r.seq); err != nil {
+			d.Fatalf(t, "%q: %v", line, err)
+		}
+		s.ranges = append(s.ranges, r)
+	}
+	return ""
+}
+
+// newestRange returns the sequence number of the newest range tombstone over a row, up to the given one,
+// 0 for none.
+func (s *script) newestRange(row string, seq uint64) (newest uint64) {
+	for _, r := range s.ranges {
+		if r.seq <= seq && r.start <= row && row < r.end {
+			newest = max(newest, r.seq)
+		}
+	}
+	return newest
 }
 
 func (s *script) definePolicies(t *testing.T, d *datadriven.TestData) string {
@@ -168,6 +206,7 @@ func (s *script) read(t *testing.T, d *datadriven.TestData) string {
 		var b strings.Builder
 		for _, row := range rows {
 			v.BeginRow()
+			v.DeleteBelow(s.newestRange(row.key, seq))
 			var texts []string
 			for _, c := range w.feed(row.cells, v.Visible) {
 				texts = append(texts, seenText(&c))
@@ -195,6 +234,7 @@ func (s *script) compact(t *testing.T, d *datadriven.TestData) string {
 		output = nil
 		for _, row := range s.inputs {
 			f.BeginRow([]byte(row.key))
+			f.DeleteBelow(s.newestRange(row.key, oldest))
 			kept := w.feed(row.cells, f.Keep)
 			writeRow(&b, row.key, entryTexts(kept))
 			output = append(output, testRow{row.key, kept})
@@ -210,6 +250,7 @@ func (s *script) compact(t *testing.T, d *datadriven.TestData) string {
 	again.Init(oldest, now, s.policies, isBottommost)
 	for _, row := range output {
 		again.BeginRow([]byte(row.key))
+		again.DeleteBelow(s.newestRange(row.key, oldest))
 		if got, want := entryTexts(again.Keep(slices.Clone(row.cells), &UnknownRun)), entryTexts(row.cells); !slices.Equal(got, want) {
 			t.Errorf("once  %q\ntwice %q", want, got)
 		}

@@ -19,8 +19,9 @@ type Visibility struct {
 
 	tracker
 	// A floor is the lowest sequence number that no tombstone covers: in the row, in the
-	// family, in the column. Each starts from the one before, which is final by then,
-	// because a tombstone sorts before all that it covers.
+	// family, in the column. That of the row starts from the range tombstones (DeleteBelow), each
+	// other from the one before, which is final by then: a tombstone sorts before all that it
+	// covers.
 	rowFloor, familyFloor, columnFloor uint64
 
 	// The column so far. Versions come newest first. Of the entries of one time the first
@@ -49,12 +50,21 @@ func (v *Visibility) BeginRow() {
 	v.rowFloor = 0
 }
 
+// DeleteBelow says that a range tombstone with this sequence number covers the row, and that the snapshot
+// has it. Call it right after BeginRow. 0 says nothing.
+func (v *Visibility) DeleteBelow(seq uint64) { v.rowFloor = seq }
+
 // Visible filters the next entries of a row in place and returns those that the reader
 // sees. run describes the entries.
 func (v *Visibility) Visible(cells []cell.Cell, run *cell.Run) []cell.Cell {
 	v.dictionaryID = run.DictionaryID
-	if run.SingleVersion && run.EndOfRow && v.column == nil && v.rowFloor == 0 && v.seesAll(run) && v.policiesKeep(cells, run, v.now) {
-		return cells
+	if run.SingleVersion && run.EndOfRow && v.column == nil {
+		switch {
+		case v.rowFloor > run.MaxSeq:
+			return cells[:0]
+		case v.rowFloor <= run.MinSeq && v.seesAll(run) && v.policiesKeep(cells, run, v.now):
+			return cells
+		}
 	}
 	n := 0
 	for i := range cells {
