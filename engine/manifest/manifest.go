@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/cespare/xxhash/v2"
+
+	"colonnade/engine/rangedel"
 )
 
 // Manifest is the state of a store as of one edit: its partitions, the files of each,
@@ -36,19 +38,29 @@ import (
 //	+----+-------------+------+---------+-------+------+------+-----
 //	| id | name length | name | flushed | count | file | file | …
 //	+----+-------------+------+---------+-------+------+------+-----
+//	+-------+-----------------+-----------------+-----
+//	| count | range tombstone | range tombstone | …
+//	+-------+-----------------+-----------------+-----
 //
 //	file:
 //	+-------+--------+------+----------+-----------------+----------+---------+
 //	| level | number | size | checksum | smallest length | smallest | largest |
 //	+-------+--------+------+----------+-----------------+----------+---------+
-//	+---------+---------+---------+------------+-----------+
-//	| min seq | max seq | entries | tombstones | raw bytes |
-//	+---------+---------+---------+------------+-----------+
+//	+---------+---------+---------+------------+-----------+-----------+
+//	| min seq | max seq | entries | tombstones | raw bytes | clean seq |
+//	+---------+---------+---------+------------+-----------+-----------+
+//
+//	range tombstone:
+//	+--------------+-------+------------+-----+-----+
+//	| start length | start | end length | end | seq |
+//	+--------------+-------+------------+-----+-----+
+//
+//	end  the first row after the range; empty for the end of the partition
 //
 // Numbers of the body are uvarints; checksums are 8 bytes; fixed-width numbers are little
 // endian. Files stand level by level, in the order of the level.
 //
-// Version 1 has no field settled. Versions 1 and 2 have one level less: what they have below
+// Versions 1 to 3 have no range tombstones and no field clean seq. Version 1 has no field settled. Versions 1 and 2 have one level less: what they have below
 // level 0 is read as one level further down, so that level 1 is free.
 type Manifest struct {
 	Store         [16]byte    // the identity of the store
@@ -79,7 +91,7 @@ type Partition struct {
 
 const (
 	Magic         = "COLMANIF" // part of the format
-	FormatVersion = 3          // part of the format; lower versions are read too
+	FormatVersion = 4          // part of the format; lower versions are read too
 	HeaderSize    = 8 + 4 + 8
 	MaxSize       = 1 << 30 // of a manifest file, in bytes
 )
@@ -137,6 +149,11 @@ func (p *Partition) encode() []byte {
 			buf = f.append(binary.AppendUvarint(buf, uint64(level)))
 		}
 	}
+	buf = binary.AppendUvarint(buf, uint64(p.Version.RangeTombstones.Len()))
+	for _, t := range p.Version.RangeTombstones.List() {
+		buf = appendBytes(appendBytes(buf, t.Start), t.End)
+		buf = binary.AppendUvarint(buf, t.Seq)
+	}
 	p.encoded = buf
 	return buf
 }
@@ -147,7 +164,7 @@ func (f *File) append(buf []byte) []byte {
 	buf = binary.LittleEndian.AppendUint64(buf, f.Checksum)
 	buf = appendBytes(buf, f.Smallest)
 	buf = appendBytes(buf, f.Largest)
-	for _, n := range []uint64{f.MinSeq, f.MaxSeq, f.Entries, f.Tombstones, f.RawBytes} {
+	for _, n := range []uint64{f.MinSeq, f.MaxSeq, f.Entries, f.Tombstones, f.RawBytes, f.CleanSeq} {
 		buf = binary.AppendUvarint(buf, n)
 	}
 	return buf
@@ -231,12 +248,28 @@ func (d *decoder) partition(format uint32) *Partition {
 		if level > 0 {
 			level += added
 		}
-		p.Version.Levels[level] = append(p.Version.Levels[level], d.file())
+		p.Version.Levels[level] = append(p.Version.Levels[level], d.file(format))
+	}
+	if format > 3 {
+		p.Version.RangeTombstones = d.rangeTombstones()
 	}
 	return p
 }
 
-func (d *decoder) file() *File {
+func (d *decoder) rangeTombstones() *rangedel.Set {
+	var list []rangedel.Tombstone
+	for n := d.uvarint(); n > 0 && d.err == nil; n-- {
+		t := rangedel.Tombstone{Start: slices.Clone(d.bytes())}
+		if end := d.bytes(); len(end) > 0 {
+			t.End = slices.Clone(end)
+		}
+		t.Seq = d.uvarint()
+		list = append(list, t)
+	}
+	return rangedel.New(list)
+}
+
+func (d *decoder) file(format uint32) *File {
 	f := &File{Number: d.uvarint(), Size: int64(d.uvarint())}
 	if b := d.take(8); b != nil {
 		f.Checksum = binary.LittleEndian.Uint64(b)
@@ -244,6 +277,9 @@ func (d *decoder) file() *File {
 	f.Smallest, f.Largest = slices.Clone(d.bytes()), slices.Clone(d.bytes())
 	f.MinSeq, f.MaxSeq = d.uvarint(), d.uvarint()
 	f.Entries, f.Tombstones, f.RawBytes = d.uvarint(), d.uvarint(), d.uvarint()
+	if format > 3 {
+		f.CleanSeq = d.uvarint()
+	}
 	return f
 }
 
@@ -299,7 +335,13 @@ func (m *Manifest) Check() error {
 					return fmt.Errorf("partition %s: file number %d is used twice or above the highest given out", p.Name, f.Number)
 				}
 				seen[f.Number] = true
+				if f.CleanSeq > p.Flushed {
+					return fmt.Errorf("partition %s: file %d is free of what batch %d deletes, but batches are flushed up to %d", p.Name, f.Number, f.CleanSeq, p.Flushed)
+				}
 			}
+		}
+		if seq := p.Version.RangeTombstones.MaxSeq(); seq > p.Flushed {
+			return fmt.Errorf("partition %s: a range tombstone has sequence number %d, but batches are flushed up to %d", p.Name, seq, p.Flushed)
 		}
 	}
 	if m.LogStart == 0 || m.LastTime < 0 {
@@ -309,7 +351,7 @@ func (m *Manifest) Check() error {
 }
 
 // Follows returns an error unless m can be the next edit after old: no counter has gone
-// back.
+// back, and no range tombstone is missing that a file needs.
 func (m *Manifest) Follows(old *Manifest) error {
 	switch {
 	case m.Edit != old.Edit+1:
@@ -322,6 +364,11 @@ func (m *Manifest) Follows(old *Manifest) error {
 	for id, r := range m.Partitions {
 		if before := old.Partitions[id]; before != nil && r.Flushed < before.Flushed || before == nil && id < old.NextPartition {
 			return fmt.Errorf("edit %d of the manifest sets partition %s back", m.Edit, r.Name)
+		}
+		if before := old.Partitions[id]; before != nil && before.Version != r.Version {
+			if err := r.Version.keepsRangeTombstones(before.Version); err != nil {
+				return fmt.Errorf("edit %d of the manifest, partition %s: %w", m.Edit, r.Name, err)
+			}
 		}
 	}
 	return nil

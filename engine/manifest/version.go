@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sort"
 	"sync/atomic"
+
+	"colonnade/engine/rangedel"
 )
 
 // NumLevels is the number of levels of a partition. Level 0 takes flushed memtables, whose
@@ -30,6 +32,9 @@ type File struct {
 	Entries    uint64 // tombstones included
 	Tombstones uint64
 	RawBytes   uint64 // of the entries before encoding and compression
+	// CleanSeq says that range tombstones up to it cover nothing in the file: what wrote the file
+	// has dropped all that they cover.
+	CleanSeq uint64
 
 	// Owner is the owner's handle of the file. It is set before the file is in a
 	// published version. This package does not use it.
@@ -70,6 +75,9 @@ func (f *File) GarbageEntries() uint64 {
 type Version struct {
 	// Levels[0] is ordered newest first; the others by row, disjoint.
 	Levels [NumLevels][]*File
+	// RangeTombstones are those that may cover entries in files, as rangedel.Merge returns them.
+	// Every reader of the version sees all of them.
+	RangeTombstones *rangedel.Set
 }
 
 // Size returns the bytes of a level.

@@ -10,6 +10,7 @@ import (
 //  1. Every file has a unique number, a size, entries, and ordered bounds.
 //  2. Level 0 is ordered newest first, by the largest sequence number.
 //  3. In every other level files are in row order and share no row.
+//  4. Range tombstones are in row order and share no row.
 //
 // It cannot see from the bounds of files whether newer entries of a row lie above
 // older ones.
@@ -32,7 +33,7 @@ func (v *Version) Check() error {
 			}
 		}
 	}
-	return nil
+	return v.RangeTombstones.CheckFragments()
 }
 
 // inOrder says why next must not follow prev in a level, nil if it may.

@@ -210,7 +210,20 @@ func (s *Set) CoversAll(first, last []byte, above uint64) bool {
 	if s == nil || s.maxSeq <= above {
 		return false
 	}
-	for i := s.find(first); i < len(s.steps) && (bytes.Compare(s.steps[i].row, last) <= 0); i++ {
+	for i := s.find(first); i < len(s.steps) && bytes.Compare(s.steps[i].row, last) <= 0; i++ {
+		if s.steps[i].seq <= above {
+			return false
+		}
+	}
+	return true
+}
+
+// CoversRange is CoversAll for the rows from start up to end, end not included. They are not empty.
+func (s *Set) CoversRange(start, end []byte, above uint64) bool {
+	if s == nil || s.maxSeq <= above {
+		return false
+	}
+	for i := s.find(start); i < len(s.steps) && bytes.Compare(s.steps[i].row, end) < 0; i++ {
 		if s.steps[i].seq <= above {
 			return false
 		}

@@ -224,3 +224,22 @@ func TestGrowingStaysCheap(t *testing.T) {
 		t.Errorf("%d fragments, want that the last tombstone is all", got)
 	}
 }
+
+func TestCoversRange(t *testing.T) {
+	s := New(parse("[b, f) #5", "[f, m) #9"))
+	for _, c := range []struct {
+		start, end string
+		above      uint64
+		want       bool
+	}{
+		{"b", "m", 4, true},
+		{"b", "f", 5, false},
+		{"f", "m", 8, true},
+		{"a", "c", 4, false},
+		{"l", "n", 4, false},
+	} {
+		if got := s.CoversRange([]byte(c.start), []byte(c.end), c.above); got != c.want {
+			t.Errorf("rows %s up to %s above %d: got %t", c.start, c.end, c.above, got)
+		}
+	}
+}
