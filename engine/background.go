@@ -163,6 +163,7 @@ func (db *DB) flushLoop() {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	for !db.background.stopping {
+		db.freezeRangesLocked()
 		list := db.nextFlushLocked()
 		if len(list) == 0 {
 			db.background.work.Wait()

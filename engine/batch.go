@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 
 	"colonnade/cell"
 	"colonnade/engine/manifest"
+	"colonnade/engine/rangedel"
 	"colonnade/internal/poison"
 	"colonnade/memtable"
 	"colonnade/sstable"
@@ -49,13 +51,18 @@ type PartitionID = manifest.PartitionID
 //	***    only for the kinds Set and DeleteVersion
 //	****   only for the kind Set
 //
+// The kind 5 is a range tombstone: row and column are the first row, which may be empty, and the first row
+// after the range, empty for the end of the partition. A batch that has one has version 2, any other
+// version 1.
+//
 // Fixed-width numbers are little endian. The time of the batch is its commit time.
 type Batch struct {
-	buf   []byte
-	count int
-	row   []byte // of the last entry, within buf
-	last  PartitionID
-	parts []batchPart
+	buf    []byte
+	count  int
+	ranges int64  // bytes of the range tombstones among the entries, as rangedel.Tombstone.Bytes
+	row    []byte // of the last entry, within buf; nil after a range tombstone
+	last   PartitionID
+	parts  []batchPart
 
 	// Inserted, if it is not nil, is called once for each Commit: when the entries are in the memtables and
 	// TakeEntered sees them, or when the batch was refused. Another goroutine may call it, even after
@@ -81,8 +88,11 @@ type batchPart struct {
 }
 
 const (
-	batchVersion = 1
-	batchHeader  = 1 + 8
+	batchVersion  = 1
+	rangesVersion = 2 // of a batch with range tombstones
+	batchHeader   = 1 + 8
+
+	kindDeleteRange = cell.KindCount // of a range tombstone
 
 	flagKind      = 0x07
 	flagSameRow   = 0x08
@@ -96,7 +106,7 @@ func (b *Batch) Reset() {
 		b.buf, b.parts, b.lent = nil, nil, false
 	}
 	poison.Bytes(b.buf)
-	b.buf, b.count, b.row, b.last = b.buf[:0], 0, nil, 0
+	b.buf, b.count, b.ranges, b.row, b.last = b.buf[:0], 0, 0, nil, 0
 	for i := range b.parts {
 		b.parts[i].mem = nil
 		b.parts[i].ins.Reset()
@@ -128,9 +138,7 @@ func (b *Batch) Add(id PartitionID, row []byte, c *cell.Cell) {
 	if b.err == nil {
 		b.err = checkEntry(row, c)
 	}
-	if len(b.buf) == 0 {
-		b.buf = append(b.buf, batchVersion, 0, 0, 0, 0, 0, 0, 0, 0)
-	}
+	b.begin()
 	flags := byte(c.Kind)
 	samePart := b.count > 0 && id == b.last
 	sameRow := b.count > 0 && string(row) == string(b.row)
@@ -168,6 +176,57 @@ func (b *Batch) Add(id PartitionID, row []byte, c *cell.Cell) {
 	}
 	b.buf = buf
 	b.count++
+}
+
+// DeleteRange appends a range tombstone: it deletes the rows from start up to end, end not included, as
+// they were before the batch. A nil end is the end of the partition. It copies both. The range must not be
+// empty, and neither key longer than sstable.MaxKey; if not, Commit refuses the batch. A batch can have
+// some ten thousand of them.
+//
+// It takes the same time for any number of rows. A reader asks the range tombstones about each row, so
+// tombstones of rows are better for a few rows.
+func (b *Batch) DeleteRange(id PartitionID, start, end []byte) {
+	if b.err == nil {
+		b.err = checkRange(start, end)
+	}
+	b.begin()
+	b.buf[0] = rangesVersion
+	flags := byte(kindDeleteRange)
+	samePart := b.count > 0 && id == b.last
+	if samePart {
+		flags |= flagSamePart
+	}
+	buf := append(b.buf, flags)
+	if !samePart {
+		buf = binary.AppendUvarint(buf, uint64(id))
+		b.touch(id)
+		b.last = id
+	}
+	for _, key := range [][]byte{start, end} {
+		buf = binary.AppendUvarint(buf, uint64(len(key)))
+		buf = append(buf, key...)
+	}
+	b.buf, b.row = buf, nil
+	b.count++
+	b.ranges += (&rangedel.Tombstone{Start: start, End: end}).Bytes()
+}
+
+// begin writes the header before the first entry.
+func (b *Batch) begin() {
+	if len(b.buf) == 0 {
+		b.buf = append(b.buf, batchVersion, 0, 0, 0, 0, 0, 0, 0, 0)
+	}
+}
+
+// checkRange returns why a range tombstone cannot be in a batch, nil if it can. A nil end is open.
+func checkRange(start, end []byte) error {
+	switch {
+	case len(start) > sstable.MaxKey || len(end) > sstable.MaxKey:
+		return fmt.Errorf("range tombstone has row keys of %d and %d bytes: allowed are %d", len(start), len(end), sstable.MaxKey)
+	case end != nil && bytes.Compare(start, end) >= 0:
+		return fmt.Errorf("range tombstone from row %q up to %q is of no rows", start, end)
+	}
+	return nil
 }
 
 // checkEntry returns why an entry cannot be in a batch, nil if it can.
@@ -230,12 +289,25 @@ func (r *batchReader) init(payload []byte) {
 	switch {
 	case len(payload) < batchHeader:
 		r.err = fmt.Errorf("batch of %d bytes has no header", len(payload))
-	case payload[0] != batchVersion:
-		r.err = fmt.Errorf("batch has version %d, this program reads %d", payload[0], batchVersion)
+	case payload[0] < batchVersion || payload[0] > rangesVersion:
+		r.err = fmt.Errorf("batch has version %d, this program reads %d and %d", payload[0], batchVersion, rangesVersion)
 	default:
 		r.time = batchTime(payload)
 		r.rest = payload[batchHeader:]
 	}
+}
+
+// deletesRange reports whether the entry is a range tombstone.
+func (r *batchReader) deletesRange() bool { return r.cell.Kind == kindDeleteRange }
+
+// deleted returns the range tombstone that the entry is, as one of the batch with a sequence number. It
+// has keys of its own.
+func (r *batchReader) deleted(seq uint64) rangedel.Tombstone {
+	t := rangedel.Tombstone{Start: bytes.Clone(r.row), Seq: seq}
+	if len(r.cell.Column) > 0 {
+		t.End = bytes.Clone(r.cell.Column)
+	}
+	return t
 }
 
 // next moves to the next entry. It returns false at the end and on an error.
@@ -317,7 +389,8 @@ func checkBatch(payload []byte, begin func(r *batchReader, at int) error) error 
 	r.init(payload)
 	last, left := PartitionID(0), 0 // no partition has this one
 	for at := batchHeader; r.next(); at = len(payload) - len(r.rest) {
-		if len(r.row) == 0 {
+		ranged := r.deletesRange() && payload[0] == rangesVersion
+		if len(r.row) == 0 && !ranged {
 			return errors.New("batch has an entry without a row key")
 		}
 		if r.partition != last || r.left != left {
@@ -326,9 +399,18 @@ func checkBatch(payload []byte, begin func(r *batchReader, at int) error) error 
 			}
 			last, left = r.partition, r.left
 		}
-		if err := r.cell.Check(); err != nil {
+		if err := r.check(ranged); err != nil {
 			return err
 		}
 	}
 	return r.err
+}
+
+// check returns why the entry cannot be in a batch, nil if it can.
+func (r *batchReader) check(ranged bool) error {
+	if ranged {
+		t := r.deleted(0)
+		return checkRange(t.Start, t.End)
+	}
+	return r.cell.Check()
 }

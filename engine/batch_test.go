@@ -24,15 +24,21 @@ func goodBatch(id PartitionID) []byte {
 // badBatches are batches that Commit never writes, by the error they cause.
 func badBatches() map[string][]byte {
 	version, kind, cut := goodBatch(1), goodBatch(1), goodBatch(1)
-	version[0] = batchVersion + 1
+	version[0] = rangesVersion + 1
 	kind[batchHeader] |= flagKind
 	row := append(goodBatch(1)[:batchHeader], byte(cell.DeleteRow), 1, 0, 0)
+	former := append(goodBatch(1)[:batchHeader], kindDeleteRange, 1, 1, 'a', 1, 'b')
+	ranged := append([]byte{rangesVersion}, former[1:]...)
+	empty := append(bytes.Clone(ranged[:batchHeader]), kindDeleteRange, 1, 1, 'b', 1, 'b')
 	return map[string][]byte{
-		"batch of 0 bytes has no header":                nil,
-		"batch of 8 bytes has no header":                version[:batchHeader-1],
-		"batch has version 2, this program reads 1":     version,
-		"batch has an entry without a row key":          row,
-		"kind 7":                                        kind,
+		"batch of 0 bytes has no header":                  nil,
+		"batch of 8 bytes has no header":                  version[:batchHeader-1],
+		"batch has version 3, this program reads 1 and 2": version,
+		"batch has an entry without a row key":            row,
+		"kind 5":                                          former,
+		`row "b" up to "b" is of no rows`:                 empty,
+		"batch has a bad number 0 bytes before its end":   ranged[:len(ranged)-2],
+		"kind 7": kind,
 		"batch has a bad length 0 bytes before its end": cut[:len(cut)-1],
 	}
 }
@@ -53,7 +59,7 @@ func TestCheckBatch(t *testing.T) {
 // same time.
 func TestBatchThatDoesNotGoIn(t *testing.T) {
 	for want, spoil := range map[string]func(b *Batch){
-		"batch has version 2": func(b *Batch) { b.buf[0] = batchVersion + 1 },
+		"batch has version 3": func(b *Batch) { b.buf[0] = rangesVersion + 1 },
 		"insert batch 1: ":    func(b *Batch) { b.buf = bytes.Replace(b.buf, []byte{1, 3, 'r'}, []byte{9, 3, 'r'}, 1) },
 	} {
 		db := mustOpen(t, vfs.NewMem())

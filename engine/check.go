@@ -23,8 +23,8 @@ type CheckResult struct {
 
 // Check reads everything in a store that no process has open, and calls report for each damage. It changes
 // nothing but the lock file. It checks every manifest field; every block of every sorted file with its
-// checksum, order and counts; the levels; the order of every row's entries over the levels; every
-// record of the log and the partitions that it refers to. An error means that the check could not be
+// checksum, order and counts; the levels; the order of every row's entries over the levels; that range
+// tombstones cover nothing where they are said not to; every record of the log and the partitions that it refers to. An error means that the check could not be
 // completed.
 func Check(fs vfs.FS, dir string, report func(*CorruptError)) (CheckResult, error) {
 	opt := Options{FS: fs}.withDefaults()
@@ -108,7 +108,11 @@ func (c *checker) partition(p *partition, v *manifest.Version) error {
 	if err := v.Check(); err != nil {
 		return c.damaged(p.quarantine("%v", err))
 	}
-	return c.damaged(p.checkOrder(v))
+	err := p.checkOrder(v)
+	if err == nil {
+		err = p.checkClean(v)
+	}
+	return c.damaged(err)
 }
 
 // file checks a sorted file. It opens the file again: a file descriptor that has been open would not tell

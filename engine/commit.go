@@ -55,7 +55,7 @@ func (b *Batch) check(ctx context.Context) error {
 		return errors.New("batch is empty")
 	case b.err != nil:
 		return fmt.Errorf("batch cannot be committed: %w", b.err)
-	case len(b.buf) > MaxBatch:
+	case len(b.buf) > MaxBatch || b.ranges > rangesMost/2:
 		return ErrTooLarge
 	}
 	return ctx.Err()
@@ -154,7 +154,11 @@ func (db *DB) joinLocked(b *Batch, s *segment) (g *group, leading bool) {
 	b.setTime(db.lastTime)
 	s.maxSeq = b.seq
 	for i := range b.parts {
-		m := db.partitions[b.parts[i].id].active
+		p := db.partitions[b.parts[i].id]
+		m := p.active
+		if b.ranges > 0 {
+			db.rangesDue[p] = b.seq
+		}
 		if m.minSeq == 0 {
 			m.minSeq = b.seq
 		}

@@ -33,12 +33,12 @@ func (db *DB) nextCompactionLocked() *compactionJob {
 			continue
 		}
 		early := p.manual == nil && db.smallFiles.Covers(p.version)
-		c := db.pickLocked(p, early)
+		c := db.pickLocked(p, early, idle)
 		if c.Kind == compaction.Nothing {
 			db.nothingToCompactLocked(p)
 			continue
 		}
-		if early && len(c.Inputs[0]) > 0 {
+		if early && c.Kind != compaction.Drop && len(c.Inputs[0]) > 0 {
 			db.smallFiles.Spend(c.Files())
 		}
 		return db.startCompactionLocked(p, c, free)
@@ -49,6 +49,7 @@ func (db *DB) nextCompactionLocked() *compactionJob {
 // nothingToCompactLocked records that a partition has nothing to compact until it changes.
 func (db *DB) nothingToCompactLocked(p *partition) {
 	delete(db.background.compactable, p)
+	db.recheckRangesLocked(p)
 	if db.compactionStuckLocked(p) {
 		db.background.progressLocked() // stalled writers must fail
 	}
@@ -61,14 +62,18 @@ func (db *DB) startCompactionLocked(p *partition, c compaction.Choice, free int)
 		p.busy[f.Number] = true
 		tableOf(f).refs.Add(1)
 	}
-	n := compaction.Subcompactions(c.Files(), free, db.opt.FileBytes)
+	n := 1
+	if c.Kind == compaction.Merge {
+		n = compaction.Subcompactions(c.Files(), free, db.opt.FileBytes)
+	}
 	db.background.compactionCPUs += n
 	return &compactionJob{p: p, version: p.version, choice: c, subcompactions: n}
 }
 
 // pickLocked returns the next step of the manual compaction of a partition if one is under way,
-// otherwise what the partition needs most. With early, level 0 is compacted before it is full.
-func (db *DB) pickLocked(p *partition, early bool) compaction.Choice {
+// otherwise what the partition needs most. With early, level 0 is compacted before it is full; idle says
+// that nobody uses the store.
+func (db *DB) pickLocked(p *partition, early, idle bool) compaction.Choice {
 	busy := func(f *manifest.File) bool { return p.busy[f.Number] }
 	opt := db.compactionOptions()
 	opt.Early = early || p.charges.level0.due.Load()
@@ -76,6 +81,8 @@ func (db *DB) pickLocked(p *partition, early bool) compaction.Choice {
 		opt.ReadPaid = p.charges.upTo
 	}
 	opt.Stuck = p.damage != nil
+	opt.Idle = idle
+	opt.RangesFull = p.rangeBytesLocked() >= rangesMost/2
 	p.runMerges = db.runMergesLocked(p, busy, opt)
 	opt.RunMerges = p.runMerges
 	if p.manual == nil {
@@ -126,7 +133,7 @@ func (db *DB) endCompactionLocked(c *compactionJob) {
 // compaction filter keeps to new files, and replaces inputs by outputs in one edit. A crash leaves
 // either the inputs or the outputs.
 func (db *DB) compact(c *compactionJob) error {
-	if c.choice.Kind == compaction.Move {
+	if c.choice.Kind != compaction.Merge {
 		return db.replace(c, nil)
 	}
 	subs := db.newSubcompactions(c)
@@ -177,7 +184,7 @@ func (c *compactionJob) sources(end []byte) (list []rowmerge.Source, err error) 
 }
 
 // replace replaces the inputs of a compaction by files in the output level. A Move has no files: its
-// input goes to the output level.
+// input goes to the output level. A Drop has none either.
 func (db *DB) replace(c *compactionJob, files []*manifest.File) error {
 	p := c.p
 	return db.install(nil, func(next *manifest.Manifest) error {
@@ -188,7 +195,7 @@ func (db *DB) replace(c *compactionJob, files []*manifest.File) error {
 		if err := c.choice.AppliesTo(c.version, mp.Version); err != nil {
 			return p.inconsistent("compaction of a version that is not there any more: %v", err)
 		}
-		v := c.choice.Apply(mp.Version, files)
+		v := c.choice.Apply(mp.Version, files).TrimRangeTombstones()
 		if err := v.Check(); err != nil {
 			return p.inconsistent("compaction would break the order of levels: %v", err)
 		}

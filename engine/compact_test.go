@@ -18,7 +18,7 @@ func TestPickWaits(t *testing.T) {
 			t.Helper()
 			db := &DB{opt: Options{MemtableBytes: 100, FileBytes: 10}}
 			db.visible.Store(1000)
-			c := db.pickLocked(&partition{version: v, busy: busy, damage: damage}, false)
+			c := db.pickLocked(&partition{version: v, busy: busy, damage: damage, active: newMemTable()}, false, false)
 			if got := c.String(); got != want {
 				t.Errorf("%s:\n got %s\nwant %s", name, got, want)
 			}

@@ -58,8 +58,9 @@ type DB struct {
 	slow        bool     // the log has waited for the disk longer than SyncTimeout
 	failed      error    // a *ReadOnlyError after a failure of the log or manifest
 	closed      bool
-	frozen      map[*partition]bool // those with memtables to flush
-	frozenBytes int64               // of these, when they were frozen
+	frozen      map[*partition]bool   // those with memtables to flush
+	frozenBytes int64                 // of these, when they were frozen
+	rangesDue   map[*partition]uint64 // those whose new range tombstones have not been looked at, and the last batch with one
 	smallFiles  compaction.SmallFileBudget
 	log         log
 	diskReserve diskReserve

@@ -28,7 +28,8 @@ var (
 	ErrSnapshots = errors.New("too many snapshots are open")
 	// ErrPartitions is returned by CreatePartitions when there would be more than MaxPartitions.
 	ErrPartitions = errors.New("too many partitions")
-	// ErrTooLarge is returned by a Commit of a batch over MaxBatch bytes.
+	// ErrTooLarge is returned by a Commit of a batch over MaxBatch bytes, or with more than some ten
+	// thousand range tombstones.
 	ErrTooLarge = errors.New("batch is too large")
 )
 

@@ -18,6 +18,7 @@ type flushJob struct {
 	p         *partition
 	m         *memTable
 	entries   int // of m when the file was written
+	ranges    int // range tombstones of m then
 	out       *output
 	written   bool // its file is complete and verified
 	inEdit    bool // it is part of the manifest edit
@@ -146,8 +147,10 @@ func (db *DB) writeMemTables(list []flushJob) error {
 // writeMemTable writes the file of one memtable. A dropped partition is no failure.
 func (db *DB) writeMemTable(f *flushJob) error {
 	src := f.m.source()
-	f.out = &output{db: db, p: f.p, split: compaction.SplitAtSize(noSplit), shortLived: db.overlapsFiles(f.p, src)}
-	f.entries = f.m.entries()
+	f.out = &output{
+		db: db, p: f.p, split: compaction.SplitAtSize(noSplit), shortLived: db.overlapsFiles(f.p, src), deleted: f.m.ranges.Sets(),
+	}
+	f.entries, f.ranges = f.m.entries(), f.m.ranges.Len()
 	err := db.writeAll(f.out, src, f.entries, nil)
 	src.Close()
 	f.written = err == nil
@@ -197,7 +200,7 @@ func (db *DB) installFlushed(list []flushJob, last uint64) error {
 				}
 				continue
 			}
-			v := mp.Version.WithFlushed(f.out.files)
+			v := mp.Version.WithFlushed(f.out.files).WithRangeTombstones(f.out.deleted).TrimRangeTombstones()
 			fault := f.check()
 			if e := v.Check(); fault == nil && e != nil {
 				fault = f.p.inconsistent("flush would break the order of levels: %v", e)

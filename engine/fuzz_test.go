@@ -94,6 +94,10 @@ func FuzzBatchDecode(f *testing.F) {
 		b.Add(2, []byte("row2\x00\xff"), &c)
 	}
 	f.Add(b.buf)
+	b.DeleteRange(2, nil, nil)
+	b.DeleteRange(2, []byte("row1"), []byte("row2\x00"))
+	b.Add(2, []byte("row1"), &cell.Cell{Time: cell.TombstoneTime, Kind: cell.DeleteRow})
+	f.Add(b.buf)
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		if checkBatch(payload, anyPart) != nil {
 			return
@@ -112,7 +116,12 @@ func FuzzBatchDecode(f *testing.F) {
 		var list []batchEntry
 		read(payload, func(r *batchReader) {
 			list = append(list, entryOf(r))
-			b.Add(r.partition, r.row, &r.cell)
+			if r.deletesRange() {
+				t := r.deleted(0)
+				b.DeleteRange(r.partition, t.Start, t.End)
+			} else {
+				b.Add(r.partition, r.row, &r.cell)
+			}
 		})
 		if len(list) == 0 {
 			return // no store writes such a batch

@@ -32,10 +32,11 @@ var writeGolden = flag.Bool("golden", false, "write the golden directory of the 
 var testdata embed.FS
 
 // goldenDir is the directory of the current format.
-const goldenDir = "testdata/format4"
+const goldenDir = "testdata/format5"
 
 // goldenContents is the content of the partitions: rows in the last level and in level 0, some of
-// them deleted, and a batch over both partitions in the log alone.
+// them deleted, and a batch over both partitions in the log alone. From format 5 on, there were more
+// rows, which range tombstones in the manifest and in the log delete.
 var goldenContents = map[PartitionID][]string{
 	1: {"row1 q=new", "row1 q=old", "row2 q=old", "row4 q=log"},
 	3: {"row1 q=1", "row4 q=log"},
@@ -57,13 +58,20 @@ func makeGolden(t *testing.T) *vfs.Mem {
 	mustPut(t, db, a, "row1", "q", "old")
 	mustPut(t, db, a, "row2", "q", "old")
 	mustPut(t, db, a, "row3", "q", "old")
+	mustPut(t, db, a, "row5", "q", "deleted in the manifest")
+	mustPut(t, db, a, "row6", "q", "deleted in the log")
 	mustPut(t, db, gone, "row1", "q", "gone")
 	if err := db.Compact(ctx, a); err != nil {
 		t.Fatal(err)
 	}
+	db.mu.Lock()
+	db.partitions[a].compactionStopped = true // what follows stays in level 0
+	db.mu.Unlock()
 	mustPut(t, db, a, "row1", "q", "new")
 	mustPut(t, db, b, "row1", "q", "1")
+	mustPut(t, db, b, "row7", "q", "deleted in the log")
 	var batch Batch
+	batch.DeleteRange(a, []byte("row5"), []byte("row6"))
 	batch.Add(a, []byte("row3"), &cell.Cell{Kind: cell.DeleteRow, Time: cell.TombstoneTime})
 	if _, err := db.Commit(ctx, &batch); err != nil {
 		t.Fatal(err)
@@ -78,11 +86,12 @@ func makeGolden(t *testing.T) *vfs.Mem {
 	for _, id := range []PartitionID{a, b} {
 		r, c := set("row4", "q", "log")
 		batch.Add(id, r, c)
+		batch.DeleteRange(id, []byte("row6"), nil)
 	}
 	if _, err := db.Commit(ctx, &batch); err != nil {
 		t.Fatal(err)
 	}
-	mustClose(t, db)
+	closeWithLog(t, db)
 	return mem
 }
 
@@ -150,7 +159,7 @@ func TestGoldenDirectory(t *testing.T) {
 		saveGolden(t, makeGolden(t), "store")
 		t.Skip("written; build again to test it")
 	}
-	for _, dir := range []string{"testdata/format1", "testdata/format2", "testdata/format3", goldenDir} {
+	for _, dir := range []string{"testdata/format1", "testdata/format2", "testdata/format3", "testdata/format4", goldenDir} {
 		t.Run(path.Base(dir), func(t *testing.T) {
 			checkGoldenLevels(t, dir)
 			testGolden(t, loadGoldenOf(t, dir, nil))

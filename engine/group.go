@@ -312,4 +312,7 @@ func (db *DB) publishGroupLocked(g *group) {
 		return
 	}
 	db.visible.Store(last)
+	if len(db.rangesDue) > 0 {
+		db.background.signalLocked()
+	}
 }

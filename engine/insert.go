@@ -137,7 +137,10 @@ func (db *DB) insert(g *group, b *pendingBatch) {
 }
 
 // shared reports whether the batch is inserted together with others, and not by the goroutine of its Commit.
-func (b *pendingBatch) shared() bool { return !b.now && len(b.payload) <= smallBatch }
+// One with range tombstones is not: its first entry may have no row to look for.
+func (b *pendingBatch) shared() bool {
+	return !b.now && len(b.payload) <= smallBatch && b.payload[0] != rangesVersion
+}
 
 // firstRow returns the row of the first entry.
 func (b *pendingBatch) firstRow() []byte {
@@ -171,6 +174,10 @@ func (b *pendingBatch) insert() (err error) {
 		if r.partition != p.id {
 			p = b.part(r.partition)
 			table = p.mem.last()
+		}
+		if r.deletesRange() {
+			p.mem.ranges.Add(r.deleted(b.seq))
+			continue
 		}
 		r.cell.Seq = b.seq
 		p.ins.Add(table, r.row, &r.cell)

@@ -45,6 +45,9 @@ func (f *flushJob) check() error {
 	if n := f.m.entries(); n != f.entries {
 		return f.p.inconsistent("a frozen memtable grew from %d to %d entries", f.entries, n)
 	}
+	if n := f.m.ranges.Len(); n != f.ranges {
+		return f.p.inconsistent("a frozen memtable grew from %d to %d range tombstones", f.ranges, n)
+	}
 	for _, out := range f.out.files {
 		if out.MinSeq < f.m.minSeq || out.MaxSeq > f.m.maxSeq {
 			return f.p.inconsistent("a memtable of the batches %d to %d has entries of %d to %d", f.m.minSeq, f.m.maxSeq, out.MinSeq, out.MaxSeq)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"colonnade/engine/rangedel"
 	"colonnade/engine/rowmerge"
 	"colonnade/memtable"
 )
@@ -15,11 +16,13 @@ type memTable struct {
 	// tables has one element, or several in a memTable that recovery has filled; the last one takes
 	// new entries. It is changed before Open returns, with DB.mu held.
 	tables   []*memtable.Table
-	minSeq   uint64 // of its batches, 0 for none
+	ranges   rangedel.Growing // range tombstones
+	minSeq   uint64           // of its batches, 0 for none
 	maxSeq   uint64
-	bytes    atomic.Int64 // of tables, as counted in DB.memTableBytes
+	bytes    atomic.Int64 // of tables and ranges, as counted in DB.memTableBytes
 	released atomic.Bool  // flushed or dropped: not counted any more
 
+	covered     int64 // bytes of files that ranges cover completely, of those looked at
 	frozenBytes int64 // as counted in DB.frozenBytes
 	logged      int64 // bytes of the log that recovery has put into the last table
 }
@@ -53,7 +56,7 @@ func (m *memTable) source() rowmerge.Source {
 
 // accountMemTable updates DB.memTableBytes after entries went into m.
 func (db *DB) accountMemTable(m *memTable) {
-	now := int64(0)
+	now := m.ranges.Bytes()
 	for _, t := range m.tables {
 		now += t.Bytes()
 	}

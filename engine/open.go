@@ -21,7 +21,7 @@ import (
 // there is on disk again; see recovery.
 func Open(dir string, opt Options) (*DB, error) {
 	opt = opt.withDefaults()
-	db := &DB{opt: opt, dir: path.Clean(dir), partitions: make(map[PartitionID]*partition), frozen: make(map[*partition]bool)}
+	db := &DB{opt: opt, dir: path.Clean(dir), partitions: make(map[PartitionID]*partition), frozen: make(map[*partition]bool), rangesDue: make(map[*partition]uint64)}
 	db.tableCache = newTableCache(opt.OpenFiles)
 	db.smallFiles = compaction.NewSmallFileBudget(opt.MemtableBytes)
 	db.background.init(&db.mu)

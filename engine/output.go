@@ -11,6 +11,7 @@ import (
 	"colonnade/cell"
 	"colonnade/engine/compaction"
 	"colonnade/engine/manifest"
+	"colonnade/engine/rangedel"
 	"colonnade/sstable"
 	"colonnade/vfs"
 )
@@ -23,6 +24,7 @@ type output struct {
 	split      *compaction.Splitter // says where files end
 	shortLived bool                 // the files will be merged before long
 	stop       <-chan struct{}      // when closed, the output is not needed; may be nil
+	deleted    []*rangedel.Set      // what they cover is left out; every reader sees all of them
 
 	abandoned *atomic.Bool // set when another subcompaction has failed; nil without subcompactions
 
@@ -114,6 +116,9 @@ func (o *output) endFile() error {
 		Smallest: info.Smallest, Largest: info.Largest,
 		MinSeq: info.MinSeq, MaxSeq: info.MaxSeq,
 		Entries: info.Cells, Tombstones: info.Tombstones, RawBytes: info.RawBytes,
+	}
+	for _, s := range o.deleted {
+		f.CleanSeq = max(f.CleanSeq, s.MaxSeq())
 	}
 	f.Owner = o.db.newTableRef(o.p, f)
 	o.files = append(o.files, f)

@@ -45,6 +45,8 @@ type partition struct {
 	made        atomic.Bool // its directory exists
 	namesMu     sync.Mutex  // held while its directory is synced
 	charges     readCharges
+
+	rangesRecheck bool // range tombstones will be looked at again
 }
 
 // PartitionInfo names a partition.
@@ -146,6 +148,7 @@ func (db *DB) dropPartitionLocked(p *partition) {
 	delete(db.partitions, p.id)
 	db.readPartitions.Store(nil)
 	delete(db.frozen, p)
+	delete(db.rangesDue, p)
 	p.dropped = true
 	db.setLevel0PressureLocked(p, 0)
 	for f := range p.version.Files() {

@@ -6,6 +6,7 @@ import (
 
 	"colonnade/engine/compaction"
 	"colonnade/engine/manifest"
+	"colonnade/engine/rangedel"
 	"colonnade/memtable"
 )
 
@@ -13,6 +14,7 @@ import (
 // immutable. Readers count themselves, so that files stay until the last reader is done.
 type readState struct {
 	tables     []*memtable.Table
+	ranges     []*rangedel.Growing // range tombstones of the memtables
 	version    *manifest.Version
 	thresholds compaction.Thresholds // of read-triggered compactions
 	obsolete   *obsoleteFiles
@@ -80,6 +82,7 @@ func (db *DB) publishLocked(p *partition) {
 		s.thresholds.Upper = 0 // all upper levels are being merged already
 	}
 	for _, m := range slices.Backward(append(p.frozen[:len(p.frozen):len(p.frozen)], p.active)) {
+		s.ranges = append(s.ranges, &m.ranges)
 		for _, t := range slices.Backward(m.tables) {
 			s.tables = append(s.tables, t)
 		}

@@ -85,13 +85,16 @@ func (r *recovery) run() error {
 }
 
 // freezeTables freezes the memtables of several tables, so that they are flushed once the store is
-// open: reads would have to look into each table.
+// open: reads would have to look into each table. It has range tombstones looked at as those of new
+// batches are.
 func (r *recovery) freezeTables() {
 	r.db.mu.Lock()
 	defer r.db.mu.Unlock()
 	for _, p := range r.db.partitions {
 		if len(p.active.tables) > 1 {
 			r.db.freezeLocked(p)
+		} else if p.active.ranges.Len() > 0 {
+			r.db.rangesDue[p] = p.active.maxSeq
 		}
 	}
 }

@@ -284,6 +284,10 @@ func (c *insertChunk) insert(payloads []byte) (err error) {
 		batch = c.batches[r.batch]
 		in := batchReader{rest: payloads[r.from:r.end], time: batch.time, partition: p.id, row: row(r)}
 		for in.next() {
+			if in.deletesRange() {
+				p.mem.ranges.Add(in.deleted(batch.seq))
+				continue
+			}
 			in.cell.Seq = batch.seq
 			p.ins.Add(c.into[r.part].table, in.row, &in.cell)
 		}

@@ -108,6 +108,9 @@ func (r *recovery) checkReachesFiles(last *segment) error {
 		return nil // there may be copies of some batches only
 	}
 	for _, p := range r.manifest.Partitions {
+		if seq := p.Version.RangeTombstones.MaxSeq(); seq > end {
+			return r.corrupt(last, fmt.Sprintf("the log ends with batch %d, but partition %s has a range tombstone of batch %d", end, p.Name, seq))
+		}
 		for f := range p.Version.Files() {
 			if f.MaxSeq > end {
 				return r.corrupt(last, fmt.Sprintf("the log ends with batch %d, but file %d of partition %s has entries of batch %d", end, f.Number, p.Name, f.MaxSeq))

@@ -2,11 +2,13 @@ package engine
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 
 	"colonnade/cell"
 	"colonnade/engine/compaction"
 	"colonnade/engine/manifest"
+	"colonnade/engine/rangedel"
 	"colonnade/engine/rowmerge"
 	"colonnade/memtable"
 	"colonnade/sstable"
@@ -57,6 +59,10 @@ type Scan struct {
 	last       bool // the row has no more entries
 	rows       uint64
 
+	ranges  []*rangedel.Set  // range tombstones that the snapshot sees
+	deleted *rangedel.Cursor // over them, nil if there are none
+	cursor  rangedel.Cursor  // where deleted points to
+
 	db            *DB
 	level0, upper compaction.Probes // which are charged
 	bottommost    compaction.Probes // of the last level, which are not
@@ -102,6 +108,7 @@ func (s *Scan) start(snap *Snapshot, id PartitionID, opt ScanOptions) error {
 	}
 	snap.db.reads.set()
 	s.db, s.p, s.state, s.opt = snap.db, pin.p, pin.state, opt
+	s.seeRanges(snap.seq)
 	err = s.open()
 	s.join() // also after an error, so that Close closes what was opened
 	if opt.Reverse {
@@ -109,6 +116,73 @@ func (s *Scan) start(snap *Snapshot, id PartitionID, opt ScanOptions) error {
 	}
 	s.visibility.Init(snap.seq, opt.Now, opt.Policies, opt.Columns)
 	return err
+}
+
+// seeRanges collects the range tombstones that a snapshot at seq sees.
+func (s *Scan) seeRanges(seq uint64) {
+	for _, growing := range s.state.ranges {
+		s.ranges = append(s.ranges, growing.Sets()...)
+	}
+	if set := s.state.version.RangeTombstones; set != nil {
+		s.ranges = append(s.ranges, set)
+	}
+	if len(s.ranges) == 0 {
+		return
+	}
+	if s.opt.SingleRow() {
+		s.ranges = rangesOfRow(s.ranges, s.opt.Start, s.opt.End, seq)
+	} else {
+		s.ranges = rangesAsOf(s.ranges, seq)
+	}
+	if len(s.ranges) > 0 {
+		s.cursor.Init(s.ranges)
+		s.deleted = &s.cursor
+	}
+}
+
+// rangesAsOf replaces sets by what a snapshot at seq sees of them.
+func rangesAsOf(sets []*rangedel.Set, seq uint64) []*rangedel.Set {
+	for i, set := range sets {
+		sets[i] = set.AsOf(seq)
+	}
+	return slices.DeleteFunc(sets, func(set *rangedel.Set) bool { return set == nil })
+}
+
+// rangesOfRow replaces sets by the newest tombstone over one row that a snapshot at seq sees. end is the
+// next possible row.
+func rangesOfRow(sets []*rangedel.Set, row, end []byte, seq uint64) []*rangedel.Set {
+	newest := uint64(0)
+	for _, set := range sets {
+		newest = max(newest, set.Newest(row, seq))
+	}
+	clear(sets)
+	if newest == 0 {
+		return sets[:0]
+	}
+	return append(sets[:0], rangedel.New([]rangedel.Tombstone{{Start: row, End: end, Seq: newest}}))
+}
+
+// hides reports whether range tombstones cover all that the scan would read of a file.
+func (s *Scan) hides(f *manifest.File) bool {
+	first := f.Smallest
+	if bytes.Compare(first, s.opt.Start) < 0 {
+		first = s.opt.Start
+	}
+	toEnd := s.opt.End != nil && bytes.Compare(s.opt.End, f.Largest) <= 0
+	return slices.ContainsFunc(s.ranges, func(set *rangedel.Set) bool {
+		if toEnd {
+			return set.CoversRange(first, s.opt.End, f.MaxSeq)
+		}
+		return set.CoversAll(first, f.Largest, f.MaxSeq)
+	})
+}
+
+// seen returns the files that range tombstones do not hide from the scan.
+func (s *Scan) seen(files []*manifest.File) []*manifest.File {
+	if s.deleted == nil {
+		return files
+	}
+	return slices.DeleteFunc(slices.Clone(files), s.hides)
 }
 
 // open collects the sources, the newest first.
@@ -120,7 +194,7 @@ func (s *Scan) open() error {
 	levels := &s.state.version.Levels
 	before := len(s.sources)
 	for _, f := range levels[0] {
-		if !f.Reaches(s.opt.Start, s.opt.End) {
+		if !f.Reaches(s.opt.Start, s.opt.End) || s.deleted != nil && s.hides(f) {
 			continue
 		}
 		if err := s.openFile(f); err != nil {
@@ -129,7 +203,7 @@ func (s *Scan) open() error {
 	}
 	s.level0 = compaction.Probes{Asked: len(s.sources) - before, Opened: len(s.sources) - before}
 	for level := 1; level < manifest.NumLevels; level++ {
-		files := manifest.Within(levels[level], s.opt.Start, s.opt.End)
+		files := s.seen(manifest.Within(levels[level], s.opt.Start, s.opt.End))
 		if len(files) > 0 {
 			s.probesOf(level).Asked++
 			s.probesOf(level).Opened++
@@ -177,7 +251,7 @@ func (s *Scan) openRow() error {
 	defer s.dropCandidates() // the scan may be long, and must not keep filters that the cache evicts
 	levels := &s.state.version.Levels
 	for _, f := range levels[0] {
-		if !f.Reaches(row, end) {
+		if !f.Reaches(row, end) || s.deleted != nil && s.hides(f) {
 			continue
 		}
 		s.level0.Asked++
@@ -187,7 +261,7 @@ func (s *Scan) openRow() error {
 	}
 	for level := 1; level < manifest.NumLevels; level++ {
 		files := levels[level]
-		if i := manifest.FirstReaching(files, row); i < len(files) && files[i].Reaches(row, end) {
+		if i := manifest.FirstReaching(files, row); i < len(files) && files[i].Reaches(row, end) && !(s.deleted != nil && s.hides(files[i])) {
 			s.probesOf(level).Asked++
 			if err := s.addCandidate(files[i], level, hash); err != nil {
 				return err
@@ -275,6 +349,9 @@ func (s *Scan) NextRow() bool {
 		return false
 	}
 	s.visibility.BeginRow()
+	if s.deleted != nil {
+		s.visibility.DeleteBelow(s.deleted.Newest(s.in.Row()))
+	}
 	s.last = false
 	s.rows++
 	return true
@@ -331,6 +408,11 @@ func (s *Scan) Close() {
 	clear(s.sources)
 	s.sources = s.sources[:0]
 	clear(s.raw)
+	if s.deleted != nil {
+		s.cursor.Init(nil)
+		clear(s.ranges)
+		s.ranges, s.deleted = s.ranges[:0], nil
+	}
 	if s.level0.Asked+s.upper.Asked > 0 {
 		s.db.chargeReads(s.p, s.state, s.level0.Cost(s.rows), s.upper.Cost(s.rows))
 	}

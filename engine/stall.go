@@ -85,6 +85,12 @@ func (db *DB) stallReasonLocked(b *Batch, t *stallTimer) stallReason {
 			return refuse(p.damage)
 		}
 		files = max(files, p.level0Pressure)
+		if b.ranges > 0 && db.tooManyRangesLocked(p) {
+			if db.compactionStuckLocked(p) {
+				return refuse(p.damage)
+			}
+			return db.awaitProgressLocked()
+		}
 	}
 	switch {
 	case files >= stopFiles:

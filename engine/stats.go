@@ -12,7 +12,9 @@ type PartitionStats struct {
 	Entries       uint64       // in files, tombstones included
 	DiskBytes     int64
 	MemtableBytes int64
-	Damage        error // that stops compactions or that a read has found, nil for none
+	// RangeTombstones counts those in memtables, and those that may cover entries in files.
+	RangeTombstones int
+	Damage          error // that stops compactions or that a read has found, nil for none
 }
 
 // Stats returns the current state of a partition.
@@ -23,7 +25,7 @@ func (db *DB) Stats(id PartitionID) (PartitionStats, error) {
 	if p == nil {
 		return PartitionStats{}, ErrNoPartition
 	}
-	s := PartitionStats{Damage: p.knownDamage()}
+	s := PartitionStats{Damage: p.knownDamage(), RangeTombstones: p.rangesLocked()}
 	for level, files := range p.version.Levels {
 		if len(files) == 0 {
 			continue

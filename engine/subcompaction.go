@@ -8,6 +8,7 @@ import (
 
 	"colonnade/engine/compaction"
 	"colonnade/engine/manifest"
+	"colonnade/engine/rangedel"
 )
 
 // Subcompactions. Usually one goroutine merges the inputs of a compaction. When more CPUs are free
@@ -37,11 +38,15 @@ func (db *DB) newSubcompactions(c *compactionJob) subcompactions {
 	}
 	starts := append([][]byte{nil}, c.boundaries(c.subcompactions)...)
 	ends := append(starts[1:len(starts):len(starts)], nil)
+	var deleted []*rangedel.Set
+	if c.version.RangeTombstones != nil {
+		deleted = append(deleted, c.version.RangeTombstones)
+	}
 	var abandoned atomic.Bool
 	var subs subcompactions
 	for i, start := range starts {
 		subs = append(subs, subcompaction{rows: rowRange{start, ends[i]}, out: &output{
-			db: db, p: c.p, flushWait: flushWait,
+			db: db, p: c.p, flushWait: flushWait, deleted: deleted,
 			split: compaction.NewSplitter(c.version, &c.choice, start, opt), stop: db.background.stop, abandoned: &abandoned,
 		}})
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"colonnade/cell"
+	"colonnade/engine/rangedel"
 	"colonnade/engine/rowmerge"
 )
 
@@ -39,6 +40,7 @@ func (r *rowRange) reaches(row []byte) bool {
 func (db *DB) writeRows(out *output, src rowmerge.Source, rows rowRange, isBottommost func(row []byte) bool) (read int, err error) {
 	var filter rowmerge.Filter
 	filter.Init(db.visible.Load(), db.opt.Clock.Now(), out.p.policies.Load(), isBottommost)
+	deleted := newDeleted(out.deleted)
 	var cells []cell.Cell
 	yield := yieldCells
 	for src.SeekRow(rows.start); src.Row() != nil && !rows.reaches(src.Row()); src.NextRow() {
@@ -51,6 +53,9 @@ func (db *DB) writeRows(out *output, src rowmerge.Source, rows rowRange, isBotto
 		}
 		row := src.Row()
 		filter.BeginRow(row)
+		if deleted != nil {
+			filter.DeleteBelow(deleted.Newest(row))
+		}
 		for first := true; ; {
 			cells = src.Cells(cells[:0])
 			if len(cells) == 0 {
@@ -75,6 +80,16 @@ func (db *DB) writeRows(out *output, src rowmerge.Source, rows rowRange, isBotto
 		return 0, out.p.inconsistent("%d entries read, %d written, %d left out", read, out.cells, dropped)
 	}
 	return read, nil
+}
+
+// newDeleted returns a cursor over range tombstones, nil if there are none.
+func newDeleted(sets []*rangedel.Set) *rangedel.Cursor {
+	if len(sets) == 0 {
+		return nil
+	}
+	c := new(rangedel.Cursor)
+	c.Init(sets)
+	return c
 }
 
 // miscounted quarantines a partition whose memtable or files have an unexpected number of entries.

@@ -16,6 +16,7 @@ const (
 	Nothing Kind = iota
 	Move         // the one input belongs to the output level from now on
 	Merge        // the inputs are replaced by new files in the output level
+	Drop         // the inputs go without being read; the output is the last level, and gets nothing
 )
 
 // Choice is a compaction to carry out. The zero value is none.
@@ -38,7 +39,7 @@ func (c *Choice) size() (n int64) {
 
 // written estimates how many bytes the compaction writes.
 func (c *Choice) written() int64 {
-	if c.Kind == Move {
+	if c.Kind != Merge {
 		return 0
 	}
 	return c.size()
@@ -114,9 +115,12 @@ func (c *Choice) String() string {
 		}
 		levels = append(levels, text)
 	}
-	kind := "merge"
-	if c.Kind == Move {
-		kind = "move"
+	inputs := strings.Join(levels, ", ")
+	switch c.Kind {
+	case Drop:
+		return "drop " + inputs
+	case Move:
+		return fmt.Sprintf("move %s to %d", inputs, c.Output)
 	}
-	return fmt.Sprintf("%s %s to %d", kind, strings.Join(levels, ", "), c.Output)
+	return fmt.Sprintf("merge %s to %d", inputs, c.Output)
 }

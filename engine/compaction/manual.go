@@ -36,6 +36,9 @@ func (m *Manual) Next(v *manifest.Version, busy func(*manifest.File) bool, o Opt
 		}
 		m.started, m.first, m.last = true, v.Newest(), v.Newest()
 	}
+	if c := p.dropDeleted(); c.Kind != Nothing {
+		return c, false
+	}
 	if p.level0Full() {
 		c := p.compactLevel0() // nothing if it waits for what is under way, or for a level
 		if c.Kind == Nothing {

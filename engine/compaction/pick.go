@@ -12,6 +12,9 @@ import (
 // means that no file is.
 func Pick(v *manifest.Version, busy func(*manifest.File) bool, o Options) Choice {
 	p := newPicker(v, busy, o)
+	if c := p.dropDeleted(); c.Kind != Nothing {
+		return c
+	}
 	waiting := false // level 0 does
 	if p.level0Full() || o.Early || o.RunMerges.Bottommost.To == 0 && p.readPaid(v.Levels[0]) {
 		if c := p.compactLevel0(); c.Kind != Nothing {
@@ -22,10 +25,21 @@ func Pick(v *manifest.Version, busy func(*manifest.File) bool, o Options) Choice
 	if waiting {
 		return p.stepRunMerge(o.RunMerges.Intermediate) // for anything else it would only wait longer
 	}
+	if o.RangesFull {
+		if c := p.pickRangeTombstones(); c.Kind != Nothing {
+			return c
+		}
+	}
 	if c := p.stepEither(o.RunMerges.Bottommost, o.RunMerges.Intermediate); c.Kind != Nothing {
 		return c
 	}
-	return p.pickTombstones()
+	if c := p.pickTombstones(); c.Kind != Nothing {
+		return c
+	}
+	if o.RunMerges != (RunMerges{}) {
+		return Choice{} // they wait for a busy file, and count the files that they have to merge
+	}
+	return p.pickRangeTombstones()
 }
 
 // Options are what Pick decides by.
@@ -41,6 +55,10 @@ type Options struct {
 	Visible uint64
 	// Early says to compact level 0 before it is full.
 	Early bool
+	// RangesFull says that range tombstones have to go: writers wait for that.
+	RangesFull bool
+	// Idle says that nobody waits for the CPU or the disk.
+	Idle bool
 	// ReadPaid is the highest file number that read-triggered compaction brings to the last
 	// level, 0 for none.
 	ReadPaid uint64

@@ -93,7 +93,7 @@ func after(row []byte) []byte { return append(row[:len(row):len(row)], 0) }
 // keepsRangeTombstones returns an error if the version lacks a range tombstone that the version before it
 // has, and has a file with entries that it may cover.
 func (v *Version) keepsRangeTombstones(before *Version) error {
-	if v.RangeTombstones == before.RangeTombstones && v.RangeTombstones == nil {
+	if v.RangeTombstones == before.RangeTombstones {
 		return nil
 	}
 	for f := range v.Files() {

@@ -12,6 +12,7 @@ import (
 // tombstones on average, and a reader asks few Sets.
 type Growing struct {
 	adding sync.Mutex
+	fresh  []Tombstone // since the last TakeNew; guarded by adding
 	sets   atomic.Pointer[[]*Set]
 	bytes  atomic.Int64
 	count  atomic.Int64
@@ -29,6 +30,7 @@ func (g *Growing) Add(t Tombstone) {
 	}
 	next := append(sets[:n:n], New(list))
 	g.sets.Store(&next)
+	g.fresh = append(g.fresh, t)
 	g.bytes.Add(t.Bytes())
 	g.count.Add(1)
 }
@@ -39,6 +41,15 @@ func (g *Growing) Sets() []*Set {
 		return *sets
 	}
 	return nil
+}
+
+// TakeNew returns the tombstones added since the last call.
+func (g *Growing) TakeNew() []Tombstone {
+	g.adding.Lock()
+	defer g.adding.Unlock()
+	fresh := g.fresh
+	g.fresh = nil
+	return fresh
 }
 
 // Bytes returns about how much memory the tombstones take.

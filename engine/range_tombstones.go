@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"time"
+
+	"colonnade/engine/manifest"
+)
+
+// Range tombstones. Batch.DeleteRange puts one into the log and the memtable, beside the entries. The flush
+// of the memtable moves it to the partition's version, and so into the manifest; the files do not have
+// it. From then on all readers of the version see it, and compactions leave out what it covers. It goes when
+// no file may have any of that; see manifest.Version.TrimRangeTombstones.
+//
+// Each manifest edit writes all range tombstones, and each read asks them. So a partition has few:
+// writers of more wait until compactions have applied those that there are.
+
+const (
+	// rangesMost is how many bytes of range tombstones a partition has, by rangedel.Tombstone.Bytes,
+	// before writers of more wait: some 25,000. From half of that on, they are flushed and the files
+	// that they cover compacted.
+	rangesMost = 4 << 20
+	// rangesRecheck is how long after there was nothing to compact the files of a partition with range
+	// tombstones are looked at again: the store may be idle then.
+	rangesRecheck = time.Second
+)
+
+// rangeBytesLocked returns how many bytes of range tombstones a partition has.
+func (p *partition) rangeBytesLocked() int64 {
+	n := p.version.RangeTombstones.Bytes() + p.active.ranges.Bytes()
+	for _, m := range p.frozen {
+		n += m.ranges.Bytes()
+	}
+	return n
+}
+
+// rangesLocked counts the range tombstones of a partition.
+func (p *partition) rangesLocked() int {
+	n := p.version.RangeTombstones.Len() + p.active.ranges.Len()
+	for _, m := range p.frozen {
+		n += m.ranges.Len()
+	}
+	return n
+}
+
+// tooManyRangesLocked reports whether a batch has to wait because a partition has too many range tombstones
+// for more. It freezes their memtable.
+func (db *DB) tooManyRangesLocked(p *partition) bool {
+	if p.rangeBytesLocked() < rangesMost {
+		return false
+	}
+	if p.active.ranges.Len() > 0 {
+		db.freezeLocked(p)
+	}
+	return true
+}
+
+// freezeRangesLocked freezes the memtables whose range tombstones should be flushed: because there are
+// many, or because files go with them that are as large as the memtable. It looks at each range tombstone
+// once, when its batch is visible.
+func (db *DB) freezeRangesLocked() {
+	visible := db.visible.Load()
+	for p, seq := range db.rangesDue {
+		if seq > visible {
+			continue // there will be a signal when it is
+		}
+		delete(db.rangesDue, p)
+		m := p.active
+		if p.dropped || m.ranges.Len() == 0 {
+			continue
+		}
+		if p.rangeBytesLocked() >= rangesMost/2 || p.coveredBytesLocked(m) >= m.bytes.Load() {
+			db.freezeLocked(p)
+		}
+	}
+}
+
+// coveredBytesLocked returns the bytes of the files that the range tombstones of a memtable cover
+// completely. It looks only at those that it has not seen before.
+func (p *partition) coveredBytesLocked(m *memTable) int64 {
+	for _, t := range m.ranges.TakeNew() {
+		for level, files := range p.version.Levels {
+			if level > 0 {
+				files = manifest.Within(files, t.Start, t.End)
+			}
+			for _, f := range files {
+				if t.Covers(f.Smallest) && t.Covers(f.Largest) {
+					m.covered += f.Size
+				}
+			}
+		}
+	}
+	return m.covered
+}
+
+// recheckRangesLocked has a partition with range tombstones picked again after a while.
+func (db *DB) recheckRangesLocked(p *partition) {
+	if p.rangesRecheck || p.version.RangeTombstones == nil || p.compactionStopped {
+		return
+	}
+	p.rangesRecheck = true
+	db.opt.Clock.AfterFunc(rangesRecheck, func() {
+		db.mu.Lock()
+		defer db.mu.Unlock()
+		p.rangesRecheck = false
+		if !p.dropped && !db.closed {
+			db.background.compactable[p] = true
+			db.background.signalLocked()
+		}
+	})
+}
