@@ -46,6 +46,16 @@ func (m *rangeModel) open() {
 		m.t.Fatal(err)
 	}
 	m.db = db
+	m.setPolicies()
+}
+
+// setPolicies lets compactions of the last level set sequence numbers to 0.
+func (m *rangeModel) setPolicies() {
+	for _, id := range m.ids {
+		if err := m.db.SetPolicies(id, NewPolicies(m.db.LastSeq(), map[string]Policy{"f": {}})); err != nil {
+			m.t.Fatal(err)
+		}
+	}
 }
 
 // bounds returns a random range: mostly short, sometimes open at an end.
@@ -217,6 +227,7 @@ func TestRangeTombstonesAgainstModel(t *testing.T) {
 		m := &rangeModel{t: t, r: rand.New(rand.NewPCG(seed, 1)), fs: vfs.NewMem(), rows: make(map[PartitionID]map[string]string)}
 		m.open()
 		m.ids = mustCreate(t, m.db, "a", "b")
+		m.setPolicies()
 		for _, id := range m.ids {
 			m.rows[id] = make(map[string]string)
 		}
