@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -41,8 +42,9 @@ type workload struct {
 	ids              []PartitionID
 }
 
-// Batch n writes row n mod crashRows of every partition, with n as the value.
-const crashRows = 50
+// Batch n writes row n mod crashRows of every partition, with n as the value, and row old<n>. Every
+// crashRanges batches, a range tombstone deletes all such rows that were there before.
+const crashRows, crashRanges = 50, 5
 
 func (w *workload) batch(n int64) *Batch {
 	b := new(Batch)
@@ -50,6 +52,10 @@ func (w *workload) batch(n int64) *Batch {
 		r, c := set(fmt.Sprintf("row%02d", n%crashRows), "n", fmt.Sprintf("%d %s", n, strings.Repeat("x", int(n)%300)))
 		c.Time = n + 1
 		b.Add(id, r, c)
+		b.Add(id, fmt.Appendf(nil, "old%06d", n), c)
+		if n%crashRanges == 0 {
+			b.DeleteRange(id, []byte("old"), []byte("ole"))
+		}
 		if i == int(n%3) { // and deletes another row
 			b.Add(id, []byte(fmt.Sprintf("gone%02d", n%7)), &cell.Cell{Kind: cell.DeleteRow, Time: cell.TombstoneTime})
 		}
@@ -75,9 +81,14 @@ func (w *workload) holds(t testing.TB, db *DB, acked, attempted int64) (int64, e
 	for _, id := range w.ids {
 		var highest int64
 		rows := map[string]bool{}
+		var old []int64
 		for _, line := range contents(t, db, id) {
 			var row string
 			var n int64
+			if _, err := fmt.Sscanf(line, "old%d", &n); err == nil {
+				old = append(old, n)
+				continue
+			}
 			if _, err := fmt.Sscanf(line, "%s n=%d", &row, &n); err != nil {
 				return 0, fmt.Errorf("line %q: %v", line, err)
 			}
@@ -90,6 +101,9 @@ func (w *workload) holds(t testing.TB, db *DB, acked, attempted int64) (int64, e
 		if int64(len(rows)) != highest {
 			return 0, fmt.Errorf("partition %d has %d batches, the last is number %d", id, len(rows), highest)
 		}
+		if want := w.oldRows(highest); !slices.Equal(old, want) {
+			return 0, fmt.Errorf("partition %d has the rows old %d after batch %d, want %d", id, old, highest-1, want)
+		}
 		if have >= 0 && have != highest {
 			return 0, fmt.Errorf("partition %d ends with batch %d, another with %d", id, highest, have)
 		}
@@ -99,6 +113,14 @@ func (w *workload) holds(t testing.TB, db *DB, acked, attempted int64) (int64, e
 		return 0, fmt.Errorf("%d batches are there, %d were acknowledged and %d begun", have, acked, attempted)
 	}
 	return have, nil
+}
+
+// oldRows returns the batches whose rows old<n> are left after n batches.
+func (w *workload) oldRows(n int64) (left []int64) {
+	for i := (n - 1) / crashRanges * crashRanges; i < n; i++ {
+		left = append(left, i)
+	}
+	return left
 }
 
 // capture records images at every operation of the file system.
