@@ -49,7 +49,9 @@ func (db *DB) nextCompactionLocked() *compactionJob {
 // nothingToCompactLocked records that a partition has nothing to compact until it changes.
 func (db *DB) nothingToCompactLocked(p *partition) {
 	delete(db.background.compactable, p)
-	db.recheckRangesLocked(p)
+	if len(p.busy) == p.damagedInputs {
+		p.allRanges = false
+	}
 	if db.compactionStuckLocked(p) {
 		db.background.progressLocked() // stalled writers must fail
 	}
@@ -81,7 +83,7 @@ func (db *DB) pickLocked(p *partition, early, idle bool) compaction.Choice {
 		opt.ReadPaid = p.charges.upTo
 	}
 	opt.Stuck = p.damage != nil
-	opt.Idle = idle
+	opt.AllRanges = idle || p.allRanges
 	opt.RangesFull = p.rangeBytesLocked() >= rangesMost/2
 	p.runMerges = db.runMergesLocked(p, busy, opt)
 	opt.RunMerges = p.runMerges

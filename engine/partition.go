@@ -46,7 +46,7 @@ type partition struct {
 	namesMu     sync.Mutex  // held while its directory is synced
 	charges     readCharges
 
-	rangesRecheck bool // range tombstones will be looked at again
+	allRanges bool // all files that range tombstones cover in part are to be compacted
 }
 
 // PartitionInfo names a partition.

@@ -1,10 +1,6 @@
 package engine
 
-import (
-	"time"
-
-	"colonnade/engine/manifest"
-)
+import "colonnade/engine/manifest"
 
 // Range tombstones. Batch.DeleteRange puts one into the log and the memtable, beside the entries. The flush
 // of the memtable moves it to the partition's version, and so into the manifest; the files do not have
@@ -14,15 +10,10 @@ import (
 // Each manifest edit writes all range tombstones, and each read asks them. So a partition has few:
 // writers of more wait until compactions have applied those that there are.
 
-const (
-	// rangesMost is how many bytes of range tombstones a partition has, by rangedel.Tombstone.Bytes,
-	// before writers of more wait: some 25,000. From half of that on, they are flushed and the files
-	// that they cover compacted.
-	rangesMost = 4 << 20
-	// rangesRecheck is how long after there was nothing to compact the files of a partition with range
-	// tombstones are looked at again: the store may be idle then.
-	rangesRecheck = time.Second
-)
+// rangesMost is how many bytes of range tombstones a partition has, by rangedel.Tombstone.Bytes, before
+// writers of more wait: some 25,000. From half of that on, they are flushed and the files that they cover
+// compacted.
+const rangesMost = 4 << 20
 
 // rangeBytesLocked returns how many bytes of range tombstones a partition has.
 func (p *partition) rangeBytesLocked() int64 {
@@ -92,19 +83,15 @@ func (p *partition) coveredBytesLocked(m *memTable) int64 {
 	return m.covered
 }
 
-// recheckRangesLocked has a partition with range tombstones picked again after a while.
-func (db *DB) recheckRangesLocked(p *partition) {
-	if p.rangesRecheck || p.version.RangeTombstones == nil || p.compactionStopped {
-		return
-	}
-	p.rangesRecheck = true
-	db.opt.Clock.AfterFunc(rangesRecheck, func() {
-		db.mu.Lock()
-		defer db.mu.Unlock()
-		p.rangesRecheck = false
-		if !p.dropped && !db.closed {
+// applyRanges has all files compacted that range tombstones cover in part, even if little is deleted in them.
+func (db *DB) applyRanges() {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	for _, p := range db.partitions {
+		if p.version.RangeTombstones != nil {
+			p.allRanges = true
 			db.background.compactable[p] = true
-			db.background.signalLocked()
 		}
-	})
+	}
+	db.background.signalLocked()
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"colonnade/clock"
 	"colonnade/engine/compaction"
 	"colonnade/engine/manifest"
 	"colonnade/engine/rangedel"
@@ -583,5 +584,30 @@ func TestDamagedFileKeepsRangeTombstone(t *testing.T) {
 	defer scan.Close()
 	if got, err := linesOf(scan); err != nil || len(got) > 0 {
 		t.Errorf("got %d rows, %v, want none", len(got), err)
+	}
+}
+
+// TestShortRangeTombstoneIsApplied: one that covers a part of a file waits, at most until the scrubber has
+// read everything.
+func TestShortRangeTombstoneIsApplied(t *testing.T) {
+	opt := testOptions(vfs.NewMem())
+	opt.Clock, opt.ScrubBytesPerSecond = clock.NewManual(1), 1<<40
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	flushed(t, db, id, 3)
+	mustCompact(t, db, id)
+	mustDeleteRange(t, db, id, "row1", "row2")
+	mustFlush(t, db)
+	p := db.partitions[id]
+	eventually(db, func() bool { return !db.background.compactable[p] })
+	wantRanges(t, db, id, 1)
+	db.scrubPass()
+	eventually(db, func() bool { return p.version.RangeTombstones == nil })
+	if got := contents(t, db, id); len(got) != 5 {
+		t.Errorf("got %q, want 5 cells", got)
 	}
 }

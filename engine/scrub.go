@@ -22,7 +22,8 @@ import (
 // sorted file. The content of manifest and log is in memory too: so it writes a damaged manifest
 // again, and has the content of a damaged segment flushed to files.
 //
-// It also finds files that are mostly garbage; see markGarbage.
+// It also finds files that are mostly garbage (markGarbage), and has range tombstones applied that could
+// wait (applyRanges).
 
 const (
 	// firstScrub is the time from an open to the first pass, scrubEvery from the beginning of a pass
@@ -105,6 +106,7 @@ func (db *DB) scrubPass() {
 			return
 		}
 	}
+	db.applyRanges()
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	s := &db.scrub

@@ -57,8 +57,9 @@ type Options struct {
 	Early bool
 	// RangesFull says that range tombstones have to go: writers wait for that.
 	RangesFull bool
-	// Idle says that nobody waits for the CPU or the disk.
-	Idle bool
+	// AllRanges says to rewrite all files that range tombstones cover in part, even if little is
+	// deleted in them.
+	AllRanges bool
 	// ReadPaid is the highest file number that read-triggered compaction brings to the last
 	// level, 0 for none.
 	ReadPaid uint64

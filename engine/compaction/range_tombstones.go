@@ -31,7 +31,7 @@ func (p *picker) dropDeleted() Choice {
 // pickRangeTombstones chooses the file with the most range tombstones that may cover entries of it, and
 // rewrites it, or takes it out of level 0. It leaves out files with few range tombstones that lie within
 // their rows: such a file may be large for what would be deleted. They wait for more, for a compaction
-// that comes anyway, or until nobody needs the disk. A range tombstone that is longer than the file has at
+// that comes anyway, or for AllRanges. A range tombstone that is longer than the file has at
 // most two such files in each level.
 func (p *picker) pickRangeTombstones() Choice {
 	if p.v.RangeTombstones == nil {
@@ -42,7 +42,7 @@ func (p *picker) pickRangeTombstones() Choice {
 	for level, files := range p.v.Levels {
 		for _, f := range files {
 			n, longer := p.v.RangeTombstonesOver(f)
-			if n <= most || n < rangesPaid && !longer && !p.o.RangesFull && !p.o.Idle {
+			if n <= most || n < rangesPaid && !longer && !p.o.RangesFull && !p.o.AllRanges {
 				continue
 			}
 			if c := p.compactDeleted(level, f); c.Kind != Nothing {

@@ -16,7 +16,7 @@ import (
 // TestScripts runs the scripts in testdata. With -rewrite it writes the results as the expected
 // output. The command
 //
-//	pick [busy=(NUMBER, …)] [early] [idle] [stuck] [ranges-full] [read-paid=NUMBER]
+//	pick [busy=(NUMBER, …)] [all-ranges] [early] [stuck] [ranges-full] [read-paid=NUMBER]
 //	     [bottommost=(FROM, TO, LAST)] [intermediate=(FROM, TO, LAST)]
 //
 // takes a version, a line for each level as in manifesttest.Version, and the run merges under way. It
@@ -49,8 +49,8 @@ func scriptPick(t *testing.T, d *datadriven.TestData) string {
 			busy = numbers(t, d, arg, -1)
 		case "early":
 			o.Early = true
-		case "idle":
-			o.Idle = true
+		case "all-ranges":
+			o.AllRanges = true
 		case "ranges-full":
 			o.RangesFull = true
 		case "stuck":
