@@ -163,7 +163,7 @@ func (b *builder) build() error {
 			return err
 		}
 	}
-	return errors.Join(b.groups(4, 51), b.remove(30), b.seal())
+	return errors.Join(b.groups(4, 51), b.remove(30), b.removeRange(40, 43), b.seal())
 }
 
 // write writes rows to each table.
@@ -233,6 +233,18 @@ func (b *builder) remove(i int) error {
 		}
 	}
 	return nil
+}
+
+// removeRange deletes rows of all tables with range tombstones.
+func (b *builder) removeRange(from, to int) error {
+	var batch engine.Batch
+	for _, p := range b.Engine().Partitions() {
+		if strings.HasPrefix(p.Name, "_dat_") || strings.HasPrefix(p.Name, "_lg_") {
+			batch.DeleteRange(p.ID, []byte(row(from)), []byte(row(to)))
+		}
+	}
+	_, err := b.Engine().Commit(context.Background(), &batch)
+	return err
 }
 
 // seal lets the log become idle, so that it is sealed. If a segment has no room for the seal, some more groups

@@ -102,6 +102,7 @@ func (s *partitions) Write(space string, rows []Row) error {
 	return s.commit(b)
 }
 
+// Delete deletes half of all rows by range tombstones.
 func (s *partitions) Delete(space, row string) error {
 	ids, err := s.find(space)
 	if err != nil {
@@ -109,7 +110,11 @@ func (s *partitions) Delete(space, row string) error {
 	}
 	b := new(engine.Batch)
 	for _, id := range ids {
-		b.Add(id, []byte(row), &cell.Cell{Kind: cell.DeleteRow, Time: cell.TombstoneTime})
+		if row[len(row)-1]%2 == 0 {
+			b.DeleteRange(id, []byte(row), []byte(row+"\x00"))
+		} else {
+			b.Add(id, []byte(row), &cell.Cell{Kind: cell.DeleteRow, Time: cell.TombstoneTime})
+		}
 	}
 	return s.commit(b)
 }
