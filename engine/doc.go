@@ -5,8 +5,8 @@
 // A Snapshot is one point in the order of batches, across all partitions.
 //
 // What files there are is in package manifest, what to compact in package compaction, and which cells
-// a reader sees and a compaction keeps in package rowmerge. All three are without locks and I/O. This
-// package is the running store around them.
+// a reader sees and a compaction keeps in package rowmerge, with the help of package rangedel. All are
+// without I/O. This package is the running store around them.
 //
 // # A write
 //
@@ -22,6 +22,9 @@
 //	flush         writes frozen memtables to files of level 0 (flush.go, write_rows.go, output.go)
 //	compaction    merges files into lower levels and drops what no reader can see (compact.go,
 //	              subcompaction.go, write_rows.go, output.go); reads can cause it (read_triggered.go)
+//
+// A range tombstone (Batch.DeleteRange) goes with its batch into the memtable, and from there into the
+// manifest, not into a sorted file (range_tombstones.go, package rangedel).
 //
 // Entries are in a memtable before they are durable, but above the visible sequence number, where no
 // reader looks. If the log fails, they stay there.

@@ -30,7 +30,9 @@
 //     (RunMerges.Bottommost). Which runs, and where to, is decided once and then carried out
 //     step by step, one range of rows at a time.
 //
-//  4. Files that are mostly tombstones or garbage are compacted by themselves.
+//  4. Files that are mostly tombstones or garbage are compacted by themselves, and so are files of
+//     which range tombstones cover a part. What range tombstones cover as a whole is dropped
+//     without being read, before anything else.
 //
 // Outputs of all levels end at the same rows where possible (Splitter). So what overlaps a file
 // lies within its range, and a step merges a few files of each level, whatever the size of the
