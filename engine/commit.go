@@ -157,7 +157,7 @@ func (db *DB) joinLocked(b *Batch, s *segment) (g *group, leading bool) {
 		p := db.partitions[b.parts[i].id]
 		m := p.active
 		if b.ranges > 0 {
-			db.rangesDue[p] = b.seq
+			db.expectRangesLocked(p, m, b.seq)
 		}
 		if m.minSeq == 0 {
 			m.minSeq = b.seq

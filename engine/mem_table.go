@@ -17,6 +17,7 @@ type memTable struct {
 	// new entries. It is changed before Open returns, with DB.mu held.
 	tables   []*memtable.Table
 	ranges   rangedel.Growing // range tombstones
+	ranged   bool             // it has or will get some; guarded by DB.mu
 	minSeq   uint64           // of its batches, 0 for none
 	maxSeq   uint64
 	bytes    atomic.Int64 // of tables and ranges, as counted in DB.memTableBytes

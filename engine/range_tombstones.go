@@ -15,6 +15,15 @@ import "colonnade/engine/manifest"
 // compacted.
 const rangesMost = 4 << 20
 
+// expectRangesLocked lets readers look for range tombstones in a memtable, before a batch with some becomes
+// visible, and has them looked at then. seq is the batch.
+func (db *DB) expectRangesLocked(p *partition, m *memTable, seq uint64) {
+	m.ranged = true
+	// A reader that sees the batch has this state, or a later one.
+	p.state.Load().ranged.Store(true)
+	db.rangesDue[p] = seq
+}
+
 // rangeBytesLocked returns how many bytes of range tombstones a partition has.
 func (p *partition) rangeBytesLocked() int64 {
 	n := p.version.RangeTombstones.Bytes() + p.active.ranges.Bytes()

@@ -15,6 +15,7 @@ import (
 type readState struct {
 	tables     []*memtable.Table
 	ranges     []*rangedel.Growing // range tombstones of the memtables
+	ranged     atomic.Bool         // there are range tombstones, or a batch with some is being inserted
 	version    *manifest.Version
 	thresholds compaction.Thresholds // of read-triggered compactions
 	obsolete   *obsoleteFiles
@@ -78,11 +79,15 @@ func (db *DB) publishLocked(p *partition) {
 	opt := db.compactionOptions()
 	db.setLevel0PressureLocked(p, compaction.Level0Pressure(p.version, opt))
 	s := &readState{version: p.version, thresholds: compaction.ReadThresholds(p.version, opt), obsolete: &db.obsolete}
+	s.ranged.Store(p.version.RangeTombstones != nil)
 	if p.runMerges.Bottommost.Pending(p.version) {
 		s.thresholds.Upper = 0 // all upper levels are being merged already
 	}
 	for _, m := range slices.Backward(append(p.frozen[:len(p.frozen):len(p.frozen)], p.active)) {
 		s.ranges = append(s.ranges, &m.ranges)
+		if m.ranged {
+			s.ranged.Store(true)
+		}
 		for _, t := range slices.Backward(m.tables) {
 			s.tables = append(s.tables, t)
 		}

@@ -91,10 +91,13 @@ func (r *recovery) freezeTables() {
 	r.db.mu.Lock()
 	defer r.db.mu.Unlock()
 	for _, p := range r.db.partitions {
+		for _, m := range append(p.frozen[:len(p.frozen):len(p.frozen)], p.active) {
+			if m.ranges.Len() > 0 {
+				r.db.expectRangesLocked(p, m, m.maxSeq)
+			}
+		}
 		if len(p.active.tables) > 1 {
 			r.db.freezeLocked(p)
-		} else if p.active.ranges.Len() > 0 {
-			r.db.rangesDue[p] = p.active.maxSeq
 		}
 	}
 }

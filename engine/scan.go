@@ -54,20 +54,20 @@ type Scan struct {
 	sources    []rowmerge.Source
 	candidates []candidate // while a scan of one row is opened
 	visibility rowmerge.Visibility
+	deleted    *rangedel.Cursor // over the range tombstones that the snapshot sees; nil for none
 	raw        []cell.Cell
 	started    bool
 	last       bool // the row has no more entries
 	rows       uint64
-
-	ranges  []*rangedel.Set  // range tombstones that the snapshot sees
-	deleted *rangedel.Cursor // over them, nil if there are none
-	cursor  rangedel.Cursor  // where deleted points to
 
 	db            *DB
 	level0, upper compaction.Probes // which are charged
 	bottommost    compaction.Probes // of the last level, which are not
 
 	own Snapshot // of DB.Scan
+
+	ranges []*rangedel.Set // range tombstones that the snapshot sees
+	cursor rangedel.Cursor // where deleted points to
 }
 
 var scans = sync.Pool{New: func() any { return new(Scan) }}
@@ -108,7 +108,9 @@ func (s *Scan) start(snap *Snapshot, id PartitionID, opt ScanOptions) error {
 	}
 	snap.db.reads.set()
 	s.db, s.p, s.state, s.opt = snap.db, pin.p, pin.state, opt
-	s.seeRanges(snap.seq)
+	if s.state.ranged.Load() {
+		s.seeRanges(snap.seq)
+	}
 	err = s.open()
 	s.join() // also after an error, so that Close closes what was opened
 	if opt.Reverse {
