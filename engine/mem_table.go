@@ -23,7 +23,7 @@ type memTable struct {
 	bytes    atomic.Int64 // of tables and ranges, as counted in DB.memTableBytes
 	released atomic.Bool  // flushed or dropped: not counted any more
 
-	covered     int64 // bytes of files that ranges cover completely, of those looked at
+	covered     int64 // bytes of files that ranges cover, of those looked at
 	frozenBytes int64 // as counted in DB.frozenBytes
 	logged      int64 // bytes of the log that recovery has put into the last table
 }

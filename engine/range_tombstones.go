@@ -55,7 +55,7 @@ func (db *DB) tooManyRangesLocked(p *partition) bool {
 }
 
 // freezeRangesLocked freezes the memtables whose range tombstones should be flushed: because there are
-// many, or because files go with them that are as large as the memtable. It looks at each range tombstone
+// many, or because they cover as many bytes of files as the memtable has. It looks at each range tombstone
 // once, when its batch is visible.
 func (db *DB) freezeRangesLocked() {
 	visible := db.visible.Load()
@@ -74,8 +74,8 @@ func (db *DB) freezeRangesLocked() {
 	}
 }
 
-// coveredBytesLocked returns the bytes of the files that the range tombstones of a memtable cover
-// completely. It looks only at those that it has not seen before.
+// coveredBytesLocked estimates the bytes of the files that the range tombstones of a memtable cover: of a file
+// in which one ends, half. It looks only at range tombstones that it has not seen before.
 func (p *partition) coveredBytesLocked(m *memTable) int64 {
 	for _, t := range m.ranges.TakeNew() {
 		for level, files := range p.version.Levels {
@@ -83,8 +83,10 @@ func (p *partition) coveredBytesLocked(m *memTable) int64 {
 				files = manifest.Within(files, t.Start, t.End)
 			}
 			for _, f := range files {
-				if t.Covers(f.Smallest) && t.Covers(f.Largest) {
-					m.covered += f.Size
+				for _, end := range [][]byte{f.Smallest, f.Largest} {
+					if t.Covers(end) {
+						m.covered += f.Size / 2
+					}
 				}
 			}
 		}

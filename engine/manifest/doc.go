@@ -4,7 +4,8 @@
 //
 //	Manifest             the state of a store as of one edit; one file on disk
 //	  Partition          id, name, and how far its batches are flushed
-//	    Version          the sorted files of a partition at one time, in levels
+//	    Version          the sorted files of a partition at one time, in levels, and its range
+//	                     tombstones
 //	      File           one sorted file: number, size, checksum, range of rows, counts
 //
 // All of these are immutable once published. An edit copies the manifest (Next), changes the
