@@ -153,7 +153,7 @@ func TestDeleteRange(t *testing.T) {
 				t.Errorf("got %q, want %q", got, want[1:4])
 			}
 			mustDeleteRange(t, db, id, "", "")
-			db, fs = between(t, db, fs, id)
+			db, _ = between(t, db, fs, id)
 			if got := contents(t, db, id); len(got) > 0 {
 				t.Errorf("got %q, want nothing", got)
 			}

@@ -336,14 +336,14 @@ var planted = []mutant{
 			new: "	if err := u.Check(s.maxValue); err != nil {",
 		},
 	}},
-	{number: 26, bug: "range tombstones are lost at a flush", part: "crash", edits: []edit{
+	{number: 31, bug: "range tombstones are lost at a flush", part: "crash", edits: []edit{
 		{
 			file: "engine/flush.go",
 			old:  "WithRangeTombstones(f.out.deleted).",
 			new:  "",
 		},
 	}},
-	{number: 27, bug: "a range tombstone hides its own batch", part: "crash", edits: []edit{
+	{number: 32, bug: "a range tombstone hides its own batch", part: "crash", edits: []edit{
 		{
 			file: "engine/rowmerge/visibility.go",
 			old:  "{ v.rowFloor = seq }",
