@@ -60,9 +60,10 @@ type Store interface {
 	// the row comes in between. It returns the versions written, in the order of a row's cells, and the
 	// time of the commit.
 	ReadModifyWrite(ctx context.Context, table string, u *ReadModifyWrite, key string) (written []cell.Cell, time int64, err error)
-	// Delete deletes versions. A row is deleted from at once, in all its families; a whole range of rows
-	// (Deletion.Whole) too. Of other sets of rows some may be deleted before others, and only some if it fails:
-	// then it can be repeated. Rows that are written after it began may stay.
+	// Delete deletes versions. A row is deleted from at once, in all its families. Of many rows some may be deleted
+	// from before others, and only some if it fails: then it can be repeated. Under an idempotency key it then goes
+	// on where it was, counts everything once, and deletes from no row twice. Rows that are written after it began
+	// may stay.
 	Delete(ctx context.Context, table string, d *Deletion, key string) (Deleted, error)
 
 	// View opens a view of a table. The caller closes it.

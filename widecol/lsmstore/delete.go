@@ -47,9 +47,18 @@ func deletedOutcome(d *widecol.Deletion, n widecol.Deleted) outcome {
 	return o
 }
 
+// until returns what is stored while a deletion of several rows is not done: the outcome so far, and the last
+// row that was deleted from.
+func (o outcome) until(row []byte) outcome {
+	o.result, o.partly = append(o.result, row...), true
+	return o
+}
+
+func (o outcome) lastRow() []byte { return o.result[8:] }
+
 func outcomeDeleted(d *widecol.Deletion, o outcome) widecol.Deleted {
 	n := widecol.Deleted{Cells: o.number}
-	if len(o.result) == 8 {
+	if len(o.result) >= 8 {
 		n.Rows = int64(binary.LittleEndian.Uint64(o.result))
 	} else if n.Cells > 0 {
 		n.Rows = 1
@@ -70,30 +79,44 @@ func (s *Store) delete(ctx context.Context, t *table, d *widecol.Deletion, e *en
 		return n, v.countDoomed(ctx, d, d.Rows, &n)
 	}
 	if row := d.OneRow(); row != nil {
-		return s.deleteFrom(ctx, t, d, [][]byte{row}, e, &n)
+		return s.deleteFrom(ctx, t, d, [][]byte{row}, true, e, &n)
+	}
+	rows := d.Rows
+	if e != nil && e.begun.partly {
+		n, rows = outcomeDeleted(d, e.begun), rowsAfter(rows, e.begun.lastRow())
 	}
 	v, err := s.newView(t)
 	if err != nil {
 		return n, err
 	}
 	defer v.Close()
-	err = v.eachRows(ctx, d, func(rows [][]byte) error {
-		_, err := s.deleteFrom(ctx, t, d, rows, nil, &n)
+	err = v.eachRows(ctx, d, rows, func(list [][]byte, last bool) error {
+		if len(list) == 0 && e == nil {
+			return nil
+		}
+		_, err := s.deleteFrom(ctx, t, d, list, last, e, &n)
 		return err
 	})
-	if err != nil || e == nil {
-		return n, err
-	}
-	w := newWriter(s, t)
-	defer w.release()
-	e.add(&w.batch, deletedOutcome(d, n))
-	_, err = w.commit(ctx)
 	return n, err
 }
 
-// eachRows calls f with the rows that a deletion selects from, garbage too, some at a time.
-func (v *view) eachRows(ctx context.Context, d *widecol.Deletion, f func(rows [][]byte) error) error {
-	q := selecting(d, d.Rows)
+// rowsAfter returns the rows of a set that come after a row.
+func rowsAfter(s widecol.RowSet, row []byte) widecol.RowSet {
+	next := append(bytes.Clone(row), 0)
+	rest := make([]widecol.RowRange, len(s))
+	for i, r := range s {
+		if bytes.Compare(r.Start, next) < 0 {
+			r.Start = next
+		}
+		rest[i] = r
+	}
+	return widecol.NewRowSet(rest...)
+}
+
+// eachRows calls f with those of the rows that a deletion selects from, garbage too, some at a time, and says
+// which are the last, perhaps none.
+func (v *view) eachRows(ctx context.Context, d *widecol.Deletion, keys widecol.RowSet, f func(rows [][]byte, last bool) error) error {
+	q := selecting(d, keys)
 	q.RowCellLimit = 1
 	v.policies = v.schema.bare
 	rows, err := v.Scan(ctx, &q)
@@ -103,33 +126,37 @@ func (v *view) eachRows(ctx context.Context, d *widecol.Deletion, f func(rows []
 	defer rows.Close()
 	var list [][]byte
 	for rows.Next() {
-		if list = append(list, bytes.Clone(rows.Row())); len(list) == deleteRows {
-			if err := f(list); err != nil {
+		if len(list) == deleteRows {
+			if err := f(list, false); err != nil {
 				return err
 			}
 			list = list[:0]
 		}
+		list = append(list, bytes.Clone(rows.Row()))
 	}
-	if err := rows.Err(); err != nil || len(list) == 0 {
+	if err := rows.Err(); err != nil {
 		return err
 	}
-	return f(list)
+	return f(list, true)
 }
 
 // deleteFrom deletes from rows in as many batches as it takes, each for whole rows. It adds to n what was deleted.
-// The entry of an idempotency key is durable even if there is nothing to delete.
-func (s *Store) deleteFrom(ctx context.Context, t *table, d *widecol.Deletion, rows [][]byte, e *entry, n *widecol.Deleted) (widecol.Deleted, error) {
-	for len(rows) > 0 {
-		done, err := s.deleteSome(ctx, t, d, rows, e, n)
+// Each batch has the entry of an idempotency key: how far the deletion is, so that the request, sent again, goes
+// on there and deletes from no row twice. The batch of the last rows has the outcome. It is durable even if there
+// is nothing to delete.
+func (s *Store) deleteFrom(ctx context.Context, t *table, d *widecol.Deletion, rows [][]byte, last bool, e *entry, n *widecol.Deleted) (widecol.Deleted, error) {
+	for {
+		done, err := s.deleteSome(ctx, t, d, rows, last, e, n)
 		if err != nil {
 			return widecol.Deleted{}, err
 		}
-		rows = rows[done:]
+		if rows = rows[done:]; len(rows) == 0 {
+			return *n, nil
+		}
 	}
-	return *n, nil
 }
 
-func (s *Store) deleteSome(ctx context.Context, t *table, d *widecol.Deletion, rows [][]byte, e *entry, n *widecol.Deleted) (done int, err error) {
+func (s *Store) deleteSome(ctx context.Context, t *table, d *widecol.Deletion, rows [][]byte, last bool, e *entry, n *widecol.Deleted) (done int, err error) {
 	w := newWriter(s, t)
 	defer w.release()
 	for _, row := range rows {
@@ -147,7 +174,13 @@ func (s *Store) deleteSome(ctx context.Context, t *table, d *widecol.Deletion, r
 		}
 		done++
 	}
-	e.add(&w.batch, deletedOutcome(d, *n))
+	if e != nil {
+		o := deletedOutcome(d, *n)
+		if !last || done < len(rows) {
+			o = o.until(rows[done-1])
+		}
+		e.add(&w.batch, o)
+	}
 	if w.batch.Len() == 0 {
 		return done, w.commitNothing(ctx)
 	}

@@ -27,13 +27,14 @@ import (
 //	+--------+-------------+--------+--------+
 //	  1        32            8
 //
-//	format       1, or 2 with a result
+//	format       1, or 2 with a result, or 3 with the result of a part
 //	fingerprint  of the request
 //	number       little endian. Of a deletion: versions deleted. Of a check-and-mutate:
 //	             bit 0 matched, bit 1 a mutation was applied
 //	result       of a deletion of several rows: rows deleted from, 8 bytes little
 //	             endian. Of WriteRows: the refusals, as JSON. Of a read-modify-write:
-//	             the versions written, see appendWritten
+//	             the versions written, see appendWritten. Of a part, which is one of a
+//	             deletion of several rows: rows deleted from, and the last of them
 //
 // Entries expire by age, like other cells. Partition ids are never reused, so no
 // request finds the entries of a dropped table.
@@ -41,6 +42,7 @@ const (
 	keysPartition = "_keys"
 	keyFormat     = 1
 	resultFormat  = 2
+	partFormat    = 3
 	keyValueSize  = 1 + sha256.Size + 8
 )
 
@@ -129,11 +131,12 @@ func (s *Store) makeKeyPartition() error {
 	return s.keys.adopt(s.db, ids[0])
 }
 
-// outcome is the result of a request.
+// outcome is the result of a request, or of the part of it that is done.
 type outcome struct {
 	time   int64  // of the commit
 	number int64  // as stored
 	result []byte // as stored, nil for none
+	partly bool   // the rest is not done
 }
 
 // entry is what is stored for a key when its request is applied.
@@ -141,6 +144,7 @@ type entry struct {
 	partition   engine.PartitionID
 	row         []byte
 	fingerprint [sha256.Size]byte
+	begun       outcome // of the part that was done before, partly
 }
 
 // add adds the entry to the batch of its request. A nil entry is that of a request without a key.
@@ -149,7 +153,10 @@ func (e *entry) add(b *engine.Batch, o outcome) {
 		return
 	}
 	value := append(make([]byte, 0, keyValueSize+len(o.result)), keyFormat)
-	if o.result != nil {
+	switch {
+	case o.partly:
+		value[0] = partFormat
+	case o.result != nil:
 		value[0] = resultFormat
 	}
 	value = append(value, e.fingerprint[:]...)
@@ -159,8 +166,8 @@ func (e *entry) add(b *engine.Batch, o outcome) {
 	b.Add(e.partition, e.row, &cell.Cell{Column: column, Time: engine.CommitTime, Type: cell.Bytes, Value: value})
 }
 
-// once applies a request with a key, unless it was applied before. Then it returns the first outcome. The
-// caller shares t.changing.
+// once applies a request with a key, or the rest of it, unless it was applied before. Then it returns the first
+// outcome. The caller shares t.changing.
 func (s *Store) once(ctx context.Context, t *table, key string, fingerprint [sha256.Size]byte, apply func(*entry) (outcome, error)) (outcome, error) {
 	if err := widecol.CheckIdempotencyKey(key); err != nil {
 		return outcome{}, err
@@ -181,13 +188,16 @@ func (s *Store) once(ctx context.Context, t *table, key string, fingerprint [sha
 	case err != nil:
 		return outcome{}, failure(err)
 	case before == nil:
-		o, err := apply(e)
-		errors.As(err, &late)
-		return o, err
 	case before.fingerprint != fingerprint:
 		return outcome{}, widecol.IdempotencyKeyReused(key)
+	case !before.partly:
+		return before.outcome, nil
+	default:
+		e.begun = before.outcome
 	}
-	return before.outcome, nil
+	o, err := apply(e)
+	errors.As(err, &late)
+	return o, err
 }
 
 // settle releases the key of a request. If its batch was not durable in time, the key stays claimed until
@@ -236,14 +246,29 @@ func (s *Store) recall(e *entry) (*remembered, error) {
 
 func decodeEntry(c *cell.Cell) (*remembered, error) {
 	v := c.Value
-	if len(v) < keyValueSize || v[0] != resultFormat && (v[0] != keyFormat || len(v) != keyValueSize) {
+	if !knownForm(v) {
 		return nil, &engine.CorruptError{Partition: keysPartition, Offset: -1, Reason: "the entry of an idempotency key has a form that this program does not know"}
 	}
 	m := &remembered{outcome: outcome{time: c.Time}}
 	rest := v[1+copy(m.fingerprint[:], v[1:]):]
 	m.number = int64(binary.LittleEndian.Uint64(rest))
-	if v[0] == resultFormat {
-		m.result = bytes.Clone(rest[8:])
+	if v[0] != keyFormat {
+		m.result, m.partly = bytes.Clone(rest[8:]), v[0] == partFormat
 	}
 	return m, nil
+}
+
+func knownForm(v []byte) bool {
+	if len(v) < keyValueSize {
+		return false
+	}
+	switch v[0] {
+	case keyFormat:
+		return len(v) == keyValueSize
+	case resultFormat:
+		return true
+	case partFormat:
+		return len(v) > keyValueSize+8
+	}
+	return false
 }

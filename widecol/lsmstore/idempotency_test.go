@@ -119,6 +119,124 @@ func again(t *testing.T, image *vfs.Mem, where string, acknowledged int) {
 	}
 }
 
+// TestKeyOfADeletionOfManyRows crashes a store at every operation that changes the file system while it deletes
+// from many rows under a key, which takes several batches. The rows that are gone after the crash are written
+// anew, and the deletion is sent again. It goes on where it was: it deletes from no row twice, and counts every
+// row once.
+func TestKeyOfADeletionOfManyRows(t *testing.T) {
+	effects := []vfs.Effect{vfs.None, vfs.Half, vfs.Full}
+	models := []vfs.Model{vfs.DropAll, vfs.KeepAll, vfs.Subset, vfs.Garbage}
+	for name, m := range map[string]manyRows{
+		"batches of many rows":    {600, "q", effects, models},
+		"batches of many columns": {160, "q" + strings.Repeat("-", 16000), effects[2:], models[1:2]}, // 65 rows each
+	} {
+		t.Run(name, func(t *testing.T) {
+			parts, done := 0, 0
+			for at, over := int64(0), false; !over; at++ {
+				for _, effect := range m.effects {
+					failure := &vfs.Failure{
+						At: at, Sticky: true, Fault: vfs.Fault{Err: syscall.EIO, Effect: effect},
+						Match: func(op vfs.Op) bool { return op.Kind.Changes() },
+					}
+					mem := m.deleteOver(t, failure)
+					over = failure.Hits() == 0
+					for i, model := range m.models {
+						switch gone := m.deleteRest(t, mem.Crash(model, uint64(i))); {
+						case gone == m.rows:
+							done++
+						case gone > 0:
+							parts++
+						}
+						if t.Failed() {
+							t.Fatalf("operation %d, %v, %v", at, effect, model)
+						}
+					}
+				}
+			}
+			if parts < 2 || done < 2 {
+				t.Errorf("%d images have a part of the deletion, %d all of it", parts, done)
+			}
+		})
+	}
+}
+
+// manyRows is a table of so many rows, each with one version in a column of this qualifier.
+type manyRows struct {
+	rows      int
+	qualifier string
+	effects   []vfs.Effect
+	models    []vfs.Model
+}
+
+// write writes the first n rows.
+func (m *manyRows) write(t *testing.T, s *lsmstore.Store, n int) {
+	t.Helper()
+	var all []widecol.Mutation
+	for i := range n {
+		row := one(fmt.Sprintf("row%05d", i), "f")
+		row[0].Qualifier = []byte(m.qualifier)
+		all = append(all, row...)
+	}
+	if n > 0 {
+		if _, err := s.Write(t.Context(), "t", all, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// delete deletes all versions under a key.
+func (m *manyRows) delete(s *lsmstore.Store) (widecol.Deleted, error) {
+	d := widecol.NewDeletion()
+	d.Filter, d.Count = widecol.PrefixFilter("f:q"), true
+	return s.Delete(context.Background(), "t", &d, "k")
+}
+
+// deleteOver writes the rows and deletes them while the file system fails.
+func (m *manyRows) deleteOver(t *testing.T, failure *vfs.Failure) *vfs.Mem {
+	t.Helper()
+	mem := vfs.NewMem()
+	var armed atomic.Bool
+	s := openAt(t, vfs.Inject(mem, func(op vfs.Op) vfs.Fault {
+		if armed.Load() {
+			return failure.Rule(op)
+		}
+		return vfs.Fault{}
+	}))
+	if err := makeTable(s); err != nil {
+		t.Fatal(err)
+	}
+	m.write(t, s, m.rows)
+	armed.Store(true)
+	m.delete(s)
+	image := mem.Clone()
+	s.Close() // fails: every operation does
+	return image
+}
+
+// deleteRest opens an image, writes the rows that are gone anew, and sends the deletion again. It returns how
+// many were gone.
+func (m *manyRows) deleteRest(t *testing.T, image *vfs.Mem) (gone int) {
+	t.Helper()
+	s := openAt(t, image)
+	defer s.Close()
+	left, err := scan(s, "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone = m.rows - left
+	m.write(t, s, gone) // the first ones
+	for range 2 {
+		n, err := m.delete(s)
+		if want := int64(m.rows); err != nil || n.Rows != want || n.Cells != want {
+			t.Errorf("%d rows are gone: sent again, it returns %+v, %v, want %d", gone, n, err, want)
+		}
+		if n, err := scan(s, "t"); err != nil || n != gone {
+			t.Errorf("%d rows are gone and written anew: %d are left, %v", gone, n, err)
+		}
+	}
+	return gone
+}
+
 // TestKeyOfALateWrite: a write that was not durable in time may still be applied. Until that is
 // decided, no other request can have its key. Then the same request, sent again, returns the
 // outcome.
@@ -312,7 +430,7 @@ func TestUnknownEntry(t *testing.T) {
 	all := s.Engine().Partitions()
 	id := all[len(all)-1].ID
 	row := append([]byte{0, 0, 0, 0, 0, 0, 0, byte(all[1].ID)}, 'k')
-	for _, value := range []string{"", "\x01short", "\x03" + strings.Repeat("x", 40)} {
+	for _, value := range []string{"", "\x01short", "\x03" + strings.Repeat("x", 48), "\x04" + strings.Repeat("x", 60)} {
 		var b engine.Batch
 		b.Add(id, row, &cell.Cell{Column: cell.AppendColumn(nil, []byte("d"), nil), Time: engine.CommitTime, Type: cell.Bytes, Value: []byte(value)})
 		if _, err := s.Engine().Commit(t.Context(), &b); err != nil {

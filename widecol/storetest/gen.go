@@ -60,7 +60,7 @@ var kinds = []struct {
 	{weight: 60, make: func(g *generator) op { return g.mutate(true) }},
 	{weight: 40, make: func(g *generator) op { return g.checkAndMutate(true) }},
 	{weight: 60, make: func(g *generator) op { return g.readModifyWrite() }},
-	{weight: 12, make: func(g *generator) op { return g.deletion() }},
+	{weight: 12, make: func(g *generator) op { return g.deletion(true) }},
 	{weight: 40, make: func(g *generator) op { return g.keyed() }},
 	{weight: 45, make: (*generator).again},
 	{weight: 145, make: func(g *generator) op { return g.scan(true) }},

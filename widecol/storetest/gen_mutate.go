@@ -90,22 +90,29 @@ func (g *generator) readModifyWrite() *readModifyWrite {
 	return o
 }
 
-func (g *generator) deletion() *deletion {
+func (g *generator) deletion(timed bool) *deletion {
 	o := &deletion{table: g.table(), count: g.one(2), dry: g.one(4)}
 	o.query = g.query(o.table, false)
+	if !timed {
+		o.query.Times = widecol.AllTimes
+	}
 	return o
 }
 
 // updateWithKey returns one of the changes above with an idempotency key. It may meet a fault, after which garbage
-// may be visible again only where something else says so. A deletion from many rows may stop in the middle then.
+// may be visible again only where something else says so.
 func (g *generator) updateWithKey(key string) change {
-	switch g.IntN(3) {
+	switch g.IntN(4) {
 	case 0:
 		o := g.mutate(false)
 		o.key = key
 		return o
 	case 1:
 		o := g.checkAndMutate(false)
+		o.key = key
+		return o
+	case 2:
+		o := g.deletion(false)
 		o.key = key
 		return o
 	default:
