@@ -32,6 +32,9 @@ func (d *Deletion) OneRow() []byte {
 	return nil
 }
 
+// Whole reports whether the deletion removes its rows as a whole.
+func (d *Deletion) Whole() bool { return d.Filter.Columns == nil && d.Times == AllTimes }
+
 // Deleted counts what a read would have returned of the versions that a Delete removes, and the rows that had
 // any of them.
 type Deleted struct {

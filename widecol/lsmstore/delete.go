@@ -85,6 +85,9 @@ func (s *Store) delete(ctx context.Context, t *table, d *widecol.Deletion, e *en
 	if e != nil && e.begun.partly {
 		n, rows = outcomeDeleted(d, e.begun), rowsAfter(rows, e.begun.lastRow())
 	}
+	if t.needsNoRead(d) {
+		return n, s.deleteWhole(ctx, t, d, rows, e)
+	}
 	v, err := s.newView(t)
 	if err != nil {
 		return n, err
