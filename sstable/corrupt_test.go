@@ -94,6 +94,7 @@ func readEach(file []byte, id ID, cache Cache, list []entry, once func(read func
 	}
 	read("scan", ReadOptions{}, nil, list)
 	readBy(collectDown, "scan down", ReadOptions{}, nil, downward(list))
+	readBy(collectInSteps, "scan in steps", ReadOptions{}, nil, withoutRows(list))
 	read("scan and fill", ReadOptions{FillCache: true}, nil, list)
 	read("keys", ReadOptions{KeysOnly: true}, nil, slices.Clone(list))
 	columns := cell.NewColumns(cell.FamilyRange([]byte("f")))
