@@ -34,7 +34,7 @@
 //	Snapshot      pins the read state of each partition, that is memtables and files, and the visible
 //	              sequence number (snapshot.go, read_state.go)
 //	Scan          merges the memtables and files row by row and returns the visible cells (scan.go,
-//	              level.go)
+//	              scan_reverse.go, level.go), or the cells of many rows in one step (take_rows.go)
 //	Divide        divides a range of rows for a parallel scan (divide.go)
 //	table cache   opens and closes the files (table_cache.go, table_ref.go)
 //

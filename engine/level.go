@@ -98,6 +98,13 @@ func (s *levelSource) Cells(dst []cell.Cell) []cell.Cell {
 	return s.it.Cells(dst)
 }
 
+func (s *levelSource) TakeRows(dst *cell.Rows, until []byte) {
+	dst.Reset()
+	if s.err == nil && s.it != nil {
+		s.it.TakeRows(dst, until) // which leaves a row to move to
+	}
+}
+
 func (s *levelSource) Run() *cell.Run {
 	if s.it == nil {
 		return &rowmerge.UnknownRun

@@ -57,6 +57,7 @@ type Scan struct {
 	deleted    *rangedel.Cursor // over the range tombstones that the snapshot sees; nil for none
 	raw        []cell.Cell
 	started    bool
+	peeked     bool // the row is the next one for NextRow (take_rows.go)
 	last       bool // the row has no more entries
 	rows       uint64
 
@@ -341,9 +342,12 @@ func (o *ScanOptions) SingleRow() bool {
 // NextRow moves to the next row in the order of the scan, at first to the first. It returns false after
 // the last row and on an error.
 func (s *Scan) NextRow() bool {
-	if s.started {
+	switch {
+	case s.peeked:
+		s.peeked = false
+	case s.started:
 		s.in.NextRow()
-	} else {
+	default:
 		s.in.SeekRow(s.opt.Start)
 		s.started = true
 	}
@@ -423,7 +427,7 @@ func (s *Scan) Close() {
 		s.own.Close()
 		s.own = Snapshot{}
 	}
-	s.started, s.last, s.rows = false, false, 0
+	s.started, s.peeked, s.last, s.rows = false, false, false, 0
 	s.level0, s.upper, s.bottommost = compaction.Probes{}, compaction.Probes{}, compaction.Probes{}
 	scans.Put(s)
 }
