@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"sync"
 
-	"colonnade/admission"
 	"colonnade/cell"
 	"colonnade/widecol"
 )
@@ -71,9 +70,9 @@ func (x *requestContext) aggregateParallel(view widecol.View, a *widecol.Aggrega
 		return t
 	}
 	q := a.Scan()
-	stats, err := x.inParallel(view, &q, func(ctx context.Context, slot *admission.Slot, q *widecol.Query) (widecol.Stats, error) {
+	stats, err := x.inParallel(view, &q, func(ctx context.Context, q *widecol.Query) (widecol.Stats, error) {
 		t := take()
-		stats, err := widecol.TallyOf(ctx, view, q, t, slot.Step)
+		stats, err := widecol.TallyOf(ctx, view, q, t)
 		mu.Lock()
 		defer mu.Unlock()
 		tallies = append(tallies, t)

@@ -1,6 +1,10 @@
 package server
 
-import "net/http"
+import (
+	"net/http"
+
+	"colonnade/widecol"
+)
 
 // count is POST /v1/table/{table}/count.
 func (s *Server) count(x *requestContext) error {
@@ -8,13 +12,12 @@ func (s *Server) count(x *requestContext) error {
 	if err := x.decode(false, func(d *decoder) { x.decodeSelection(d, &sel, false) }); err != nil {
 		return err
 	}
-	sel.query.KeysOnly = true
 	view, err := s.store.View(x.ctx(), x.table)
 	if err != nil {
 		return err
 	}
 	defer view.Close()
-	stats, err := x.countParallel(view, &sel.query)
+	_, stats, err := x.aggregateParallel(view, &widecol.Aggregate{Query: sel.query, Of: widecol.Count})
 	if err != nil {
 		return placed(err, func(_ string, i int) string { return sel.column.at("column", i) })
 	}

@@ -27,18 +27,11 @@ type parallelCount struct {
 	err   error         // the first; guarded by mu
 }
 
-// countPart counts one part of a query. Goroutines call it at once, each with its slot.
-type countPart func(ctx context.Context, slot *admission.Slot, q *widecol.Query) (widecol.Stats, error)
+// countPart counts one part of a query. Goroutines call it at once.
+type countPart func(ctx context.Context, q *widecol.Query) (widecol.Stats, error)
 
-// countParallel returns the statistics of a query. One goroutine per core works on its parts, as
-// far as slots are free.
-func (x *requestContext) countParallel(view widecol.View, q *widecol.Query) (widecol.Stats, error) {
-	return x.inParallel(view, q, func(ctx context.Context, _ *admission.Slot, q *widecol.Query) (widecol.Stats, error) {
-		return countRows(ctx, view, q)
-	})
-}
-
-// inParallel counts the parts of a query and returns the sum of their statistics.
+// inParallel counts the parts of a query and returns the sum of their statistics. One goroutine per core works on
+// the parts, as far as slots are free.
 func (x *requestContext) inParallel(view widecol.View, q *widecol.Query, count countPart) (widecol.Stats, error) {
 	c := &parallelCount{count: count, parts: []widecol.Query{*q}}
 	if d, ok := view.(widecol.Divider); ok {
@@ -90,7 +83,7 @@ func (c *parallelCount) part(ctx context.Context, slot *admission.Slot, q *widec
 		looked += widecol.YieldEvery
 		return slot.Step(looked)
 	}
-	stats, err := c.count(ctx, slot, q)
+	stats, err := c.count(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -98,18 +91,6 @@ func (c *parallelCount) part(ctx context.Context, slot *admission.Slot, q *widec
 	defer c.mu.Unlock()
 	addStats(&c.stats, stats)
 	return nil
-}
-
-// countRows counts what a query returns.
-func countRows(ctx context.Context, view widecol.View, q *widecol.Query) (widecol.Stats, error) {
-	rows, err := view.Scan(ctx, q)
-	if err != nil {
-		return widecol.Stats{}, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-	}
-	return rows.Stats(), rows.Err()
 }
 
 // fail keeps the first error and stops the others.

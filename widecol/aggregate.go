@@ -123,6 +123,11 @@ func (g *GroupBy) OfRow(row []byte) []byte {
 	return row
 }
 
+// prefix reports whether all rows that begin with a group's key are of the group.
+func (g *GroupBy) prefix(key []byte) bool {
+	return g.By == ByRowLength && len(key) == g.Length || g.By == ByRowDelimiter && bytes.HasSuffix(key, g.Delimiter)
+}
+
 // TooManyGroups returns the error for an Aggregate with more groups than MaxGroups, or longer keys than
 // MaxGroupBytes.
 func TooManyGroups() *Error {
@@ -137,31 +142,27 @@ func SumOverflow(t cell.Type) *Error {
 // Tallier is an optional interface of a View that can add versions to a Tally where they are. Goroutines may call
 // it at once.
 type Tallier interface {
-	// Tally adds what q selects to t. It calls step now and then, with numbers that count up from 1, and ends
-	// with its error. After an error, t is of no use.
-	Tally(ctx context.Context, q *Query, t *Tally, step func(n int) error) (Stats, error)
+	// Tally adds what q selects to t. It calls q.Yield as Scan and Next do; rows that it takes in one step count as a
+	// chunk. After an error, t is of no use.
+	Tally(ctx context.Context, q *Query, t *Tally) (Stats, error)
 }
 
-// TallyOf adds what a query selects to t: as the view does it if it is a Tallier, otherwise from Rows. step is as in
-// Tallier.
-func TallyOf(ctx context.Context, view View, q *Query, t *Tally, step func(n int) error) (Stats, error) {
+// TallyOf adds what a query selects to t: as the view does it if it is a Tallier, otherwise from Rows.
+func TallyOf(ctx context.Context, view View, q *Query, t *Tally) (Stats, error) {
 	if v, ok := view.(Tallier); ok {
-		return v.Tally(ctx, q, t, step)
+		return v.Tally(ctx, q, t)
 	}
 	rows, err := view.Scan(ctx, q)
 	if err != nil {
 		return Stats{}, err
 	}
 	defer rows.Close()
-	return TallyRows(rows, t, step)
+	return TallyRows(rows, t)
 }
 
-// TallyRows adds a result to t. step is as in Tallier.
-func TallyRows(rows Rows, t *Tally, step func(n int) error) (Stats, error) {
-	for n := 1; rows.Next(); n++ {
-		if err := step(n); err != nil {
-			return Stats{}, err
-		}
+// TallyRows adds a result to t.
+func TallyRows(rows Rows, t *Tally) (Stats, error) {
+	for rows.Next() {
 		if rows.First() {
 			if err := t.BeginRow(rows.Row()); err != nil {
 				return Stats{}, err
@@ -181,7 +182,7 @@ func RunAggregate(ctx context.Context, view View, a *Aggregate) (Aggregated, err
 		return Aggregated{}, err
 	}
 	q, t := a.Scan(), NewTally(a)
-	stats, err := TallyOf(ctx, view, &q, t, func(int) error { return nil })
+	stats, err := TallyOf(ctx, view, &q, t)
 	if err != nil {
 		return Aggregated{}, err
 	}

@@ -75,6 +75,18 @@ func (t *Tally) Add(cells []cell.Cell) error {
 	return nil
 }
 
+// GroupEnd returns a row up to which all rows, from this one on, are of its group; nil is the end of the table. It may
+// append to dst.
+func (t *Tally) GroupEnd(dst, row []byte) []byte {
+	if t.by.By < ByRowLength {
+		return nil
+	}
+	if key := t.by.OfRow(row); t.by.prefix(key) {
+		return cell.Successor(key)
+	}
+	return append(append(dst, row...), 0)
+}
+
 // enter moves to the group with a key.
 func (t *Tally) enter(key []byte) error {
 	last := t.current

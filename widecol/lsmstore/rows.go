@@ -3,6 +3,7 @@ package lsmstore
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"sort"
 
 	"colonnade/cell"
@@ -29,6 +30,7 @@ type rows struct {
 	looked    uint64 // rows and chunks; see pause
 	started   bool
 	row       []byte      // the current row
+	step      int         // rows of the current step, row is the first; 0 outside of steps (bulk)
 	cells     []cell.Cell // the current chunk
 	first     bool
 	fresh     bool // the current row has returned no chunk yet
@@ -253,12 +255,7 @@ func (r *rows) nextCells(scan *engine.Scan) []cell.Cell {
 		if !r.selective {
 			return cells
 		}
-		selected := cells[:0]
-		for i := range cells {
-			if r.selects(&cells[i]) {
-				selected = append(selected, cells[i])
-			}
-		}
+		selected := r.appendSelected(cells[:0], cells)
 		if r.err != nil {
 			return nil
 		}
@@ -266,6 +263,16 @@ func (r *rows) nextCells(scan *engine.Scan) []cell.Cell {
 			return selected
 		}
 	}
+}
+
+// appendSelected appends the cells that the query selects by time and value. dst may be the beginning of cells.
+func (r *rows) appendSelected(dst, cells []cell.Cell) []cell.Cell {
+	for i := range cells {
+		if r.selects(&cells[i]) {
+			dst = append(dst, cells[i])
+		}
+	}
+	return dst
 }
 
 // selects reports whether the query selects a cell by its time and value. A value that it cannot compare is
@@ -277,10 +284,19 @@ func (r *rows) selects(c *cell.Cell) bool {
 	case r.q.Value == nil:
 		return true
 	case c.Type == r.q.Value.Type && !c.Type.Fits(c.Value):
-		r.err = widecol.Errorf(widecol.Corrupt, "corruption", "a value of %d bytes in row %.100q of table %q does not have its type, %s", len(c.Value), r.row, r.view.table.name, c.Type)
+		r.err = r.wrongType(c)
 		return false
 	}
 	return r.q.Value.Matches(c.Type, c.Value)
+}
+
+// wrongType returns the error for a value that does not have its type.
+func (r *rows) wrongType(c *cell.Cell) error {
+	place := fmt.Sprintf("row %.100q", r.row)
+	if r.step > 1 {
+		place = fmt.Sprintf("one of the %d rows from %.100q on", r.step, r.row)
+	}
+	return widecol.Errorf(widecol.Corrupt, "corruption", "a value of %d bytes in %s of table %q does not have its type, %s", len(c.Value), place, r.view.table.name, c.Type)
 }
 
 func lowerOf(a, b []byte) []byte {

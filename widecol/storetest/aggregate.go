@@ -70,7 +70,7 @@ func inParts(view widecol.View, a *widecol.Aggregate) (widecol.Aggregated, error
 	var stats widecol.Stats
 	for i := range parts {
 		part := widecol.NewTally(a)
-		cost, err := widecol.TallyOf(background, view, &parts[i], part, func(int) error { return nil })
+		cost, err := widecol.TallyOf(background, view, &parts[i], part)
 		if err == nil {
 			err = t.Merge(part)
 		}

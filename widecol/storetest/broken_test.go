@@ -140,7 +140,7 @@ func (v *brokenView) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, 
 // brokenTallier is a view with a bug in aggregates.
 type brokenTallier struct{ brokenView }
 
-func (v *brokenTallier) Tally(ctx context.Context, q *widecol.Query, t *widecol.Tally, step func(int) error) (widecol.Stats, error) {
+func (v *brokenTallier) Tally(ctx context.Context, q *widecol.Query, t *widecol.Tally) (widecol.Stats, error) {
 	c := *q
 	if v.b.tallyQuery != nil {
 		v.b.tallyQuery(&c)
@@ -153,7 +153,7 @@ func (v *brokenTallier) Tally(ctx context.Context, q *widecol.Query, t *widecol.
 	if v.b.tallyRows != nil {
 		rows = v.b.tallyRows(rows)
 	}
-	return widecol.TallyRows(rows, t, step)
+	return widecol.TallyRows(rows, t)
 }
 
 // firstChunks leaves out all chunks of a row but the first.
