@@ -1,0 +1,89 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"colonnade/cell"
+	"colonnade/clock"
+	"colonnade/engine"
+	"colonnade/server"
+	"colonnade/vfs"
+	"colonnade/widecol"
+	"colonnade/widecol/lsmstore"
+)
+
+// BenchmarkAggregate counts one column of a table that has nothing else, and scans the same rows, both through
+// the whole handler. ROWS is the number of rows.
+func BenchmarkAggregate(b *testing.B) {
+	n := rowCount(b)
+	s := servedNumbers(b, n)
+	for _, e := range []struct{ name, endpoint, body string }{
+		{"scan", "scan", `{"column":{"key":"m:temperature"}}`},
+		{"count", "count", `{"column":{"key":"m:temperature"}}`},
+		{"aggregate=count", "aggregate", `{"column":{"key":"m:temperature"},"of":["count"]}`},
+		{"aggregate=all", "aggregate", `{"column":{"key":"m:temperature"},"of":["count","sum","min","max","avg"]}`},
+		{"aggregate=groups", "aggregate", `{"column":{"key":"m:temperature"},"of":["sum"],"group_by":{"row_prefix":10}}`},
+		{"value/scan", "scan", `{"column":{"key":"m:temperature"},"cell":{"value":{"op":">=","type":"i64","value":500}}}`},
+		{"value/aggregate=count", "aggregate", `{"column":{"key":"m:temperature"},"cell":{"value":{"op":">=","type":"i64","value":500}},"of":["count"]}`},
+	} {
+		b.Run(e.name, func(b *testing.B) {
+			var w discard
+			m := startMeter(b)
+			for b.Loop() {
+				w = discard{header: make(http.Header)}
+				s.ServeHTTP(&w, httptest.NewRequest("POST", "/v1/table/t/"+e.endpoint, bytes.NewReader([]byte(e.body))))
+				if w.status != http.StatusOK {
+					b.Fatalf("status %d", w.status)
+				}
+			}
+			m.stop()
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/cell")
+			b.ReportMetric(float64(w.bytes), "answer-B")
+		})
+	}
+}
+
+// discard is a response of which only the size is kept.
+type discard struct {
+	header http.Header
+	status int
+	bytes  int64
+}
+
+func (w *discard) Header() http.Header         { return w.header }
+func (w *discard) WriteHeader(status int)      { w.status = status }
+func (w *discard) Write(p []byte) (int, error) { w.bytes += int64(len(p)); return len(p), nil }
+
+// servedNumbers returns a server of a table with n rows of one i64, compacted.
+func servedNumbers(b *testing.B, n int) http.Handler {
+	store, err := lsmstore.Open(lsmstore.Options{Dir: filepath.ToSlash(b.TempDir()), Engine: engine.Options{FS: vfs.OS, Clock: clock.System}})
+	must(b, err)
+	b.Cleanup(func() { must(b, store.Close()) })
+	ctx := context.Background()
+	must(b, store.CreateTable(ctx, "t", widecol.TableSpec{Families: []widecol.Family{{Name: "m"}}}))
+	const each = 5000
+	for from := 0; from < n; from += each {
+		var ms []widecol.Mutation
+		for i := from; i < min(from+each, n); i++ {
+			ms = append(ms, widecol.Mutation{
+				Row: fmt.Appendf(nil, "sensor.%08d", i), Family: []byte("m"), Qualifier: []byte("temperature"),
+				Time: widecol.CommitTime, Type: cell.I64, Value: binary.LittleEndian.AppendUint64(nil, uint64(i%1000)),
+			})
+		}
+		_, err := store.Write(ctx, "t", ms, "")
+		must(b, err)
+	}
+	must(b, store.Engine().Flush(ctx))
+	for _, p := range store.Engine().Partitions() {
+		must(b, store.Engine().Compact(ctx, p.ID))
+	}
+	return server.New(store, server.Options{Now: time.Now})
+}
