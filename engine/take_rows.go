@@ -39,11 +39,10 @@ func (s *Scan) TakeRows(dst *cell.Rows, until []byte) {
 	s.visibility.VisibleRows(dst)
 }
 
-// rowTaker returns the source if rows can be taken from it without their keys, nil if not. It is the one place that
-// decides that: what hides entries by the key of their row must make it nil. A source that moves down (downward) takes
-// no rows.
+// rowTaker returns the source if rows can be taken from it without their keys, nil if not: range tombstones hide
+// entries by the key of their row. A source that moves down (downward) takes no rows.
 func (s *Scan) rowTaker() rowmerge.RowTaker {
-	if !s.peeked {
+	if !s.peeked || s.deleted != nil {
 		return nil
 	}
 	src, _ := s.in.(rowmerge.RowTaker)
