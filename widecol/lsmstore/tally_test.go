@@ -73,7 +73,7 @@ func TestTally(t *testing.T) {
 		"offset":             {func(q *widecol.Query) { q.Offset = 10 }, false},
 		"sample":             {func(q *widecol.Query) { q.Sample = 0.9 }, false},
 	} {
-		for _, a := range []widecol.Aggregate{{Of: widecol.Count}, {Of: widecol.Sum | widecol.Max, GroupBy: widecol.GroupBy{By: widecol.ByRowLength, Length: 5}}} {
+		for _, a := range []widecol.Aggregate{{Of: widecol.Count}, {Of: widecol.Sum | widecol.Max, GroupBy: widecol.GroupBy{By: widecol.ByRowLength, Length: 6}}} {
 			a.Query = widecol.NewQuery()
 			a.Query.Filter = filter // of one partition
 			e.change(&a.Query)
