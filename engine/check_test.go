@@ -264,14 +264,20 @@ func TestCheckWhileOpenOverErrorsOfTheDevice(t *testing.T) {
 	failure.Store(&vfs.Failure{At: 1 << 40})
 	opt := testOptions(vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault { return failure.Load().Rule(op) }))
 	opt.Clock = clock.NewManual(1)
+	opt.OpenFiles, opt.CacheBytes = 1, 1 // each file is opened and read again
 	db, err := Open("store", opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer mustClose(t, db)
-	ids := mustCreate(t, db, "a", "b")
+	ids := mustCreate(t, db, "a", "b", "c")
+	stopCompactions(db, ids[2])
 	for _, id := range ids {
 		flushed(t, db, id, 2)
+	}
+	for range 2 { // the new files are clean of the range tombstones, which those before need
+		mustDeleteRange(t, db, ids[2], "", "")
+		flushed(t, db, ids[2], 1)
 	}
 	eventually(db, func() bool { return len(db.background.compactable) == 0 })
 	for at := int64(0); ; at++ {
