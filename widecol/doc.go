@@ -7,9 +7,9 @@
 // a read, never its result.
 //
 //	table     name, families, locality groups
-//	row       key: 1 to MaxRowKey bytes of UTF-8
+//	row       key: 1 to MaxRowKey bytes
 //	family    name: [A-Za-z0-9_.#$-], 1 to MaxName bytes
-//	qualifier 0 to MaxQualifier bytes of UTF-8
+//	qualifier 0 to MaxQualifier bytes
 //	version   time in microseconds since the Unix epoch, 0 to cell.MaxTime
 //
 // Rows are ordered by key bytes; in a row, families by name, qualifiers by

@@ -10,10 +10,10 @@ import (
 //
 // A method that changes something returns after the change is durable. An error of a kind other than
 // Unknown means that nothing has changed. Every View opened after the method has returned sees the
-// change. No View sees a part of it.
+// change.
 //
-// A Store applies the mutations of one row in one Write together, in every family. A Store may promise
-// more: lsmstore and memstore apply the whole Write together.
+// A Store applies the mutations of one row in one Write together, in every family: no View sees a part of them.
+// Capabilities says what it promises of several rows.
 //
 // Every change of cells takes an idempotency key, "" for none. The key is part of the change, so it is
 // durable if and only if the change is. From then on, for IdempotencyWindowSecs, a request of the same
@@ -22,6 +22,9 @@ import (
 // equal arguments. A refused request leaves its key free. While a request is under way, or its outcome is Unknown but may still be decided, others with
 // its key fail with IdempotencyKeyInUse.
 type Store interface {
+	// Capabilities returns what the Store promises beyond this contract. It is safe at any time.
+	Capabilities() Capabilities
+
 	// CreateTable creates a table. It fails with TableExists if there is one, and with an error of the
 	// kind Conflict if the Store has as many as it can.
 	CreateTable(ctx context.Context, name string, spec TableSpec) error
@@ -89,8 +92,8 @@ type CacheStats struct {
 	Bytes      int64
 }
 
-// View is one consistent snapshot of a table at the time it was opened, whatever is written, deleted or
-// compacted since. Versions expire by the time of the opening.
+// View is a table at the time when the View was opened, whatever is written, deleted or compacted since, if the
+// Store has Capabilities.TableSnapshot. Versions expire by the time of the opening.
 //
 // A View is for one goroutine at a time. Close releases the memory and files that it holds.
 type View interface {

@@ -136,6 +136,11 @@ func (s *Store) table(name string) (*table, error) {
 	return t, nil
 }
 
+// Capabilities implements widecol.Store.
+func (s *Store) Capabilities() widecol.Capabilities {
+	return widecol.Capabilities{AtomicWrite: true, TableSnapshot: true}
+}
+
 // CacheStats implements widecol.Store.
 func (s *Store) CacheStats() widecol.CacheStats {
 	blocks, bytes := s.db.CacheStats()

@@ -73,6 +73,11 @@ func (s *Store) SetNextCommit(time int64) {
 	s.next = time
 }
 
+// Capabilities implements widecol.Store.
+func (s *Store) Capabilities() widecol.Capabilities {
+	return widecol.Capabilities{AtomicWrite: true, TableSnapshot: true}
+}
+
 // CacheStats returns zeros: there is no cache.
 func (s *Store) CacheStats() widecol.CacheStats { return widecol.CacheStats{} }
 

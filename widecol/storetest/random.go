@@ -25,6 +25,8 @@ const Configurations = 4
 // garbage. After wider settings or a step of the clock, such versions may be visible or not. Random
 // then deletes their columns in both Stores.
 //
+// The Store must have all Capabilities.
+//
 // A failure reports the seed and a short list of operations that reproduces it.
 func Random(t testing.TB, open Open, seed uint64, n int) {
 	t.Helper()
