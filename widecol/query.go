@@ -41,8 +41,13 @@ type Query struct {
 	// Sample, Offset, RowLimit and CellLimit count in the order returned: they begin with the last row.
 	Reverse bool
 
-	// Yield, unless nil, lets the caller interrupt a query that looks at much and returns little. Scan and
-	// Next call it at least once for every YieldEvery rows or chunks that they look at, on the goroutine
+	// After, unless nil, goes on behind a place in the result of this query, which may have had other
+	// RowLimit and CellLimit. These count from there; all else counts as if the query had begun with its
+	// first row.
+	After *Position
+
+	// Yield, unless nil, lets the caller interrupt a query that looks at much and returns little. Scan,
+	// Next and More call it at least once for every YieldEvery rows or chunks that they look at, on the goroutine
 	// of their caller, without a lock of the Store. It may take as long as it likes. Its error ends the
 	// query, and Err returns it.
 	Yield func() error

@@ -129,6 +129,10 @@ type Rows interface {
 	Err() error
 	// Stats returns the cost of the query so far.
 	Stats() Stats
+	// More reports whether the result goes on behind a RowLimit or CellLimit that has ended it, and where
+	// (Query.After). It is called at most once, after Next has returned false. To be exact it may look at any
+	// number of rows; Stats does not count them. After an error, which Err returns, it is false.
+	More() (Position, bool)
 	Close()
 }
 

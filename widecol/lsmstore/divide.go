@@ -17,7 +17,7 @@ func (v *view) Divide(q *widecol.Query, least int64) []widecol.Query {
 	if q.RowFilter != nil {
 		q = v.narrowed(q)
 	}
-	if q.RowLimit != widecol.NoLimit || q.CellLimit != widecol.NoLimit || q.Offset > 0 || q.Sample < 1 || len(q.Rows) > maxDivided {
+	if q.RowLimit != widecol.NoLimit || q.CellLimit != widecol.NoLimit || q.Offset > 0 || q.Sample < 1 || q.After != nil || len(q.Rows) > maxDivided {
 		return whole
 	}
 	var parts []widecol.Query

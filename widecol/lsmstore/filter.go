@@ -91,7 +91,7 @@ func (r *rows) decide() error {
 	q.SetKey(r.row)
 	q.RowFilter = nil
 	q.ColumnCellLimit, q.RowCellLimit, q.RowLimit, q.CellLimit = widecol.NoLimit, widecol.NoLimit, widecol.NoLimit, widecol.NoLimit
-	q.Offset, q.Sample = 0, 1
+	q.Offset, q.Sample, q.After = 0, 1, nil
 	for r.filter.Undecided() {
 		again, err := r.view.Scan(r.ctx, &q)
 		if err != nil {

@@ -21,6 +21,12 @@ type limits struct {
 	inRow    int64  // cells of the row so far
 	inColumn int64  // cells of the column so far
 	column   []byte // the column of the last cell, if columns are limited
+
+	// Once CellLimit is reached:
+	lastColumn []byte // of the last cell returned
+	lastTime   int64
+	copies     int64 // of it that were returned
+	inside     bool  // the row has more
 }
 
 // verdict is the decision about a row.
@@ -33,6 +39,17 @@ const (
 )
 
 func (l *limits) init(q *widecol.Query) { *l = limits{q: q} }
+
+// resume makes the limits go on behind a position.
+func (l *limits) resume(p *widecol.Position) {
+	l.seen, l.taken, l.skipped = p.Seen, p.Kept, min(p.Kept, l.q.Offset)
+}
+
+// cutOff reports whether the result has ended with a RowLimit or CellLimit.
+func (l *limits) cutOff() bool {
+	return (reached(l.rows, l.q.RowLimit) || reached(l.cells, l.q.CellLimit)) &&
+		l.q.RowCellLimit != 0 && l.q.ColumnCellLimit != 0
+}
 
 // reached reports whether n has reached a limit.
 func reached(n, limit int64) bool { return limit != widecol.NoLimit && n >= limit }
@@ -97,8 +114,23 @@ func (l *limits) decide() verdict {
 // total applies the limit on all cells.
 func (l *limits) total(run []cell.Cell) []cell.Cell {
 	if l.q.CellLimit != widecol.NoLimit {
-		run = run[:min(int64(len(run)), l.q.CellLimit-l.cells)]
+		run = l.cutTotal(run)
 	}
 	l.cells += int64(len(run))
+	return run
+}
+
+func (l *limits) cutTotal(run []cell.Cell) []cell.Cell {
+	room := l.q.CellLimit - l.cells
+	if int64(len(run)) > room {
+		run, l.inside = run[:room], true
+	}
+	if n := len(run); n > 0 && int64(n) == room {
+		last := &run[n-1]
+		l.lastColumn, l.lastTime = bytes.Clone(last.Column), last.Time
+		for i := n - 1; i >= 0 && run[i].Time == last.Time && bytes.Equal(run[i].Column, last.Column); i-- {
+			l.copies++
+		}
+	}
 	return run
 }

@@ -26,8 +26,11 @@ type rows struct {
 	limits     limits
 	stats      widecol.Stats // without the scans in parts
 
-	selective bool   // the query selects by time or value
-	looked    uint64 // rows and chunks; see pause
+	selective bool           // the query selects by time or value
+	within    *resumed       // the row at hand is the one that the query goes on in
+	next      *resumed       // it is the next range
+	final     *widecol.Stats // once More has looked further
+	looked    uint64         // rows and chunks; see pause
 	started   bool
 	row       []byte      // the current row
 	step      int         // rows of the current step, row is the first; 0 outside of steps (bulk)
@@ -62,6 +65,11 @@ func (r *rows) Next() bool {
 				r.row = nil
 			}
 			continue
+		}
+		if r.within != nil {
+			if run = r.within.rest(run); len(run) == 0 {
+				continue
+			}
 		}
 		if r.fresh && !r.enterRow() {
 			continue
@@ -98,6 +106,10 @@ func (r *rows) goOn() bool {
 
 // enterRow decides about a row with a cell: it is returned or skipped, or the result ends before it.
 func (r *rows) enterRow() bool {
+	if r.within != nil { // it has been decided
+		r.limits.rows++
+		return true
+	}
 	switch r.limits.decide() {
 	case passRow:
 		r.row = nil
@@ -177,7 +189,11 @@ func (r *rows) openRange() (err error) {
 		last := len(r.ranges) - 1
 		next, rest = r.ranges[last], r.ranges[:last]
 	}
-	if r.parts, err = r.view.open(r.parts, r.partitions, r.q, next); err != nil {
+	q := r.q
+	if r.within, r.next = r.next, nil; r.within != nil {
+		q = r.narrowed()
+	}
+	if r.parts, err = r.view.open(r.parts, r.partitions, q, next); err != nil {
 		r.closeParts()
 		return err
 	}
@@ -328,6 +344,9 @@ func (r *rows) Err() error { return r.err }
 
 // Stats implements widecol.Rows.
 func (r *rows) Stats() widecol.Stats {
+	if r.final != nil {
+		return *r.final
+	}
 	s := r.stats
 	for i := range r.parts {
 		s.AddScanned(r.parts[i].scan.Scanned())

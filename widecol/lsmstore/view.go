@@ -98,6 +98,9 @@ func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error)
 	r.parts = r.room[:0]
 	r.selective = q.Times != widecol.AllTimes || q.Value != nil
 	r.limits.init(q)
+	if q.After != nil && q.After.Row != nil {
+		r.resume()
+	}
 	if len(r.ranges) == 0 || r.limits.exhausted() {
 		r.done = true
 		return r, nil

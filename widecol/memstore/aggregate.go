@@ -29,16 +29,16 @@ func (v *view) Aggregate(ctx context.Context, a *widecol.Aggregate) (widecol.Agg
 	}
 	q := a.Query
 	q.Yield = nil // the Store is locked
-	rows, stats, err := v.table.query(&q, v.now)
+	answer, err := v.table.query(&q, v.now)
 	if err != nil {
 		return widecol.Aggregated{}, err
 	}
-	result := widecol.Aggregated{Stats: stats}
+	result := widecol.Aggregated{Stats: answer.stats}
 	groups := make(map[string][]version)
 	if a.GroupBy.By == widecol.OneGroup {
 		groups[""] = nil
 	}
-	for _, row := range rows {
+	for _, row := range answer.rows {
 		result.Stats.Rows++
 		result.Stats.Cells += int64(len(row))
 		for _, c := range row {

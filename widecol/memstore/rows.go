@@ -12,13 +12,14 @@ const chunkCells = 3
 
 // rows returns a finished result.
 type rows struct {
-	ctx      context.Context
-	view     *view
-	keysOnly bool
-	answer   [][]version // rows not started
-	rest     []version   // of the started row
-	stats    widecol.Stats
-	err      error
+	ctx    context.Context
+	view   *view
+	query  *widecol.Query
+	answer answer
+	begun  int       // rows of answer
+	rest   []version // of the row begun last
+	stats  widecol.Stats
+	err    error
 
 	// The current chunk.
 	first  bool
@@ -38,17 +39,18 @@ func (r *rows) Next() bool {
 	}
 	r.first = len(r.rest) == 0
 	if r.first {
-		if len(r.answer) == 0 {
+		if r.begun == len(r.answer.rows) {
 			return false
 		}
-		r.rest, r.answer = r.answer[0], r.answer[1:]
+		r.rest = r.answer.rows[r.begun]
+		r.begun++
 		r.stats.Rows++
 	}
 	n := min(chunkCells, len(r.rest))
 	r.row = []byte(r.rest[0].row)
 	for _, v := range r.rest[:n] {
 		c := cell.Cell{Column: v.column(), Time: v.time, Type: v.typ}
-		if !r.keysOnly {
+		if !r.query.KeysOnly {
 			c.Value = []byte(v.value)
 		}
 		r.cells = append(r.cells, c)
@@ -84,9 +86,17 @@ func (r *rows) Labels() []string     { return r.labels }
 func (r *rows) Err() error           { return r.err }
 func (r *rows) Stats() widecol.Stats { return r.stats }
 
+// More implements widecol.Rows.
+func (r *rows) More() (p widecol.Position, more bool) {
+	if r.err == nil {
+		p, more, r.err = r.view.table.more(r.query, &r.answer, r.view.now)
+	}
+	return p, more
+}
+
 // Close implements widecol.Rows.
 func (r *rows) Close() {
 	r.spoil()
-	r.answer, r.rest = nil, nil
+	r.answer, r.rest = answer{}, nil
 	r.view.busy = false
 }

@@ -89,6 +89,12 @@ func (v version) column() []byte {
 	return cell.AppendColumn(nil, []byte(v.family), []byte(v.qualifier))
 }
 
+// split returns the family and the qualifier of a column.
+func split(column []byte) (family, qualifier string) {
+	f, q := cell.SplitColumn(column)
+	return string(f), string(q)
+}
+
 // in reports whether a filter selects the version's column.
 func (v version) in(f widecol.Filter) bool {
 	return f.Columns == nil || f.Columns.Contains(v.column())

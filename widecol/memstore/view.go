@@ -34,8 +34,9 @@ func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error)
 	if err := v.begin(ctx, q); err != nil {
 		return nil, err
 	}
-	r := &rows{ctx: ctx, view: v, keysOnly: q.KeysOnly}
-	r.answer, r.stats, r.err = v.table.query(q, v.now)
+	r := &rows{ctx: ctx, view: v, query: q}
+	r.answer, r.err = v.table.query(q, v.now)
+	r.stats = r.answer.stats
 	return r, nil
 }
 
@@ -61,56 +62,138 @@ func (v *view) begin(ctx context.Context, q *widecol.Query) error {
 	return nil
 }
 
+// answer is the result of a query.
+type answer struct {
+	rows  [][]version
+	stats widecol.Stats    // of what was looked at
+	end   widecol.Position // behind the last version, which may be the last of its row
+}
+
 // query computes q row by row, and counts the rows and cells that it looks at. Its error is that of Yield.
-func (t *table) query(q *widecol.Query, now int64) (answer [][]version, stats widecol.Stats, err error) {
+func (t *table) query(q *widecol.Query, now int64) (a answer, err error) {
+	after := q.After
+	if after == nil {
+		after = new(widecol.Position)
+	}
+	a.end = *after
 	if len(q.Rows) == 0 || q.RowLimit == 0 || q.CellLimit == 0 || q.RowCellLimit == 0 || q.ColumnCellLimit == 0 {
-		return nil, stats, nil
+		return a, nil
 	}
 	read, partitions := t.read(q.Filter)
-	stats.Partitions = partitions
+	a.stats.Partitions = partitions
 	room := q.CellLimit // versions that may still be returned
-	index := int64(0)   // of the next row that would be returned without sample, offset and limit
-	kept := int64(0)    // rows that the sample kept
-	reached := -1.0     // the largest floor(index*Sample) so far
+	index := after.Seen // of the next row that would be returned without sample, offset and limit
+	kept := after.Kept  // rows that the sample kept
+
+	reached := float64(kept) - 1 // the largest floor(index*Sample) so far: each row that was kept has raised it by 1
 	for row := range t.inOrder(q.Reverse) {
 		if !slices.ContainsFunc(q.Rows, func(r widecol.RowRange) bool { return r.Contains([]byte(row[0].row)) }) {
 			continue
 		}
-		if room == 0 || q.RowLimit >= 0 && int64(len(answer)) >= q.RowLimit {
+		within := row[0].row == string(after.Row)
+		if after.Row != nil && comesAfter(string(after.Row), row[0].row, q.Reverse) || within && after.Column == nil {
+			continue
+		}
+		if room == 0 || q.RowLimit >= 0 && int64(len(a.rows)) >= q.RowLimit {
 			break
 		}
 		if q.Yield != nil {
 			if err := q.Yield(); err != nil {
-				return nil, stats, err
+				return answer{}, err
 			}
 		}
-		look(&stats, row, read)
+		look(&a.stats, row, read)
 		cells := selected(t.left(row, now), q)
 		if q.RowFilter != nil {
 			cells = filterRow(q.RowFilter, cells)
 		}
 		cells = limit(cells, q)
+		if within {
+			cells = behind(cells, after)
+		}
 		if len(cells) == 0 {
 			continue
 		}
 		// Most decimal fractions have no exact float64.
-		step := math.Floor(float64(index)*q.Sample + 1e-9)
-		index++
-		if step <= reached {
-			continue
-		}
-		reached = step
-		kept++
-		if kept <= q.Offset {
-			continue
+		if !within {
+			step := math.Floor(float64(index)*q.Sample + 1e-9)
+			index++
+			if step <= reached {
+				continue
+			}
+			reached = step
+			kept++
+			if kept <= q.Offset {
+				continue
+			}
 		}
 		if room > 0 {
 			cells = cells[:min(int64(len(cells)), room)]
 			room -= int64(len(cells))
 		}
-		answer = append(answer, cells)
+		a.rows = append(a.rows, cells)
+		a.end = place(cells, index, kept)
+		if within && string(a.end.Column) == string(after.Column) && a.end.Time == after.Time {
+			a.end.Copies += after.Copies
+		}
 	}
-	return answer, stats, nil
+	return a, nil
+}
+
+// comesAfter reports whether row a comes after row b.
+func comesAfter(a, b string, reverse bool) bool {
+	if reverse {
+		return a < b
+	}
+	return a > b
+}
+
+// behind returns the versions of a row that come behind a position in it.
+func behind(row []version, p *widecol.Position) []version {
+	copies := int64(0)
+	return slices.DeleteFunc(slices.Clone(row), func(v version) bool {
+		at := version{row: string(p.Row), time: p.Time}
+		at.family, at.qualifier = split(p.Column)
+		order := compare(v, at)
+		if order == 0 {
+			copies++
+		}
+		return order < 0 || order == 0 && copies <= p.Copies
+	})
+}
+
+// place returns the position behind the last of some versions.
+func place(cells []version, seen, kept int64) widecol.Position {
+	last := cells[len(cells)-1]
+	p := widecol.Position{Row: []byte(last.row), Seen: seen, Kept: kept, Column: last.column(), Time: last.time}
+	for _, v := range cells {
+		if compare(v, last) == 0 {
+			p.Copies++
+		}
+	}
+	return p
+}
+
+// more computes whether anything comes behind an answer of a query that a limit may have ended, and where.
+func (t *table) more(q *widecol.Query, a *answer, now int64) (p widecol.Position, more bool, err error) {
+	returned := int64(0)
+	for _, row := range a.rows {
+		returned += int64(len(row))
+	}
+	if int64(len(a.rows)) != q.RowLimit && returned != q.CellLimit {
+		return p, false, nil
+	}
+	rest := *q
+	rest.After, rest.RowLimit, rest.CellLimit = &a.end, widecol.NoLimit, widecol.NoLimit
+	next, err := t.query(&rest, now)
+	if err != nil || len(next.rows) == 0 {
+		return p, false, err
+	}
+	p = a.end
+	if len(a.rows) > 0 && next.rows[0][0].row != string(p.Row) {
+		p.Column, p.Time, p.Copies = nil, 0, 0
+	}
+	return p, true, nil
 }
 
 // selected returns the versions of a row that the query selects by column, time and value.

@@ -79,11 +79,11 @@ func (s *Store) CheckAndMutate(ctx context.Context, name string, c *widecol.Chec
 			return done, err
 		}
 		q.Yield = nil // the Store is locked
-		found, _, err := t.query(&q, s.opt.Now())
+		found, err := t.query(&q, s.opt.Now())
 		if err != nil {
 			return done, err
 		}
-		done.matched = (len(found) > 0) != c.Not
+		done.matched = (len(found.rows) > 0) != c.Not
 		mutations := c.Else
 		if done.matched {
 			mutations = c.Then

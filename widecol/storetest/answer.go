@@ -66,6 +66,23 @@ type answer struct {
 	versions []version
 	stats    widecol.Stats
 	whole    bool // it was read to its end
+	ending        // of a whole one
+}
+
+// ending says whether more comes behind an answer that a limit has ended, and where.
+type ending struct {
+	more bool
+	at   widecol.Position
+}
+
+// String shows the end of an answer.
+func (e ending) String() string {
+	if !e.more {
+		return "nothing more"
+	}
+	p := &e.at
+	return fmt.Sprintf("more behind row %s (%d seen, %d kept), column %q @%s, %d copies",
+		short(string(p.Row)), p.Seen, p.Kept, p.Column, clockText(p.Time), p.Copies)
 }
 
 // ask runs a query and reads the first chunks of its result, or all. It returns an error if the
@@ -85,7 +102,7 @@ func ask(ctx context.Context, view widecol.View, q *widecol.Query, chunks int) (
 	}
 	a := answer{versions: r.versions, whole: chunks != 0}
 	if a.whole {
-		err = r.end(rows)
+		a.ending, err = r.end(rows)
 	}
 	a.stats = rows.Stats()
 	return a, err
@@ -173,14 +190,28 @@ func (r *reader) takeCell(row string, c *cell.Cell, label string) error {
 }
 
 // end checks the contract of Rows at the end of a result.
-func (r *reader) end(rows widecol.Rows) error {
+func (r *reader) end(rows widecol.Rows) (e ending, err error) {
 	if err := rows.Err(); err != nil {
-		return err
+		return e, err
 	}
 	if rows.Next() {
-		return errors.New("a second Next is true after it was false")
+		return e, errors.New("a second Next is true after it was false")
 	}
 	s := rows.Stats()
+	if e.at, e.more = rows.More(); rows.Err() != nil {
+		return e, rows.Err()
+	}
+	switch after := rows.Stats(); {
+	case after != s:
+		return e, fmt.Errorf("More has changed the statistics from %+v to %+v", s, after)
+	case e.more && int64(len(r.versions)) != r.query.CellLimit && r.rows != r.query.RowLimit:
+		return e, errors.New("there is more without a limit")
+	}
+	return e, r.compareStats(s)
+}
+
+// compareStats compares statistics with what was returned.
+func (r *reader) compareStats(s widecol.Stats) error {
 	switch {
 	case s.Rows != r.rows || s.Cells != int64(len(r.versions)):
 		return fmt.Errorf("statistics tell of %d rows and %d cells, returned were %d and %d", s.Rows, s.Cells, r.rows, len(r.versions))

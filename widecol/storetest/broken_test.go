@@ -420,6 +420,24 @@ var bugs = []bug{
 	{"a reverse scan takes only the last range", true, true, func(b *broken) {
 		b.reverse(func(_ widecol.View, q *widecol.Query) { q.Rows = q.Rows[max(len(q.Rows)-1, 0):] })
 	}},
+	{"more is said behind the last row", true, true, func(b *broken) {
+		b.more(func(q *widecol.Query, rows int64, more *bool) { *more = *more || rows == q.RowLimit })
+	}},
+	{"more is not said within a row", true, true, func(b *broken) {
+		b.more(func(q *widecol.Query, rows int64, more *bool) { *more = *more && rows == q.RowLimit })
+	}},
+	{"a page leaves out the rest of a row", true, true, func(b *broken) { b.after(func(q *widecol.Query) { q.After.Column = nil }) }},
+	{"a page repeats copies of a version", true, true, func(b *broken) { b.after(func(q *widecol.Query) { q.After.Copies = min(q.After.Copies, 1) }) }},
+	{"a page begins a new sample", true, true, func(b *broken) {
+		b.after(func(q *widecol.Query) { q.After.Seen = q.After.Kept })
+	}},
+	{"a page has an offset of its own", true, true, func(b *broken) {
+		b.after(func(q *widecol.Query) {
+			if q.Sample == 1 {
+				q.After.Kept = 0
+			}
+		})
+	}},
 	{"a reverse scan turns the cells of a row, too", true, true, func(b *broken) {
 		down := false
 		b.query = func(q *widecol.Query) { down = q.Reverse }
@@ -885,6 +903,38 @@ func (r *cutRows) Next() bool { return !r.cut() && r.Rows.Next() }
 
 // blockRows is the number of rows of what stands for a block.
 const blockRows = 3
+
+// after changes the queries that go on behind a page.
+func (b *broken) after(change func(q *widecol.Query)) {
+	b.query = func(q *widecol.Query) {
+		if q.After != nil && q.After.Row != nil {
+			after := *q.After
+			q.After = &after
+			change(q)
+		}
+	}
+}
+
+// more changes what is said about what comes behind an answer of some rows.
+func (b *broken) more(change func(q *widecol.Query, rows int64, more *bool)) {
+	var last widecol.Query
+	b.query = func(q *widecol.Query) { last = *q }
+	b.rows = func(r widecol.Rows) widecol.Rows {
+		q := last
+		return changedMore{r, func(more *bool) { change(&q, r.Stats().Rows, more) }}
+	}
+}
+
+type changedMore struct {
+	widecol.Rows
+	change func(more *bool)
+}
+
+func (r changedMore) More() (widecol.Position, bool) {
+	p, more := r.Rows.More()
+	r.change(&more)
+	return p, more
+}
 
 // reverse plants a bug that changes the reverse queries of a view.
 func (b *broken) reverse(change func(v widecol.View, q *widecol.Query)) {

@@ -126,7 +126,8 @@ func readPart(d widecol.Divider, q *widecol.Query, least int64, begun *sync.Wait
 			return answer{}, err
 		}
 	}
-	return answer{versions: r.versions, stats: rows.Stats()}, r.end(rows)
+	_, err = r.end(rows)
+	return answer{versions: r.versions, stats: rows.Stats()}, err
 }
 
 // isSumOf compares the answer to a query with those to its parts.

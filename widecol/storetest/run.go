@@ -96,7 +96,7 @@ type testCase struct {
 	check func(f *fixture)
 }
 
-var cases = slices.Concat(tableCases, familyCases, settingCases, groupCases, writeCases, selectCases, limitCases, reverseCases, filterCases, aggregateCases, deleteCases, updateCases, keyCases, gcCases, divideCases, statsCases)
+var cases = slices.Concat(tableCases, familyCases, settingCases, groupCases, writeCases, selectCases, limitCases, reverseCases, pageCases, filterCases, aggregateCases, deleteCases, updateCases, keyCases, gcCases, divideCases, statsCases)
 
 // run checks the case on a new Store.
 func (c *testCase) run(t testing.TB, open Open, m mode) {

@@ -20,7 +20,7 @@ type heldView struct {
 type reading struct {
 	rows widecol.Rows
 	reader
-	want []version // the whole result
+	want answer // the whole result
 }
 
 // openView opens a view of both Stores. It returns the zero heldView if both report that there is
@@ -63,8 +63,25 @@ func (v *heldView) scan(q *widecol.Query, chunks int) error {
 	}
 	if !got.whole {
 		want.versions = want.versions[:min(len(got.versions), len(want.versions))]
+		return diff(got.versions, want.versions)
 	}
-	return diff(got.versions, want.versions)
+	return want.sameAs(got)
+}
+
+// sameAs returns an error if another whole answer is not the same.
+func (a *answer) sameAs(got answer) error {
+	if err := diff(got.versions, a.versions); err != nil {
+		return err
+	}
+	return a.ending.differs(got.ending)
+}
+
+// differs returns an error if another end is not the same.
+func (e ending) differs(got ending) error {
+	if got.String() != e.String() {
+		return fmt.Errorf("behind the answer comes %s, should be %s", got, e)
+	}
+	return nil
 }
 
 // begin starts to read a result. read continues.
@@ -80,7 +97,7 @@ func (v *heldView) begin(q *widecol.Query) error {
 	if err := sameError(err, wantErr); err != nil || wantErr != nil {
 		return err
 	}
-	v.reading = &reading{rows: rows, reader: reader{query: q}, want: want.versions}
+	v.reading = &reading{rows: rows, reader: reader{query: q}, want: want}
 	return nil
 }
 
@@ -95,11 +112,15 @@ func (v *heldView) read(chunks int) error {
 			return err
 		}
 	}
-	got, want := r.versions, r.want
+	got, want := r.versions, r.want.versions
 	if chunks != 0 {
 		v.reading = nil
 		defer r.rows.Close()
-		if err := r.end(r.rows); err != nil {
+		end, err := r.end(r.rows)
+		if err == nil {
+			err = r.want.ending.differs(end)
+		}
+		if err != nil {
 			return err
 		}
 	} else if len(got) <= len(want) {

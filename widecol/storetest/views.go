@@ -116,7 +116,7 @@ var viewCases = []testCase{
 				}
 			}
 		}
-		if err := r.end(rows); err != nil {
+		if _, err := r.end(rows); err != nil {
 			f.Fatal(err)
 		}
 		if err := diff(r.versions, versions); err != nil {

@@ -8,6 +8,7 @@ type Work struct {
 	Again      int64 // of the writes, those sent again with their idempotency key
 	Together   int64 // of the writes, those that were under way at the same time
 	Aggregates int64 // compared with the model
+	Pages      int64 // of a query, or all of its pages, compared with the model
 	Scans      int64 // gets and scans, each compared with the model
 	Views      int64 // opened to be read later
 	ViewReads  int64 // scans of such a view, or of parts of one
@@ -28,6 +29,7 @@ func (w *Work) Add(v Work) {
 	w.Again += v.Again
 	w.Together += v.Together
 	w.Aggregates += v.Aggregates
+	w.Pages += v.Pages
 	w.Scans += v.Scans
 	w.Views += v.Views
 	w.ViewReads += v.ViewReads

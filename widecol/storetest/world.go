@@ -16,6 +16,7 @@ type world struct {
 	clock    *clock
 	grouping grouping
 	views    [slots]heldView
+	paged    paged
 	last     int64 // the newest commit time of the subject
 	work     Work
 }
