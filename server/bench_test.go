@@ -94,10 +94,11 @@ func (r *benchRows) Cells() []cell.Cell {
 	}
 	return r.cells
 }
-func (r *benchRows) Labels() []string     { return nil }
-func (r *benchRows) Err() error           { return nil }
-func (r *benchRows) Stats() widecol.Stats { return widecol.Stats{Rows: 1000, Cells: 10_000} }
-func (r *benchRows) Close()               {}
+func (r *benchRows) Labels() []string                      { return nil }
+func (r *benchRows) Err() error                            { return nil }
+func (r *benchRows) More() (p widecol.Position, more bool) { return p, false }
+func (r *benchRows) Stats() widecol.Stats                  { return widecol.Stats{Rows: 1000, Cells: 10_000} }
+func (r *benchRows) Close()                                {}
 
 type discardWriter struct {
 	header http.Header

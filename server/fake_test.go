@@ -231,11 +231,12 @@ func (r *fakeRows) Next() bool {
 	return true
 }
 
-func (r *fakeRows) First() bool        { return r.chunk%2 == 1 }
-func (r *fakeRows) Row() []byte        { return r.row }
-func (r *fakeRows) Cells() []cell.Cell { return r.cells }
-func (r *fakeRows) Labels() []string   { return nil }
-func (r *fakeRows) Err() error         { return r.fails }
+func (r *fakeRows) First() bool                           { return r.chunk%2 == 1 }
+func (r *fakeRows) Row() []byte                           { return r.row }
+func (r *fakeRows) Cells() []cell.Cell                    { return r.cells }
+func (r *fakeRows) Labels() []string                      { return nil }
+func (r *fakeRows) Err() error                            { return r.fails }
+func (r *fakeRows) More() (p widecol.Position, more bool) { return p, false }
 func (r *fakeRows) Stats() widecol.Stats {
 	return widecol.Stats{Rows: int64(r.chunk / 2), Cells: int64(r.chunk * 5)}
 }

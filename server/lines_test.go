@@ -233,13 +233,14 @@ func (r *wideRows) Next() bool {
 	return r.chunk <= 100
 }
 
-func (r *wideRows) First() bool          { return r.chunk == 1 }
-func (r *wideRows) Row() []byte          { return []byte("wide") }
-func (r *wideRows) Cells() []cell.Cell   { return r.cells }
-func (r *wideRows) Err() error           { return nil }
-func (r *wideRows) Stats() widecol.Stats { return widecol.Stats{Rows: 1, Cells: 100_000} }
-func (r *wideRows) Labels() []string     { return nil }
-func (r *wideRows) Close()               {}
+func (r *wideRows) First() bool                           { return r.chunk == 1 }
+func (r *wideRows) Row() []byte                           { return []byte("wide") }
+func (r *wideRows) Cells() []cell.Cell                    { return r.cells }
+func (r *wideRows) Err() error                            { return nil }
+func (r *wideRows) More() (p widecol.Position, more bool) { return p, false }
+func (r *wideRows) Stats() widecol.Stats                  { return widecol.Stats{Rows: 1, Cells: 100_000} }
+func (r *wideRows) Labels() []string                      { return nil }
+func (r *wideRows) Close()                                {}
 
 // TestKeptStarts: the texts that are kept for cells are theirs, whatever columns and types follow each other.
 func TestKeptStarts(t *testing.T) {

@@ -53,7 +53,7 @@ const (
 )
 
 // appendRows appends the rows of a query, with a worker per core if there are many.
-func (x *requestContext) appendRows(view widecol.View, q *widecol.Query) (widecol.Stats, error) {
+func (x *requestContext) appendRows(view widecol.View, q *widecol.Query, p *page) (widecol.Stats, error) {
 	if s := x.startParallelScan(view, q); s != nil {
 		return x.sendParts(s)
 	}
@@ -64,7 +64,9 @@ func (x *requestContext) appendRows(view widecol.View, q *widecol.Query) (wideco
 		return widecol.Stats{}, err
 	}
 	defer rows.Close()
-	_, err = a.writeAll(rows)
+	if _, err = a.writeAll(rows); err == nil {
+		err = p.end(rows)
+	}
 	return a.stats, err
 }
 

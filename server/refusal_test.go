@@ -11,6 +11,9 @@ import (
 // long is a text of n bytes.
 func long(n int) string { return strings.Repeat("k", n) }
 
+// someToken is a page token of no query.
+var someToken = tokenText.EncodeToString((&pageToken{}).encode())
+
 // cellOf is a write of one cell.
 func cellOf(typ, value string) string {
 	return fmt.Sprintf(`{"items":[{"row_key":"r","cells":[{"column_key":"title:","type":%q,"value":%s}]}]}`, typ, value)
@@ -212,6 +215,17 @@ func TestRefusals(t *testing.T) {
 		{"scan", 400, "invalid_value", "cell.value.value", `{"cell":{"value":{"op":"=","type":"byte","value":256}}}`},
 		{"scan", 400, "invalid_value", "cell.value.value", `{"cell":{"value":{"op":"=","type":"string","value":null}}}`},
 		{"scan", 400, "wrong_type", "row.reverse", `{"row":{"reverse":1}}`},
+		{"scan", 400, "wrong_type", "row.page_token", `{"row":{"page_token":null}}`},
+		{"scan", 400, "wrong_type", "row.page_token", `{"row":{"page_token":1}}`},
+		{"scan", 400, "wrong_type", "row.page_token", `{"row":{"page_token":{"base64":""}}}`},
+		{"scan", 400, "invalid_page_token", "row.page_token", `{"row":{"page_token":""}}`},
+		{"scan", 400, "invalid_page_token", "row.page_token", `{"row":{"page_token":"org.a"}}`},
+		{"scan", 400, "invalid_page_token", "row.page_token", `{"row":{"page_token":"` + long(100_000) + `"}}`},
+		{"scan", 400, "duplicate_field", "row.page_token", `{"row":{"page_token":"` + someToken + `","page_token":"` + someToken + `"}}`},
+		{"scan", 400, "page_token_mismatch", "row.page_token", `{"row":{"page_token":"` + someToken + `"}}`},
+		{"scan", 400, "unknown_field", "page_token", `{"page_token":"` + someToken + `"}`},
+		{"count", 400, "unknown_field", "row.page_token", `{"row":{"page_token":"` + someToken + `"}}`},
+		{"aggregate", 400, "unknown_field", "row.page_token", `{"of":["sum"],"row":{"page_token":"` + someToken + `"}}`},
 		{"scan", 400, "duplicate_field", "row.reverse", `{"row":{"reverse":true,"reverse":true}}`},
 		{"rows", 400, "unknown_field", "items[0].row.reverse", `{"items":[{"row":{"key":"a","reverse":true}}]}`},
 		{"scan", 400, "wrong_type", "cell.strip_value", `{"cell":{"strip_value":"yes"}}`},

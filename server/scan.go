@@ -10,6 +10,9 @@ func (s *Server) scan(x *requestContext) error {
 	if err := x.decode(false, func(d *decoder) { x.decodeSelection(d, &sel, true) }); err != nil {
 		return err
 	}
+	if err := sel.page.begin(x.table, &sel.query); err != nil {
+		return err
+	}
 	view, err := s.store.View(x.ctx(), x.table)
 	if err != nil {
 		return err
@@ -17,10 +20,11 @@ func (s *Server) scan(x *requestContext) error {
 	defer view.Close()
 
 	x.beginRows(http.StatusOK)
-	stats, err := x.appendRows(view, &sel.query)
+	stats, err := x.appendRows(view, &sel.query, &sel.page)
 	if err != nil {
 		return placed(err, func(_ string, i int) string { return sel.column.at("column", i) })
 	}
 	x.endRows(&stats)
+	x.appendPage(&sel.page, &sel.query)
 	return x.finishRows()
 }

@@ -12,6 +12,7 @@ import (
 type selection struct {
 	query  widecol.Query
 	column columnFilter
+	page   page // of a scan
 }
 
 func newSelection() selection {
@@ -29,7 +30,7 @@ func (x *requestContext) decodeSelectionAnd(d *decoder, s *selection, cells bool
 	for d.Key() {
 		switch name := string(d.Name()); {
 		case name == "row":
-			d.rowSelection(&s.query, cells)
+			d.rowSelection(s, cells)
 		case name == "column":
 			s.column = d.columnFilter(true)
 		case name == "cell":
@@ -46,8 +47,8 @@ func (x *requestContext) decodeSelectionAnd(d *decoder, s *selection, cells bool
 // maxRowRanges bounds the keys and ranges of a selection.
 const maxRowRanges = 16_384
 
-func (d *decoder) rowSelection(q *widecol.Query, cells bool) {
-	source := ""
+func (d *decoder) rowSelection(s *selection, cells bool) {
+	q, source := &s.query, ""
 	d.Object()
 	for d.Key() {
 		switch name := string(d.Name()); name {
@@ -66,10 +67,15 @@ func (d *decoder) rowSelection(q *widecol.Query, cells bool) {
 		case "sample":
 			q.Sample = d.sample()
 		case "reverse":
-			if !cells { // a count has no order
+			if !cells { // a count has no order and no pages
 				d.unknown()
 			}
 			q.Reverse = d.Bool()
+		case "page_token":
+			if !cells {
+				d.unknown()
+			}
+			s.page.from = d.pageToken()
 		default:
 			d.unknown()
 		}

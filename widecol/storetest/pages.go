@@ -60,11 +60,7 @@ var pageCases = []testCase{
 					f.Fatal(err)
 				}
 				for _, sizes := range [][]pageSize{{{1, -1}}, {{2, -1}}, {{3, -1}}, {{-1, 1}}, {{-1, 2}}, {{-1, 3}}, {{-1, 5}}, {{1, 2}}, {{2, 3}, {-1, 1}}, {{1, -1}, {-1, 4}}, {{5, 30}}} {
-					got, err := pagesOf(view, *q, sizes)
-					if err == nil {
-						err = diff(got, whole.versions)
-					}
-					if err != nil {
+					if err := samePages(view, *q, sizes, whole.versions); err != nil {
 						f.Errorf("%s, reverse %t, pages of %v: %v", name, reverse, sizes, err)
 					}
 				}
@@ -90,11 +86,7 @@ var pageCases = []testCase{
 				if reverse {
 					want = reversed(want)
 				}
-				got, err := pagesOf(view, *asking(func(q *widecol.Query) { q.Reverse = reverse }), sizes)
-				if err == nil {
-					err = diff(got, want)
-				}
-				if err != nil {
+				if err := samePages(view, *asking(func(q *widecol.Query) { q.Reverse = reverse }), sizes, want); err != nil {
 					f.Errorf("reverse %t, pages of %v: %v", reverse, sizes, err)
 				}
 			}
