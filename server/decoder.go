@@ -25,6 +25,8 @@ type decoder struct {
 	strictjson.Reader
 	columns int // column keys met so far
 	filters int // filters of filter trees met so far
+	ranges  int // row keys and ranges in lists met so far
+	wide    int // items of a rows request so far that select more than a key
 }
 
 // Codes of what a decoder refuses, besides those of strictjson.
@@ -127,7 +129,7 @@ func (x *requestContext) decode(optional bool, read func(*decoder)) error {
 	}
 	d := &x.decoder
 	d.Reset(x.body)
-	d.columns, d.filters = 0, 0
+	d.columns, d.filters, d.ranges, d.wide = 0, 0, 0, 0
 	read(d)
 	d.End()
 	return d.Err()

@@ -8,22 +8,26 @@ import (
 	"colonnade/widecol"
 )
 
-// rowRead is an item of a rows request. There may be millions, so it is small.
+// rowRead is an item of a rows request. There may be millions, mostly of one key each, so it is small.
 type rowRead struct {
 	key       []byte // part of the body
 	cellLimit int64
 	column    *columnFilter // nil for all columns
 	filter    *widecol.RowFilter
+	wide      *widecol.Query // nil unless there is more: other rows than key, or what no field here has
 }
+
+// wideMemory is the memory of a rowRead.wide in bytes.
+const wideMemory = 512
 
 // rows is POST /v1/table/{table}/rows.
 func (s *Server) rows(x *requestContext) error {
 	var items []rowRead
-	err := x.decode(false, func(d *decoder) { items = d.rowReads() })
+	err := x.decode(false, func(d *decoder) { items = x.rowReads(d) })
 	if err != nil {
 		return err
 	}
-	if !x.admitted.Charge(int64(x.decoder.columns)*columnKeyMemory + int64(x.decoder.filters)*filterMemory) {
+	if !x.admitted.Charge(x.decoder.memory()) {
 		return overloaded()
 	}
 	view, err := s.store.View(x.ctx(), x.table)
@@ -105,10 +109,21 @@ func (x *requestContext) checkFamilies(view widecol.View, items []rowRead) error
 	return nil
 }
 
-// readRow appends the row of item i, if there is one.
+// memory returns the bytes that a decoded request takes beside the multiple of its body that is always charged.
+func (d *decoder) memory() int64 {
+	return int64(d.columns)*columnKeyMemory + int64(d.filters)*filterMemory + int64(d.ranges)*rowRangeMemory + int64(d.wide)*wideMemory
+}
+
+// readRow appends the rows of item i. found reports whether there are any.
 func (x *requestContext) readRow(a *rowWriter, view widecol.View, item *rowRead, i int) (found bool, err error) {
 	q := widecol.NewQuery()
-	q.SetKey(item.key)
+	if item.wide != nil {
+		q = *item.wide
+	}
+	if item.key != nil {
+		q.SetKey(item.key)
+	}
+	a.strip = q.KeysOnly
 	q.RowCellLimit, q.RowFilter, q.Yield = item.cellLimit, item.filter, a.yield
 	if item.column != nil {
 		q.Filter, q.ColumnCellLimit = item.column.Filter, item.column.limit
@@ -127,7 +142,7 @@ func (x *requestContext) readRow(a *rowWriter, view widecol.View, item *rowRead,
 }
 
 // rowReads reads the body of a rows request.
-func (d *decoder) rowReads() (items []rowRead) {
+func (x *requestContext) rowReads(d *decoder) (items []rowRead) {
 	listed := false
 	d.Object()
 	for d.Key() {
@@ -136,7 +151,7 @@ func (d *decoder) rowReads() (items []rowRead) {
 			listed = true
 			d.Array()
 			for d.Next() {
-				items = append(items, d.rowRead())
+				items = append(items, x.rowRead(d))
 			}
 			d.nonEmpty(len(items))
 		default:
@@ -147,7 +162,7 @@ func (d *decoder) rowReads() (items []rowRead) {
 	return items
 }
 
-func (d *decoder) rowRead() rowRead {
+func (x *requestContext) rowRead(d *decoder) rowRead {
 	item := rowRead{cellLimit: widecol.NoLimit}
 	selected := false
 	d.Object()
@@ -155,10 +170,12 @@ func (d *decoder) rowRead() rowRead {
 		switch string(d.Name()) {
 		case "row":
 			selected = true
-			d.rowReadKey(&item)
+			d.rowReadRows(&item)
 		case "column":
 			f := d.columnFilter(true)
 			item.column = &f
+		case "cell":
+			x.decodeCellSelection(d, d.widen(&item), true)
 		case "filter":
 			item.filter = d.rowFilter()
 		default:
@@ -169,17 +186,31 @@ func (d *decoder) rowRead() rowRead {
 	return item
 }
 
-func (d *decoder) rowReadKey(item *rowRead) {
+func (d *decoder) rowReadRows(item *rowRead) {
+	source := ""
 	d.Object()
 	for d.Key() {
-		switch string(d.Name()) {
+		switch name := string(d.Name()); name {
 		case "key":
+			d.onlySource(&source, name)
 			item.key = d.rowKey()
 		case "cell_limit":
 			item.cellLimit = d.limit()
 		default:
-			d.unknown()
+			d.rowField(d.widen(item), &source, name)
 		}
 	}
-	d.require(item.key != nil, "key")
+	if source == "" {
+		d.FailIn("key", missingField, "one of key, keys, prefix, range and ranges is required")
+	}
+}
+
+// widen returns the query of an item that selects more than a key.
+func (d *decoder) widen(item *rowRead) *widecol.Query {
+	if item.wide == nil {
+		q := widecol.NewQuery()
+		item.wide = &q
+		d.wide++
+	}
+	return item.wide
 }

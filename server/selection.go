@@ -44,42 +44,53 @@ func (x *requestContext) decodeSelectionAnd(d *decoder, s *selection, cells bool
 	s.query.Filter, s.query.ColumnCellLimit = s.column.Filter, s.column.limit
 }
 
-// maxRowRanges bounds the keys and ranges of a selection.
-const maxRowRanges = 16_384
+const (
+	maxRowRanges      = 16_384  // keys and ranges of a selection
+	maxRowRangesInAll = 1 << 18 // of a request, without those of fields key and prefix
+	rowRangeMemory    = 128     // bytes of a range, without the text of its bounds
+)
 
+// rowSelection reads the row selector of a scan, or of a count, which has no order and no pages.
 func (d *decoder) rowSelection(s *selection, cells bool) {
-	q, source := &s.query, ""
+	source := ""
 	d.Object()
 	for d.Key() {
-		switch name := string(d.Name()); name {
-		case "key", "keys", "prefix", "range", "ranges":
-			if source != "" {
-				d.Fail(conflictingFields, "%s and %s exclude each other", source, name)
-			}
-			source = name
-			q.Rows = widecol.NewRowSet(d.rowRanges(name)...)
-		case "limit":
-			q.RowLimit = d.limit()
-		case "offset":
-			q.Offset = d.limit()
-		case "cell_limit":
-			q.RowCellLimit = d.limit()
-		case "sample":
-			q.Sample = d.sample()
-		case "reverse":
-			if !cells { // a count has no order and no pages
-				d.unknown()
-			}
-			q.Reverse = d.Bool()
-		case "page_token":
-			if !cells {
-				d.unknown()
-			}
+		switch name := string(d.Name()); {
+		case name == "reverse" && cells:
+			s.query.Reverse = d.Bool()
+		case name == "page_token" && cells:
 			s.page.from = d.pageToken()
 		default:
-			d.unknown()
+			d.rowField(&s.query, &source, name)
 		}
 	}
+}
+
+// rowField reads a field of a row selector. source is the field so far that selects rows.
+func (d *decoder) rowField(q *widecol.Query, source *string, name string) {
+	switch name {
+	case "key", "keys", "prefix", "range", "ranges":
+		d.onlySource(source, name)
+		q.Rows = widecol.NewRowSet(d.rowRanges(name)...)
+	case "limit":
+		q.RowLimit = d.limit()
+	case "offset":
+		q.Offset = d.limit()
+	case "cell_limit":
+		q.RowCellLimit = d.limit()
+	case "sample":
+		q.Sample = d.sample()
+	default:
+		d.unknown()
+	}
+}
+
+// onlySource refuses a second field that selects rows.
+func (d *decoder) onlySource(source *string, name string) {
+	if *source != "" {
+		d.Fail(conflictingFields, "%s and %s exclude each other", *source, name)
+	}
+	*source = name
 }
 
 // rowRanges reads the value of a field that selects rows.
@@ -102,6 +113,9 @@ func (d *decoder) listOfRanges(read func() widecol.RowRange) (ranges []widecol.R
 	for d.Next() {
 		if len(ranges) == maxRowRanges {
 			d.Fail("too_many_rows", "a selection has more than %d keys or ranges", maxRowRanges)
+		}
+		if d.ranges++; d.ranges > maxRowRangesInAll {
+			d.Fail("too_many_rows", "the request has more than %d keys and ranges in lists", maxRowRangesInAll)
 		}
 		ranges = append(ranges, read())
 	}
