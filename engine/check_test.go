@@ -297,6 +297,48 @@ func TestCheckWhileOpenOverErrorsOfTheDevice(t *testing.T) {
 	}
 }
 
+// TestCheckCleanOverErrorsOfTheDevice: the check of what files are clean of reports a device error of a file that it
+// opens itself, and finds no damage.
+func TestCheckCleanOverErrorsOfTheDevice(t *testing.T) {
+	mem := vfs.NewMem()
+	db := mustOpenIdle(t, mem)
+	id := mustCreate(t, db, "a")[0]
+	stopCompactions(db, id)
+	for range 2 { // the second file is clean of the range tombstone, which the first one needs
+		flushed(t, db, id, 1)
+		mustDeleteRange(t, db, id, "", "row5")
+	}
+	flushed(t, db, id, 1)
+	image := mem.Clone()
+	db.Close()
+	for at := int64(0); ; at++ {
+		var failure atomic.Pointer[vfs.Failure]
+		failure.Store(failing(1 << 40))
+		opt := testOptions(vfs.Inject(image.Clone(), func(op vfs.Op) vfs.Fault { return failure.Load().Rule(op) }))
+		opt.Clock = clock.NewManual(1)
+		db, err := Open("store", opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := stopCompactions(db, id)
+		f := failing(at)
+		failure.Store(f)
+		err = p.checkClean(p.state.Load().version)
+		failure.Store(failing(1 << 40))
+		db.Close()
+		if f.Hits() == 0 {
+			if err != nil || at < 3 {
+				t.Errorf("a check of %d operations that all succeed: %v", at, err)
+			}
+			return
+		}
+		var damage *CorruptError
+		if !errors.Is(err, syscall.EIO) || errors.As(err, &damage) {
+			t.Errorf("operation %d: got %v, want EIO", at, err)
+		}
+	}
+}
+
 // TestCheckIsCancelled: a cancelled check ends between partitions.
 func TestCheckIsCancelled(t *testing.T) {
 	db := mustOpen(t, vfs.NewMem())
