@@ -79,10 +79,10 @@ func TestCellsAreLossless(t *testing.T) {
 			for j, v := range values {
 				for k, qualifier := range qualifiers {
 					family := []string{"anchor", "contents", "title"}[(i+j)%3]
-					row.Cells = append(row.Cells, Cell{family, qualifier, v, At(int64(1000*j + k))})
+					row.Cells = append(row.Cells, Cell{Family: family, Qualifier: qualifier, Value: v, Time: At(int64(1000*j + k))})
 				}
 			}
-			row.Cells = append(row.Cells, Cell{"title", "first", I64(1), At(0)}, Cell{"title", "last", I64(1), At(math.MaxInt64 - 1)})
+			row.Cells = append(row.Cells, Cell{Family: "title", Qualifier: "first", Value: I64(1), Time: At(0)}, Cell{Family: "title", Qualifier: "last", Value: I64(1), Time: At(math.MaxInt64 - 1)})
 			written[key] = make(map[Cell]bool)
 			for _, c := range row.Cells {
 				written[key][c] = true
@@ -192,7 +192,7 @@ func TestFloatsAreNoIntegers(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	table := webtable(t, open(t, newServer(t), Options{Attempts: 1}))
 	cell := func(v Value, at Time) Row {
-		return Row{Key: "r", Cells: []Cell{{"title", "", v, at}}}
+		return Row{Key: "r", Cells: []Cell{{Family: "title", Qualifier: "", Value: v, Time: at}}}
 	}
 	tests := []struct {
 		row  Row
@@ -206,8 +206,8 @@ func TestRefusals(t *testing.T) {
 		{cell(I64(1), At(-1)), "number_out_of_range", "items[0].cells[0].time"},
 		{cell(I64(1), At(math.MinInt64)), "number_out_of_range", "items[0].cells[0].time"},
 		{cell(I64(1), At(math.MaxInt64)), "number_out_of_range", "items[0].cells[0].time"},
-		{Row{Key: "", Cells: []Cell{{"title", "", I64(1), Time{}}}}, "invalid_row_key", "items[0].row_key"},
-		{Row{Key: "r", Cells: []Cell{{"", "x", I64(1), Time{}}}}, "invalid_column_key", "items[0].cells[0].column_key"},
+		{Row{Key: "", Cells: []Cell{{Family: "title", Qualifier: "", Value: I64(1), Time: Time{}}}}, "invalid_row_key", "items[0].row_key"},
+		{Row{Key: "r", Cells: []Cell{{Family: "", Qualifier: "x", Value: I64(1), Time: Time{}}}}, "invalid_column_key", "items[0].cells[0].column_key"},
 		{Row{Key: "r"}, "empty_list", "items[0].cells"},
 	}
 	for _, test := range tests {
@@ -272,7 +272,7 @@ func TestMutations(t *testing.T) {
 	table := webtable(t, open(t, newServer(t), Options{}))
 	ctx := t.Context()
 	set := func(family, qualifier string, v Value, at Time) Mutation {
-		return Set(Cell{family, qualifier, v, at})
+		return Set(Cell{Family: family, Qualifier: qualifier, Value: v, Time: at})
 	}
 	start, err := table.Mutate(ctx, RowMutations{"a", []Mutation{
 		set("title", "", I64(1), At(1)), set("title", "", I64(2), At(2)), set("title", "", I64(3), At(3)),
@@ -286,7 +286,7 @@ func TestMutations(t *testing.T) {
 	}}, RowMutations{"b", []Mutation{DeleteCells(), set("title", "", I64(1), At(1))}}); err != nil {
 		t.Fatal(err)
 	}
-	want := []Row{{"a", []Cell{{"title", "", I64(3), At(3)}}}, {"b", []Cell{{"title", "", I64(1), At(1)}}}}
+	want := []Row{{"a", []Cell{{Family: "title", Qualifier: "", Value: I64(3), Time: At(3)}}}, {"b", []Cell{{Family: "title", Qualifier: "", Value: I64(1), Time: At(1)}}}}
 	if got := all(t, table, Query{}); !sameRows(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -303,7 +303,7 @@ func TestMutations(t *testing.T) {
 	if errors.As(outcomes[1], &e); e.Code != "unknown_column_family" || e.At != "items[1].mutations[1].delete_family" || strings.Contains(e.Message, e.At) {
 		t.Errorf("got outcome %+v", e)
 	}
-	if rows := all(t, table, Query{Rows: Ranges(Range{Start: "c"})}); !sameRows(rows, []Row{{"d", []Cell{{"title", "", I64(1), commit}}}}) {
+	if rows := all(t, table, Query{Rows: Ranges(Range{Start: "c"})}); !sameRows(rows, []Row{{"d", []Cell{{Family: "title", Qualifier: "", Value: I64(1), Time: commit}}}}) {
 		t.Errorf("got %+v", rows)
 	}
 }
@@ -323,6 +323,8 @@ func TestCheckAndMutate(t *testing.T) {
 		{Check{If: Exists(true), Then: owner("nobody"), Else: owner("me")}, false, true, "me"},
 		{Check{If: Exists(false), Then: owner("you")}, false, false, "me"},
 		{Check{If: Exists(true), Then: owner("you")}, true, true, "you"},
+		{Check{If: Matches(ValueRegex("m")), Then: owner("nobody")}, false, false, "you"},
+		{Check{If: Matches(Chain(QualifierRegex("owner"), ValueRegex("y.u"))), Then: owner("her")}, true, true, "her"},
 	}
 	for i, s := range steps {
 		matched, commit, err := table.CheckAndMutate(t.Context(), "lock", s.check)
@@ -371,7 +373,7 @@ func TestDeletions(t *testing.T) {
 	ctx := t.Context()
 	var rows []Row
 	for i := range 10 {
-		rows = append(rows, Row{fmt.Sprintf("r%d", i), []Cell{{"title", "", I64(1), At(1)}, {"anchor", "\xff", I64(2), At(5)}}})
+		rows = append(rows, Row{fmt.Sprintf("r%d", i), []Cell{{Family: "title", Qualifier: "", Value: I64(1), Time: At(1)}, {Family: "anchor", Qualifier: "\xff", Value: I64(2), Time: At(5)}}})
 	}
 	if err := table.Write(ctx, rows...); err != nil {
 		t.Fatal(err)
@@ -423,7 +425,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	defer c.Close()
 	table := webtable(t, c)
 	for i := range 20 {
-		if err := table.Write(t.Context(), Row{fmt.Sprint(i), []Cell{{"title", "", String(strings.Repeat("x", 20_000)), Time{}}}}); err != nil {
+		if err := table.Write(t.Context(), Row{fmt.Sprint(i), []Cell{{Family: "title", Qualifier: "", Value: String(strings.Repeat("x", 20_000)), Time: Time{}}}}); err != nil {
 			t.Fatal(err)
 		}
 		all(t, table, Query{})
@@ -452,8 +454,8 @@ func TestLargeRequestsAreCompressed(t *testing.T) {
 		}
 		next.ServeHTTP(w, r)
 	})
-	large := Row{"r", []Cell{{"title", "", String(strings.Repeat("x", compressFrom)), Time{}}}}
-	small := Row{"r", []Cell{{"title", "", String(strings.Repeat("x", 1000)), Time{}}}}
+	large := Row{"r", []Cell{{Family: "title", Qualifier: "", Value: String(strings.Repeat("x", compressFrom)), Time: Time{}}}}
+	small := Row{"r", []Cell{{Family: "title", Qualifier: "", Value: String(strings.Repeat("x", 1000)), Time: Time{}}}}
 	table := webtable(t, open(t, h, Options{}))
 	gzipped := open(t, h, Options{Compression: Gzip, UserAgent: "test/1"}).Table("web")
 	plain := open(t, h, Options{Compression: Uncompressed}).Table("web")

@@ -36,6 +36,6 @@
 //
 // # Bounds
 //
-// There is no timeout but that of the context. A Scan holds the current row only. ReadRows and the answers to
-// changes are held as a whole, and so is each request.
+// There is no timeout but that of the context. A Scan holds the current row only. Pages, ReadRows, groups of
+// aggregates and the answers to changes are held as a whole, and so is each request.
 package client

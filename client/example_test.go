@@ -190,32 +190,78 @@ func ExampleTable_ReadModifyWrite() {
 	// 2
 }
 
-func ExampleTable_Scan_paging() {
+func ExampleTable_Pages() {
 	s := newTestServer()
 	defer s.Close()
 	table, ctx := newTable(s), context.Background()
-	for _, key := range []string{"a", "b", "c", "\xff"} {
+	for _, key := range []string{"a", "b", "c", "d", "\xff"} {
 		if err := table.Write(ctx, client.Row{Key: key, Cells: []client.Cell{{Family: "title", Value: client.Bytes([]byte(key))}}}); err != nil {
 			log.Fatal(err)
 		}
 	}
 
-	page := client.Range{}
-	for {
-		n, last := 0, ""
-		for row, err := range table.Scan(ctx, client.Query{Rows: client.Ranges(page), Limit: client.Limit{Rows: 3}}) {
-			if err != nil {
-				log.Fatal(err)
-			}
+	query := client.Query{Rows: client.Ranges(client.Range{Start: "b"}), Limit: client.Limit{Rows: 3}, Reverse: true}
+	for page, err := range table.Pages(ctx, query) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, row := range page.Rows {
 			fmt.Printf("%q ", row.Key)
-			n, last = n+1, row.Key
 		}
-		if n < 3 {
-			break
-		}
-		page = client.Range{Start: last, ExcludeStart: true}
+		fmt.Println("and more:", page.Next != "")
 	}
-	// Output: "a" "b" "c" "\xff"
+	// Output:
+	// "\xff" "d" "c" and more: true
+	// "b" and more: false
+}
+
+func ExampleChain() {
+	s := newTestServer()
+	defer s.Close()
+	table, ctx := newTable(s), context.Background()
+	err := table.Write(ctx, client.Row{Key: "host1", Cells: []client.Cell{
+		{Family: "contents", Qualifier: "cpu0", Value: client.I64(97), Time: client.At(2)},
+		{Family: "contents", Qualifier: "cpu0", Value: client.I64(12), Time: client.At(1)},
+		{Family: "contents", Qualifier: "disk", Value: client.I64(3), Time: client.At(1)},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	newest := client.Chain(client.QualifierRegex("cpu[0-9]+"), client.CellsPerColumn(1), client.Label("cpu"))
+	for row, err := range table.Scan(ctx, client.Query{Filter: newest}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, c := range row.Cells {
+			fmt.Println(row.Key, c.Qualifier, c.Value, c.Label)
+		}
+	}
+	// Output: host1 cpu0 97 cpu
+}
+
+func ExampleTable_Aggregate() {
+	s := newTestServer()
+	defer s.Close()
+	table, ctx := newTable(s), context.Background()
+	for i, key := range []string{"de/mon", "de/tue", "fr/mon"} {
+		visits := client.Cell{Family: "contents", Qualifier: "visits", Value: client.I64(int64(20 + i))}
+		if err := table.Write(ctx, client.Row{Key: key, Cells: []client.Cell{visits}}); err != nil {
+			log.Fatal(err)
+		}
+	}
+
+	query := client.Query{Columns: client.Columns("contents:visits")}
+	groups, _, err := table.Aggregate(ctx, query, client.ByRowDelimiter("/"), client.CountOf, client.Sum, client.Avg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, g := range groups {
+		fmt.Println(g.Key, g.Count, g.Sum, g.Avg)
+	}
+	// Output:
+	// de/ 2 41 20.5
+	// fr/ 1 22 22.0
 }
 
 func ExampleError() {

@@ -16,9 +16,14 @@ import (
 // any read. An answer that breaks off later is an error, because going on would read another moment; the rows
 // before it are right.
 func (t *Table) Scan(ctx context.Context, q Query) iter.Seq2[Row, error] {
+	return t.stream(ctx, t.scan(&q), q.Stats)
+}
+
+// stream returns the rows of a read. stats may be nil.
+func (t *Table) stream(ctx context.Context, r *request, stats *Stats) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		r := &request{class: read, method: http.MethodPost, path: t.path + "/scan", body: q.append(nil)}
-		s, row, err := t.c.openRows(ctx, r)
+		r := *r // a loop of its own
+		s, row, err := t.c.openRows(ctx, &r)
 		if s != nil {
 			defer s.Close()
 		}
@@ -31,8 +36,8 @@ func (t *Table) Scan(ctx context.Context, q Query) iter.Seq2[Row, error] {
 			yield(Row{}, err)
 			return
 		}
-		if q.Stats != nil {
-			*q.Stats = s.rows.summary().stats
+		if stats != nil {
+			*stats = s.rows.summary().stats
 		}
 	}
 }
@@ -101,8 +106,13 @@ func (t *Table) Count(ctx context.Context, q Query) (Stats, error) {
 type RowRead struct {
 	Key     string
 	Columns ColumnSet
+	Times   Times
+	Value   *ValueFilter // nil for all values
+	Filter  Filter
 	// Limits of versions; 0 is none.
 	CellsPerRow, CellsPerColumn int64
+	// StripValues answers null values, which have their type.
+	StripValues bool
 }
 
 // ReadRow reads a row, or the columns of it that have these keys: "family:qualifier", or "family:" for all of a
@@ -136,21 +146,29 @@ func (t *Table) ReadRows(ctx context.Context, reads ...RowRead) ([]Row, error) {
 
 // readRows is one attempt of ReadRows.
 func (c *Client) readRows(ctx context.Context, r *request, reads []RowRead) ([]Row, error) {
-	answer, err := c.send(ctx, r)
+	found, sum, err := c.readAll(ctx, r)
 	if err != nil {
 		return nil, err
 	}
+	return spread(reads, found, sum.missing)
+}
+
+// readAll sends a read once and returns its whole answer.
+func (c *Client) readAll(ctx context.Context, r *request) (rows []Row, sum *summary, err error) {
+	answer, err := c.send(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
 	s := newRowStream(answer)
 	defer s.Close()
-	var found []Row
 	row, err := s.next(ctx)
 	for ; err == nil; row, err = s.next(ctx) {
-		found = append(found, row)
+		rows = append(rows, row)
 	}
 	if err != io.EOF {
-		return nil, err
+		return nil, nil, err
 	}
-	return spread(reads, found, s.rows.summary().missing)
+	return rows, s.rows.summary(), nil
 }
 
 var errMisplaced = errors.New("another row than was asked for")
@@ -173,13 +191,9 @@ func spread(reads []RowRead, found []Row, missing []int) ([]Row, error) {
 }
 
 func appendRowRead(dst []byte, r RowRead) []byte {
-	o := newObject(dst)
-	o.field("row")
-	row := newObject(o.dst)
-	row.field("key")
-	row.dst = appendBytes(row.dst, r.Key)
-	row.limit("cell_limit", r.CellsPerRow)
-	o.dst = row.end()
-	r.Columns.appendField(&o, r.CellsPerColumn)
-	return o.end()
+	q := Query{
+		Rows: Key(r.Key), Columns: r.Columns, Times: r.Times, Value: r.Value, Filter: r.Filter, StripValues: r.StripValues,
+		Limit: Limit{CellsPerRow: r.CellsPerRow, CellsPerColumn: r.CellsPerColumn},
+	}
+	return q.append(dst)
 }

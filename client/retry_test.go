@@ -98,7 +98,7 @@ func TestEveryChangeHasItsKey(t *testing.T) {
 // TestReadsAreRepeated: reads have no outcome, so everything that may pass is tried again.
 func TestReadsAreRepeated(t *testing.T) {
 	table, s, _ := scripted(t, Options{})
-	want := Row{"r", []Cell{{"title", "", I64(1), At(7)}}}
+	want := Row{"r", []Cell{{Family: "title", Qualifier: "", Value: I64(1), Time: At(7)}}}
 	if err := table.Write(t.Context(), want); err != nil {
 		t.Fatal(err)
 	}

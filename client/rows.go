@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"io"
@@ -33,7 +32,8 @@ type rowDecoder interface {
 
 type summary struct {
 	stats   Stats
-	missing []int // of a rows request: items without a row
+	missing []int     // of a rows request: items without a row
+	next    PageToken // of a scan with a limit
 }
 
 // jsonRows is the rowDecoder of
@@ -146,6 +146,13 @@ func (d *jsonRows) field(name string) {
 		for n := 0; d.in.more(n, ']'); n++ {
 			d.sum.missing = append(d.sum.missing, int(d.in.int()))
 		}
+	case "next_page_token":
+		if d.in.peek() != '"' {
+			d.in.skip() // null
+			return
+		}
+		d.in.name = d.in.string(d.in.name[:0])
+		d.sum.next = PageToken(d.in.name)
 	default:
 		d.in.skip()
 	}
@@ -279,6 +286,12 @@ func (d *jsonRows) version(c *Cell) {
 			} else {
 				in.text = in.word(in.text[:0])
 			}
+		case "labels":
+			in.open('[')
+			for n := 0; in.more(n, ']'); n++ {
+				in.name = in.string(in.name[:0])
+				c.Label = string(in.name)
+			}
 		default:
 			in.skip()
 		}
@@ -353,7 +366,7 @@ func number(typ Type, text []byte) (uint64, error) {
 
 // rowOf decodes a row that came in a whole answer.
 func rowOf(text []byte) (Row, error) {
-	d := jsonRows{in: jsonReader{buf: text, end: len(text), src: bytes.NewReader(nil)}}
+	d := jsonRows{in: readerOf(text)}
 	row := d.row()
 	return row, d.in.err
 }

@@ -19,9 +19,9 @@ import (
 // numbered returns n rows with a cell in each of two families, and a binary column in every third.
 func numbered(n int) (rows []Row) {
 	for i := range n {
-		row := Row{Key: fmt.Sprintf("r%05d", i), Cells: []Cell{{"anchor", "q", I64(int64(i)), At(2)}, {"title", "", String(strings.Repeat("x", 50)), At(1)}}}
+		row := Row{Key: fmt.Sprintf("r%05d", i), Cells: []Cell{{Family: "anchor", Qualifier: "q", Value: I64(int64(i)), Time: At(2)}, {Family: "title", Qualifier: "", Value: String(strings.Repeat("x", 50)), Time: At(1)}}}
 		if i%3 == 0 {
-			row.Cells = slices.Insert(row.Cells, 1, Cell{"anchor", "q\xff", I64(-1), At(int64(i))})
+			row.Cells = slices.Insert(row.Cells, 1, Cell{Family: "anchor", Qualifier: "q\xff", Value: I64(-1), Time: At(int64(i))})
 		}
 		rows = append(rows, row)
 	}
@@ -312,11 +312,11 @@ func TestDecoderTakesAnyOrder(t *testing.T) {
 		rows, err := collect(d)
 		f := F64(0)
 		f.bits = 1 << 63
-		want := []Row{{"\xff\x00", []Cell{{"f", "🏛é/\b\f\n\r\t", f, At(0)}, {"f", "\xff", Bytes([]byte{0, 1, 0xff}), At(5)}}}, {Key: "é"}}
+		want := []Row{{"\xff\x00", []Cell{{Family: "f", Qualifier: "🏛é/\b\f\n\r\t", Value: f, Time: At(0)}, {Family: "f", Qualifier: "\xff", Value: Bytes([]byte{0, 1, 0xff}), Time: At(5)}}}, {Key: "é"}}
 		if err != nil || !sameRows(rows, want) {
 			t.Errorf("%s: got %+v, %v, want %+v", name, rows, err, want)
 		}
-		if got, want := *d.summary(), (summary{Stats{2, 2, 7, 8, 9, 1, 1000 * 1000}, []int{3, 4}}); !reflect.DeepEqual(got, want) {
+		if got, want := *d.summary(), (summary{Stats{2, 2, 7, 8, 9, 1, 1000 * 1000}, []int{3, 4}, ""}); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, want %+v", name, got, want)
 		}
 	}

@@ -140,8 +140,14 @@ type Query struct {
 	Value   *ValueFilter // nil for all values
 	// StripValues answers null values, which have their type. Count does not take it, nor Limit.Cells.
 	StripValues bool
+	// Filter is a filter tree for what the fields above cannot say. It comes after them.
+	Filter Filter
 
 	Limit Limit
+	// Reverse returns rows from the last to the first; limits count in that order. Count does not take it, nor Page.
+	Reverse bool
+	// Page goes on behind another page of this query, which may have had other Limits of rows and cells.
+	Page PageToken
 	// Sample selects this part of the rows, evenly spread: 0.25 is the first, fifth, ninth, …  0 is all.
 	Sample float64
 
@@ -169,8 +175,17 @@ func (q *Query) append(dst []byte) []byte {
 		row.field("sample")
 		row.dst = appendFloat(row.dst, q.Sample, 64)
 	}
+	if q.Reverse {
+		row.field("reverse")
+		row.dst = append(row.dst, "true"...)
+	}
+	if q.Page != "" {
+		row.field("page_token")
+		row.dst = appendString(row.dst, string(q.Page))
+	}
 	o.dst = row.end()
 	q.Columns.appendField(&o, q.Limit.CellsPerColumn)
+	q.Filter.appendField(&o)
 
 	o.field("cell")
 	cell := newObject(o.dst)

@@ -202,6 +202,7 @@ type Cell struct {
 	Family, Qualifier string
 	Value             Value
 	Time              Time
+	Label             string // that a Filter gave it; writes leave it out
 }
 
 // Get returns the first version of a column, which is the newest of a row that was read.

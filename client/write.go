@@ -153,10 +153,16 @@ func (t *Table) mutate(ctx context.Context, head string, rows []RowMutations, re
 }
 
 // Condition is what a row must hold.
-type Condition struct{ exists bool }
+type Condition struct {
+	exists bool
+	filter Filter // instead, unless it is the zero Filter
+}
 
 // Exists is met by a row that has a cell or, with false, by one that has none.
-func Exists(exists bool) Condition { return Condition{exists} }
+func Exists(exists bool) Condition { return Condition{exists: exists} }
+
+// Matches is met by a row of which a filter passes on at least one cell.
+func Matches(f Filter) Condition { return Condition{filter: f} }
 
 // Check is a change of a row that depends on what it holds.
 type Check struct {
@@ -169,8 +175,13 @@ type Check struct {
 func (t *Table) CheckAndMutate(ctx context.Context, key string, check Check) (matched bool, commit Time, err error) {
 	body := append([]byte(nil), `{"row_key":`...)
 	body = appendBytes(body, key)
-	body = append(body, `,"if":{"exists":`...)
-	body = append(strconv.AppendBool(body, check.If.exists), '}')
+	body = append(body, `,"if":`...)
+	if check.If.filter.field != "" {
+		body = appendFilter(body, check.If.filter)
+	} else {
+		body = append(body, `{"exists":`...)
+		body = append(strconv.AppendBool(body, check.If.exists), '}')
+	}
 	if len(check.Then) > 0 {
 		body = append(body, `,"then":`...)
 		body = appendList(body, check.Then, appendMutation)
