@@ -10,17 +10,40 @@ import (
 	"colonnade/widecol"
 )
 
+// aggregation is the body of an aggregate.
+type aggregation struct {
+	widecol.Aggregate // without its query
+	selection
+}
+
+var aggregateFields = append(within(countFields, func(a *aggregation) *selection { return &a.selection }),
+	fields[aggregation]{
+		{"of", required, to(functions, func(a *aggregation) *widecol.Functions { return &a.Of })},
+		{"group_by", optional, to(groupBy, func(a *aggregation) *widecol.GroupBy { return &a.GroupBy })},
+	}...)
+
+var aggregateOperation = operation{
+	does: "Sums up what a query selects.", body: aggregateFields.schema(),
+	answer:  answer{status: http.StatusOK, result: objectOf(statsFields().and("groups", listSchema(groupSchema)))},
+	refuses: []int{http.StatusConflict},
+}
+
+// groupSchema is the schema of what appendGroup appends.
+var groupSchema = objectSchema(schema{
+	"key": orNull(anyBytes), "count": countSchema,
+	"sum": numberSchema, "min": numberSchema, "max": numberSchema, "avg": numberSchema,
+}, "key")
+
+// numberSchema is the schema of what appendNumber appends.
+var numberSchema = orNull(objectOf(schema{"type": oneOfTexts("i64", "i32", "byte", "f64", "f32"), "value": schema{"type": "number"}}))
+
 // aggregate is POST /v1/table/{table}/aggregate.
 func (s *Server) aggregate(x *requestContext) error {
-	sel := newSelection()
-	var a widecol.Aggregate
-	err := x.decode(false, func(d *decoder) {
-		x.decodeSelectionAnd(d, &sel, false, func() { d.aggregateField(&a) })
-		d.require(a.Of != 0, "of")
-	})
-	if err != nil {
+	sel := aggregation{selection: newSelection()}
+	if err := x.decode(false, func(d *decoder) { aggregateFields.read(d, &sel) }); err != nil {
 		return err
 	}
+	a := sel.Aggregate
 	a.Query = sel.query
 	view, err := s.store.View(x.ctx(), x.table)
 	if err != nil {
@@ -91,24 +114,22 @@ func (x *requestContext) aggregateParallel(view widecol.View, a *widecol.Aggrega
 	return groups, stats, err
 }
 
-// aggregateField reads a field of an aggregate that a selection does not have.
-func (d *decoder) aggregateField(a *widecol.Aggregate) {
-	switch string(d.Name()) {
-	case "of":
-		a.Of = d.functions()
-	case "group_by":
-		a.GroupBy = d.groupBy()
-	default:
-		d.unknown()
-	}
-}
-
 // functionNames are in the order of an answer.
 var functionNames = []struct {
 	name string
 	bit  widecol.Functions
 }{
 	{"count", widecol.Count}, {"sum", widecol.Sum}, {"min", widecol.Min}, {"max", widecol.Max}, {"avg", widecol.Avg},
+}
+
+var functions = value((*decoder).functions, listSchema(functionSchema()).and("minItems", 1).and("uniqueItems", true))
+
+func functionSchema() schema {
+	var names []string
+	for _, f := range functionNames {
+		names = append(names, f.name)
+	}
+	return oneOfTexts(names...)
 }
 
 func (d *decoder) functions() (of widecol.Functions) {
@@ -148,22 +169,26 @@ func (d *decoder) groupBy() (g widecol.GroupBy) {
 		g.By = widecol.ByColumn
 		return g
 	}
-	d.Object()
-	for d.Key() {
-		switch {
-		case string(d.Name()) != "row_prefix":
-			d.unknown()
-		case d.AtNumber():
-			g.By, g.Length = widecol.ByRowLength, int(d.integer(1, widecol.MaxRowKey))
-		default:
-			g.By, g.Delimiter = widecol.ByRowDelimiter, bytes.Clone(d.bytes())
-			if n := len(g.Delimiter); d.Err() == nil && (n == 0 || n > widecol.MaxRowKey) {
-				d.Fail("invalid_group_by", "a delimiter has %d bytes, allowed are 1 to %d", n, widecol.MaxRowKey)
-			}
-		}
-	}
-	d.require(g.By != widecol.OneGroup, "row_prefix")
+	rowPrefixFields.read(d, &g)
 	return g
+}
+
+var rowPrefixFields = fields[widecol.GroupBy]{
+	{"row_prefix", required, shape[widecol.GroupBy]{(*decoder).rowPrefix, either(integerSchema(1, widecol.MaxRowKey), rowKeyBytes)}},
+}
+
+var groupBy = value((*decoder).groupBy, either(schema{"const": "column"}, rowPrefixFields.schema()))
+
+// rowPrefix reads a length, or the delimiter that a prefix ends with.
+func (d *decoder) rowPrefix(g *widecol.GroupBy) {
+	if d.AtNumber() {
+		g.By, g.Length = widecol.ByRowLength, int(d.integer(1, widecol.MaxRowKey))
+		return
+	}
+	g.By, g.Delimiter = widecol.ByRowDelimiter, bytes.Clone(d.bytes())
+	if n := len(g.Delimiter); d.Err() == nil && (n == 0 || n > widecol.MaxRowKey) {
+		d.Fail("invalid_group_by", "a delimiter has %d bytes, allowed are 1 to %d", n, widecol.MaxRowKey)
+	}
 }
 
 // appendGroup appends a group of an aggregate, with the functions that were asked for.

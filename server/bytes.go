@@ -1,6 +1,10 @@
 package server
 
-import "encoding/base64"
+import (
+	"encoding/base64"
+
+	"colonnade/widecol"
+)
 
 // Row keys and qualifiers are bytes. JSON has them as a string if they are UTF-8, otherwise as
 // {"base64": "…"}. A request may use either for any bytes.
@@ -23,6 +27,23 @@ func (d *decoder) bytes() []byte {
 	d.require(b != nil, "base64")
 	return b
 }
+
+// base64Text is the pattern of what base64 takes.
+const base64Text = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
+
+// bytesSchema is the schema of bytes whose string must be as text says.
+func bytesSchema(text schema) schema {
+	encoded := schema{"type": "string", "contentEncoding": "base64", "pattern": base64Text}
+	return either(text, objectSchema(schema{"base64": encoded}, "base64"))
+}
+
+var (
+	anyBytes    = named("Bytes", bytesSchema(textSchema))
+	rowKeyBytes = named("RowKey", bytesSchema(schema{"type": "string", "minLength": 1, "maxLength": widecol.MaxRowKey}))
+
+	bytesShape  = value((*decoder).bytes, anyBytes)
+	rowKeyShape = value((*decoder).rowKey, rowKeyBytes)
+)
 
 // base64 reads a string in base64. The result is not nil.
 func (d *decoder) base64() []byte {

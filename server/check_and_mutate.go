@@ -7,6 +7,11 @@ import (
 	"colonnade/widecol"
 )
 
+var checkAndMutateOperation = operation{
+	does: "Changes a row if it holds something.", body: checkFields.schema(),
+	answer: answer{status: http.StatusOK, result: objectOf(schema{"matched": booleanSchema, "time": orNull(timeSchema)})},
+}
+
 // checkAndMutate is POST /v1/table/{table}/check-and-mutate.
 func (s *Server) checkAndMutate(x *requestContext) error {
 	c := widecol.CheckAndMutate{If: widecol.NewQuery()}
@@ -30,52 +35,55 @@ func (s *Server) checkAndMutate(x *requestContext) error {
 	return x.finish("Row checked")
 }
 
-func (x *requestContext) decodeCheck(d *decoder, c *widecol.CheckAndMutate) {
-	conditional, then, other := false, 0, 0 // the ends of the two lists, in the order of the body
-	thenFirst := false
-	d.Object()
-	for d.Key() {
-		switch string(d.Name()) {
-		case "row_key":
-			c.Row = d.rowKey()
-		case "if":
-			conditional = true
-			x.decodeCondition(d, c)
-		case "then":
-			thenFirst = other == 0
-			x.decodeMutations(d)
-			then = len(x.mutations)
-		case "else":
-			x.decodeMutations(d)
-			other = len(x.mutations)
-		default:
-			d.unknown()
-		}
-	}
-	d.require(c.Row != nil, "row_key")
-	d.require(conditional, "if")
-	d.require(len(x.mutations) > 0, "then")
+// check is the body of a check-and-mutate.
+type check struct {
+	*widecol.CheckAndMutate
+	then, other int // the ends of the two lists, in the order of the body
+	thenFirst   bool
+}
+
+var checkFields = fields[check]{
+	{"row_key", required, to(rowKeyShape, func(c *check) *[]byte { return &c.Row })},
+	{"if", required, to(conditionShape, func(c *check) *widecol.CheckAndMutate { return c.CheckAndMutate })},
+	{"then", some, shape[check]{func(d *decoder, c *check) {
+		c.thenFirst = c.other == 0
+		d.x.decodeMutations(d)
+		c.then = len(d.x.mutations)
+	}, mutationsSchema}},
+	{"else", some, shape[check]{func(d *decoder, c *check) {
+		d.x.decodeMutations(d)
+		c.other = len(d.x.mutations)
+	}, mutationsSchema}},
+}
+
+func (x *requestContext) decodeCheck(d *decoder, into *widecol.CheckAndMutate) {
+	c := check{CheckAndMutate: into}
+	checkFields.read(d, &c)
 	x.setRow(0, c.Row)
 	switch {
-	case then == 0:
+	case c.then == 0:
 		c.Else = x.mutations
-	case thenFirst:
-		c.Then, c.Else = x.mutations[:then], x.mutations[then:]
+	case c.thenFirst:
+		c.Then, c.Else = x.mutations[:c.then], x.mutations[c.then:]
 	default:
-		c.Else, c.Then = x.mutations[:other], x.mutations[other:]
+		c.Else, c.Then = x.mutations[:c.other], x.mutations[c.other:]
 	}
 }
 
-// decodeCondition reads what the row must hold.
-func (x *requestContext) decodeCondition(d *decoder, c *widecol.CheckAndMutate) {
-	c.If.RowFilter = d.rowFilterOr(func() bool {
-		if string(d.Name()) != "exists" {
-			return false
-		}
+// conditionFields say what the row must hold: a filter, or whether it exists.
+var conditionFields = append(within(filterFields, func(c *widecol.CheckAndMutate) *widecol.RowFilter { return c.If.RowFilter }),
+	field[widecol.CheckAndMutate]{"exists", choice, shape[widecol.CheckAndMutate]{func(d *decoder, c *widecol.CheckAndMutate) {
+		c.If.RowFilter = nil
 		c.Not = !d.Bool()
-		return true
-	})
-}
+	}, booleanSchema}})
+
+var conditionShape = shape[widecol.CheckAndMutate]{func(d *decoder, c *widecol.CheckAndMutate) {
+	c.If.RowFilter = new(widecol.RowFilter)
+	d.filterTree(func() { conditionFields.read(d, c) })
+	if c.If.RowFilter != nil {
+		d.checkFilter(c.If.RowFilter)
+	}
+}, conditionFields.schema().and("minProperties", 1)}
 
 // checkFailure adds to a store's error its place in the body.
 func checkFailure(err error, c *widecol.CheckAndMutate) error {

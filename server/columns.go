@@ -20,38 +20,42 @@ type columnFilter struct {
 	limit int64  // cell versions per column, or widecol.NoLimit
 }
 
-// columnFilter reads a column filter. With withLimit it may have a cell_limit.
-func (d *decoder) columnFilter(withLimit bool) columnFilter {
-	f := columnFilter{limit: widecol.NoLimit}
-	d.Object()
-	for d.Key() {
-		switch field := string(d.Name()); {
-		case field == "key" || field == "multi_key" || field == "families" || field == "prefix":
-			if f.field != "" {
-				d.Fail(conflictingFields, "%s and %s exclude each other", f.field, field)
-			}
-			f.field = field
-			f.Filter = d.filter(field)
-		case field == "cell_limit" && withLimit:
-			f.limit = d.limit()
-		default:
-			d.unknown()
-		}
+// columnsFields select columns. limitedColumnsFields may also limit their versions.
+var (
+	columnsFields = fields[columnFilter]{
+		{"key", choice, columnSource("key", columnKeySchema, func(d *decoder) widecol.Filter { return filterOf(d.columnKey()) })},
+		{"multi_key", choice, columnSource("multi_key", columnKeyList(columnKeySchema), func(d *decoder) widecol.Filter {
+			return filterOf(d.columnKeys(d.columnKey)...)
+		})},
+		{"families", choice, columnSource("families", columnKeyList(bytesSchema(familyNameSchema)), func(d *decoder) widecol.Filter {
+			return filterOf(d.columnKeys(d.familyName)...)
+		})},
+		{"prefix", choice, columnSource("prefix", anyBytes, func(d *decoder) widecol.Filter { return widecol.PrefixFilter(string(d.bytes())) })},
 	}
-	return f
+	limitedColumnsFields = append(columnsFields[:len(columnsFields):len(columnsFields)],
+		field[columnFilter]{"cell_limit", optional, to(count, func(f *columnFilter) *int64 { return &f.limit })})
+
+	columnsShape        = columnShape("ColumnFilter", columnsFields)
+	limitedColumnsShape = columnShape("LimitedColumnFilter", limitedColumnsFields)
+)
+
+// columnKeySchema is the schema of a column key: a family's name, and behind a colon the qualifier.
+var columnKeySchema = named("ColumnKey", bytesSchema(schema{"type": "string", "pattern": `^[A-Za-z0-9_.#$-]{1,200}(:[\s\S]*)?$`}))
+
+func columnKeyList(of schema) schema {
+	return listSchema(of).and("minItems", 1).and("maxItems", maxColumnKeys)
 }
 
-// filter reads the value of a field that selects columns.
-func (d *decoder) filter(field string) widecol.Filter {
-	switch field {
-	case "key":
-		return filterOf(d.columnKey())
-	case "multi_key":
-		return filterOf(d.columnKeys(d.columnKey)...)
-	case "families":
-		return filterOf(d.columnKeys(d.familyName)...)
-	}
-	return widecol.PrefixFilter(string(d.bytes()))
+// columnSource is the shape of a field that selects columns.
+func columnSource(name string, s schema, read func(*decoder) widecol.Filter) shape[columnFilter] {
+	return shape[columnFilter]{func(d *decoder, f *columnFilter) { f.field, f.Filter = name, read(d) }, s}
+}
+
+func columnShape(name string, f fields[columnFilter]) shape[columnFilter] {
+	return shape[columnFilter]{func(d *decoder, v *columnFilter) {
+		v.limit = widecol.NoLimit
+		f.read(d, v)
+	}, named(name, f.schema())}
 }
 
 // columnKeys reads a list of column keys, or of families, with read.

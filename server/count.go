@@ -6,10 +6,18 @@ import (
 	"colonnade/widecol"
 )
 
+var countOperation = operation{
+	does: "Counts what a query selects.", body: countFields.schema(),
+	answer: answer{status: http.StatusOK, result: objectOf(schema{
+		"row_count": countSchema, "cell_count": countSchema, "bytes_scanned": countSchema, "cells_scanned": countSchema,
+		"micros": microsSchema, "micros_per_row": microsSchema,
+	})},
+}
+
 // count is POST /v1/table/{table}/count.
 func (s *Server) count(x *requestContext) error {
 	sel := newSelection()
-	if err := x.decode(false, func(d *decoder) { x.decodeSelection(d, &sel, false) }); err != nil {
+	if err := x.decode(false, func(d *decoder) { countFields.read(d, &sel) }); err != nil {
 		return err
 	}
 	view, err := s.store.View(x.ctx(), x.table)

@@ -7,26 +7,19 @@ import (
 	"colonnade/widecol"
 )
 
-// decoder reads the body of a request. Every endpoint has a method that reads as a list of the
-// fields it takes:
-//
-//	d.Object()
-//	for d.Key() {
-//		switch string(d.Name()) {
-//		case "limit":
-//			q.RowLimit = d.limit()
-//		default:
-//			d.unknown()
-//		}
-//	}
+// decoder reads the body of a request by tables of the fields that each object takes: see fields. Bodies
+// that carry data, which may have millions of objects, are read by hand-written loops, each beside the schema of what
+// it takes.
 //
 // The first error is sticky, keeps its place, and ends every loop. See strictjson.Reader.
 type decoder struct {
 	strictjson.Reader
-	columns int // column keys met so far
-	filters int // filters of filter trees met so far
-	ranges  int // row keys and ranges in lists met so far
-	wide    int // items of a rows request so far that select more than a key
+	x       *requestContext // whose body it is; nil between requests
+	columns int             // column keys met so far
+	filters int             // filters of filter trees met so far
+	ranges  int             // row keys and ranges in lists met so far
+	wide    int             // items of a rows request so far that select more than a key
+	most    int             // bounds filters within the current tree
 }
 
 // Codes of what a decoder refuses, besides those of strictjson.
@@ -129,6 +122,7 @@ func (x *requestContext) decode(optional bool, read func(*decoder)) error {
 	}
 	d := &x.decoder
 	d.Reset(x.body)
+	d.x = x
 	d.columns, d.filters, d.ranges, d.wide = 0, 0, 0, 0
 	read(d)
 	d.End()

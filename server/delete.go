@@ -14,10 +14,15 @@ type deletion struct {
 	field  string // what selects the rows, "" for nothing
 }
 
+var deleteRowsOperation = operation{
+	does: "Deletes rows, or some columns or times of rows.", body: deletionFields.schema(),
+	answer: answer{status: http.StatusOK, result: objectOf(schema{"row_count": orNull(countSchema), "cell_count": orNull(countSchema), "micros": microsSchema})},
+}
+
 // deleteRows is POST /v1/table/{table}/delete.
 func (s *Server) deleteRows(x *requestContext) error {
 	del := deletion{Deletion: widecol.NewDeletion()}
-	if err := x.decode(false, func(d *decoder) { d.deletion(&del) }); err != nil {
+	if err := x.decode(false, func(d *decoder) { deletionFields.read(d, &del) }); err != nil {
 		return err
 	}
 	if !del.all && del.Rows.All() {
@@ -50,43 +55,24 @@ func (del *deletion) place() string {
 	return "row." + del.field
 }
 
-func (d *decoder) deletion(del *deletion) {
-	d.Object()
-	for d.Key() {
-		switch string(d.Name()) {
-		case "row":
-			d.deletedRows(del)
-		case "column":
-			del.column = d.columnFilter(false)
-			del.Filter = del.column.Filter
-		case "time":
-			del.Times = d.timeRange()
-		case "dry_run":
-			del.DryRun = d.Bool()
-		case "all":
-			if del.all = d.Bool(); !del.all {
-				d.Fail("invalid_value", "all must be true, or left out")
-			}
-		default:
-			d.unknown()
-		}
-	}
+var deletionFields = fields[deletion]{
+	{"row", optional, deletedRows.object()},
+	{"column", optional, shape[deletion]{func(d *decoder, del *deletion) {
+		columnsShape.read(d, &del.column)
+		del.Filter = del.column.Filter
+	}, columnsShape.schema}},
+	{"time", optional, to(timeRange, func(del *deletion) *widecol.TimeRange { return &del.Times })},
+	{"dry_run", optional, to(boolean, func(del *deletion) *bool { return &del.DryRun })},
+	{"all", optional, to(allShape, func(del *deletion) *bool { return &del.all })},
 }
 
-// deletedRows reads which rows are deleted from.
-func (d *decoder) deletedRows(del *deletion) {
-	d.Object()
-	for d.Key() {
-		switch name := string(d.Name()); name {
-		case "key", "keys", "prefix", "range", "ranges":
-			if del.field != "" {
-				d.Fail(conflictingFields, "%s and %s exclude each other", del.field, name)
-			}
-			del.field = name
-			del.Rows = widecol.NewRowSet(d.rowRanges(name)...)
-		default:
-			d.unknown()
-		}
+var allShape = shape[bool]{func(d *decoder, all *bool) {
+	if *all = d.Bool(); !*all {
+		d.Fail("invalid_value", "all must be true, or left out")
 	}
-	d.require(del.field != "", "key")
-}
+}, schema{"const": true}}
+
+// deletedRows say which rows are deleted from.
+var deletedRows = rowSources(chosen, func(del *deletion, source string, rows []widecol.RowRange) {
+	del.field, del.Rows = source, widecol.NewRowSet(rows...)
+})

@@ -6,37 +6,43 @@ import (
 	"colonnade/widecol"
 )
 
+// rowDeletion is the body of a deletion of one row.
+type rowDeletion struct {
+	row    []byte
+	column columnFilter
+	field  string // that column is from
+}
+
+// column_filter and column are the same.
+var rowDeletionFields = fields[rowDeletion]{
+	{"row_key", required, to(rowKeyShape, func(del *rowDeletion) *[]byte { return &del.row })},
+	{"column_filter", choice, rowDeletionColumn("column_filter")},
+	{"column", choice, rowDeletionColumn("column")},
+}
+
+func rowDeletionColumn(name string) shape[rowDeletion] {
+	return shape[rowDeletion]{func(d *decoder, del *rowDeletion) {
+		del.field = name
+		columnsShape.read(d, &del.column)
+	}, columnsShape.schema}
+}
+
+var deleteRowOperation = operation{
+	does: "Deletes the cells of a row.", body: rowDeletionFields.schema(),
+	answer: answer{status: http.StatusAccepted, result: objectOf(schema{"deleted_cells_count": countSchema, "micros_per_item": microsSchema})},
+}
+
 // deleteRow is DELETE /v1/table/{table}/row.
 func (s *Server) deleteRow(x *requestContext) error {
-	var row []byte
-	var f columnFilter
-	field := "" // that f is from
-	err := x.decode(false, func(d *decoder) {
-		d.Object()
-		for d.Key() {
-			switch string(d.Name()) {
-			case "row_key":
-				row = d.rowKey()
-			case "column_filter", "column":
-				if field != "" {
-					d.Fail(conflictingFields, "column and column_filter are the same")
-				}
-				field = string(d.Name())
-				f = d.columnFilter(false)
-			default:
-				d.unknown()
-			}
-		}
-		d.require(row != nil, "row_key")
-	})
-	if err != nil {
+	var del rowDeletion
+	if err := x.decode(false, func(d *decoder) { rowDeletionFields.read(d, &del) }); err != nil {
 		return err
 	}
 	ctx, cancel := x.changeContext()
 	defer cancel()
-	n, err := s.store.Delete(ctx, x.table, widecol.RowDeletion(row, f.Filter), x.key)
+	n, err := s.store.Delete(ctx, x.table, widecol.RowDeletion(del.row, del.column.Filter), x.key)
 	if err != nil {
-		return placed(err, func(_ string, i int) string { return f.at(field, i) })
+		return placed(err, func(_ string, i int) string { return del.column.at(del.field, i) })
 	}
 	x.begin(http.StatusAccepted)
 	x.out = appendField(x.out, `{"deleted_cells_count":`, n.Cells)

@@ -10,6 +10,15 @@ import (
 	"colonnade/widecol"
 )
 
+var getRowOperation = operation{
+	does: "Reads a row, for browsers and shells.",
+	params: []parameter{
+		{"key", "The key of the row.", true, schema{"type": "string", "minLength": 1, "maxLength": widecol.MaxRowKey}},
+		{"column", "A column key; any number of them. Without one, all columns are read.", false, columnKeyList(textSchema)},
+	},
+	answer: answer{status: http.StatusOK, result: objectOf(queryFields())},
+}
+
 // getRow is GET /v1/table/{table}/row?key=…&column=…, for browsers and shells.
 func (s *Server) getRow(x *requestContext) error {
 	if err := x.decode(true, (*decoder).nothing); err != nil {

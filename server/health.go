@@ -8,6 +8,8 @@ import (
 	"colonnade/widecol"
 )
 
+var healthOperation = operation{does: "Answers while the process runs.", answer: answer{status: http.StatusOK, result: nullSchema}}
+
 // health is GET /healthz: the process responds.
 func (s *Server) health(x *requestContext) error {
 	if err := x.decode(true, (*decoder).nothing); err != nil {
@@ -15,6 +17,8 @@ func (s *Server) health(x *requestContext) error {
 	}
 	return x.reply(http.StatusOK, "The server is alive")
 }
+
+var readyOperation = operation{does: "Answers 200 while the server takes requests, and says whether it takes writes.", answer: answer{status: http.StatusOK, result: nullSchema}}
 
 // ready is GET /readyz: the server accepts requests. If the store refuses writes, the server still
 // accepts requests, and the message says why writes fail.

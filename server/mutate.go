@@ -8,15 +8,22 @@ import (
 	"colonnade/widecol"
 )
 
+var mutateOperation = operation{
+	does: "Sets and deletes cells of any rows.", body: mutateFields.schema(),
+	answer: answer{status: http.StatusOK, result: objectSchema(schema{
+		"items": itemsSchema, "micros_per_item": microsSchema, "time": orNull(timeSchema), "results": listSchema(orNull(outcomeSchema)),
+	}, "items", "micros_per_item", "time")},
+}
+
 // mutate is POST /v1/table/{table}/mutate.
 func (s *Server) mutate(x *requestContext) error {
-	byRow := false
-	if err := x.decode(false, func(d *decoder) { byRow = x.decodeMutate(d) }); err != nil {
+	var m mutating
+	if err := x.decode(false, func(d *decoder) { mutateFields.read(d, &m) }); err != nil {
 		return err
 	}
 	ctx, cancel := x.changeContext()
 	defer cancel()
-	if byRow {
+	if m.byRow {
 		time, outcomes, err := s.store.WriteRows(ctx, x.table, x.mutatedRows(), x.key)
 		if err != nil {
 			return err
@@ -30,53 +37,45 @@ func (s *Server) mutate(x *requestContext) error {
 	return x.answerMutate(time, nil)
 }
 
-// decodeMutate reads the items of the request as mutations. byRow is whether each row is written by itself.
-func (x *requestContext) decodeMutate(d *decoder) (byRow bool) {
-	listed := false
-	d.Object()
-	for d.Key() {
-		switch string(d.Name()) {
-		case "atomic":
-			switch string(d.Text()) {
-			case "request":
-			case "row":
-				byRow = true
-			default:
-				d.Fail("invalid_value", "atomic must be request or row")
-			}
-		case "items":
-			listed = true
-			d.Array()
-			for d.Next() {
-				x.decodeMutateItem(d)
-			}
-			d.nonEmpty(len(x.ends))
+// mutating is the body of a mutate request.
+type mutating struct {
+	byRow bool // each row is written by itself
+}
+
+var mutateFields = fields[mutating]{
+	{"atomic", optional, shape[mutating]{func(d *decoder, m *mutating) {
+		switch string(d.Text()) {
+		case "request":
+		case "row":
+			m.byRow = true
 		default:
-			d.unknown()
+			d.Fail("invalid_value", "atomic must be request or row")
 		}
-	}
-	d.require(listed, "items")
-	return byRow
+	}, oneOfTexts("request", "row")}},
+	{"items", required, shape[mutating]{func(d *decoder, _ *mutating) {
+		d.Array()
+		for d.Next() {
+			d.x.decodeMutateItem(d)
+		}
+		d.nonEmpty(len(d.x.ends))
+	}, listSchema(mutateItemFields.schema()).and("minItems", 1)}},
+}
+
+// mutateItem is an item of a mutate request: mutations of one row.
+type mutateItem struct {
+	row []byte
+}
+
+var mutateItemFields = fields[mutateItem]{
+	{"row_key", required, to(rowKeyShape, func(m *mutateItem) *[]byte { return &m.row })},
+	{"mutations", required, shape[mutateItem]{func(d *decoder, _ *mutateItem) { d.x.decodeMutations(d) }, mutationsSchema}},
 }
 
 func (x *requestContext) decodeMutateItem(d *decoder) {
-	var row []byte
-	first, listed := len(x.mutations), false
-	d.Object()
-	for d.Key() {
-		switch string(d.Name()) {
-		case "row_key":
-			row = d.rowKey()
-		case "mutations":
-			listed = true
-			x.decodeMutations(d)
-		default:
-			d.unknown()
-		}
-	}
-	d.require(row != nil, "row_key")
-	d.require(listed, "mutations")
-	x.setRow(first, row)
+	first := len(x.mutations)
+	var item mutateItem
+	mutateItemFields.read(d, &item)
+	x.setRow(first, item.row)
 	x.ends = append(x.ends, len(x.mutations))
 }
 

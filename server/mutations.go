@@ -54,6 +54,14 @@ func (x *requestContext) decodeMutation(d *decoder, m *widecol.Mutation) {
 	d.require(found != "", "set")
 }
 
+// mutationsSchema is the schema of what decodeMutations reads.
+var mutationsSchema = listSchema(named("Mutation", objectSchema(schema{
+	"set":           cellSchema,
+	"delete_column": columnDeletionFields.schema(),
+	"delete_family": familyNameSchema,
+	"delete_row":    schema{"const": true},
+}).and("minProperties", 1).and("maxProperties", 1))).and("minItems", 1)
+
 func isMutationField(name string) bool {
 	for _, f := range mutationFields {
 		if f == name {
@@ -66,22 +74,18 @@ func isMutationField(name string) bool {
 // deleteColumn reads the column and the times of a deletion.
 func (d *decoder) deleteColumn(m *widecol.Mutation) {
 	m.Time, m.End = 0, widecol.EndOfTime
-	d.Object()
-	for d.Key() {
-		switch string(d.Name()) {
-		case "column_key":
-			d.splitColumnKey(m)
-		case "time":
-			r := d.timeRange()
-			m.Time, m.End = r.Start, r.End
-			if d.Err() == nil && r.Start == r.End {
-				d.Fail("invalid_range", "the range of times is empty")
-			}
-		default:
-			d.unknown()
+	columnDeletionFields.read(d, m)
+}
+
+var columnDeletionFields = fields[widecol.Mutation]{
+	{"column_key", required, shape[widecol.Mutation]{(*decoder).splitColumnKey, columnKeySchema}},
+	{"time", optional, shape[widecol.Mutation]{func(d *decoder, m *widecol.Mutation) {
+		r := d.timeRange()
+		m.Time, m.End = r.Start, r.End
+		if d.Err() == nil && r.Start == r.End {
+			d.Fail("invalid_range", "the range of times is empty")
 		}
-	}
-	d.require(m.Family != nil, "column_key")
+	}, timeRange.schema}},
 }
 
 // placeOf returns the place of what an error of a store says of a mutation. at is the place of the mutation.

@@ -56,6 +56,8 @@ type page struct {
 	next    widecol.Position // if more
 }
 
+var pageTokenShape = value((*decoder).pageToken, schema{"type": "string", "pattern": "^[A-Za-z0-9_-]+$"})
+
 // pageToken reads a page token.
 func (d *decoder) pageToken() *pageToken {
 	text := d.Text()
@@ -124,6 +126,12 @@ func (x *requestContext) appendPage(p *page, q *widecol.Query) {
 	x.out = append(x.out, `,"has_more":true,"next_page_token":"`...)
 	x.out = tokenText.AppendEncode(x.out, token.encode())
 	x.out = append(x.out, '"')
+}
+
+// withPage is the schema of an object with what appendPage appends.
+func withPage(of schema) schema {
+	properties := of["properties"].(schema).and("has_more", booleanSchema).and("next_page_token", orNull(textSchema))
+	return of.and("properties", properties).and("dependentRequired", schema{"has_more": []string{"next_page_token"}, "next_page_token": []string{"has_more"}})
 }
 
 func (t *pageToken) encode() []byte {

@@ -9,10 +9,15 @@ import (
 	"colonnade/widecol"
 )
 
+var readModifyWriteOperation = operation{
+	does: "Derives new versions of a row from the newest ones.", body: readModifyWriteFields.schema(),
+	answer: answer{status: http.StatusOK, result: objectOf(schema{"row": rowSchema})},
+}
+
 // readModifyWrite is POST /v1/table/{table}/read-modify-write.
 func (s *Server) readModifyWrite(x *requestContext) error {
 	var u widecol.ReadModifyWrite
-	if err := x.decode(false, func(d *decoder) { d.readModifyWrite(&u) }); err != nil {
+	if err := x.decode(false, func(d *decoder) { readModifyWriteFields.read(d, &u) }); err != nil {
 		return err
 	}
 	ctx, cancel := x.changeContext()
@@ -33,59 +38,28 @@ func (s *Server) readModifyWrite(x *requestContext) error {
 	return x.finish("Row changed")
 }
 
-func (d *decoder) readModifyWrite(u *widecol.ReadModifyWrite) {
-	listed := false
-	d.Object()
-	for d.Key() {
-		switch string(d.Name()) {
-		case "row_key":
-			u.Row = d.rowKey()
-		case "rules":
-			listed = true
-			d.Array()
-			for d.Next() {
-				u.Rules = append(u.Rules, d.rule())
-			}
-			d.nonEmpty(len(u.Rules))
-		default:
-			d.unknown()
-		}
-	}
-	d.require(u.Row != nil, "row_key")
-	d.require(listed, "rules")
+var readModifyWriteFields = fields[widecol.ReadModifyWrite]{
+	{"row_key", required, to(rowKeyShape, func(u *widecol.ReadModifyWrite) *[]byte { return &u.Row })},
+	{"rules", required, to(nonEmpty(listOf(ruleFields.object())), func(u *widecol.ReadModifyWrite) *[]widecol.Rule { return &u.Rules })},
 }
 
-// rule reads a rule: what is appended is a string, or bytes in base64.
-func (d *decoder) rule() (r widecol.Rule) {
-	found := ""
-	d.Object()
-	for d.Key() {
-		name := string(d.Name())
-		switch name {
-		case "column_key":
-			r.Family, r.Qualifier = d.familyAndQualifier()
-		case "increment", "append":
-			if found != "" {
-				d.Fail(conflictingFields, "%s and %s exclude each other: a rule does one thing", found, name)
-			}
-			if found = name; name == "increment" {
-				r.Increment = d.integer(math.MinInt64, math.MaxInt64)
-				continue
-			}
-			r.Type = cell.String
-			if d.AtObject() {
-				r.Type = cell.Bytes
-			}
-			if r.Append = d.bytes(); r.Append == nil {
-				r.Append = []byte{}
-			}
-		default:
-			d.unknown()
-		}
+var ruleFields = fields[widecol.Rule]{
+	{"column_key", required, shape[widecol.Rule]{func(d *decoder, r *widecol.Rule) { r.Family, r.Qualifier = d.familyAndQualifier() }, columnKeySchema}},
+	{"increment", chosen, shape[widecol.Rule]{func(d *decoder, r *widecol.Rule) {
+		r.Increment = d.integer(math.MinInt64, math.MaxInt64)
+	}, integerSchema(math.MinInt64, math.MaxInt64)}},
+	{"append", chosen, shape[widecol.Rule]{(*decoder).appended, anyBytes}},
+}
+
+// appended reads what a rule appends: a string, or bytes in base64.
+func (d *decoder) appended(r *widecol.Rule) {
+	r.Type = cell.String
+	if d.AtObject() {
+		r.Type = cell.Bytes
 	}
-	d.require(r.Family != nil, "column_key")
-	d.require(found != "", "increment")
-	return r
+	if r.Append = d.bytes(); r.Append == nil {
+		r.Append = []byte{}
+	}
 }
 
 // ruleFailure adds to a store's error its place in the body.

@@ -17,7 +17,7 @@ type route struct {
 	class  admission.Class
 	bulk   bool // its bodies may have Options.MaxBody bytes
 	keyed  bool // it takes an Idempotency-Key
-	params bool // it takes parameters in the query of the URL
+	operation
 }
 
 // Open segments of a path.
@@ -27,47 +27,43 @@ const (
 )
 
 var routes = []route{
-	endpoint(admission.Quick, "GET /healthz", (*Server).health),
-	endpoint(admission.Quick, "GET /readyz", (*Server).ready),
-	endpoint(admission.Read, "GET /v1/table", (*Server).listTables),
-	endpoint(admission.Write, "PUT /v1/table/{table}", (*Server).createTable),
-	endpoint(admission.Read, "GET /v1/table/{table}", (*Server).describeTable),
-	endpoint(admission.Write, "PATCH /v1/table/{table}", (*Server).alterTable),
-	endpoint(admission.Write, "DELETE /v1/table/{table}", (*Server).dropTable),
-	endpoint(admission.Write, "POST /v1/table/{table}/column-family", (*Server).createFamilies),
-	endpoint(admission.Write, "PATCH /v1/table/{table}/column-family/{family}", (*Server).setGC),
-	endpoint(admission.Write, "DELETE /v1/table/{table}/column-family/{family}", (*Server).dropFamily),
-	keyed(bulk(admission.Write, "POST /v1/table/{table}/write", (*Server).write)),
-	keyed(bulk(admission.Write, "POST /v1/table/{table}/mutate", (*Server).mutate)),
-	keyed(bulk(admission.Write, "POST /v1/table/{table}/check-and-mutate", (*Server).checkAndMutate)),
-	keyed(bulk(admission.Write, "POST /v1/table/{table}/read-modify-write", (*Server).readModifyWrite)),
-	keyed(endpoint(admission.Write, "POST /v1/table/{table}/delete", (*Server).deleteRows)),
-	bulk(admission.Read, "POST /v1/table/{table}/rows", (*Server).rows),
-	endpoint(admission.Scan, "POST /v1/table/{table}/scan", (*Server).scan),
-	endpoint(admission.Scan, "POST /v1/table/{table}/count", (*Server).count),
-	endpoint(admission.Scan, "POST /v1/table/{table}/aggregate", (*Server).aggregate),
-	withParams(endpoint(admission.Read, "GET /v1/table/{table}/row", (*Server).getRow)),
-	keyed(endpoint(admission.Write, "DELETE /v1/table/{table}/row", (*Server).deleteRow)),
+	endpoint(admission.Quick, "GET /healthz", (*Server).health, healthOperation),
+	endpoint(admission.Quick, "GET /readyz", (*Server).ready, readyOperation),
+	endpoint(admission.Quick, "GET /v1/openapi.json", (*Server).openAPI, openAPIOperation),
+	endpoint(admission.Read, "GET /v1/table", (*Server).listTables, listTablesOperation),
+	endpoint(admission.Write, "PUT /v1/table/{table}", (*Server).createTable, createTableOperation),
+	endpoint(admission.Read, "GET /v1/table/{table}", (*Server).describeTable, describeTableOperation),
+	endpoint(admission.Write, "PATCH /v1/table/{table}", (*Server).alterTable, alterTableOperation),
+	endpoint(admission.Write, "DELETE /v1/table/{table}", (*Server).dropTable, dropTableOperation),
+	endpoint(admission.Write, "POST /v1/table/{table}/column-family", (*Server).createFamilies, createFamiliesOperation),
+	endpoint(admission.Write, "PATCH /v1/table/{table}/column-family/{family}", (*Server).setGC, setGCOperation),
+	endpoint(admission.Write, "DELETE /v1/table/{table}/column-family/{family}", (*Server).dropFamily, dropFamilyOperation),
+	keyed(bulk(admission.Write, "POST /v1/table/{table}/write", (*Server).write, writeOperation)),
+	keyed(bulk(admission.Write, "POST /v1/table/{table}/mutate", (*Server).mutate, mutateOperation)),
+	keyed(bulk(admission.Write, "POST /v1/table/{table}/check-and-mutate", (*Server).checkAndMutate, checkAndMutateOperation)),
+	keyed(bulk(admission.Write, "POST /v1/table/{table}/read-modify-write", (*Server).readModifyWrite, readModifyWriteOperation)),
+	keyed(endpoint(admission.Write, "POST /v1/table/{table}/delete", (*Server).deleteRows, deleteRowsOperation)),
+	bulk(admission.Read, "POST /v1/table/{table}/rows", (*Server).rows, rowsOperation),
+	endpoint(admission.Scan, "POST /v1/table/{table}/scan", (*Server).scan, scanOperation),
+	endpoint(admission.Scan, "POST /v1/table/{table}/count", (*Server).count, countOperation),
+	endpoint(admission.Scan, "POST /v1/table/{table}/aggregate", (*Server).aggregate, aggregateOperation),
+	endpoint(admission.Read, "GET /v1/table/{table}/row", (*Server).getRow, getRowOperation),
+	keyed(endpoint(admission.Write, "DELETE /v1/table/{table}/row", (*Server).deleteRow, deleteRowOperation)),
 }
 
-func endpoint(class admission.Class, pattern string, handle func(*Server, *requestContext) error) route {
+func endpoint(class admission.Class, pattern string, handle func(*Server, *requestContext) error, o operation) route {
 	method, path, _ := strings.Cut(pattern, " ")
-	return route{class: class, method: method, path: strings.Split(path[1:], "/"), handle: handle}
+	return route{class: class, method: method, path: strings.Split(path[1:], "/"), handle: handle, operation: o}
 }
 
-func bulk(class admission.Class, pattern string, handle func(*Server, *requestContext) error) route {
-	r := endpoint(class, pattern, handle)
+func bulk(class admission.Class, pattern string, handle func(*Server, *requestContext) error, o operation) route {
+	r := endpoint(class, pattern, handle, o)
 	r.bulk = true
 	return r
 }
 
 func keyed(r route) route {
 	r.keyed = true
-	return r
-}
-
-func withParams(r route) route {
-	r.params = true
 	return r
 }
 
@@ -91,7 +87,7 @@ func (x *requestContext) find() (func(*Server, *requestContext) error, error) {
 				x.health = path[0] != "v1"
 				x.class = r.class
 				x.keyed = r.keyed
-				if !r.params && x.r.URL.RawQuery != "" {
+				if r.params == nil && x.r.URL.RawQuery != "" {
 					return nil, refuse(http.StatusBadRequest, "unknown_parameter", atQuery, "this endpoint takes no parameters in the query of the URL")
 				}
 				if !r.bulk {

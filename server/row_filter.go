@@ -16,138 +16,112 @@ const (
 	filterMemory    = 512     // bytes of a filter, without its text
 )
 
-// rowFilter reads a filter tree: the JSON of google.bigtable.v2.RowFilter, with the names of its fields as
+// rowFilter is the shape of a filter tree: the JSON of google.bigtable.v2.RowFilter, with the names of its fields as
 // they are in the message, and bytes as everywhere. The tree keeps parts of the body.
+var rowFilter = value((*decoder).rowFilter, named("RowFilter", filterFields.schema().and("minProperties", 1)))
+
 func (d *decoder) rowFilter() *widecol.RowFilter {
-	return d.rowFilterOr(func() bool { return false })
+	f := new(widecol.RowFilter)
+	d.filterTree(func() { filterFields.read(d, f) })
+	d.checkFilter(f)
+	return f
 }
 
-// rowFilterOr is rowFilter for an object that may have another field, which is for other to read: it reports whether
-// the field that Key stepped to is one. With such a field there is no filter.
-func (d *decoder) rowFilterOr(other func() bool) *widecol.RowFilter {
-	most := d.filters + maxFilters
-	f, others := new(widecol.RowFilter), false
+// filterTree reads a tree with read, which reads its root.
+func (d *decoder) filterTree(read func()) {
+	d.most = d.filters + maxFilters
 	d.SetMaxDepth(strictjson.MostDepth)
-	d.countFilter(most)
-	d.Object()
-	for d.Key() {
-		switch {
-		case !other():
-			d.filterField(f, most)
-		case f.Op != 0:
-			d.Fail(conflictingFields, "%s and %s exclude each other", f.Op, d.Name())
-		default:
-			others = true
-		}
-		if others && f.Op != 0 {
-			d.Fail(conflictingFields, "a filter excludes other fields")
-		}
-	}
+	d.countFilter()
+	read()
 	d.SetMaxDepth(strictjson.MaxDepth)
-	if d.Err() != nil || others {
-		return nil
+}
+
+// checkFilter refuses a tree that was read last if it breaks a rule.
+func (d *decoder) checkFilter(f *widecol.RowFilter) {
+	if d.Err() != nil {
+		return
 	}
 	if err := f.Check(); err != nil {
 		d.FailBelow(strings.TrimPrefix(err.Path, "filter"), err.Code, "%s", err.Message)
 	}
-	return f
 }
 
-// countFilter counts a filter of the request. most bounds d.filters.
-func (d *decoder) countFilter(most int) {
+// countFilter counts a filter of the request.
+func (d *decoder) countFilter() {
 	switch d.filters++; {
 	case d.filters > maxFiltersInAll:
 		d.Fail("too_many_filters", "the filters of the request have more than %d parts", maxFiltersInAll)
-	case d.filters > most:
+	case d.filters > d.most:
 		d.Fail("invalid_filter", "the filter has more than %d bytes as a message", widecol.MaxFilterBytes)
 	}
 }
 
-// filterNode reads a filter and those below it.
-func (d *decoder) filterNode(most int) *widecol.RowFilter {
+// filterFields are the fields of a filter, of which it has one.
+var filterFields = fields[widecol.RowFilter]{
+	filterOp(widecol.Chain, filterList.object()),
+	filterOp(widecol.Interleave, filterList.object()),
+	filterOp(widecol.Condition, filterCondition.object().as(filterCondition.schema().and("required", []string{"predicate_filter"}))),
+	filterOp(widecol.Sink, filterTrue),
+	filterOp(widecol.PassAll, filterTrue),
+	filterOp(widecol.BlockAll, filterTrue),
+	filterOp(widecol.RowKeyRegex, filterPattern),
+	filterOp(widecol.RowSample, to(filterSample, func(f *widecol.RowFilter) *float64 { return &f.P })),
+	filterOp(widecol.FamilyRegex, shape[widecol.RowFilter]{func(d *decoder, f *widecol.RowFilter) { f.Pattern = d.Text() }, textSchema}),
+	filterOp(widecol.QualifierRegex, filterPattern),
+	filterOp(widecol.ColumnRange, append(filterRange("qualifier"), field[widecol.RowFilter]{"family_name", required, to(newFamilyName, func(f *widecol.RowFilter) *string { return &f.Family })}).object()),
+	filterOp(widecol.TimestampRange, filterTimes.object().then(endOfTimes)),
+	filterOp(widecol.ValueRegex, filterPattern),
+	filterOp(widecol.ValueRange, filterRange("value").object()),
+	filterOp(widecol.RowOffset, filterNumber(0)),
+	filterOp(widecol.RowLimit, filterNumber(1)),
+	filterOp(widecol.ColumnLimit, filterNumber(1)),
+	filterOp(widecol.StripValue, filterTrue),
+	filterOp(widecol.ApplyLabel, to(text.as(schema{"type": "string", "pattern": "^[a-z0-9-]{1,15}$"}), func(f *widecol.RowFilter) *string { return &f.Label })),
+}
+
+// filterOp declares the field that says what a filter does.
+func filterOp(op widecol.FilterOp, s shape[widecol.RowFilter]) field[widecol.RowFilter] {
+	return field[widecol.RowFilter]{op.String(), choice, shape[widecol.RowFilter]{func(d *decoder, f *widecol.RowFilter) {
+		f.Op = op
+		s.read(d, f)
+	}, s.schema}}
+}
+
+var filterNode = value((*decoder).filterNode, reference("RowFilter"))
+
+// filterNode reads a filter within a tree, and those below it.
+func (d *decoder) filterNode() *widecol.RowFilter {
 	f := new(widecol.RowFilter)
-	d.countFilter(most)
-	d.Object()
-	for d.Key() {
-		d.filterField(f, most)
-	}
+	d.countFilter()
+	readFilter(d, f)
 	return f
 }
 
-// filterField reads the field of a filter that Key stepped to.
-func (d *decoder) filterField(f *widecol.RowFilter, most int) {
-	op := widecol.FilterOpOf(string(d.Name()))
-	switch {
-	case op == 0:
-		d.unknown()
-	case f.Op != 0:
-		d.Fail(conflictingFields, "%s and %s exclude each other", f.Op, op)
-	default:
-		f.Op = op
-		d.filterValue(f, most)
-	}
+// readFilter is filterFields.read: the fields of filters that have filters refer to it, and cannot to themselves.
+var readFilter func(*decoder, *widecol.RowFilter)
+
+func init() { readFilter = filterFields.read }
+
+var filterList = fields[widecol.RowFilter]{
+	{"filters", optional, to(listOf(filterNode), func(f *widecol.RowFilter) *[]*widecol.RowFilter { return &f.Filters })},
 }
 
-// filterValue reads the value of the field that says what a filter does.
-func (d *decoder) filterValue(f *widecol.RowFilter, most int) {
-	switch f.Op {
-	case widecol.Chain, widecol.Interleave:
-		f.Filters = d.filterList(most)
-	case widecol.Condition:
-		d.filterCondition(f, most)
-	case widecol.Sink, widecol.PassAll, widecol.BlockAll, widecol.StripValue:
-		f.False = !d.Bool()
-	case widecol.RowKeyRegex, widecol.QualifierRegex, widecol.ValueRegex:
-		f.Pattern = d.bytes()
-	case widecol.FamilyRegex:
-		f.Pattern = d.Text()
-	case widecol.RowSample:
-		f.P = d.filterSample()
-	case widecol.RowOffset:
-		f.N = d.integer(0, math.MaxInt32)
-	case widecol.RowLimit, widecol.ColumnLimit:
-		f.N = d.integer(1, math.MaxInt32)
-	case widecol.ColumnRange:
-		d.filterRange(f, "qualifier")
-	case widecol.ValueRange:
-		d.filterRange(f, "value")
-	case widecol.TimestampRange:
-		d.filterTimes(f)
-	case widecol.ApplyLabel:
-		f.Label = string(d.Text())
-	}
+var filterCondition = fields[widecol.RowFilter]{
+	{"predicate_filter", optional, to(filterNode, func(f *widecol.RowFilter) **widecol.RowFilter { return &f.If })},
+	{"true_filter", optional, to(filterNode, func(f *widecol.RowFilter) **widecol.RowFilter { return &f.Then })},
+	{"false_filter", optional, to(filterNode, func(f *widecol.RowFilter) **widecol.RowFilter { return &f.Else })},
 }
 
-func (d *decoder) filterList(most int) (filters []*widecol.RowFilter) {
-	d.Object()
-	for d.Key() {
-		if string(d.Name()) != "filters" {
-			d.unknown()
-			continue
-		}
-		d.Array()
-		for d.Next() {
-			filters = append(filters, d.filterNode(most))
-		}
-	}
-	return filters
+var filterTrue = shape[widecol.RowFilter]{func(d *decoder, f *widecol.RowFilter) { f.False = !d.Bool() }, schema{"const": true}}
+
+var filterPattern = to(bytesShape, func(f *widecol.RowFilter) *[]byte { return &f.Pattern })
+
+func filterNumber(least int64) shape[widecol.RowFilter] {
+	n := value(func(d *decoder) int64 { return d.integer(least, math.MaxInt32) }, integerSchema(least, math.MaxInt32))
+	return to(n, func(f *widecol.RowFilter) *int64 { return &f.N })
 }
 
-func (d *decoder) filterCondition(f *widecol.RowFilter, most int) {
-	d.Object()
-	for d.Key() {
-		switch string(d.Name()) {
-		case "predicate_filter":
-			f.If = d.filterNode(most)
-		case "true_filter":
-			f.Then = d.filterNode(most)
-		case "false_filter":
-			f.Else = d.filterNode(most)
-		default:
-			d.unknown()
-		}
-	}
-}
+var filterSample = value((*decoder).filterSample, schema{"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})
 
 func (d *decoder) filterSample() float64 {
 	raw := d.Number()
@@ -161,55 +135,34 @@ func (d *decoder) filterSample() float64 {
 	return p
 }
 
-// filterRange reads a range of qualifiers of a family, or of values.
-func (d *decoder) filterRange(f *widecol.RowFilter, of string) {
-	family := f.Op == widecol.ValueRange // no family is needed
-	d.Object()
-	for d.Key() {
-		switch name := string(d.Name()); name {
-		case "start_" + of + "_closed":
-			d.filterBound(&f.Start, widecol.Included)
-		case "start_" + of + "_open":
-			d.filterBound(&f.Start, widecol.Excluded)
-		case "end_" + of + "_closed":
-			d.filterBound(&f.End, widecol.Included)
-		case "end_" + of + "_open":
-			d.filterBound(&f.End, widecol.Excluded)
-		case "family_name":
-			if f.Op != widecol.ColumnRange {
-				d.unknown()
-				continue
-			}
-			family = true
-			f.Family = string(d.Text())
-			d.failOn(widecol.CheckFamilyName(f.Family))
-		default:
-			d.unknown()
-		}
+// filterRange are the bounds of a range of qualifiers, or of values: one start and one end.
+func filterRange(of string) fields[widecol.RowFilter] {
+	start := func(f *widecol.RowFilter) *widecol.Bound { return &f.Start }
+	end := func(f *widecol.RowFilter) *widecol.Bound { return &f.End }
+	return fields[widecol.RowFilter]{
+		{"start_" + of + "_closed", optional, to(filterBound(widecol.Included), start)},
+		{"start_" + of + "_open", optional, to(filterBound(widecol.Excluded), start)},
+		{"end_" + of + "_closed", optional, to(filterBound(widecol.Included), end)},
+		{"end_" + of + "_open", optional, to(filterBound(widecol.Excluded), end)},
 	}
-	d.require(family, "family_name")
 }
 
-func (d *decoder) filterBound(b *widecol.Bound, kind widecol.BoundKind) {
-	if b.Kind != widecol.Unbounded {
-		d.Fail(conflictingFields, "a range has one start and one end")
-	}
-	b.Kind, b.Value = kind, d.bytes()
+func filterBound(kind widecol.BoundKind) shape[widecol.Bound] {
+	return shape[widecol.Bound]{func(d *decoder, b *widecol.Bound) {
+		if b.Kind != widecol.Unbounded {
+			d.Fail(conflictingFields, "a range has one start and one end")
+		}
+		b.Kind, b.Value = kind, d.bytes()
+	}, anyBytes}
 }
 
-// filterTimes reads a range of times, whose end is not in it and 0 is none.
-func (d *decoder) filterTimes(f *widecol.RowFilter) {
-	d.Object()
-	for d.Key() {
-		switch string(d.Name()) {
-		case "start_timestamp_micros":
-			f.Times.Start = d.limit()
-		case "end_timestamp_micros":
-			f.Times.End = d.limit()
-		default:
-			d.unknown()
-		}
-	}
+// filterTimes are a range of times, whose end is not in it and 0 is none.
+var filterTimes = fields[widecol.RowFilter]{
+	{"start_timestamp_micros", optional, to(count, func(f *widecol.RowFilter) *int64 { return &f.Times.Start })},
+	{"end_timestamp_micros", optional, to(count, func(f *widecol.RowFilter) *int64 { return &f.Times.End })},
+}
+
+func endOfTimes(_ *decoder, f *widecol.RowFilter) {
 	if f.Times.End == 0 {
 		f.Times.End = widecol.AllTimes.End
 	}

@@ -20,10 +20,20 @@ type rowRead struct {
 // wideMemory is the memory of a rowRead.wide in bytes.
 const wideMemory = 512
 
+var rowsOperation = operation{
+	does: "Reads rows by their keys.", body: rowsFields.schema(),
+	answer: answer{
+		status: http.StatusOK, result: objectOf(queryFields().and("missing", missingSchema)),
+		lines: either(lineSchema, objectOf(schema{"statistics": objectOf(statsFields()), "missing": missingSchema})),
+	},
+}
+
+var missingSchema = listSchema(countSchema)
+
 // rows is POST /v1/table/{table}/rows.
 func (s *Server) rows(x *requestContext) error {
 	var items []rowRead
-	err := x.decode(false, func(d *decoder) { items = x.rowReads(d) })
+	err := x.decode(false, func(d *decoder) { rowsFields.read(d, &items) })
 	if err != nil {
 		return err
 	}
@@ -141,76 +151,36 @@ func (x *requestContext) readRow(a *rowWriter, view widecol.View, item *rowRead,
 	return a.writeAll(rows)
 }
 
-// rowReads reads the body of a rows request.
-func (x *requestContext) rowReads(d *decoder) (items []rowRead) {
-	listed := false
-	d.Object()
-	for d.Key() {
-		switch string(d.Name()) {
-		case "items":
-			listed = true
-			d.Array()
-			for d.Next() {
-				items = append(items, x.rowRead(d))
-			}
-			d.nonEmpty(len(items))
-		default:
-			d.unknown()
-		}
-	}
-	d.require(listed, "items")
-	return items
+var rowsFields = fields[[]rowRead]{
+	{"items", required, nonEmpty(listOf(rowReadShape))},
 }
 
-func (x *requestContext) rowRead(d *decoder) rowRead {
-	item := rowRead{cellLimit: widecol.NoLimit}
-	selected := false
-	d.Object()
-	for d.Key() {
-		switch string(d.Name()) {
-		case "row":
-			selected = true
-			d.rowReadRows(&item)
-		case "column":
-			f := d.columnFilter(true)
-			item.column = &f
-		case "cell":
-			x.decodeCellSelection(d, d.widen(&item), true)
-		case "filter":
-			item.filter = d.rowFilter()
-		default:
-			d.unknown()
-		}
-	}
-	d.require(selected, "row")
-	return item
-}
-
-func (d *decoder) rowReadRows(item *rowRead) {
-	source := ""
-	d.Object()
-	for d.Key() {
-		switch name := string(d.Name()); name {
-		case "key":
-			d.onlySource(&source, name)
-			item.key = d.rowKey()
-		case "cell_limit":
-			item.cellLimit = d.limit()
-		default:
-			d.rowField(d.widen(item), &source, name)
-		}
-	}
-	if source == "" {
-		d.FailIn("key", missingField, "one of key, keys, prefix, range and ranges is required")
-	}
-}
-
-// widen returns the query of an item that selects more than a key.
-func (d *decoder) widen(item *rowRead) *widecol.Query {
-	if item.wide == nil {
-		q := widecol.NewQuery()
-		item.wide = &q
+var rowReadShape = shape[rowRead]{func(d *decoder, item *rowRead) {
+	item.cellLimit = widecol.NoLimit
+	rowReadFields.read(d, item)
+	if item.wide != nil {
 		d.wide++
 	}
-	return item.wide
+}, rowReadFields.schema()}
+
+var rowReadFields = fields[rowRead]{
+	{"row", required, rowReadRows.object()},
+	{"column", optional, to(given(limitedColumnsShape), func(r *rowRead) **columnFilter { return &r.column })},
+	{"cell", optional, to(answeredCellFields.object(), (*rowRead).widen)},
+	{"filter", optional, to(rowFilter, func(r *rowRead) **widecol.RowFilter { return &r.filter })},
+}
+
+// rowReadRows are the fields of a scan, of which a key and a limit need no query.
+var rowReadRows = append(rowSources(chosen, func(r *rowRead, _ string, rows []widecol.RowRange) { r.widen().Rows = widecol.NewRowSet(rows...) }),
+	within(rowLimits, (*rowRead).widen)...).
+	but("key", to(rowKeyShape, func(r *rowRead) *[]byte { return &r.key })).
+	but("cell_limit", to(count, func(r *rowRead) *int64 { return &r.cellLimit }))
+
+// widen returns the query of an item that selects more than a key.
+func (r *rowRead) widen() *widecol.Query {
+	if r.wide == nil {
+		q := widecol.NewQuery()
+		r.wide = &q
+	}
+	return r.wide
 }

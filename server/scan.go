@@ -1,13 +1,28 @@
 package server
 
-import "net/http"
+import (
+	"net/http"
+)
 
 const querySuccessful = "Query successful"
+
+var scanFields = selectionFields(append(within(rowFields, (*selection).ofQuery), fields[selection]{
+	{"reverse", optional, to(boolean, func(s *selection) *bool { return &s.query.Reverse })},
+	{"page_token", optional, to(pageTokenShape, func(s *selection) **pageToken { return &s.page.from })},
+}...), answeredCellFields)
+
+var scanOperation = operation{
+	does: "Returns what a query selects.", body: scanFields.schema(),
+	answer: answer{
+		status: http.StatusOK, result: withPage(objectOf(queryFields())),
+		lines: either(lineSchema, withPage(objectOf(schema{"statistics": objectOf(statsFields())}))),
+	},
+}
 
 // scan is POST /v1/table/{table}/scan.
 func (s *Server) scan(x *requestContext) error {
 	sel := newSelection()
-	if err := x.decode(false, func(d *decoder) { x.decodeSelection(d, &sel, true) }); err != nil {
+	if err := x.decode(false, func(d *decoder) { scanFields.read(d, &sel) }); err != nil {
 		return err
 	}
 	if err := sel.page.begin(x.table, &sel.query); err != nil {

@@ -7,53 +7,43 @@ import (
 	"colonnade/widecol"
 )
 
-// families reads a list of column families to create.
-func (d *decoder) families() (families []widecol.Family) {
-	d.Array()
-	for d.Next() {
-		families = append(families, d.family())
-	}
-	return families
-}
-
-func (d *decoder) family() (f widecol.Family) {
-	named := false
+// familyList is the shape of a list of column families to create.
+var familyList = listOf(value(func(d *decoder) (f widecol.Family) {
 	f.Inherit = true
-	d.Object()
-	for d.Key() {
-		switch string(d.Name()) {
-		case "name":
-			f.Name, named = string(d.Text()), true
-			d.failOn(widecol.CheckFamilyName(f.Name))
-		case "gc_settings":
-			f.GC, f.Inherit = d.gcSettings(), false
-		default:
-			d.unknown()
-		}
-	}
-	d.require(named, "name")
+	familyFields.read(d, &f)
 	return f
+}, named("ColumnFamily", familyFields.schema())))
+
+var familyFields = fields[widecol.Family]{
+	{"name", required, to(newFamilyName, func(f *widecol.Family) *string { return &f.Name })},
+	{"gc_settings", optional, shape[widecol.Family]{func(d *decoder, f *widecol.Family) {
+		f.Inherit = false
+		gcSettings.read(d, &f.GC)
+	}, gcSettings.schema}},
 }
 
-// gcSettings reads the GC settings of a family. A missing setting means null: the settings always
+var newFamilyName = text.then(func(d *decoder, name *string) { d.failOn(widecol.CheckFamilyName(*name)) }).as(familyNameSchema)
+
+// familyNameSchema is what widecol.CheckFamilyName accepts.
+var familyNameSchema = schema{"type": "string", "pattern": "^[A-Za-z0-9_.#$-]{1,200}$"}
+
+// gcSettings is the shape of the GC settings of a family. A missing setting means null: the settings always
 // replace all.
-func (d *decoder) gcSettings() (gc widecol.GC) {
-	d.Object()
-	for d.Key() {
-		switch string(d.Name()) {
-		case "ttl_secs":
-			gc.TTLSecs = d.setting(widecol.MaxTTLSecs)
-		case "version_limit":
-			gc.VersionLimit = d.setting(math.MaxInt64)
-		case "mode":
-			gc.Intersection = d.mode()
-		default:
-			d.unknown()
-		}
-	}
-	d.failOn(widecol.CheckGC(gc))
-	return gc
+var gcSettings = gcFields.object().then(func(d *decoder, gc *widecol.GC) { d.failOn(widecol.CheckGC(*gc)) }).
+	as(named("GCSettings", gcFields.schema()))
+
+var gcFields = fields[widecol.GC]{
+	{"ttl_secs", optional, to(setting(widecol.MaxTTLSecs), func(gc *widecol.GC) *int64 { return &gc.TTLSecs })},
+	{"version_limit", optional, to(setting(math.MaxInt64), func(gc *widecol.GC) *int64 { return &gc.VersionLimit })},
+	{"mode", optional, to(gcMode, func(gc *widecol.GC) *bool { return &gc.Intersection })},
 }
+
+// setting is the shape of an integer from 1 to high. It is 0 for null.
+func setting(high int64) shape[int64] {
+	return value(func(d *decoder) int64 { return d.setting(high) }, schema{"type": []string{"integer", "null"}, "minimum": 1, "maximum": high})
+}
+
+var gcMode = value((*decoder).mode, oneOfTexts("union", "intersection"))
 
 // setting reads an integer from 1 to high. It returns 0 for null.
 func (d *decoder) setting(high int64) int64 {
@@ -81,20 +71,6 @@ func (d *decoder) failOn(err error) {
 	if errors.As(err, &e) {
 		d.failWith(e)
 	}
-}
-
-// groups reads a list of lists of family names.
-func (d *decoder) groups() (groups [][]string) {
-	d.Array()
-	for d.Next() {
-		var names []string
-		d.Array()
-		for d.Next() {
-			names = append(names, string(d.Text()))
-		}
-		groups = append(groups, names)
-	}
-	return groups
 }
 
 // familyAt returns the place of a wrong family in a request.

@@ -38,6 +38,7 @@ func (s *scratch) reuse() {
 	poison.Bytes(s.collected)
 	poison.Bytes(s.rows.own)
 	s.decoder.Reset(nil)
+	s.decoder.x = nil
 	s.rows = rowWriter{own: keep(s.rows.own, keepBody), binary: keep(s.rows.binary, keepBody), binaryColumn: keep(s.rows.binaryColumn, keepBody), digits: s.rows.digits}
 	s.key = ""
 	clear(s.mutations) // they point into the body

@@ -2,13 +2,14 @@ package server
 
 import (
 	"bytes"
+	"maps"
+	"slices"
 
-	"colonnade/cell"
 	"colonnade/server/strictjson"
 	"colonnade/widecol"
 )
 
-// selection is what a scan or a count selects.
+// selection is what a scan, a count or an aggregate selects.
 type selection struct {
 	query  widecol.Query
 	column columnFilter
@@ -19,30 +20,41 @@ func newSelection() selection {
 	return selection{query: widecol.NewQuery(), column: columnFilter{limit: widecol.NoLimit}}
 }
 
-// decodeSelection reads the body of a scan, or of a count, which returns no cells.
-func (x *requestContext) decodeSelection(d *decoder, s *selection, cells bool) {
-	x.decodeSelectionAnd(d, s, cells, d.unknown)
+// selectionFields are the fields of a selection, by those of row and cell.
+func selectionFields(row fields[selection], cell fields[widecol.Query]) fields[selection] {
+	return fields[selection]{
+		{"row", optional, row.object()},
+		{"column", optional, shape[selection]{func(d *decoder, s *selection) {
+			limitedColumnsShape.read(d, &s.column)
+			s.query.Filter, s.query.ColumnCellLimit = s.column.Filter, s.column.limit
+		}, limitedColumnsShape.schema}},
+		{"cell", optional, to(cell.object(), (*selection).ofQuery)},
+		{"filter", optional, to(rowFilter, func(s *selection) **widecol.RowFilter { return &s.query.RowFilter })},
+	}
 }
 
-// decodeSelectionAnd reads a body that has more fields than a selection. It calls more for each of them.
-func (x *requestContext) decodeSelectionAnd(d *decoder, s *selection, cells bool, more func()) {
-	d.Object()
-	for d.Key() {
-		switch name := string(d.Name()); {
-		case name == "row":
-			d.rowSelection(s, cells)
-		case name == "column":
-			s.column = d.columnFilter(true)
-		case name == "cell":
-			x.decodeCellSelection(d, &s.query, cells)
-		case name == "filter":
-			s.query.RowFilter = d.rowFilter()
-		default:
-			more()
-		}
+func (s *selection) ofQuery() *widecol.Query { return &s.query }
+
+// What a count or an aggregate selects has no order, no pages, and no cells to return. What a scan selects has.
+var (
+	rowFields = append(rowSources(choice, func(q *widecol.Query, _ string, rows []widecol.RowRange) { q.Rows = widecol.NewRowSet(rows...) }), rowLimits...)
+	rowLimits = fields[widecol.Query]{
+		{"limit", optional, to(count, func(q *widecol.Query) *int64 { return &q.RowLimit })},
+		{"offset", optional, to(count, func(q *widecol.Query) *int64 { return &q.Offset })},
+		{"cell_limit", optional, to(count, func(q *widecol.Query) *int64 { return &q.RowCellLimit })},
+		{"sample", optional, to(sample, func(q *widecol.Query) *float64 { return &q.Sample })},
 	}
-	s.query.Filter, s.query.ColumnCellLimit = s.column.Filter, s.column.limit
-}
+	cellFields = fields[widecol.Query]{
+		{"time", optional, to(timeRange, func(q *widecol.Query) *widecol.TimeRange { return &q.Times })},
+		{"value", optional, to(valueFilterShape, func(q *widecol.Query) **widecol.ValueFilter { return &q.Value })},
+	}
+	answeredCellFields = append(cellFields[:len(cellFields):len(cellFields)], fields[widecol.Query]{
+		{"limit", optional, to(count, func(q *widecol.Query) *int64 { return &q.CellLimit })},
+		{"strip_value", optional, to(boolean, func(q *widecol.Query) *bool { return &q.KeysOnly })},
+	}...)
+
+	countFields = selectionFields(within(rowFields, (*selection).ofQuery), cellFields)
+)
 
 const (
 	maxRowRanges      = 16_384  // keys and ranges of a selection
@@ -50,65 +62,26 @@ const (
 	rowRangeMemory    = 128     // bytes of a range, without the text of its bounds
 )
 
-// rowSelection reads the row selector of a scan, or of a count, which has no order and no pages.
-func (d *decoder) rowSelection(s *selection, cells bool) {
-	source := ""
-	d.Object()
-	for d.Key() {
-		switch name := string(d.Name()); {
-		case name == "reverse" && cells:
-			s.query.Reverse = d.Bool()
-		case name == "page_token" && cells:
-			s.page.from = d.pageToken()
-		default:
-			d.rowField(&s.query, &source, name)
-		}
+// rowSources are the fields that select rows. set gets the name of the field.
+func rowSources[T any](n need, set func(v *T, source string, rows []widecol.RowRange)) fields[T] {
+	source := func(name string, s schema, read func(*decoder) []widecol.RowRange) field[T] {
+		return field[T]{name, n, shape[T]{func(d *decoder, v *T) { set(v, name, read(d)) }, s}}
+	}
+	key := func(d *decoder) widecol.RowRange { return widecol.KeyRange(d.rowKey()) }
+	return fields[T]{
+		source("key", rowKeyBytes, func(d *decoder) []widecol.RowRange { return []widecol.RowRange{key(d)} }),
+		source("keys", rangesSchema(rowKeyBytes), func(d *decoder) []widecol.RowRange { return d.listOfRanges(key) }),
+		source("prefix", anyBytes, func(d *decoder) []widecol.RowRange { return []widecol.RowRange{widecol.PrefixRange(d.bytes())} }),
+		source("range", rowRangeSchema, func(d *decoder) []widecol.RowRange { return []widecol.RowRange{d.rowRange()} }),
+		source("ranges", rangesSchema(rowRangeSchema), func(d *decoder) []widecol.RowRange { return d.listOfRanges((*decoder).rowRange) }),
 	}
 }
 
-// rowField reads a field of a row selector. source is the field so far that selects rows.
-func (d *decoder) rowField(q *widecol.Query, source *string, name string) {
-	switch name {
-	case "key", "keys", "prefix", "range", "ranges":
-		d.onlySource(source, name)
-		q.Rows = widecol.NewRowSet(d.rowRanges(name)...)
-	case "limit":
-		q.RowLimit = d.limit()
-	case "offset":
-		q.Offset = d.limit()
-	case "cell_limit":
-		q.RowCellLimit = d.limit()
-	case "sample":
-		q.Sample = d.sample()
-	default:
-		d.unknown()
-	}
+func rangesSchema(of schema) schema {
+	return listSchema(of).and("minItems", 1).and("maxItems", maxRowRanges)
 }
 
-// onlySource refuses a second field that selects rows.
-func (d *decoder) onlySource(source *string, name string) {
-	if *source != "" {
-		d.Fail(conflictingFields, "%s and %s exclude each other", *source, name)
-	}
-	*source = name
-}
-
-// rowRanges reads the value of a field that selects rows.
-func (d *decoder) rowRanges(field string) []widecol.RowRange {
-	switch field {
-	case "key":
-		return []widecol.RowRange{widecol.KeyRange(d.rowKey())}
-	case "keys":
-		return d.listOfRanges(func() widecol.RowRange { return widecol.KeyRange(d.rowKey()) })
-	case "prefix":
-		return []widecol.RowRange{widecol.PrefixRange(d.bytes())}
-	case "range":
-		return []widecol.RowRange{d.rowRange()}
-	}
-	return d.listOfRanges(d.rowRange)
-}
-
-func (d *decoder) listOfRanges(read func() widecol.RowRange) (ranges []widecol.RowRange) {
+func (d *decoder) listOfRanges(read func(*decoder) widecol.RowRange) (ranges []widecol.RowRange) {
 	d.Array()
 	for d.Next() {
 		if len(ranges) == maxRowRanges {
@@ -117,48 +90,52 @@ func (d *decoder) listOfRanges(read func() widecol.RowRange) (ranges []widecol.R
 		if d.ranges++; d.ranges > maxRowRangesInAll {
 			d.Fail("too_many_rows", "the request has more than %d keys and ranges in lists", maxRowRangesInAll)
 		}
-		ranges = append(ranges, read())
+		ranges = append(ranges, read(d))
 	}
 	d.nonEmpty(len(ranges))
 	return ranges
 }
 
+// rowRange is a range of row keys in a request.
+type rowRange struct {
+	widecol.RowRange
+	exclusive, inclusive bool
+}
+
+var rowRangeFields = fields[rowRange]{
+	{"start", optional, to(bytesShape, func(r *rowRange) *[]byte { return &r.Start })},
+	{"end", optional, to(rowKeyShape, func(r *rowRange) *[]byte { return &r.End })},
+	{"exclusive", optional, to(boolean, func(r *rowRange) *bool { return &r.exclusive })},
+	{"inclusive", optional, to(boolean, func(r *rowRange) *bool { return &r.inclusive })},
+}
+
+var rowRangeSchema = named("RowRange", rowRangeFields.schema())
+
 // rowRange reads a range of row keys. It includes the start unless it is "exclusive", and the end only if
 // it is "inclusive".
-func (d *decoder) rowRange() (r widecol.RowRange) {
-	exclusive, inclusive := false, false
-	d.Object()
-	for d.Key() {
-		switch string(d.Name()) {
-		case "start":
-			r.Start = bytes.Clone(d.bytes())
-		case "end":
-			r.End = bytes.Clone(d.rowKey())
-		case "exclusive":
-			exclusive = d.Bool()
-		case "inclusive":
-			inclusive = d.Bool()
-		default:
-			d.unknown()
-		}
-	}
-	if exclusive && r.Start == nil {
+func (d *decoder) rowRange() widecol.RowRange {
+	var r rowRange
+	rowRangeFields.read(d, &r)
+	r.Start, r.End = bytes.Clone(r.Start), bytes.Clone(r.End)
+	if r.exclusive && r.Start == nil {
 		d.FailIn("start", missingField, "exclusive needs a start")
 	}
-	if inclusive && r.End == nil {
+	if r.inclusive && r.End == nil {
 		d.FailIn("end", missingField, "inclusive needs an end")
 	}
 	if r.End != nil && bytes.Compare(r.Start, r.End) > 0 {
 		d.Fail("invalid_range", "the range starts behind its end")
 	}
-	if exclusive {
+	if r.exclusive {
 		r.Start = append(r.Start, 0)
 	}
-	if inclusive {
+	if r.inclusive {
 		r.End = append(r.End, 0)
 	}
-	return r
+	return r.RowRange
 }
+
+var sample = value((*decoder).sample, schema{"type": "number", "exclusiveMinimum": 0, "maximum": 1})
 
 // sample reads the fraction of rows to return.
 func (d *decoder) sample() float64 {
@@ -173,38 +150,17 @@ func (d *decoder) sample() float64 {
 	return f
 }
 
-func (x *requestContext) decodeCellSelection(d *decoder, q *widecol.Query, cells bool) {
-	d.Object()
-	for d.Key() {
-		switch name := string(d.Name()); {
-		case name == "time":
-			q.Times = d.timeRange()
-		case name == "value":
-			q.Value = x.decodeValueFilter(d)
-		case name == "limit" && cells:
-			q.CellLimit = d.limit()
-		case name == "strip_value" && cells:
-			q.KeysOnly = d.Bool()
-		default:
-			d.unknown()
-		}
-	}
+var timeFields = fields[widecol.TimeRange]{
+	{"start", optional, to(count, func(r *widecol.TimeRange) *int64 { return &r.Start })},
+	{"end", optional, to(count, func(r *widecol.TimeRange) *int64 { return &r.End })},
 }
 
-// timeRange reads a range of times. A missing bound is open.
+// timeRange is the shape of a range of times. A missing bound is open.
+var timeRange = value((*decoder).timeRange, named("TimeRange", timeFields.schema()))
+
 func (d *decoder) timeRange() widecol.TimeRange {
 	r := widecol.AllTimes
-	d.Object()
-	for d.Key() {
-		switch string(d.Name()) {
-		case "start":
-			r.Start = d.limit()
-		case "end":
-			r.End = d.limit()
-		default:
-			d.unknown()
-		}
-	}
+	timeFields.read(d, &r)
 	if r.Start > r.End {
 		d.Fail("invalid_range", "the range of times starts behind its end")
 	}
@@ -218,29 +174,27 @@ var comparisons = map[string]widecol.Comparison{
 	">": widecol.Greater, ">=": widecol.GreaterOrEqual,
 }
 
-func (x *requestContext) decodeValueFilter(d *decoder) *widecol.ValueFilter {
-	var f widecol.ValueFilter
-	var value strictjson.Token
-	d.Object()
-	for d.Key() {
-		switch string(d.Name()) {
-		case "op":
-			if f.Op = comparisons[string(d.Text())]; f.Op == 0 {
-				d.Fail("invalid_operator", "op must be one of =, !=, <, <=, >, >=")
-			}
-		case "type":
-			f.Type = d.cellType()
-		case "value":
-			value = d.Scalar()
-		default:
-			d.unknown()
-		}
-	}
-	d.require(f.Op != 0, "op")
-	d.require(f.Type != cell.None, "type")
-	d.require(value.Kind != strictjson.Invalid, "value")
-	if d.Err() == nil {
-		f.Value = x.encodeFor(d, f.Type, value)
-	}
-	return &f
+// valueFilter is a value filter in a request.
+type valueFilter struct {
+	widecol.ValueFilter
+	value strictjson.Token
 }
+
+var valueFilterFields = fields[valueFilter]{
+	{"op", required, shape[valueFilter]{func(d *decoder, f *valueFilter) {
+		if f.Op = comparisons[string(d.Text())]; f.Op == 0 {
+			d.Fail("invalid_operator", "op must be one of =, !=, <, <=, >, >=")
+		}
+	}, oneOfTexts(slices.Sorted(maps.Keys(comparisons))...)}},
+	{"type", required, shape[valueFilter]{func(d *decoder, f *valueFilter) { f.Type = d.cellType() }, typeSchema}},
+	{"value", required, shape[valueFilter]{func(d *decoder, f *valueFilter) { f.value = d.Scalar() }, scalarSchema}},
+}
+
+var valueFilterShape = value(func(d *decoder) *widecol.ValueFilter {
+	var f valueFilter
+	valueFilterFields.read(d, &f)
+	if d.Err() == nil {
+		f.Value = d.x.encodeFor(d, f.Type, f.value)
+	}
+	return &f.ValueFilter
+}, named("ValueFilter", valueFilterFields.schema()))

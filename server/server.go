@@ -29,6 +29,7 @@ type Server struct {
 	senders       *admission.Budget // of responses with a sendQueue
 	parallelScans *admission.Budget // of responses that several goroutines collect
 	http          http1.Server
+	document      func() []byte // the OpenAPI document, made when it is first asked for
 
 	jitterMu sync.Mutex
 	jitter   *rand.Rand // of Retry-After; guarded by jitterMu
@@ -47,6 +48,7 @@ func New(store widecol.Store, opt Options) *Server {
 		admission:     admission.New(opt.MaxInflight, admission.NewLimiters(opt.Clock)),
 		senders:       admission.NewBudget(int64(sendersPerCore * cores.Count())),
 		parallelScans: admission.NewBudget(maxParallelScans),
+		document:      sync.OnceValue(func() []byte { return document(routes) }),
 		jitter:        rand.New(rand.NewPCG(opt.Seed, 0)),
 	}
 	for _, host := range opt.Hosts {

@@ -7,23 +7,20 @@ import (
 	"colonnade/widecol"
 )
 
+var tableSpecFields = fields[widecol.TableSpec]{
+	{"column_families", optional, to(familyList, func(s *widecol.TableSpec) *[]widecol.Family { return &s.Families })},
+	{"locality_groups", optional, to(listOf(listOf(text)), func(s *widecol.TableSpec) *[][]string { return &s.Groups })},
+}
+
+var createTableOperation = operation{
+	does: "Creates a table.", body: tableSpecFields.schema(), without: true,
+	answer: answer{status: http.StatusCreated, result: nullSchema}, refuses: []int{http.StatusConflict},
+}
+
 // createTable is PUT /v1/table/{table}.
 func (s *Server) createTable(x *requestContext) error {
 	var spec widecol.TableSpec
-	err := x.decode(true, func(d *decoder) {
-		d.Object()
-		for d.Key() {
-			switch string(d.Name()) {
-			case "column_families":
-				spec.Families = d.families()
-			case "locality_groups":
-				spec.Groups = d.groups()
-			default:
-				d.unknown()
-			}
-		}
-	})
-	if err != nil {
+	if err := x.decode(true, func(d *decoder) { tableSpecFields.read(d, &spec) }); err != nil {
 		return err
 	}
 	if err := spec.Check(); err != nil {
@@ -37,26 +34,20 @@ func (s *Server) createTable(x *requestContext) error {
 	return x.reply(http.StatusCreated, "Table created successfully")
 }
 
+var tableChangeFields = fields[widecol.TableChange]{
+	{"deletion_protection", some, to(given(boolean), func(c *widecol.TableChange) **bool { return &c.Protected })},
+	{"default_gc_settings", some, to(given(gcSettings), func(c *widecol.TableChange) **widecol.GC { return &c.DefaultGC })},
+}
+
+var alterTableOperation = operation{
+	does: "Changes the settings of a table.", body: tableChangeFields.schema(),
+	answer: answer{status: http.StatusOK, result: nullSchema},
+}
+
 // alterTable is PATCH /v1/table/{table}.
 func (s *Server) alterTable(x *requestContext) error {
 	var change widecol.TableChange
-	err := x.decode(false, func(d *decoder) {
-		d.Object()
-		for d.Key() {
-			switch string(d.Name()) {
-			case "deletion_protection":
-				protected := d.Bool()
-				change.Protected = &protected
-			case "default_gc_settings":
-				gc := d.gcSettings()
-				change.DefaultGC = &gc
-			default:
-				d.unknown()
-			}
-		}
-		d.require(change != widecol.TableChange{}, "deletion_protection")
-	})
-	if err != nil {
+	if err := x.decode(false, func(d *decoder) { tableChangeFields.read(d, &change) }); err != nil {
 		return err
 	}
 	ctx, cancel := x.changeContext()
@@ -66,6 +57,11 @@ func (s *Server) alterTable(x *requestContext) error {
 	}
 	return x.reply(http.StatusOK, "Table updated successfully")
 }
+
+var dropTableOperation = operation{does: "Deletes a table.", answer: deleted, refuses: []int{http.StatusConflict}}
+
+// deleted is what accepted answers.
+var deleted = answer{status: http.StatusAccepted, result: objectOf(schema{"micros": microsSchema})}
 
 // dropTable is DELETE /v1/table/{table}.
 func (s *Server) dropTable(x *requestContext) error {
@@ -86,6 +82,14 @@ func (x *requestContext) accepted(message string) error {
 	x.out = appendField(x.out, `{"micros":`, x.elapsed().Microseconds())
 	x.out = append(x.out, '}')
 	return x.finish(message)
+}
+
+var listTablesOperation = operation{
+	does: "Lists all tables.",
+	answer: answer{status: http.StatusOK, result: objectOf(schema{
+		"cache_stats": objectOf(schema{"block_count": countSchema, "memory_usage_in_bytes": countSchema}),
+		"tables":      objectOf(schema{"count": countSchema, "items": listSchema(tableSchema(objectOf(schema{"name": textSchema, "path": textSchema})))}),
+	})},
 }
 
 // listTables is GET /v1/table.
@@ -112,6 +116,16 @@ func (s *Server) listTables(x *requestContext) error {
 	}
 	x.out = append(x.out, "]}}"...)
 	return x.finish("Tables retrieved successfully")
+}
+
+var describeTableOperation = operation{
+	does: "Describes a table and what its partitions are made of.",
+	answer: answer{status: http.StatusOK, result: tableSchema(objectOf(schema{
+		"name": textSchema, "path": textSchema,
+		"levels": listSchema(objectOf(schema{"files": countSchema, "bytes": countSchema})),
+		"cells":  countSchema, "disk_space_in_bytes": countSchema, "memtable_bytes": countSchema,
+		"error": orNull(textSchema),
+	}))},
 }
 
 // describeTable is GET /v1/table/{table}.

@@ -11,6 +11,11 @@ import (
 	"colonnade/widecol"
 )
 
+var writeOperation = operation{
+	does: "Writes cells.", body: writeSchema, lines: itemSchema,
+	answer: answer{status: http.StatusOK, result: objectOf(schema{"items": itemsSchema, "micros_per_item": microsSchema}), lines: writtenSchema},
+}
+
 // write is POST /v1/table/{table}/write.
 func (s *Server) write(x *requestContext) error {
 	if isLines(x.r.Header["Content-Type"]) {
@@ -52,6 +57,12 @@ func (x *requestContext) decodeWrite(d *decoder) {
 	}
 	d.require(listed, "items")
 }
+
+// writeSchema and itemSchema are the schemas of what decodeWrite and decodeItem read.
+var (
+	writeSchema = objectSchema(schema{"items": listSchema(itemSchema).and("minItems", 1)}, "items")
+	itemSchema  = named("Item", objectSchema(schema{"row_key": rowKeyBytes, "cells": listSchema(cellSchema).and("minItems", 1)}, "row_key", "cells"))
+)
 
 func (x *requestContext) decodeItem(d *decoder) {
 	var row []byte
@@ -106,6 +117,11 @@ func (x *requestContext) decodeCell(d *decoder, m *widecol.Mutation) {
 	}
 }
 
+// cellSchema is the schema of what decodeCell reads.
+var cellSchema = named("Cell", objectSchema(schema{
+	"column_key": columnKeySchema, "type": typeSchema, "value": scalarSchema, "time": integerSchema(0, cell.MaxTime),
+}, "column_key", "type", "value"))
+
 // encodeFor encodes the field "value" of the last object in type t.
 func (x *requestContext) encodeFor(d *decoder, t cell.Type, value strictjson.Token) []byte {
 	encoded, reason := x.encodeValue(t, value)
@@ -124,6 +140,19 @@ func (d *decoder) familyAndQualifier() (family, qualifier []byte) {
 		return key[:colon:colon], key[colon+1:]
 	}
 	return key, nil
+}
+
+// typeSchema is the schema of the name of a type, scalarSchema of a value of any type.
+var (
+	typeSchema   = oneOfTexts(typeNames()...)
+	scalarSchema = schema{"type": []string{"string", "number", "boolean"}}
+)
+
+func typeNames() (names []string) {
+	for t := cell.None + 1; t < cell.TypeCount; t++ {
+		names = append(names, t.String())
+	}
+	return names
 }
 
 // cellType reads the name of a type.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"mime"
 	"net/http"
 	"strings"
@@ -43,6 +44,13 @@ type lineWrite struct {
 	answered int64   // number of the last line that an answer covers
 	numbers  []int64 // of the items of the batch
 }
+
+// writtenSchema is the schema of a line of the answer.
+var writtenSchema = either(
+	objectOf(schema{"lines": linesSchema, "time": timeSchema}),
+	objectOf(schema{"lines": linesSchema, "error": outcomeSchema}))
+
+var linesSchema = listSchema(integerSchema(1, math.MaxInt64)).and("minItems", 2).and("maxItems", 2)
 
 // writeLines is POST /v1/table/{table}/write for a body of lines.
 func (s *Server) writeLines(x *requestContext) error {

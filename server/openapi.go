@@ -1,0 +1,145 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+var openAPIOperation = operation{
+	does:   "Describes this interface: this document.",
+	answer: answer{status: http.StatusOK, whole: schema{"type": "object", "required": []string{"openapi", "info", "paths"}}},
+}
+
+// openAPI is GET /v1/openapi.json. The document is the whole answer, as tools expect it.
+func (s *Server) openAPI(x *requestContext) error {
+	if err := x.decode(true, (*decoder).nothing); err != nil {
+		return err
+	}
+	x.status = http.StatusOK
+	x.out = append(x.out[:0], s.document()...)
+	return x.send(s.opt.Now(), true)
+}
+
+// document returns the OpenAPI document of routes, as JSON.
+func document(routes []route) []byte {
+	paths := schema{}
+	for i := range routes {
+		r := &routes[i]
+		path := "/" + strings.Join(r.path, "/")
+		item, _ := paths[path].(schema)
+		if item == nil {
+			item = schema{}
+			paths[path] = item
+		}
+		item[strings.ToLower(r.method)] = r.describe()
+	}
+	text, err := json.Marshal(schema{
+		"openapi": "3.1.0",
+		"info": schema{"title": "Colonnade", "version": "1", "description": "A wide-column table service. Input is strict: a request that breaks this description is refused, " +
+			"and so are some that do not, as of bounds that exclude each other. docs/api.md says more."},
+		"paths":      paths,
+		"components": schema{"schemas": components, "responses": refusals()},
+	})
+	if err != nil {
+		panic(err) // it is made of maps and numbers
+	}
+	return append(text, '\n')
+}
+
+// describe returns the operation object of a route.
+func (r *route) describe() schema {
+	o := schema{"summary": r.does, "operationId": r.id(), "responses": r.responses()}
+	if parameters := r.parameters(); parameters != nil {
+		o["parameters"] = parameters
+	}
+	if r.body != nil {
+		content := schema{"application/json": schema{"schema": r.body}}
+		if r.operation.lines != nil {
+			content[linesType] = linesContent(r.operation.lines)
+		}
+		o["requestBody"] = schema{"required": !r.without, "content": content}
+	}
+	return o
+}
+
+// id returns a name for the operation: its method and the words of its path.
+func (r *route) id() string {
+	words := []string{strings.ToLower(r.method)}
+	for _, segment := range r.path {
+		if segment != "v1" && segment != familySegment && segment != tableSegment {
+			words = append(words, strings.TrimSuffix(segment, ".json"))
+		}
+	}
+	if r.path[len(r.path)-1] == tableSegment {
+		words = append(words, "one")
+	}
+	return strings.Join(words, "-")
+}
+
+func (r *route) responses() schema {
+	body := r.answer.whole
+	if body == nil {
+		body = envelopeSchema(r.answer.status, r.answer.result)
+	}
+	content := schema{"application/json": schema{"schema": body}}
+	if r.answer.lines != nil {
+		content[linesType] = linesContent(r.answer.lines)
+	}
+	all := schema{strconv.Itoa(r.answer.status): schema{"description": "Success", "content": content}}
+	for _, status := range r.refusals() {
+		all[strconv.Itoa(status)] = schema{"$ref": "#/components/responses/" + strconv.Itoa(status)}
+	}
+	return all
+}
+
+// linesContent describes lines of JSON, of which OpenAPI 3.1 has no notion: x-line is the schema of each.
+func linesContent(line schema) schema {
+	return schema{"schema": schema{"type": "string", "description": "A JSON text on each line, of the schema x-line"}, "x-line": line}
+}
+
+// envelopeSchema is the schema of an answer with success: see response.go.
+func envelopeSchema(status int, result schema) schema {
+	return objectSchema(envelopeFields(status, result), "message", "result", "status", "time_ms")
+}
+
+func envelopeFields(status int, result schema) schema {
+	return schema{"message": textSchema, "result": result, "status": schema{"const": status}, "time_ms": countSchema}
+}
+
+// refusals returns the responses with errors by status.
+func refusals() schema {
+	all := schema{}
+	for status, means := range refusalMeans {
+		fields := envelopeFields(status, nullSchema)
+		fields["error"] = objectSchema(schema{"code": textSchema, "at": textSchema}, "code", "at")
+		body := objectSchema(fields, "message", "result", "status", "time_ms", "error")
+		all[strconv.Itoa(status)] = schema{"description": means, "content": schema{"application/json": schema{"schema": body}}}
+	}
+	return all
+}
+
+// parameters returns those in the path, the query and the header.
+func (r *route) parameters() (all []schema) {
+	add := func(in, name, does string, required bool, s schema) {
+		all = append(all, schema{"in": in, "name": name, "description": does, "required": required, "schema": s})
+	}
+	if slices.Contains(r.path, tableSegment) {
+		add("path", "table", "The table's name.", true, tableNameSchema)
+	}
+	if slices.Contains(r.path, familySegment) {
+		add("path", "family", "The name of a column family.", true, familyNameSchema)
+	}
+	for _, p := range r.operation.params {
+		add("query", p.name, p.does, p.required, p.schema)
+	}
+	if r.keyed {
+		add("header", "Idempotency-Key", "Under a key a change is applied once, however often it is sent.", false, schema{"type": "string", "pattern": "^[!-~]{1,255}$"})
+	}
+	return all
+}
+
+// tableNameSchema is what widecol.CheckTableName accepts, and a path can have.
+var tableNameSchema = schema{"type": "string", "pattern": "^[A-Za-z0-9.#$-][A-Za-z0-9_.#$-]{0,199}$", "not": schema{"enum": []string{".", ".."}}}
