@@ -61,10 +61,14 @@ func (s *Columns) Wants(column []byte) bool {
 // Overlaps reports whether the set contains columns of the family. It may say
 // yes wrongly, never no.
 func (s *Columns) Overlaps(family []byte) bool {
+	return s == nil || s.OverlapsRange(FamilyRange(family))
+}
+
+// OverlapsRange is Overlaps for a range of columns.
+func (s *Columns) OverlapsRange(f Range) bool {
 	if s == nil {
 		return true
 	}
-	f := FamilyRange(family)
 	for i := range s.ranges {
 		r := &s.ranges[i]
 		if bytes.Compare(r.Start, f.End) < 0 && (r.End == nil || bytes.Compare(f.Start, r.End) < 0) {

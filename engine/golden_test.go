@@ -32,7 +32,7 @@ var writeGolden = flag.Bool("golden", false, "write the golden directory of the 
 var testdata embed.FS
 
 // goldenDir is the directory of the current format.
-const goldenDir = "testdata/format5"
+const goldenDir = "testdata/format6"
 
 // goldenContents is the content of the partitions: rows in the last level and in level 0, some of
 // them deleted, and a batch over both partitions in the log alone. From format 5 on, there were more
@@ -159,7 +159,7 @@ func TestGoldenDirectory(t *testing.T) {
 		saveGolden(t, makeGolden(t), "store")
 		t.Skip("written; build again to test it")
 	}
-	for _, dir := range []string{"testdata/format1", "testdata/format2", "testdata/format3", "testdata/format4", goldenDir} {
+	for _, dir := range []string{"testdata/format1", "testdata/format2", "testdata/format3", "testdata/format4", "testdata/format5", goldenDir} {
 		t.Run(path.Base(dir), func(t *testing.T) {
 			checkGoldenLevels(t, dir)
 			testGolden(t, loadGoldenOf(t, dir, nil))

@@ -61,19 +61,24 @@ func (s *levelSource) skipEmpty() {
 	}
 }
 
-// open makes the file with index at the current one, none if there is no such file.
-func (s *levelSource) open(at int) {
+// open makes the file with index at the current one, or the first one after it that has any of the families.
+func (s *levelSource) open(at int) { s.openNext(at, 1) }
+
+// openNext opens the first file from index at on, in steps of 1 or -1, that has any of the families. There may be
+// none.
+func (s *levelSource) openNext(at, step int) {
 	s.leave()
-	s.at = at
-	if at >= len(s.files) {
-		return
+	for s.at = at; s.at >= 0 && s.at < len(s.files); s.at += step {
+		r, err := tableOf(s.files[s.at]).open()
+		if err != nil {
+			s.err = err
+			return
+		}
+		if r.MayHave(s.read.Columns) {
+			s.it = r.NewIterator(s.read)
+			return
+		}
 	}
-	r, err := tableOf(s.files[at]).open()
-	if err != nil {
-		s.err = err
-		return
-	}
-	s.it = r.NewIterator(s.read)
 }
 
 func (s *levelSource) leave() {

@@ -46,12 +46,5 @@ func (s *levelSource) skipEmptyBelow() {
 	}
 }
 
-// openBelow is open for an index that can be -1.
-func (s *levelSource) openBelow(at int) {
-	if at >= 0 {
-		s.open(at)
-		return
-	}
-	s.leave()
-	s.at = at
-}
+// openBelow is open for a source that moves down.
+func (s *levelSource) openBelow(at int) { s.openNext(at, -1) }

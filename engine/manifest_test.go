@@ -8,6 +8,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"colonnade/cell"
 	"colonnade/engine/manifest"
 	"colonnade/vfs"
 )
@@ -15,7 +16,7 @@ import (
 // oneFile is a manifest of a partition with one file.
 func oneFile() *manifest.Manifest {
 	p := &manifest.Partition{ID: 1, Name: "a", Version: &manifest.Version{}}
-	p.Version.Levels[1] = []*manifest.File{{Number: 4, Size: 100, Smallest: []byte("a"), Largest: []byte("b"), Entries: 1}}
+	p.Version.Levels[1] = []*manifest.File{{Number: 4, Size: 100, Smallest: []byte("a"), Largest: []byte("b"), Entries: 1, Times: cell.AllTimes}}
 	return &manifest.Manifest{Edit: 3, NextFile: 5, NextPartition: 3, LogStart: 1, Partitions: map[PartitionID]*manifest.Partition{1: p}}
 }
 
@@ -36,6 +37,7 @@ func TestWrongManifestIsRefused(t *testing.T) {
 		"other length":        {bytes: func(data []byte) { data[12]++ }, want: "the file says"},
 		"partition number":    {edit: func(m *manifest.Manifest) { m.NextPartition = 1 }, want: "partition 1"},
 		"file with no rows":   {edit: func(m *manifest.Manifest) { m.Partitions[1].Version.Levels[1][0].Smallest = nil }, want: "partition a"},
+		"file of no time":     {edit: func(m *manifest.Manifest) { m.Partitions[1].Version.Levels[1][0].Times.End = 0 }, want: "times from 0 to 0"},
 		"file number":         {edit: func(m *manifest.Manifest) { m.NextFile = 4 }, want: "file number 4"},
 		"file of two":         {edit: func(m *manifest.Manifest) { add(m, 2, m.Partitions[1].Version.Levels[1][0]) }, want: "file number 4"},
 		"log without a start": {edit: func(m *manifest.Manifest) { m.LogStart = 0 }, want: "contradict"},

@@ -116,6 +116,7 @@ func (o *output) endFile() error {
 		Smallest: info.Smallest, Largest: info.Largest,
 		MinSeq: info.MinSeq, MaxSeq: info.MaxSeq,
 		Entries: info.Cells, Tombstones: info.Tombstones, RawBytes: info.RawBytes,
+		Times: info.Times,
 	}
 	for _, s := range o.deleted {
 		f.CleanSeq = max(f.CleanSeq, s.MaxSeq())

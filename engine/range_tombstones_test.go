@@ -406,7 +406,7 @@ func TestCheckFindsWhatARangeTombstoneCovers(t *testing.T) {
 		v.Levels[0] = append([]*manifest.File{{
 			Number: f.Number, Size: f.Size, Checksum: f.Checksum, Smallest: f.Smallest, Largest: f.Largest,
 			MinSeq: f.MinSeq, MaxSeq: f.MaxSeq, Entries: f.Entries, Tombstones: f.Tombstones, RawBytes: f.RawBytes,
-			CleanSeq: c.Seq, Owner: f.Owner,
+			CleanSeq: c.Seq, Times: f.Times, Owner: f.Owner,
 		}}, v.Levels[0][1:]...)
 		m.Partitions[id] = r.With(r.Flushed, &v)
 		return nil

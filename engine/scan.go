@@ -21,6 +21,12 @@ type ScanOptions struct {
 	Start, End []byte
 	// Columns are those to return, nil for all.
 	Columns *cell.Columns
+	// Times are those of the versions that the caller needs, nil for all. Versions of other times may be
+	// returned or not: the scan leaves out files and blocks that say nothing of these times, and with them
+	// rows.
+	Times *cell.TimeRange
+	// Blocks, if not nil, counts the blocks of sorted files.
+	Blocks *sstable.BlockCounts
 	// Policies are those of the partition, nil to return every cell.
 	Policies *Policies
 	// Now decides what has expired, in microseconds since the Unix epoch.
@@ -56,6 +62,9 @@ type Scan struct {
 	visibility rowmerge.Visibility
 	deleted    *rangedel.Cursor // over the range tombstones that the snapshot sees; nil for none
 	raw        []cell.Cell
+	times      cell.TimeRange // what opt.Times points to, if it is not nil
+	passed     []byte         // see SkipColumn; empty for none
+	narrow     bool           // some files may have nothing for the scan
 	started    bool
 	peeked     bool // the row is the next one for NextRow (take_rows.go)
 	last       bool // the row has no more entries
@@ -112,6 +121,11 @@ func (s *Scan) start(snap *Snapshot, id PartitionID, opt ScanOptions) error {
 	if s.state.ranged.Load() {
 		s.seeRanges(snap.seq)
 	}
+	if opt.Times != nil {
+		s.times = opt.Policies.TimesToRead(*opt.Times, opt.Columns)
+		s.opt.Times = &s.times
+	}
+	s.narrow = s.deleted != nil || opt.Times != nil
 	err = s.open()
 	s.join() // also after an error, so that Close closes what was opened
 	if opt.Reverse {
@@ -165,6 +179,12 @@ func rangesOfRow(sets []*rangedel.Set, row, end []byte, seq uint64) []*rangedel.
 	return append(sets[:0], rangedel.New([]rangedel.Tombstone{{Start: row, End: end, Seq: newest}}))
 }
 
+// skips reports whether a file has nothing for the scan: range tombstones cover all that it would read of
+// it, or it says nothing of its times.
+func (s *Scan) skips(f *manifest.File) bool {
+	return s.narrow && (s.deleted != nil && s.hides(f) || s.opt.Times != nil && !f.Times.Overlaps(s.times))
+}
+
 // hides reports whether range tombstones cover all that the scan would read of a file.
 func (s *Scan) hides(f *manifest.File) bool {
 	first := f.Smallest
@@ -180,12 +200,12 @@ func (s *Scan) hides(f *manifest.File) bool {
 	})
 }
 
-// seen returns the files that range tombstones do not hide from the scan.
-func (s *Scan) seen(files []*manifest.File) []*manifest.File {
-	if s.deleted == nil {
+// needed returns the files that have something for the scan.
+func (s *Scan) needed(files []*manifest.File) []*manifest.File {
+	if !s.narrow {
 		return files
 	}
-	return slices.DeleteFunc(slices.Clone(files), s.hides)
+	return slices.DeleteFunc(slices.Clone(files), s.skips)
 }
 
 // open collects the sources, the newest first.
@@ -197,7 +217,7 @@ func (s *Scan) open() error {
 	levels := &s.state.version.Levels
 	before := len(s.sources)
 	for _, f := range levels[0] {
-		if !f.Reaches(s.opt.Start, s.opt.End) || s.deleted != nil && s.hides(f) {
+		if !f.Reaches(s.opt.Start, s.opt.End) || s.skips(f) {
 			continue
 		}
 		if err := s.openFile(f); err != nil {
@@ -206,7 +226,7 @@ func (s *Scan) open() error {
 	}
 	s.level0 = compaction.Probes{Asked: len(s.sources) - before, Opened: len(s.sources) - before}
 	for level := 1; level < manifest.NumLevels; level++ {
-		files := s.seen(manifest.Within(levels[level], s.opt.Start, s.opt.End))
+		files := s.needed(manifest.Within(levels[level], s.opt.Start, s.opt.End))
 		if len(files) > 0 {
 			s.probesOf(level).Asked++
 			s.probesOf(level).Opened++
@@ -254,7 +274,7 @@ func (s *Scan) openRow() error {
 	defer s.dropCandidates() // the scan may be long, and must not keep filters that the cache evicts
 	levels := &s.state.version.Levels
 	for _, f := range levels[0] {
-		if !f.Reaches(row, end) || s.deleted != nil && s.hides(f) {
+		if !f.Reaches(row, end) || s.skips(f) {
 			continue
 		}
 		s.level0.Asked++
@@ -264,7 +284,7 @@ func (s *Scan) openRow() error {
 	}
 	for level := 1; level < manifest.NumLevels; level++ {
 		files := levels[level]
-		if i := manifest.FirstReaching(files, row); i < len(files) && files[i].Reaches(row, end) && !(s.deleted != nil && s.hides(files[i])) {
+		if i := manifest.FirstReaching(files, row); i < len(files) && files[i].Reaches(row, end) && !s.skips(files[i]) {
 			s.probesOf(level).Asked++
 			if err := s.addCandidate(files[i], level, hash); err != nil {
 				return err
@@ -318,10 +338,10 @@ func (s *Scan) openTables() {
 	}
 }
 
-// openFile adds a file as a source.
+// openFile adds a file as a source, unless it has none of the families.
 func (s *Scan) openFile(f *manifest.File) error {
 	r, err := tableOf(f).open()
-	if err != nil {
+	if err != nil || !r.MayHave(s.opt.Columns) {
 		return err
 	}
 	s.sources = append(s.sources, r.NewIterator(s.reading()))
@@ -330,7 +350,10 @@ func (s *Scan) openFile(f *manifest.File) error {
 
 // reading returns the options for reading files.
 func (s *Scan) reading() sstable.ReadOptions {
-	return sstable.ReadOptions{Columns: s.opt.Columns, KeysOnly: s.opt.KeysOnly, FillCache: s.opt.FillCache, ReadaheadEnd: s.opt.End, ReadaheadStart: s.opt.Start}
+	return sstable.ReadOptions{
+		Columns: s.opt.Columns, KeysOnly: s.opt.KeysOnly, FillCache: s.opt.FillCache, ReadaheadEnd: s.opt.End, ReadaheadStart: s.opt.Start,
+		Times: s.opt.Times, Passed: &s.passed, Blocks: s.opt.Blocks,
+	}
 }
 
 // SingleRow reports whether Start is the only row within the bounds.
@@ -358,10 +381,14 @@ func (s *Scan) NextRow() bool {
 	if s.deleted != nil {
 		s.visibility.DeleteBelow(s.deleted.Newest(s.in.Row()))
 	}
-	s.last = false
+	s.last, s.passed = false, s.passed[:0]
 	s.rows++
 	return true
 }
+
+// SkipColumn says that the caller needs no more versions of a column of the current row, nor of those before
+// it. Some may still be returned: the scan leaves out what it can skip block by block.
+func (s *Scan) SkipColumn(column []byte) { s.passed = append(s.passed[:0], column...) }
 
 // Row returns the key of the current row, nil if there is none, as after an error. It is valid until the
 // next NextRow.
@@ -427,7 +454,7 @@ func (s *Scan) Close() {
 		s.own.Close()
 		s.own = Snapshot{}
 	}
-	s.started, s.peeked, s.last, s.rows = false, false, false, 0
+	s.started, s.peeked, s.last, s.rows, s.narrow, s.passed = false, false, false, 0, false, s.passed[:0]
 	s.level0, s.upper, s.bottommost = compaction.Probes{}, compaction.Probes{}, compaction.Probes{}
 	scans.Put(s)
 }

@@ -131,7 +131,8 @@ func (t *tableRef) agrees(info sstable.Info) error {
 	f := t.file
 	same := string(info.Smallest) == string(f.Smallest) && string(info.Largest) == string(f.Largest) &&
 		info.MinSeq == f.MinSeq && info.MaxSeq == f.MaxSeq &&
-		info.Cells == f.Entries && info.Tombstones == f.Tombstones && info.RawBytes == f.RawBytes
+		info.Cells == f.Entries && info.Tombstones == f.Tombstones && info.RawBytes == f.RawBytes &&
+		info.Times == f.Times
 	if same {
 		return nil
 	}

@@ -97,6 +97,15 @@ func readEach(file []byte, id ID, cache Cache, list []entry, once func(read func
 	readBy(collectInSteps, "scan in steps", ReadOptions{}, nil, withoutRows(list))
 	read("scan and fill", ReadOptions{FillCache: true}, nil, list)
 	read("keys", ReadOptions{KeysOnly: true}, nil, slices.Clone(list))
+	times := cell.TimeRange{Start: 5, End: 6}
+	it := r.NewIterator(ReadOptions{Times: &times})
+	once(func() {
+		if got := collect(it, nil, 1<<30); it.Err() == nil && lackOf(got, list, times) != "" {
+			o.wrong = "times"
+		}
+	})
+	note(it.Err())
+	it.Close()
 	columns := cell.NewColumns(cell.FamilyRange([]byte("f")))
 	read("columns", ReadOptions{Columns: columns}, nil, slices.DeleteFunc(slices.Clone(list), func(e entry) bool {
 		return !columns.Wants(e.Column)
@@ -218,7 +227,7 @@ func blocksOf(t testing.TB, file []byte, id ID) (list []handle) {
 		}
 		list = append(list, x.handle(e))
 	}
-	list = append(list, r.footer.filter, r.footer.index, r.footer.properties)
+	list = append(list, r.footer.filter, r.footer.index, r.footer.times, r.footer.properties)
 	var at uint64
 	for _, h := range list {
 		if h.offset != at {
@@ -377,7 +386,7 @@ func TestFooterLength(t *testing.T) {
 // An invalid filter is reported at its offset by every read that needs it.
 func TestDamagedFilter(t *testing.T) {
 	file, info, _ := smallFile(t, testID, None)
-	file = tamper(t, file, -3, func(raw []byte) { raw[1] = 0 })
+	file = tamper(t, file, -4, func(raw []byte) { raw[1] = 0 })
 	r := open(t, file, testID, nil)
 	for name, use := range map[string]func() error{
 		"MayContain":  func() error { _, err := mayContain(r, []byte("row")); return err },
@@ -421,7 +430,7 @@ func TestNotCompressed(t *testing.T) {
 func TestFilterVersion(t *testing.T) {
 	file, _, list := smallFile(t, testID, None)
 	blocks := blocksOf(t, file, testID)
-	filter := blocks[len(blocks)-3]
+	filter := blocks[len(blocks)-4]
 	file[filter.offset] = filterVersion + 1
 	clear(file[filter.offset+1:][:filter.length-1])
 	seal(file, testID, blocks)

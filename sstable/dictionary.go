@@ -305,6 +305,14 @@ func (t *versionDict) times() (base uint64, width byte) {
 	return uint64(t.minTime), byte(widthOf(uint64(t.maxTime) - uint64(t.minTime)))
 }
 
+// span returns the range of the times, which is empty if no version has a time of its own.
+func (t *versionDict) span() cell.TimeRange {
+	if t.maxTime < 0 {
+		return cell.TimeRange{}
+	}
+	return cell.TimeRange{Start: t.minTime, End: t.maxTime + 1}
+}
+
 // seqs returns the base of the sequence numbers and the width of their deltas.
 func (t *versionDict) seqs() (base uint64, width byte) {
 	return t.minSeq, byte(widthOf(t.maxSeq - t.minSeq))

@@ -21,9 +21,9 @@
 // All numbers are little endian. A file is a sequence of blocks without gaps,
 // and a footer of fixed size:
 //
-//	+---------+---------+-----+---------+--------+-------+------------+--------+
-//	| block 1 | block 2 | ... | block n | filter | index | properties | footer |
-//	+---------+---------+-----+---------+--------+-------+------------+--------+
+//	+---------+---------+-----+---------+--------+-------+-------+------------+--------+
+//	| block 1 | block 2 | ... | block n | filter | index | times | properties | footer |
+//	+---------+---------+-----+---------+--------+-------+-------+------------+--------+
 //
 // Blocks 1 to n are cell blocks, which hold the keys of cells, and value blocks,
 // which hold values and precede the cell block that refers to them. Every block
@@ -33,6 +33,7 @@
 //	cell block                cellblock.go      filter       filter.go
 //	cell block, encoded       encode.go         properties   properties.go
 //	value block               valueblock.go     footer       footer.go
+//	times                     blocktimes.go
 //
 // # Bounds
 //

@@ -240,7 +240,7 @@ func TestWhatIsEncoded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cells := []handle{blocks[len(blocks)-2]} // the index
+		cells := []handle{blocks[len(blocks)-3]} // the index
 		for e := range x.cells {
 			cells = append(cells, x.handle(e))
 		}
@@ -279,11 +279,24 @@ func TestDamagedEncoding(t *testing.T) {
 //go:embed testdata/version1.sst
 var version1 []byte
 
-// A file of version 1, without encoded blocks, can be read.
-func TestVersion1(t *testing.T) {
+//go:embed testdata/version2.sst
+var version2 []byte
+
+// Files of former versions can be read: of version 1, which has no encoded blocks, and of version 2, which has
+// no times. Nothing is left out of a read of a range of times.
+func TestFormerVersions(t *testing.T) {
 	_, _, list := smallFile(t, testID, S2)
-	if o := readAll(version1, testID, nil, list); o.err != nil || o.verify != nil || o.wrong != "" {
-		t.Errorf("%+v", o)
+	for version, file := range map[uint32][]byte{1: version1, 2: version2} {
+		if o := readAll(file, testID, nil, list); o.err != nil || o.verify != nil || o.wrong != "" {
+			t.Errorf("version %d: %+v", version, o)
+		}
+		r := open(t, file, testID, nil)
+		if r.footer.version != version || r.Info().Times != cell.AllTimes {
+			t.Errorf("version %d: read as version %d, with times %+v", version, r.footer.version, r.Info().Times)
+		}
+		it := r.NewIterator(ReadOptions{Times: &cell.TimeRange{Start: 5, End: 6}})
+		diff(t, "range of times", collect(it, nil, 1<<30), list)
+		it.Close()
 	}
 }
 

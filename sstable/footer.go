@@ -13,6 +13,8 @@ import (
 //	+-------------+--+-----------++-------------+--+
 //	| filter handle 12 | index handle 12 | properties handle 12 |
 //	+------------------+-----------------+----------------------+
+//	| times handle 12 |                        not before version 3
+//	+---------------+-+----------+------------------+---------+
 //	| footer size 4 | checksum 4 | format version 4 | magic 8 |
 //	+---------------+------------+------------------+---------+
 //
@@ -22,10 +24,12 @@ import (
 
 // Constants that are part of the format.
 const (
-	formatVersion  = 2 // version 1 has no encoded blocks
+	formatVersion  = 3 // version 2 has no times, version 1 no encoded blocks either
 	oldestVersion  = 1
+	timesVersion   = 3 // the first one with times
 	footerMagic    = "cellfile"
-	footerSize     = 32 + 3*handleSize + footerTailSize
+	footerSize     = olderFooter + handleSize
+	olderFooter    = 32 + 3*handleSize + footerTailSize // before timesVersion
 	footerTailSize = 20
 	maxFooterSize  = 4 << 10 // in any later version
 )
@@ -34,6 +38,8 @@ type footer struct {
 	id                        ID
 	size                      uint64 // of the file
 	filter, index, properties handle
+	times                     handle // zero if there are none
+	version                   uint32 // as parse found it; append writes formatVersion
 }
 
 func (f *footer) append(dst []byte) []byte {
@@ -44,6 +50,7 @@ func (f *footer) append(dst []byte) []byte {
 	dst = f.filter.append(dst)
 	dst = f.index.append(dst)
 	dst = f.properties.append(dst)
+	dst = f.times.append(dst)
 	dst = binary.LittleEndian.AppendUint32(dst, footerSize)
 	dst = binary.LittleEndian.AppendUint32(dst, 0)
 	dst = binary.LittleEndian.AppendUint32(dst, formatVersion)
@@ -72,10 +79,11 @@ func (f *footer) parse(tail []byte, id ID, size int64) error {
 	if crc32.Checksum(p, castagnoli) != sum {
 		return corrupt("checksum mismatch")
 	}
-	if version := binary.LittleEndian.Uint32(p[len(p)-12:]); version < oldestVersion || version > formatVersion {
-		return &VersionError{id.Number, version}
+	f.version = binary.LittleEndian.Uint32(p[len(p)-12:])
+	if f.version < oldestVersion || f.version > formatVersion {
+		return &VersionError{id.Number, f.version}
 	}
-	if len(p) != footerSize {
+	if len(p) != f.length() {
 		return corrupt("impossible length")
 	}
 	copy(f.id.Store[:], p)
@@ -84,6 +92,9 @@ func (f *footer) parse(tail []byte, id ID, size int64) error {
 	f.filter = parseHandle(p[32:])
 	f.index = parseHandle(p[32+handleSize:])
 	f.properties = parseHandle(p[32+2*handleSize:])
+	if f.version >= timesVersion {
+		f.times = parseHandle(p[32+3*handleSize:])
+	}
 	switch {
 	case f.id != id:
 		return corrupt(fmt.Sprintf("file %d of store %x was opened as file %d of store %x",
@@ -94,12 +105,28 @@ func (f *footer) parse(tail []byte, id ID, size int64) error {
 	return f.checkHandles(corrupt)
 }
 
-// checkHandles checks that filter, index, properties and footer are adjacent.
+// length returns the length of the footer.
+func (f *footer) length() int {
+	if f.version < timesVersion {
+		return olderFooter
+	}
+	return footerSize
+}
+
+// checkHandles checks that filter, index, times, properties and footer are adjacent.
 func (f *footer) checkHandles(corrupt func(string) error) error {
-	end := f.size - footerSize
-	if !f.filter.within(end) || f.filter.end() != f.index.offset ||
-		!f.index.within(end) || f.index.end() != f.properties.offset ||
-		!f.properties.within(end) || f.properties.end() != end {
+	at, end := f.filter.offset, f.size-uint64(f.length())
+	blocks := []handle{f.filter, f.index, f.times, f.properties}
+	if f.version < timesVersion {
+		blocks = []handle{f.filter, f.index, f.properties}
+	}
+	for _, h := range blocks {
+		if h.offset != at || !h.within(end) {
+			return corrupt("blocks do not stand side by side")
+		}
+		at = h.end()
+	}
+	if at != end {
 		return corrupt("blocks do not stand side by side")
 	}
 	return nil

@@ -23,13 +23,32 @@ type ReadOptions struct {
 	// Without it they go through buffers of the iterator. Cached blocks are used
 	// in either case.
 	FillCache bool
+	// Times are those of the versions that the caller needs, nil for all. Blocks without
+	// any of them are left out, unless they have tombstones that cover versions of any
+	// time; rows may be missing with them. Entries of other times that are in the blocks
+	// read are returned.
+	Times *cell.TimeRange
+	// Passed, if not nil, is a column up to which the caller needs nothing more of the
+	// current row, empty for none. The caller changes it as it reads. Blocks of the row
+	// that have nothing after it are left out.
+	Passed *[]byte
+	// Blocks, if not nil, counts the blocks.
+	Blocks *BlockCounts
 	// ReadaheadEnd is a row at and after which the caller wants nothing, nil for
-	// none. Later rows are still returned, but not read ahead. The iterator
+	// none. Later rows may still be returned, but not read ahead. The iterator
 	// keeps the slice.
 	ReadaheadEnd []byte
 	// ReadaheadStart is the same for an iterator that moves down: it wants nothing
 	// before this row.
 	ReadaheadStart []byte
+}
+
+// BlockCounts says which cell blocks an iterator has used, and which it has left out because of
+// their times.
+type BlockCounts struct {
+	Read    uint64 // from the file
+	Cached  uint64
+	Skipped uint64
 }
 
 // wholeBlocks reports whether the small values of cell blocks are surely needed. A scan
@@ -78,6 +97,9 @@ type Iterator struct {
 	small   smallValues
 	large   largeValues
 	scanned cell.Scanned
+
+	times  timeFilter
+	passed []byte // scratch
 
 	blockBuf      blockBuffer // the current block if it is neither cached nor in a readahead window
 	readBuf       readBuffer  // what was read with it
@@ -130,7 +152,8 @@ func (it *Iterator) Close() {
 	poison.Bytes(it.dictNames)
 	*it = Iterator{
 		lastRun: cell.Run{DictionaryID: it.lastRun.DictionaryID}, key: it.key[:0], dictOffsets: it.dictOffsets[:0], dictNames: it.dictNames[:0], columns: it.columns[:0], columnClass: it.columnClass[:0], blockBuf: it.blockBuf, readBuf: it.readBuf,
-		small: smallValues{buffers: it.small.buffers}, large: largeValues{buffers: it.large.buffers},
+		passed: it.passed[:0],
+		small:  smallValues{buffers: it.small.buffers}, large: largeValues{buffers: it.large.buffers},
 	}
 	iteratorPool.Put(it)
 }
@@ -160,15 +183,62 @@ func (it *Iterator) SeekRow(row []byte) {
 	if it.err != nil {
 		return
 	}
-	if it.index == nil {
-		if it.index, it.err = it.r.openIndex(); it.err != nil {
-			return
-		}
-	}
-	if !it.load(it.index.seek(row)) {
+	if it.index == nil && !it.openIndex() {
 		return
 	}
-	it.toRow(it.block.findRow(row))
+	if it.loadFrom(it.index.seek(row)) {
+		it.toRow(it.block.findRow(row))
+	}
+}
+
+// openIndex loads the index, and the times of the blocks if the read has a range of times.
+func (it *Iterator) openIndex() bool {
+	if it.index, it.err = it.r.openIndex(); it.err != nil {
+		return false
+	}
+	if it.o.Times == nil {
+		return true
+	}
+	times, err := it.r.openTimes(it.index)
+	if times != nil {
+		it.times = times.filter(*it.o.Times)
+	}
+	it.err = err
+	return err == nil
+}
+
+// loadFrom makes the first block from an entry on that the read needs the current one. It reports false if
+// there is none, or on an error.
+func (it *Iterator) loadFrom(entry int) bool {
+	if it.times.active() {
+		if entry = it.skipTo(entry, it.index.cells); entry >= it.readaheadEnd() {
+			return false
+		}
+	}
+	return entry < it.index.cells && it.load(entry)
+}
+
+// skipTo returns the first entry from e on, up to end, whose block has times of the read.
+func (it *Iterator) skipTo(e, end int) int {
+	next := it.times.next(e, min(end, it.readaheadEnd()))
+	it.countSkipped(next - e)
+	return next
+}
+
+func (it *Iterator) countBlock(read bool) {
+	switch counts := it.o.Blocks; {
+	case counts == nil:
+	case read:
+		counts.Read++
+	default:
+		counts.Cached++
+	}
+}
+
+func (it *Iterator) countSkipped(n int) {
+	if it.o.Blocks != nil {
+		it.o.Blocks.Skipped += uint64(max(n, 0))
+	}
 }
 
 // NextRow moves to the next row. Cells that were not returned count as scanned if they are
@@ -192,6 +262,10 @@ func (it *Iterator) NextRow() {
 		it.toRow(it.block.rows)
 		return
 	}
+	if !it.times.wants(end - 1) {
+		it.loadNext(end)
+		return
+	}
 	if it.load(end-1) && it.checkRow() {
 		it.toRow(1)
 	}
@@ -202,7 +276,15 @@ func (it *Iterator) NextRow() {
 func (it *Iterator) toRow(r int) {
 	if r < it.block.rows {
 		it.setRow(r)
-	} else if it.entry+1 < it.index.cells && it.load(it.entry+1) {
+	} else {
+		it.loadNext(it.entry + 1)
+	}
+}
+
+// loadNext moves to the first row of the first block from an entry on that the read needs. The row may
+// have begun in a block that is left out.
+func (it *Iterator) loadNext(entry int) {
+	if it.loadFrom(entry) {
 		it.setRow(0)
 	}
 }
@@ -262,6 +344,17 @@ func (it *Iterator) nextBlock() bool {
 		}
 		e = it.index.seekColumn(e, end, selected)
 	}
+	if it.o.Passed != nil && len(*it.o.Passed) > 0 {
+		it.passed = append(append(it.passed[:0], *it.o.Passed...), 0) // the next possible column
+		e = it.index.seekColumn(e, end, it.passed)
+	}
+	if it.times.active() {
+		n := it.times.next(e, end)
+		it.countSkipped(n - e)
+		if e = n; e == end {
+			return false
+		}
+	}
 	if !it.load(e) || !it.checkRow() {
 		return false
 	}
@@ -317,10 +410,11 @@ func (it *Iterator) enter(entry int, b *cellBlock) {
 func (it *Iterator) open(entry int) (*cellBlock, error) {
 	if it.readahead.active() {
 		if b, err := it.readahead.block(it, entry); b != nil || err != nil {
+			it.countBlock(it.readahead.fromFile(entry))
 			return b, err
 		}
 	}
-	sequential := it.block != nil && entry == it.entry+1
+	sequential := it.block != nil && (entry == it.entry+1 || entry > it.entry && it.times.next(it.entry+1, entry) == entry)
 	if !it.prefetcher.holds(entry) {
 		it.prefetcher.begin(it, entry)
 	}
@@ -330,8 +424,10 @@ func (it *Iterator) open(entry int) (*cellBlock, error) {
 		} else {
 			it.prefetcher.fetch(min(prefetchAtSeek, len(b.raw)))
 		}
+		it.countBlock(false)
 		return b, nil
 	}
+	it.countBlock(true)
 	h := it.index.handle(entry)
 	if err := it.fillReadBuffer(entry, sequential); err != nil {
 		return nil, err
@@ -343,10 +439,18 @@ func (it *Iterator) open(entry int) (*cellBlock, error) {
 // the start of the one after it.
 func (it *Iterator) prefetchNext() {
 	it.prefetcher.fetch(math.MaxInt)
-	if next := it.prefetcher.entry + 1; next < it.index.cells {
+	next, end := it.prefetcher.entry+1, it.index.cells
+	if it.times.active() {
+		end = min(end, next+maxPrefetchGap)
+		next = it.times.next(next, end)
+	}
+	if next < end {
 		it.prefetcher.begin(it, next)
 	}
 }
+
+// maxPrefetchGap is the most blocks between two that a read needs, the second of which is prefetched.
+const maxPrefetchGap = 64
 
 // The reads of a scan grow from minReadahead to maxReadahead bytes, so a short scan reads
 // little that it does not need.
@@ -378,6 +482,21 @@ func (it *Iterator) readaheadEnd() int {
 	return it.endEntry
 }
 
+// stretchEnd returns the end of the entries from one on, up to end, that are worth reading with one call:
+// up to the first gap of more than maxReadGap bytes of blocks that the read does not need.
+func (it *Iterator) stretchEnd(entry, end int) int {
+	if !it.times.active() {
+		return end
+	}
+	last := entry
+	for e := entry + 1; e < end && it.index.from(e)-it.index.handle(last).end() <= maxReadGap; e++ {
+		if it.times.wants(e) {
+			last = e
+		}
+	}
+	return min(last+1, end)
+}
+
 // fillReadBuffer reads the block of an entry and what will be needed with it, if that is
 // adjacent: its small blocks and, in a scan, further entries before readaheadEnd. After
 // the longest such read, a scan goes on with readahead.
@@ -392,7 +511,7 @@ func (it *Iterator) fillReadBuffer(entry int, sequential bool) error {
 		return nil
 	case sequential:
 		it.readaheadSize = min(max(2*it.readaheadSize, minReadahead), maxReadahead)
-		end := min(it.index.readEnd(entry, it.readaheadSize), it.readaheadEnd())
+		end := it.stretchEnd(entry, min(it.index.readEnd(entry, it.readaheadSize), it.readaheadEnd()))
 		if end <= entry {
 			return nil
 		}

@@ -11,6 +11,9 @@ import "math"
 //	order      5  4 ->  4 ->     4        2  1
 //
 // An iterator moves up or down, not both. Only within a row it goes forward in either case.
+//
+// If the read has a range of times, a row begins in its first block that the read needs. This may be a
+// later one than that of the index, or even the current one.
 
 // SeekBelow moves to the last row whose key is below row. A nil row is the end of the file. Only PrevRow
 // may follow, until the next seek.
@@ -19,16 +22,14 @@ func (it *Iterator) SeekBelow(row []byte) {
 	if it.err != nil {
 		return
 	}
-	if it.index == nil {
-		if it.index, it.err = it.r.openIndex(); it.err != nil {
-			return
-		}
+	if it.index == nil && !it.openIndex() {
+		return
 	}
 	e := it.index.cells - 1
 	if row != nil {
 		e = it.index.lastBelow(row)
 	}
-	if e < 0 || !it.loadBelow(e, false) {
+	if !it.loadLast(e, false) {
 		return
 	}
 	n := it.block.rows
@@ -56,29 +57,48 @@ func (it *Iterator) PrevRow() {
 	it.valid = false
 	r := it.row
 	if r == 0 && !it.index.isHead(it.entry) {
+		from := it.entry
 		if !it.loadStart() {
 			return
 		}
-		r = it.block.rows - 1
+		if it.entry != from {
+			r = it.block.rows - 1
+		}
 	}
 	it.toRowBelow(r)
 }
 
-// toRowBelow moves to the row before row r of the block: to where that row begins. If r is 0, the block
-// begins with a new row.
+// loadLast makes the last block up to an entry that the read needs the current one. It reports false if
+// there is none, or on an error. sequential says that the current block is the next one.
+func (it *Iterator) loadLast(entry int, sequential bool) bool {
+	if it.times.active() {
+		last := it.times.last(entry, it.readaheadStart())
+		it.countSkipped(entry - last)
+		if entry = last; entry < it.readaheadStart() {
+			return false
+		}
+	}
+	return entry >= 0 && it.loadBelow(entry, sequential)
+}
+
+// toRowBelow moves to the row before row r of the block: to where that row begins. If r is 0, the read
+// needs no block before that has the first row of this one.
 func (it *Iterator) toRowBelow(r int) {
 	if r == 0 {
-		if it.entry == 0 || !it.loadBelow(it.entry-1, true) {
+		if !it.loadLast(it.entry-1, true) {
 			return
 		}
 		r = it.block.rows
 	}
 	if r == 1 && !it.index.isHead(it.entry) {
 		it.key, it.keyEntry = it.block.appendRow(it.key[:0], 0), it.entry
+		from := it.entry
 		if !it.loadStart() {
 			return
 		}
-		r = it.block.rows
+		if it.entry != from {
+			r = it.block.rows
+		}
 	}
 	it.setRow(r - 1)
 }
@@ -100,9 +120,15 @@ func (it *Iterator) stepBack() {
 }
 
 // loadStart loads the block where the row with the current key begins, which the current block
-// continues. It checks that the row is the last of that block, as the index says.
+// continues, unless that is the current one. It checks that the row is the last of that block, as the
+// index says.
 func (it *Iterator) loadStart() bool {
 	e := it.index.startOf(it.entry)
+	if e >= 0 && it.times.active() {
+		if e = it.times.next(e, it.entry); e == it.entry {
+			return true
+		}
+	}
 	if e >= 0 && !it.loadBelow(e, true) {
 		return false
 	}
@@ -147,6 +173,7 @@ func (it *Iterator) loadBelow(entry int, sequential bool) bool {
 func (it *Iterator) openBelow(entry int, sequential bool) (*cellBlock, error) {
 	if it.readahead.active() {
 		if b, err := it.readahead.blockBelow(it, entry); b != nil || err != nil {
+			it.countBlock(it.readahead.fromFile(entry))
 			return b, err
 		}
 	}
@@ -159,8 +186,10 @@ func (it *Iterator) openBelow(entry int, sequential bool) (*cellBlock, error) {
 		} else {
 			it.prefetcher.fetch(min(prefetchAtSeek, len(b.raw)))
 		}
+		it.countBlock(false)
 		return b, nil
 	}
+	it.countBlock(true)
 	if err := it.fillReadBufferBelow(entry, sequential); err != nil {
 		return nil, err
 	}
@@ -170,7 +199,12 @@ func (it *Iterator) openBelow(entry int, sequential bool) (*cellBlock, error) {
 // prefetchBelow is prefetchNext for an iterator that moves down.
 func (it *Iterator) prefetchBelow() {
 	it.prefetcher.fetch(math.MaxInt)
-	if next := it.prefetcher.entry - 1; next >= 0 {
+	next, start := it.prefetcher.entry-1, 0
+	if it.times.active() {
+		start = max(next-maxPrefetchGap+1, 0)
+		next = it.times.last(next, start)
+	}
+	if next >= start {
 		it.prefetcher.begin(it, next)
 	}
 }
@@ -195,7 +229,7 @@ func (it *Iterator) fillReadBufferBelow(entry int, sequential bool) error {
 		return nil
 	}
 	it.readaheadSize = min(max(2*it.readaheadSize, minReadahead), maxReadahead)
-	start := max(it.index.readStart(entry+1, it.readaheadSize), it.readaheadStart())
+	start := it.stretchStart(entry, max(it.index.readStart(entry+1, it.readaheadSize), it.readaheadStart()))
 	if start > entry {
 		return nil
 	}
@@ -203,6 +237,20 @@ func (it *Iterator) fillReadBufferBelow(entry int, sequential bool) error {
 		it.readahead.startBelow(it, start)
 	}
 	return it.readBuf.fill(it.r, it.index.from(start), h.end())
+}
+
+// stretchStart is stretchEnd for entries up to one, from start on.
+func (it *Iterator) stretchStart(entry, start int) int {
+	if !it.times.active() {
+		return start
+	}
+	first := entry
+	for e := entry - 1; e >= start && it.index.from(first)-it.index.handle(e).end() <= maxReadGap; e-- {
+		if it.times.wants(e) {
+			first = e
+		}
+	}
+	return max(first, start)
 }
 
 // readStart returns the start of the entries up to e, excluded, that one read can fetch, of at most this

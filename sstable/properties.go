@@ -23,8 +23,11 @@ type Info struct {
 
 	Smallest, Largest []byte // row keys
 	MinSeq, MaxSeq    uint64
-	MinTime, MaxTime  int64    // of cell.Set entries; both 0 if there are none
-	Families          []string // of all entries but row tombstones, ascending
+	MinTime, MaxTime  int64 // of cell.Set entries; both 0 if there are none
+	// Times has every time of which the file says something: a reader of other times does not need it.
+	// They are cell.Cell.Times of all entries, and all times of a file before version 3.
+	Times    cell.TimeRange
+	Families []string // of all entries but row tombstones, ascending
 
 	CellBlocks, ValueBlocks uint64
 
@@ -56,6 +59,11 @@ func (p *Info) count(row []byte, c *cell.Cell) {
 	if c.Kind == cell.Set {
 		p.MinTime, p.MaxTime = min(p.MinTime, c.Time), max(p.MaxTime, c.Time)
 	}
+}
+
+// covering counts the tombstones that cover versions of any time.
+func (p *Info) covering() uint64 {
+	return p.Kinds[cell.DeleteColumn] + p.Kinds[cell.DeleteFamily] + p.Kinds[cell.DeleteRow]
 }
 
 // addFamily adds the family of a column and returns its index. Columns of a family are
@@ -101,6 +109,8 @@ func (p *Info) end(row []byte) {
 //	+----------+----------+-------------+--------------+
 //	| compression | block size | filter bits |              as created
 //	+-------------+------------+-------------+
+//	| start of times | end of times |                       not before version 3
+//	+----------------+--------------+
 //
 // Then strings, each after its length in 4 bytes:
 //
@@ -108,8 +118,8 @@ func (p *Info) end(row []byte) {
 //	| smallest row | largest row | families 4 | family 1 | ... | family n |
 //	+--------------+-------------+------------+----------+-----+----------+
 //
-// The number of tombstones is the sum of kinds 1 to 4. Everything but the last three
-// numbers can be computed from the cells, and Verify does.
+// The number of tombstones is the sum of kinds 1 to 4. Everything but compression, block
+// size and filter bits can be computed from the cells, and Verify does.
 
 var errProperties = errors.New("properties: lengths do not fit")
 
@@ -119,10 +129,21 @@ func (p *Info) numbers() [propertyNumbers]uint64 {
 		p.Cells, p.Rows, p.RawBytes, p.Kinds[0], p.Kinds[1], p.Kinds[2], p.Kinds[3], p.Kinds[4],
 		p.MinSeq, p.MaxSeq, uint64(p.MinTime), uint64(p.MaxTime), p.CellBlocks, p.ValueBlocks,
 		uint64(p.Compression), uint64(p.BlockSize), uint64(p.FilterBits),
+		uint64(p.Times.Start), uint64(p.Times.End),
 	}
 }
 
-const propertyNumbers = 17 // part of the format
+// Parts of the format.
+const (
+	propertyNumbers = olderProperties + 2
+	olderProperties = 17 // before timesVersion
+)
+
+// addBlock counts a cell block with these times.
+func (p *Info) addBlock(times cell.TimeRange) {
+	p.CellBlocks++
+	p.Times = p.Times.Union(times)
+}
 
 func (p *Info) append(dst []byte) []byte {
 	for _, n := range p.numbers() {
@@ -142,9 +163,13 @@ func appendBytes[T []byte | string](dst []byte, s T) []byte {
 	return append(dst, s...)
 }
 
-// parse reads stored properties. It does not keep raw.
-func (p *Info) parse(raw []byte) error {
-	if len(raw) < 8*propertyNumbers {
+// parse reads stored properties of a file of a version. It does not keep raw.
+func (p *Info) parse(raw []byte, version uint32) error {
+	numbers := propertyNumbers
+	if version < timesVersion {
+		numbers = olderProperties
+	}
+	if len(raw) < 8*numbers {
 		return errProperties
 	}
 	n := func(i int) uint64 { return binary.LittleEndian.Uint64(raw[8*i:]) }
@@ -153,9 +178,13 @@ func (p *Info) parse(raw []byte) error {
 		MinSeq: n(8), MaxSeq: n(9), MinTime: int64(n(10)), MaxTime: int64(n(11)),
 		CellBlocks: n(12), ValueBlocks: n(13),
 		Compression: Compression(n(14)), BlockSize: int(n(15)), FilterBits: int(n(16)),
+		Times: cell.AllTimes,
+	}
+	if version >= timesVersion {
+		p.Times = cell.TimeRange{Start: int64(n(17)), End: int64(n(18))}
 	}
 	p.Tombstones = p.Cells - p.Kinds[cell.Set]
-	d := decoder{b: raw[8*propertyNumbers:]}
+	d := decoder{b: raw[8*numbers:]}
 	p.Smallest, p.Largest = []byte(d.string()), []byte(d.string())
 	families := d.length()
 	for i := 0; i < families && !d.failed; i++ {

@@ -16,7 +16,15 @@ func (ra *readahead) startBelow(it *Iterator, entry int) {
 
 // entriesBelow returns the entries of the window before the last one.
 func (ra *readahead) entriesBelow(it *Iterator) (first, end int) {
-	return max(it.index.readStart(ra.end, windowBytes), ra.end-maxWindowBlocks, it.readaheadStart()), ra.end
+	end = ra.end
+	if it.times.active() {
+		end = it.times.last(end-1, it.readaheadStart()) + 1
+	}
+	first = max(it.index.readStart(end, windowBytes), end-maxWindowBlocks, it.readaheadStart())
+	if it.times.active() {
+		first = it.times.next(first, end)
+	}
+	return first, end
 }
 
 // blockBelow is block for an iterator that moves down. It stops the readahead if the iterator has gone
@@ -59,6 +67,10 @@ func (ra *readahead) blockInside(entry int) (*cellBlock, error) {
 // fillBelow is fill for a window of an iterator that moves down.
 func (s *readaheadWindow) fillBelow(r *Reader, x *index, values, fill bool) {
 	for e := s.end - 1; e >= s.first && s.err == nil && !s.cancelled.Load(); e-- {
+		if !s.times.wants(e) {
+			s.blocks = append(s.blocks, nil)
+			continue
+		}
 		b, ok := cacheGet[*cellBlock](r, x.handle(e).offset)
 		if !ok && !s.fromFile {
 			if s.err = s.buf.fill(r, x.from(s.first), x.handle(e).end()); s.err != nil {

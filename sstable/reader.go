@@ -3,9 +3,11 @@ package sstable
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 
+	"colonnade/cell"
 	"colonnade/internal/poison"
 )
 
@@ -29,14 +31,16 @@ type Reader struct {
 	sum   checksums
 	cache Cache // may be nil
 
-	footer footer
-	info   Info
+	footer   footer
+	info     Info
+	families []cell.Range // columns of each family
 
-	// Index and filter after their first use, unless the cache has no budget to
+	// Index, filter and times after their first use, unless the cache has no budget to
 	// reserve for them. Then they are cached like other blocks. loadMu is held while
 	// one is read.
 	index  atomic.Pointer[index]
 	filter atomic.Pointer[Filter]
+	times  atomic.Pointer[blockTimes]
 	loadMu sync.Mutex
 }
 
@@ -58,11 +62,23 @@ func Open(r io.ReaderAt, size int64, id ID, cache Cache) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.info.parse(raw); err != nil {
+	if err := t.info.parse(raw, t.footer.version); err != nil {
 		return nil, t.corrupt(t.footer.properties.offset, err)
 	}
 	t.info.Size = size
+	for _, f := range t.info.Families {
+		t.families = append(t.families, cell.FamilyRange([]byte(f)))
+	}
 	return t, nil
+}
+
+// MayHave reports whether a read of a set of columns needs the file: it has one of their families, or a
+// tombstone of a row, which covers all families.
+func (t *Reader) MayHave(columns *cell.Columns) bool {
+	if columns == nil || t.info.Kinds[cell.DeleteRow] > 0 {
+		return true
+	}
+	return slices.ContainsFunc(t.families, columns.OverlapsRange)
 }
 
 // Info describes the file. Its slices must not be changed.
@@ -202,7 +218,7 @@ func (t *Reader) openIndex() (*index, error) {
 	return loadOnce(t, &t.index, t.footer.index.offset, t.readIndex)
 }
 
-// loadOnce returns the index or filter at offset, which the Reader does not hold: from the
+// loadOnce returns the index, filter or times at offset, which the Reader does not hold: from the
 // cache or from the file. Then the Reader or the cache holds it.
 func loadOnce[T any, B interface {
 	*T

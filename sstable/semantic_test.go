@@ -116,14 +116,14 @@ func TestPropertiesRefuse(t *testing.T) {
 	good := info.append(nil)
 	var p Info
 	for n := range good {
-		if err := p.parse(good[:n]); err != errProperties {
+		if err := p.parse(good[:n], formatVersion); err != errProperties {
 			t.Fatalf("first %d bytes: got %v, want %v", n, err, errProperties)
 		}
 	}
-	if err := p.parse(append(good, 0)); err != errProperties {
+	if err := p.parse(append(good, 0), formatVersion); err != errProperties {
 		t.Errorf("a byte too many: got %v, want %v", err, errProperties)
 	}
-	if err := p.parse(good); err != nil || p.numbers() != info.numbers() {
+	if err := p.parse(good, formatVersion); err != nil || p.numbers() != info.numbers() {
 		t.Errorf("the properties as written: got %v, %+v, want %+v", err, p, info)
 	}
 }
@@ -220,7 +220,7 @@ func TestVerifyMeaning(t *testing.T) {
 		change func(raw []byte)
 		want   string
 	}{
-		"filter without rows": {-3, func(raw []byte) { clear(raw[filterHeaderSize:]) }, "filter"},
+		"filter without rows": {-4, func(raw []byte) { clear(raw[filterHeaderSize:]) }, "filter"},
 		"number of cells":     {-1, flip(0), "properties"},
 		"number of rows":      {-1, flip(8), "properties"},
 		"raw bytes":           {-1, flip(16), "properties"},
@@ -232,7 +232,12 @@ func TestVerifyMeaning(t *testing.T) {
 		"value blocks":        {-1, flip(104), "properties"},
 		"largest row":         {-1, func(raw []byte) { copy(raw[bytes.LastIndex(raw, []byte("row09")):], "row19") }, "properties"},
 		"family":              {-1, func(raw []byte) { raw[len(raw)-1]++ }, "properties"},
-		"bound too high":      {-2, index("row", "sow"), "bound"},
+		"start of times":      {-1, flip(136), "properties"},
+		"end of times":        {-1, flip(144), "properties"},
+		"base of times":       {-2, flip(0), "times"},
+		"units of times":      {-2, flip(timesHeaderSize), "times"},
+		"width of times":      {-2, flip(9), "times"},
+		"bound too high":      {-3, index("row", "sow"), "bound"},
 	} {
 		broken := tamper(t, file, test.block, test.change)
 		err := open(t, broken, testID, nil).Verify(0)
@@ -289,8 +294,8 @@ func TestVerifyValues(t *testing.T) {
 		t.Fatalf("%d cell blocks and %d value blocks, want 1 and 2 of each kind", info.CellBlocks, info.ValueBlocks)
 	}
 	add32 := func(p []byte, n int) { binary.LittleEndian.PutUint32(p, binary.LittleEndian.Uint32(p)+uint32(n)) }
-	blocks := blocksOf(t, file, testID) // two large, the small, the cell block and three more
-	place := len(blocks) - 4
+	blocks := blocksOf(t, file, testID) // two large, the small, the cell block and four more
+	place := len(blocks) - 5
 	for name, test := range map[string]struct {
 		change func(b *cellBlock)
 		at     handle

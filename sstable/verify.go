@@ -14,7 +14,7 @@ import (
 // Verify reads the whole file and checks every promise of the format: all blocks and their
 // checksums, that blocks are adjacent, that cells are valid and in strictly ascending
 // order, that each byte of the value blocks belongs to one cell, that the index bounds the
-// blocks, that the filter has every row, and that the properties are those of the cells. If
+// blocks, that the filter has every row, and that times and properties are those of the cells. If
 // checksum is not 0 it must be that of Finish; it is checked last, since it cannot locate
 // damage.
 //
@@ -36,8 +36,8 @@ func (t *Reader) Verify(checksum uint64) error {
 	return t.verifyChecksum(checksum)
 }
 
-// VerifyBytes reads the whole file and checks the checksum of Finish, and that index and
-// filter are valid. It is many times faster than Verify, and shows that the file has the
+// VerifyBytes reads the whole file and checks the checksum of Finish, and that index, filter
+// and times are valid. It is many times faster than Verify, and shows that the file has the
 // bytes the Writer wrote, not that those were right.
 func (t *Reader) VerifyBytes(checksum uint64) error {
 	if _, err := newVerifier(t); err != nil {
@@ -82,8 +82,10 @@ type verifier struct {
 	smallBuffer        buffers
 	largeBuffer        buffers
 
-	info   Info // found so far
-	family int  // index of the last family in info
+	info   Info             // found so far
+	times  []cell.TimeRange // of the blocks so far
+	span   cell.TimeRange   // of the current block
+	family int              // index of the last family in info
 	row    []byte
 	last   cell.Cell
 	column []byte // of last
@@ -105,6 +107,11 @@ func newVerifier(t *Reader) (*verifier, error) {
 	}
 	if err := v.filter.parse(raw); err != nil {
 		return nil, t.corrupt(t.footer.filter.offset, err)
+	}
+	if t.footer.version >= timesVersion {
+		if _, err := t.readTimes(&v.index); err != nil {
+			return nil, err
+		}
 	}
 	return v, nil
 }
@@ -138,12 +145,14 @@ func (v *verifier) verifyBlock(entry int) error {
 		return err
 	}
 	v.resetValues()
+	v.span = cell.TimeRange{}
 	for r := range b.rows {
 		if err := v.verifyRow(r); err != nil {
 			return err
 		}
 	}
-	v.info.CellBlocks++
+	v.times = append(v.times, v.span)
+	v.info.addBlock(v.span)
 	v.info.ValueBlocks += uint64(b.smallBlocks + b.largeBlocks)
 	return v.endValues()
 }
@@ -214,9 +223,24 @@ func (v *verifier) finish() error {
 	found, stated := &v.info, t.info
 	found.end(v.row)
 	found.Compression, found.BlockSize, found.FilterBits = stated.Compression, stated.BlockSize, stated.FilterBits
+	if t.footer.version < timesVersion {
+		found.Times = cell.AllTimes
+	} else if err := v.verifyTimes(); err != nil {
+		return err
+	}
 	if found.numbers() != stated.numbers() || !slices.Equal(found.Families, stated.Families) ||
 		!bytes.Equal(found.Smallest, stated.Smallest) || !bytes.Equal(found.Largest, stated.Largest) {
 		return t.corrupt(t.footer.properties.offset, errors.New("properties: not those of the cells"))
 	}
 	return nil
+}
+
+// verifyTimes compares the computed times with the stored ones.
+func (v *verifier) verifyTimes() error {
+	h := v.t.footer.times
+	raw, err := v.t.readBlock(h, maxTimes, &v.buffer.read, &v.buffer.raw)
+	if err == nil && !bytes.Equal(raw, appendTimes(nil, v.times)) {
+		err = v.t.corrupt(h.offset, errors.New("times: not those of the cells"))
+	}
+	return err
 }

@@ -45,6 +45,7 @@ func (v *verifier) verifyCell(row []byte, c *cell.Cell) error {
 		return fmt.Errorf("cell block: row %q: %w", row, err)
 	}
 	v.info.count(row, c)
+	v.span = v.span.Union(c.Times())
 	if !bytes.Equal(c.Column, v.column) {
 		v.family = v.info.addFamily(c.Column, v.family)
 	}

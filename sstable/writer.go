@@ -49,7 +49,8 @@ type WriterOptions struct {
 }
 
 // A Writer writes one file. It is not safe for concurrent use. It holds one cell block
-// with its small values, one large block, the index and eight bytes for each row.
+// with its small values, one large block, the index, 16 bytes for each block and eight for
+// each row.
 //
 // It writes about 128 KiB at a time. After an error neither the Writer nor what it
 // wrote is usable.
@@ -64,6 +65,8 @@ type Writer struct {
 	index     cellBuilder
 	indexRow  []byte
 	rowHashes []uint64
+	times     []cell.TimeRange // of each block
+	covering  uint64           // tombstones of any time, before the block
 	info      Info
 
 	row         []byte      // of the last cell
@@ -355,11 +358,22 @@ func (t *Writer) finishBlock() error {
 	if err != nil {
 		return err
 	}
-	t.info.CellBlocks++
+	t.endTimes()
 	t.addIndex(h, uint32(small))
 	t.lastColumn = append(t.lastColumn[:0], t.block.columns.name(t.block.columns.last)...)
 	t.block.reset()
 	return nil
+}
+
+// endTimes notes the times of the block, which its versions have unless it has a tombstone that covers
+// all.
+func (t *Writer) endTimes() {
+	times, covering := t.block.versions.span(), t.info.covering()
+	if covering > t.covering {
+		times, t.covering = cell.AllTimes, covering
+	}
+	t.times = append(t.times, times)
+	t.info.addBlock(times)
 }
 
 // addIndex adds the index entry of the block at h, whose small blocks have this many bytes.
@@ -381,10 +395,10 @@ func (t *Writer) EstimatedSize() int64 {
 		pending = uint64(float64(pending) * min(float64(t.out.offset)/float64(t.out.raw), 1))
 	}
 	filter := uint64(len(t.rowHashes)*t.o.FilterBits/8 + lineSize)
-	return int64(t.out.offset + pending + uint64(t.index.estimatedSize()) + filter + 8*propertyNumbers + footerSize)
+	return int64(t.out.offset + pending + uint64(t.index.estimatedSize()) + filter + uint64(2*maxUnitWidth*len(t.times)) + 8*propertyNumbers + footerSize)
 }
 
-// Finish writes the last blocks, filter, index, properties and footer. It does not sync or
+// Finish writes the last blocks, filter, index, times, properties and footer. It does not sync or
 // close anything. A file must have at least one cell.
 func (t *Writer) Finish() (Info, error) {
 	if t.err != nil {
@@ -434,6 +448,10 @@ func (t *Writer) finishTail(f *footer) (err error) {
 	}
 	if max(t.index.size(), len(t.out.encoded)) > maxIndex { // encoded is longer if a row has more than 64 KiB or blocks
 		return fmt.Errorf("sstable: %d blocks are too many for one file", t.info.CellBlocks)
+	}
+	t.raw = appendTimes(t.raw[:0], t.times)
+	if f.times, err = t.out.addBlock(t.raw, t.o.Compression, nil); err != nil {
+		return err
 	}
 	t.raw = t.info.append(t.raw[:0])
 	f.properties, err = t.out.addBlock(t.raw, None, nil)

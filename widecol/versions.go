@@ -11,15 +11,10 @@ import (
 
 // TimeRange selects versions by their time, in microseconds since the Unix epoch: from Start to End,
 // Start included, End not.
-type TimeRange struct {
-	Start, End int64
-}
+type TimeRange = cell.TimeRange
 
 // AllTimes has every time of a cell.
-var AllTimes = TimeRange{End: math.MaxInt64}
-
-// Contains reports whether the range has a time.
-func (r TimeRange) Contains(time int64) bool { return time >= r.Start && time < r.End }
+var AllTimes = cell.AllTimes
 
 // Comparison is the operator of a ValueFilter.
 type Comparison uint8

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"colonnade/cell"
 	"colonnade/engine/manifest"
 )
 
@@ -61,6 +62,7 @@ func (s *simStore) addFile(entries []simEntry) *manifest.File {
 	f := &manifest.File{
 		Number: s.lastFile, Entries: uint64(len(entries)), MinSeq: entries[0].seq,
 		Smallest: rowKey(entries[0].row), Largest: rowKey(entries[len(entries)-1].row),
+		Times: cell.AllTimes,
 	}
 	for _, e := range entries {
 		f.Size += e.size()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"colonnade/cell"
 	"colonnade/engine/rangedel"
 )
 
@@ -49,6 +50,9 @@ import (
 //	+---------+---------+---------+------------+-----------+-----------+
 //	| min seq | max seq | entries | tombstones | raw bytes | clean seq |
 //	+---------+---------+---------+------------+-----------+-----------+
+//	+----------------+--------------+
+//	| start of times | end of times |
+//	+----------------+--------------+
 //
 //	range tombstone:
 //	+--------------+-------+------------+-----+-----+
@@ -60,7 +64,7 @@ import (
 // Numbers of the body are uvarints; checksums are 8 bytes; fixed-width numbers are little
 // endian. Files stand level by level, in the order of the level.
 //
-// Versions 1 to 3 have no range tombstones and no field clean seq. Version 1 has no field settled. Versions 1 and 2 have one level less: what they have below
+// Versions 1 to 4 have no times: all times are assumed. Versions 1 to 3 have no range tombstones and no field clean seq. Version 1 has no field settled. Versions 1 and 2 have one level less: what they have below
 // level 0 is read as one level further down, so that level 1 is free.
 type Manifest struct {
 	Store         [16]byte    // the identity of the store
@@ -91,7 +95,7 @@ type Partition struct {
 
 const (
 	Magic         = "COLMANIF" // part of the format
-	FormatVersion = 4          // part of the format; lower versions are read too
+	FormatVersion = 5          // part of the format; lower versions are read too
 	HeaderSize    = 8 + 4 + 8
 	MaxSize       = 1 << 30 // of a manifest file, in bytes
 )
@@ -164,7 +168,7 @@ func (f *File) append(buf []byte) []byte {
 	buf = binary.LittleEndian.AppendUint64(buf, f.Checksum)
 	buf = appendBytes(buf, f.Smallest)
 	buf = appendBytes(buf, f.Largest)
-	for _, n := range []uint64{f.MinSeq, f.MaxSeq, f.Entries, f.Tombstones, f.RawBytes, f.CleanSeq} {
+	for _, n := range []uint64{f.MinSeq, f.MaxSeq, f.Entries, f.Tombstones, f.RawBytes, f.CleanSeq, uint64(f.Times.Start), uint64(f.Times.End)} {
 		buf = binary.AppendUvarint(buf, n)
 	}
 	return buf
@@ -279,6 +283,10 @@ func (d *decoder) file(format uint32) *File {
 	f.Entries, f.Tombstones, f.RawBytes = d.uvarint(), d.uvarint(), d.uvarint()
 	if format > 3 {
 		f.CleanSeq = d.uvarint()
+	}
+	f.Times = cell.AllTimes
+	if format > 4 {
+		f.Times = cell.TimeRange{Start: int64(d.uvarint()), End: int64(d.uvarint())}
 	}
 	return f
 }

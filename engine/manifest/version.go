@@ -7,6 +7,7 @@ import (
 	"sort"
 	"sync/atomic"
 
+	"colonnade/cell"
 	"colonnade/engine/rangedel"
 )
 
@@ -35,6 +36,9 @@ type File struct {
 	// CleanSeq says that range tombstones up to it cover nothing in the file: what wrote the file
 	// has dropped all that they cover.
 	CleanSeq uint64
+	// Times are those of which the file says something, as in sstable.Info: a reader of other times need not
+	// open it.
+	Times cell.TimeRange
 
 	// Owner is the owner's handle of the file. It is set before the file is in a
 	// published version. This package does not use it.

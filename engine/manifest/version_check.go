@@ -69,6 +69,8 @@ func (f *File) check() error {
 		return fmt.Errorf("file %d has no entries", f.Number)
 	case f.Tombstones > f.Entries:
 		return fmt.Errorf("file %d has %d tombstones among %d entries", f.Number, f.Tombstones, f.Entries)
+	case f.Times.Start < 0, f.Times.Start >= f.Times.End:
+		return fmt.Errorf("file %d has times from %d to %d", f.Number, f.Times.Start, f.Times.End)
 	}
 	return nil
 }

@@ -38,8 +38,8 @@ var moduleRules = Rules{
 			},
 		},
 		"engine/compaction":            {Packages: []string{"engine/manifest"}},
-		"engine/manifest":              {Packages: []string{"engine/rangedel"}, Libraries: []string{"github.com/cespare/xxhash/v2"}},
-		"engine/manifest/manifesttest": {Packages: []string{"engine/manifest", "engine/rangedel"}},
+		"engine/manifest":              {Packages: []string{"cell", "engine/rangedel"}, Libraries: []string{"github.com/cespare/xxhash/v2"}},
+		"engine/manifest/manifesttest": {Packages: []string{"cell", "engine/manifest", "engine/rangedel"}},
 		"engine/rangedel":              {},
 		"engine/rowmerge":              {Packages: []string{"cell"}},
 

@@ -92,6 +92,14 @@ func (l *limits) cutColumns(run []cell.Cell) []cell.Cell {
 	return kept
 }
 
+// skipAfter is how many cells of a column beyond its limit are stepped over before the rest is skipped.
+const skipAfter = 64
+
+// overColumn reports whether the column of the last cell has many more cells than its limit.
+func (l *limits) overColumn() bool {
+	return l.q.ColumnCellLimit != widecol.NoLimit && l.inColumn > l.q.ColumnCellLimit+skipAfter
+}
+
 // decide decides about a row that has a cell.
 func (l *limits) decide() verdict {
 	i := l.seen

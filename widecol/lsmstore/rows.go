@@ -26,6 +26,7 @@ type rows struct {
 	limits     limits
 	stats      widecol.Stats // without the scans in parts
 
+	source    *part          // of the last run
 	selective bool           // the query selects by time or value
 	within    *resumed       // the row at hand is the one that the query goes on in
 	next      *resumed       // it is the next range
@@ -60,7 +61,11 @@ func (r *rows) Next() bool {
 			}
 			continue
 		}
-		if run = r.limits.cut(run); len(run) == 0 {
+		run = r.limits.cut(run)
+		if r.limits.overColumn() && r.filter == nil { // the parts have what the filter counts
+			r.source.scan.SkipColumn(r.limits.column)
+		}
+		if len(run) == 0 {
 			if r.limits.rowDone {
 				r.row = nil
 			}
@@ -257,6 +262,7 @@ func (r *rows) nextRun() []cell.Cell {
 		run = run[:sort.Search(n, func(i int) bool { return bytes.Compare(run[i].Column, bound) > 0 })]
 	}
 	lowest.cells = lowest.cells[len(run):]
+	r.source = lowest
 	return run
 }
 

@@ -115,6 +115,9 @@ func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error)
 // open opens scans of a query over a range of rows, one for each partition, and appends them to parts.
 func (v *view) open(parts []part, ids []engine.PartitionID, q *widecol.Query, rows widecol.RowRange) ([]part, error) {
 	opt := engine.ScanOptions{Start: rows.Start, End: rows.End, Columns: q.Filter.Columns, Now: v.now, KeysOnly: q.KeysOnly && q.Value == nil, Reverse: q.Reverse}
+	if q.Times != widecol.AllTimes {
+		opt.Times = &q.Times
+	}
 	opt.FillCache = opt.SingleRow() || q.RowLimit != widecol.NoLimit && q.RowLimit <= fillRows
 	for _, id := range ids {
 		opt.Policies = v.policies[id]

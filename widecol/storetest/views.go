@@ -150,14 +150,18 @@ var viewCases = []testCase{
 	{"a query that looks at much lets its caller interrupt it", func(f *fixture) {
 		const rows = 1000
 		f.create("t", "a")
-		f.writeAll("t", manyRows(rows))
+		versions := manyRows(rows)
+		for i := 1; i < rows; i += 2 {
+			versions[i].time = 3 // so that a time between cannot be ruled out without a look
+		}
+		f.writeAll("t", versions)
 		view := f.view("t")
 		defer view.close()
 		stop := errors.New("stop")
 		for name, q := range map[string]*widecol.Query{
 			"everything": everything(),
 			"no value":   asking(func(q *widecol.Query) { q.Value = &widecol.ValueFilter{Op: widecol.Equal, Type: cell.String} }),
-			"no time":    asking(func(q *widecol.Query) { q.Times.Start = 2 }),
+			"no time":    asking(func(q *widecol.Query) { q.Times = widecol.TimeRange{Start: 2, End: 3} }),
 			"an offset":  asking(func(q *widecol.Query) { q.Offset = rows }),
 			"no sample":  asking(func(q *widecol.Query) { q.Sample = 1e-6 }),
 		} {

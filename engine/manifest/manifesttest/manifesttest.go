@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"colonnade/cell"
 	"colonnade/engine/manifest"
 	"colonnade/engine/rangedel"
 )
@@ -44,7 +45,7 @@ func File(text string) *manifest.File {
 	first, last, _ := strings.Cut(strings.TrimSuffix(rows, "]"), "-")
 	f := &manifest.File{
 		Number: must(strconv.ParseUint(number, 10, 64)), Size: 10, Entries: 100,
-		Smallest: []byte(first), Largest: []byte(last),
+		Smallest: []byte(first), Largest: []byte(last), Times: cell.AllTimes,
 	}
 	f.MaxSeq = 10 * f.Number
 	f.MinSeq = 1
