@@ -101,7 +101,7 @@ func (m *timesModel) snapshot() *Snapshot {
 
 // options returns options of a read without a range of times.
 func (m *timesModel) options() ScanOptions {
-	o := ScanOptions{Now: 1, Policies: NewPolicies(m.db.LastSeq(), m.limits), Reverse: m.r.IntN(3) == 0, FillCache: m.r.IntN(2) == 0}
+	o := ScanOptions{Now: 1 << 40, Policies: NewPolicies(m.db.LastSeq(), m.limits), Reverse: m.r.IntN(3) == 0, FillCache: m.r.IntN(2) == 0}
 	if m.r.IntN(4) == 0 {
 		o.Policies = nil
 	}
