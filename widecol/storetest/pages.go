@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"colonnade/cell"
 	"colonnade/widecol"
 )
 
@@ -141,8 +142,7 @@ var pageCases = []testCase{
 	}},
 	{"pages: a look for more can be interrupted", func(f *fixture) {
 		f.create("t", "a", "b")
-		f.writeAll("t", manyRows(3000))
-		f.write("t", "a b:x@1=v")
+		f.writeAll("t", append(manyRows(3000), version{"a", "b", "x", 1, cell.String, "v"})) // together, so that no file is without b
 		stop := errors.New("stop")
 		looking := false
 		q := where(f.columns("b"))
