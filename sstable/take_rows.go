@@ -29,28 +29,17 @@ func (it *Iterator) TakeRows(dst *cell.Rows, until []byte) {
 	}
 	dst.Run = cell.Run{DictionaryID: it.lastRun.DictionaryID, EndOfRow: true, AllSelected: true, SingleVersion: true, MinSeq: math.MaxUint64, MinTime: math.MaxInt64}
 	t := rowTaker{it: it, b: b, rows: dst, version: -1}
-	first, key, size := it.first, it.suffixEnd, 0
-	r := it.row
-	for r < last && len(dst.Cells) < takenCells {
-		end := b.rowStarts.int(b.raw, r+1)
-		n, ok := t.take(r, first, end)
-		if !ok {
-			break
-		}
-		next := b.rowOffsets.int(b.raw, r+1)
-		if r == it.row {
-			key = b.rowOffsets.int(b.raw, r)
-		}
-		size += n + (end-first)*(len(b.prefix)+next-key+8)
-		key, first = next, end
-		dst.Ends = append(dst.Ends, len(dst.Cells))
-		r++
+	r, size := it.row, 0
+	if b.cells == b.rows && it.selectsAllColumns {
+		r, size = t.takeSingles(last)
+	} else {
+		r, size = t.takeEach(last)
 	}
 	if r == it.row || !it.valid {
 		dst.Reset()
 		return
 	}
-	it.scanned.Cells += uint64(first - it.first)
+	it.scanned.Cells += uint64(b.rowStarts.int(b.raw, r) - it.first)
 	it.scanned.Bytes += uint64(size)
 	it.setRow(r)
 }
@@ -64,6 +53,79 @@ type rowTaker struct {
 	version int // of the cell before, -1 for none
 	time    int64
 	seq     uint64
+}
+
+// takeEach takes rows from the current one up to last. It returns the row behind those that it has taken, and what they
+// add to Scanned.Bytes.
+func (t *rowTaker) takeEach(last int) (r, size int) {
+	it, b := t.it, t.b
+	r = it.row
+	first, key := it.first, b.rowOffsets.int(b.raw, r)
+	for r < last && len(t.rows.Cells) < takenCells {
+		end := b.rowStarts.int(b.raw, r+1)
+		n, ok := t.take(r, first, end)
+		if !ok {
+			break
+		}
+		r++
+		next := b.rowOffsets.int(b.raw, r)
+		size += n + (end-first)*(len(b.prefix)+next-key+8)
+		key, first = next, end
+		t.rows.Ends = append(t.rows.Ends, len(t.rows.Cells))
+	}
+	return r, size
+}
+
+// takeSingles is takeEach for a block with one cell in each row and all columns selected. It takes two thirds of the
+// time.
+func (t *rowTaker) takeSingles(last int) (r, size int) {
+	it, b, raw := t.it, t.b, t.b.raw
+	r = it.row
+	last = min(last, r+takenCells)
+	if last <= r {
+		return r, 0
+	}
+	from := b.rowValue(r, r)
+	base, values, ok := t.values(r, r, r+1)
+	if !ok {
+		return r, 0
+	}
+	base -= from
+	limit := math.MaxInt
+	if values != nil {
+		limit = len(values) - base
+	}
+	key, start := b.rowOffsets.int(raw, r), from
+	ids, ends, fixed := b.columnIDs, b.rowValues, b.valueLength
+	cells := slices.Grow(t.rows.Cells, last-r)[:last-r]
+	list := slices.Grow(t.rows.Ends, last-r)
+	for k := range cells {
+		to := from + fixed
+		if fixed < 0 {
+			to = ends.int(raw, r+1)
+		}
+		if to > limit {
+			cells = cells[:k]
+			break
+		}
+		id := ids.int(raw, r)
+		if v := b.versionID(r); v != t.version {
+			t.enterVersion(v)
+		}
+		c := &cells[k]
+		c.Column, c.Time, c.Seq = it.columns[id], t.time, t.seq
+		c.Kind, c.Type, c.ColumnID = cell.Set, cell.Type(b.kinds[id]), uint32(id)+1
+		c.Value = nil
+		if values != nil {
+			c.Value = values[base+from : base+to : base+to]
+		}
+		size += len(c.Column)
+		from = to
+		r++
+		list = append(list, k+1)
+	}
+	t.rows.Cells, t.rows.Ends = cells, list
+	return r, size + from - start + len(cells)*(len(b.prefix)+8) + b.rowOffsets.int(raw, r) - key
 }
 
 // take appends the selected cells of row r, which are from first to end. It returns the bytes of columns and values of
