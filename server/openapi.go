@@ -113,6 +113,10 @@ func envelopeFields(status int, result schema) schema {
 func refusals() schema {
 	all := schema{}
 	for status, means := range refusalMeans {
+		if status == http.StatusRequestHeaderFieldsTooLarge { // http1 answers it, before there is a route
+			all[strconv.Itoa(status)] = schema{"description": means, "content": schema{"text/plain": schema{"schema": textSchema}}}
+			continue
+		}
 		fields := envelopeFields(status, nullSchema)
 		fields["error"] = objectSchema(schema{"code": textSchema, "at": textSchema}, "code", "at")
 		body := objectSchema(fields, "message", "result", "status", "time_ms", "error")

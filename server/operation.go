@@ -37,7 +37,7 @@ type answer struct {
 // refusals returns the statuses of errors, in order.
 func (r *route) refusals() []int {
 	all := append(r.refuses, http.StatusBadRequest, http.StatusForbidden, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
-		http.StatusUnsupportedMediaType, http.StatusInternalServerError, http.StatusServiceUnavailable)
+		http.StatusUnsupportedMediaType, http.StatusRequestHeaderFieldsTooLarge, http.StatusInternalServerError, http.StatusServiceUnavailable)
 	if slices.Contains(r.path, tableSegment) {
 		all = append(all, http.StatusNotFound)
 	}
@@ -53,16 +53,17 @@ func (r *route) refusals() []int {
 
 // refusalMeans says what each status of an error means.
 var refusalMeans = map[int]string{
-	http.StatusBadRequest:            "The request breaks a rule; nothing has changed",
-	http.StatusForbidden:             "A browser sent this for a page of another origin, or under a name that is not the server's",
-	http.StatusNotFound:              "There is no such table or column family",
-	http.StatusRequestTimeout:        "The body did not arrive in time",
-	http.StatusConflict:              "The change does not fit what is stored, or another request has the same key",
-	http.StatusRequestEntityTooLarge: "The body or a value is over a limit",
-	http.StatusUnsupportedMediaType:  "The body's type or compression is not taken",
-	http.StatusUnprocessableEntity:   "The Idempotency-Key came with a different request before",
-	http.StatusInternalServerError:   "Stored data is damaged, or there is a bug",
-	http.StatusServiceUnavailable:    "The server is overloaded, read-only or stopping; nothing has happened",
-	http.StatusGatewayTimeout:        "The outcome is unknown: the change may be applied, as a whole, or not",
-	http.StatusInsufficientStorage:   "The disk is full; nothing has happened",
+	http.StatusBadRequest:                  "The request breaks a rule; nothing has changed",
+	http.StatusForbidden:                   "A browser sent this for a page of another origin, or under a name that is not the server's",
+	http.StatusNotFound:                    "There is no such table or column family",
+	http.StatusRequestTimeout:              "The body did not arrive in time",
+	http.StatusConflict:                    "The change does not fit what is stored, or another request has the same key",
+	http.StatusRequestEntityTooLarge:       "The body or a value is over a limit",
+	http.StatusUnsupportedMediaType:        "The body's type or compression is not taken",
+	http.StatusUnprocessableEntity:         "The Idempotency-Key came with a different request before",
+	http.StatusRequestHeaderFieldsTooLarge: "The path, its query and the header are too long",
+	http.StatusInternalServerError:         "Stored data is damaged, or there is a bug",
+	http.StatusServiceUnavailable:          "The server is overloaded, read-only or stopping; nothing has happened",
+	http.StatusGatewayTimeout:              "The outcome is unknown: the change may be applied, as a whole, or not",
+	http.StatusInsufficientStorage:         "The disk is full; nothing has happened",
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"errors"
+	"math"
 	"net/http"
 	"slices"
 
@@ -120,7 +121,27 @@ func (x *requestContext) decodeCell(d *decoder, m *widecol.Mutation) {
 // cellSchema is the schema of what decodeCell reads.
 var cellSchema = named("Cell", objectSchema(schema{
 	"column_key": columnKeySchema, "type": typeSchema, "value": scalarSchema, "time": integerSchema(0, cell.MaxTime),
-}, "column_key", "type", "value"))
+}, "column_key", "type", "value").and("anyOf", typedValues()))
+
+// typedValues returns a schema for each type, of a cell with a value of it.
+func typedValues() (all []schema) {
+	for _, e := range []struct {
+		t     cell.Type
+		value schema
+	}{
+		{cell.String, textSchema},
+		{cell.I64, either(integerSchema(math.MinInt64, math.MaxInt64), schema{"type": "string", "pattern": "^-?(0|[1-9][0-9]{0,18})$"})},
+		{cell.Bool, booleanSchema},
+		{cell.Byte, integerSchema(0, math.MaxUint8)},
+		{cell.I32, integerSchema(math.MinInt32, math.MaxInt32)},
+		{cell.F32, schema{"type": "number"}},
+		{cell.F64, schema{"type": "number"}},
+		{cell.Bytes, schema{"type": "string", "contentEncoding": "base64", "pattern": base64Text}},
+	} {
+		all = append(all, schema{"properties": schema{"type": schema{"const": e.t.String()}, "value": e.value}})
+	}
+	return all
+}
 
 // encodeFor encodes the field "value" of the last object in type t.
 func (x *requestContext) encodeFor(d *decoder, t cell.Type, value strictjson.Token) []byte {
