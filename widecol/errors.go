@@ -100,6 +100,16 @@ func UnknownFamily(table, family string) *Error {
 	return Errorf(NotFound, "unknown_column_family", "table %s has no column family %s", quote(table), quote(family))
 }
 
+// UnknownGroup returns the error for a locality group that a table does not have.
+func UnknownGroup(table, group string) *Error {
+	return Errorf(NotFound, "unknown_locality_group", "table %s has no locality group %s", quote(table), quote(group))
+}
+
+// FamilyMoves returns the error for sending a family that moves to a third place.
+func FamilyMoves(family string) *Error {
+	return Errorf(Conflict, "column_family_moves", "column family %s moves already: wait for the end, or send it back to where it comes from", quote(family))
+}
+
 // FamilyExists returns the error for creating a column family that exists.
 func FamilyExists(table, family string) *Error {
 	return Errorf(Exists, "column_family_exists", "table %s has a column family %s already", quote(table), quote(family))

@@ -80,6 +80,23 @@ type Group struct {
 	Families []string
 }
 
+// NewGroup, as a place for MoveFamily, is a new locality group. No group has it as its ID.
+const NewGroup = "new"
+
+// Move is a family with its place, and how far it is on its way there. A place is the ID of a locality group, ""
+// for the default partition.
+type Move struct {
+	Family   string
+	To, From string // the same if it does not move
+	// What has moved since the move began, or since the Store was opened.
+	Rows, Cells int64
+	Bytes       int64 // of row keys, column keys, times and values
+	Err         error // why it does not get on at present, nil if it does
+}
+
+// Moving reports whether the family still has cells to move.
+func (m *Move) Moving() bool { return m.To != m.From }
+
 // Partition is one sorted map on disk. Stores without partitions report the ones that the data model
 // implies.
 type Partition struct {
@@ -103,13 +120,15 @@ type LevelStats struct {
 	Bytes int64
 }
 
-// Table describes a table. Families are sorted by name, groups by ID,
-// partitions: manifest, default data, then groups.
+// Table describes a table. Families and moves are sorted by name, groups by ID,
+// partitions: manifest, default data, then groups. A family that moves is in the group that it moves to. A group
+// that its last family is leaving has no families.
 type Table struct {
 	Name       string
 	Settings   TableSettings
 	Families   []Family
 	Groups     []Group
+	Moves      []Move // the families that move
 	Partitions []Partition
 	DiskBytes  int64
 }

@@ -45,6 +45,13 @@ type Store interface {
 	Garbage(ctx context.Context, table, family string, gc GC) (Garbage, error)
 	// SetGC changes the settings of a family.
 	SetGC(ctx context.Context, table, family string, gc GC) error
+	// MoveFamily moves a family to another place: a locality group of the table, NewGroup for one of its own, or
+	// "" for the default partition. It returns when the move has begun, and goes on through restarts until it is
+	// done, while the family is read and written. No View sees the move: it has each cell once. Where the family is,
+	// or moves to, already, MoveFamily changes nothing. From where it comes, it goes back; to a third place it
+	// fails with FamilyMoves. A group goes when its last family has left. It fails with UnknownGroup, and with the
+	// kind Conflict as CreateTable does.
+	MoveFamily(ctx context.Context, table, family, place string) (Move, error)
 	// DropFamily removes a family and its cells. A later family of the same name starts empty.
 	DropFamily(ctx context.Context, table, family string) error
 

@@ -17,14 +17,19 @@ import (
 // A table's metadata are rows of its _man_ partition. All columns are in the
 // family "d". This is part of the on-disk format:
 //
-//	row "table"          format i64 (1), data i64 (id of the _dat_ partition),
+//	row "table"          format i64 (1, or 2 while a family moves), data i64 (id of the _dat_ partition),
 //	                     protected boolean, and default_ttl_secs,
 //	                     default_version_limit, default_intersection as
 //	                     those of a family; missing ones are 0 and false
 //	row "group:<id>"     partition i64
 //	row "family:<name>"  group string (empty for none), ttl_secs i64,
 //	                     version_limit i64, intersection boolean, since i64,
-//	                     dropped boolean
+//	                     dropped boolean; while it moves: moving boolean (true),
+//	                     from string (the group that it comes from, empty for
+//	                     none), from_since i64
+//
+// A program that does not know of moves would lose the cells that are still where the family comes from. It
+// refuses format 2.
 //
 // A table exists once its row "table" does. A crash while a table or group is
 // created can leave partitions that no table refers to. The next open drops
@@ -35,6 +40,7 @@ const (
 	groupPrefix   = "group:"
 	familyPrefix  = "family:"
 	catalogFormat = 1
+	movingFormat  = 2
 
 	metadataPrefix = "_man_"
 	dataPrefix     = "_dat_"
@@ -75,8 +81,12 @@ func (r *record) flag(name string, value bool) *record {
 	return r.set(name, cell.Bool, b)
 }
 
-func (r *record) table(data engine.PartitionID, s widecol.TableSettings) {
-	r.begin(tableRow).number("format", catalogFormat).number("data", int64(data))
+func (r *record) table(data engine.PartitionID, s widecol.TableSettings, moving bool) {
+	format := int64(catalogFormat)
+	if moving {
+		format = movingFormat
+	}
+	r.begin(tableRow).number("format", format).number("data", int64(data))
 	if s != (widecol.TableSettings{}) {
 		r.flag("protected", s.Protected).number("default_ttl_secs", s.DefaultGC.TTLSecs).
 			number("default_version_limit", s.DefaultGC.VersionLimit).flag("default_intersection", s.DefaultGC.Intersection)
@@ -91,6 +101,9 @@ func (r *record) family(f *family) {
 	r.begin(familyPrefix+f.name).text("group", f.group).
 		number("ttl_secs", f.gc.TTLSecs).number("version_limit", f.gc.VersionLimit).flag("intersection", f.gc.Intersection).
 		number("since", int64(f.since)).flag("dropped", f.dropped)
+	if f.from != nil {
+		r.flag("moving", true).text("from", f.from.group).number("from_since", int64(f.from.since))
+	}
 }
 
 // load reads the metadata of every table, finds the partition of the keys, and drops the partitions
@@ -153,8 +166,8 @@ func (s *Store) loadTable(name string, id engine.PartitionID) (*table, error) {
 		return nil, err
 	}
 	head := rows[tableRow]
-	if v := head.number("format"); v != catalogFormat {
-		return nil, fmt.Errorf("format %d, this program reads %d", v, catalogFormat)
+	if v := head.number("format"); v != catalogFormat && v != movingFormat {
+		return nil, fmt.Errorf("format %d, this program reads %d and %d", v, catalogFormat, movingFormat)
 	}
 	t := &table{name: name, changing: newExclusion(), metadata: id, data: engine.PartitionID(head.number("data")), settings: head.settings()}
 	var groups []group
@@ -175,6 +188,11 @@ func (s *Store) loadTable(name string, id engine.PartitionID) (*table, error) {
 		f := m.family(fname)
 		if f.partition, ok = partitions[f.group]; !ok {
 			return nil, fmt.Errorf("family %s is in group %s, which is not there", f.name, f.group)
+		}
+		if f.from != nil {
+			if f.from.partition, ok = partitions[f.from.group]; !ok {
+				return nil, fmt.Errorf("family %s comes from group %s, which is not there", f.name, f.from.group)
+			}
 		}
 		families = append(families, f)
 	}
@@ -201,7 +219,7 @@ func (m meta) settings() widecol.TableSettings {
 }
 
 func (m meta) family(name string) *family {
-	return &family{
+	f := &family{
 		name: name, group: string(m["group"]),
 		gc: cell.GC{
 			TTLSecs: m.number("ttl_secs"), VersionLimit: m.number("version_limit"),
@@ -209,6 +227,10 @@ func (m meta) family(name string) *family {
 		},
 		since: uint64(m.number("since")), dropped: m.flag("dropped"),
 	}
+	if m.flag("moving") {
+		f.from = &origin{group: string(m["from"]), since: uint64(m.number("from_since"))}
+	}
+	return f
 }
 
 func (s *Store) readMeta(id engine.PartitionID) (map[string]meta, error) {

@@ -207,7 +207,7 @@ func (w *writer) deleteRow(ctx context.Context, v *view, d *widecol.Deletion, ro
 	err := v.each(ctx, &q, func(c cell.Cell) {
 		if d.Times != widecol.AllTimes {
 			family, _ := cell.SplitColumn(c.Column)
-			w.addVersionTombstone(w.table.schema.family(family).partition, row, c.Column, c.Time, nil)
+			w.addVersionTombstone(w.table.schema.family(family), row, c.Column, c.Time, nil)
 			return
 		}
 		w.addWidestTombstone(row, c.Column, last, d.Filter.Columns)
@@ -259,7 +259,6 @@ func (v *view) each(ctx context.Context, q *widecol.Query, f func(cell.Cell)) er
 func (w *writer) addWidestTombstone(row, column, last []byte, columns *cell.Columns) {
 	tombstone := cell.Cell{Kind: cell.DeleteColumn, Column: column, Time: cell.TombstoneTime}
 	family, _ := cell.SplitColumn(column)
-	partition := w.table.schema.family(family).partition
 	switch {
 	case columns == nil:
 		if len(last) > 0 {
@@ -273,9 +272,9 @@ func (w *writer) addWidestTombstone(row, column, last []byte, columns *cell.Colu
 			return
 		}
 		tombstone.Kind, tombstone.Column = cell.DeleteFamily, family
-		w.batch.Add(partition, row, &tombstone)
+		w.add(w.table.schema.family(family), row, &tombstone)
 	case !bytes.Equal(column, last):
-		w.batch.Add(partition, row, &tombstone)
+		w.add(w.table.schema.family(family), row, &tombstone)
 	}
 }
 

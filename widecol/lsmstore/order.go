@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"colonnade/cell"
-	"colonnade/engine"
 	"colonnade/widecol"
 )
 
@@ -121,7 +120,7 @@ func (w *writer) addSomething(o *order) {
 	for i := range o.mutations {
 		if m := &o.mutations[i]; w.batch.Len() == 0 && o.needsRead(i) {
 			w.column = cell.AppendColumn(w.column[:0], m.Family, m.Qualifier)
-			w.addVersionTombstone(w.table.schema.family(m.Family).partition, m.Row, w.column, m.Time, nil)
+			w.addVersionTombstone(w.table.schema.family(m.Family), m.Row, w.column, m.Time, nil)
 		}
 	}
 }
@@ -142,7 +141,7 @@ func (w *writer) addTombstone(m *widecol.Mutation) {
 		w.column = cell.AppendColumn(w.column[:0], m.Family, m.Qualifier)
 		tombstone.Kind, tombstone.Column = cell.DeleteColumn, w.column
 	}
-	w.batch.Add(w.table.schema.family(m.Family).partition, m.Row, &tombstone)
+	w.add(w.table.schema.family(m.Family), m.Row, &tombstone)
 }
 
 // addVersionTombstones adds a tombstone for each version of a column in a range of times, garbage too, but for
@@ -155,12 +154,12 @@ func (w *writer) addVersionTombstones(ctx context.Context, v *view, m *widecol.M
 	q.Times = m.Times()
 	q.KeysOnly = true
 	v.policies = w.table.schema.bare
-	id := w.table.schema.family(m.Family).partition
-	return v.each(ctx, &q, func(c cell.Cell) { w.addVersionTombstone(id, m.Row, column, c.Time, set) })
+	f := w.table.schema.family(m.Family)
+	return v.each(ctx, &q, func(c cell.Cell) { w.addVersionTombstone(f, m.Row, column, c.Time, set) })
 }
 
-func (w *writer) addVersionTombstone(id engine.PartitionID, row, column []byte, time int64, set []int64) {
+func (w *writer) addVersionTombstone(f *family, row, column []byte, time int64, set []int64) {
 	if !slices.Contains(set, time) {
-		w.batch.Add(id, row, &cell.Cell{Kind: cell.DeleteVersion, Column: column, Time: time})
+		w.add(f, row, &cell.Cell{Kind: cell.DeleteVersion, Column: column, Time: time})
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // rows implements widecol.Rows. It joins the partitions by row key and applies the limits. A partition has
-// whole families, so the families of a row come from one partition after the other, in runs.
+// whole families, except those that move, so the families of a row come from one partition after the other, in runs.
 type rows struct {
 	ctx        context.Context
 	q          *widecol.Query
@@ -23,6 +23,7 @@ type rows struct {
 	parts      []part          // the scans of the current range, in the order of partitions
 	room       [1]part         // memory of parts, for a table without locality groups
 	filter     *rowfilter.Eval // nil if the query has no RowFilter
+	merging    *mergingRows    // nil unless a family of the query moves
 	limits     limits
 	stats      widecol.Stats // without the scans in parts
 
@@ -149,6 +150,9 @@ func (r *rows) nextRow() bool {
 	}
 	r.row, r.fresh = next, true
 	r.limits.beginRow()
+	if r.merging != nil {
+		r.merging.beginRow()
+	}
 	if r.filter != nil {
 		r.filter.BeginRow(next)
 	}
@@ -230,6 +234,9 @@ func (r *rows) failed(p *part) bool {
 // partition fails within the row, the result ends at once: under a limit the next row might never be
 // reached, and this one would look complete.
 func (r *rows) nextRun() []cell.Cell {
+	if r.merging != nil {
+		return r.nextMerged()
+	}
 	var lowest *part
 	var bound []byte // the first column of another partition
 	for i := range r.parts {

@@ -53,6 +53,7 @@ func (t *table) stores() []engine.PartitionID { return t.schema.stores }
 type schema struct {
 	families map[string]*family
 	sorted   []*family            // those that are not dropped, by name
+	moving   []*family            // those of sorted that move
 	groups   []group              // by id
 	stores   []engine.PartitionID // the default partition, then those of groups
 	policies map[engine.PartitionID]*engine.Policies
@@ -66,8 +67,18 @@ type family struct {
 	gc        cell.GC
 	group     string // id, empty for none
 	partition engine.PartitionID
-	since     uint64 // see engine.Policy
+	since     uint64  // see engine.Policy
+	from      *origin // nil unless it moves
 	dropped   bool
+}
+
+// origin is where a family that moves comes from: a partition with cells of it that are not in family.partition
+// yet. One origin is one move.
+type origin struct {
+	group     string
+	partition engine.PartitionID
+	since     uint64
+	progress
 }
 
 type group struct {
@@ -98,8 +109,16 @@ func newSchema(asOf uint64, data engine.PartitionID, families []*family, groups 
 		}
 		s.sorted = append(s.sorted, f)
 		lists[f.partition][f.name] = engine.Policy{GC: f.gc, Since: f.since}
+		if f.from != nil {
+			lists[f.from.partition][f.name] = engine.Policy{GC: f.gc, Since: f.from.since}
+		}
 	}
 	slices.SortFunc(s.sorted, func(a, b *family) int { return strings.Compare(a.name, b.name) })
+	for _, f := range s.sorted {
+		if f.from != nil {
+			s.moving = append(s.moving, f)
+		}
+	}
 	for id, list := range lists {
 		s.policies[id] = engine.NewPolicies(asOf, maps.Clone(list))
 		for name, policy := range list {
@@ -132,11 +151,29 @@ func (s *schema) inGroup(id string) []string {
 func (s *schema) holding(columns *cell.Columns) []engine.PartitionID {
 	var ids []engine.PartitionID
 	for _, f := range s.sorted {
-		if columns.Overlaps([]byte(f.name)) && !slices.Contains(ids, f.partition) {
+		if !columns.Overlaps([]byte(f.name)) {
+			continue
+		}
+		if !slices.Contains(ids, f.partition) {
 			ids = append(ids, f.partition)
+		}
+		if f.from != nil && !slices.Contains(ids, f.from.partition) {
+			ids = append(ids, f.from.partition)
 		}
 	}
 	return ids
+}
+
+// movesIn reports whether a family with any of the columns moves. Its cells are in two partitions, which apply
+// its version limit each for itself, so a query of these columns must not leave more to the engine than
+// mergingRows knows of.
+func (s *schema) movesIn(columns *cell.Columns) bool {
+	for _, f := range s.moving {
+		if columns.Overlaps([]byte(f.name)) {
+			return true
+		}
+	}
+	return false
 }
 
 // check returns an error for a family that a filter names and the schema does not have.

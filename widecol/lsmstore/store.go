@@ -2,8 +2,8 @@
 //
 // A table has three kinds of partition: _man_<table> holds its metadata as rows, _dat_<table> the families
 // without a locality group, and one _lg_<id> the families of each group. A family belongs to exactly one of
-// them; only schema.family knows which. A write is one batch over all of them, so it is atomic whatever
-// the grouping.
+// them, or, while it moves, to two; only schema.family knows which. A write is one batch over all of them, so it
+// is atomic whatever the grouping.
 //
 // One more partition, _keys, records the idempotency keys of all tables and their outcomes.
 //
@@ -29,6 +29,10 @@ type Options struct {
 	Engine engine.Options // FS and Clock are required
 	// MaxValue bounds a value, in bytes. Default and maximum widecol.MaxValue.
 	MaxValue int
+	// MoveBytes bounds a step of a move. Default 1 MiB.
+	MoveBytes int
+	// StepMoves has families move in MoveStep alone, for tests that must be the same each time.
+	StepMoves bool
 }
 
 // Store implements widecol.Store.
@@ -37,6 +41,7 @@ type Store struct {
 	opt      Options
 	maxValue int
 	keys     keyring
+	mover    mover
 
 	// calls counts the calls under way, so that Close can wait for them.
 	calls sync.WaitGroup
@@ -63,6 +68,7 @@ func Open(opt Options) (*Store, error) {
 		db.Close()
 		return nil, fmt.Errorf("open store %s: %w", opt.Dir, err)
 	}
+	s.startMover()
 	return s, nil
 }
 
@@ -107,6 +113,7 @@ func (s *Store) Close() error {
 	}
 	s.closed = true
 	s.mu.Unlock()
+	s.mover.stop()
 	s.calls.Wait()
 	return s.db.Close()
 }
@@ -213,6 +220,9 @@ func (s *Store) describe(t *table, infos map[engine.PartitionID]engine.Partition
 	}
 	for _, g := range t.schema.groups {
 		d.Groups = append(d.Groups, widecol.Group{ID: g.id, Families: t.schema.inGroup(g.id)})
+	}
+	for _, f := range t.schema.moving {
+		d.Moves = append(d.Moves, f.move())
 	}
 	for _, id := range t.partitions() {
 		info, ok := infos[id]

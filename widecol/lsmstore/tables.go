@@ -118,7 +118,7 @@ func (s *Store) build(ctx context.Context, t *table, spec widecol.TableSpec) err
 	}
 	t.metadata, t.data = ids[0], ids[1]
 	r := &record{partition: t.metadata}
-	r.table(t.data, t.settings)
+	r.table(t.data, t.settings, false)
 	members := make(map[string]group)
 	for i := range groups {
 		groups[i].partition = ids[2+i]
@@ -290,7 +290,7 @@ func (s *Store) AlterTable(ctx context.Context, name string, change widecol.Tabl
 			return err
 		}
 		r := &record{partition: t.metadata}
-		r.table(t.data, settings)
+		r.table(t.data, settings, len(t.schema.moving) > 0)
 		if err := s.record(ctx, r); err != nil {
 			return err
 		}
@@ -315,7 +315,7 @@ func (s *Store) DropFamily(ctx context.Context, name, familyName string) error {
 		if t.settings.Protected {
 			return widecol.DeletionProtected(name)
 		}
-		f.dropped = true
+		f.dropped, f.from = true, nil
 		return nil
 	})
 }
@@ -331,60 +331,57 @@ func (s *Store) alter(ctx context.Context, name, familyName string, edit func(*t
 		if err := edit(t, &changed); err != nil {
 			return err
 		}
-		next := []*family{&changed}
-		for _, f := range t.schema.families {
-			if f != old {
-				next = append(next, f)
-			}
-		}
-		r := &record{partition: t.metadata}
-		r.family(&changed)
-		empty := emptyGroup(&changed, next, t.schema.groups)
-		if empty == nil {
-			if err := s.record(ctx, r); err != nil {
-				return err
-			}
-			return s.adopt(t, next, t.schema.groups)
-		}
-		return s.dropGroup(ctx, t, r, *empty, next)
+		return s.replace(ctx, t, &record{partition: t.metadata}, &changed, t.schema.groups)
 	})
 }
 
-// emptyGroup returns the group of a family if no family is left in it.
-func emptyGroup(changed *family, all []*family, groups []group) *group {
-	if !changed.dropped || changed.group == "" {
-		return nil
-	}
-	for _, f := range all {
-		if f.group == changed.group && !f.dropped {
-			return nil
+// replace puts a family in the place of the one of its name, together with what r has. Of groups it drops those
+// that no family is in any more. It drops their partitions after the metadata: a crash in between leaves
+// partitions that nothing refers to.
+func (s *Store) replace(ctx context.Context, t *table, r *record, changed *family, groups []group) error {
+	all := []*family{changed}
+	for _, f := range t.schema.families {
+		if f.name != changed.name {
+			all = append(all, f)
 		}
 	}
-	i := slices.IndexFunc(groups, func(g group) bool { return g.id == changed.group })
-	return &groups[i]
-}
-
-// dropGroup removes a group together with the change in r. It drops the partition after the metadata: a
-// crash in between leaves a partition that nothing refers to.
-func (s *Store) dropGroup(ctx context.Context, t *table, r *record, gone group, all []*family) error {
-	r.begin(groupPrefix + gone.id)
-	families := make([]*family, len(all))
-	for i, f := range all {
-		if families[i] = f; f.group != gone.id {
+	var kept []group
+	var gone []engine.PartitionID
+	for _, g := range groups {
+		if !slices.ContainsFunc(all, func(f *family) bool { return f.lives(g.id) }) {
+			r.begin(groupPrefix + g.id)
+			gone = append(gone, g.partition)
 			continue
 		}
-		moved := *f // dropped as well; should it come back, it starts in the default partition
-		moved.group, moved.partition = "", t.data
-		families[i] = &moved
-		r.family(&moved)
+		kept = append(kept, g)
+	}
+	for i, f := range all {
+		if slices.Contains(gone, f.partition) { // dropped as well; should it come back, it starts in the default partition
+			moved := *f
+			moved.group, moved.partition = "", t.data
+			all[i] = &moved
+		}
+		if i == 0 || f != all[i] {
+			r.family(all[i])
+		}
+	}
+	moving := slices.ContainsFunc(all, func(f *family) bool { return f.from != nil })
+	if moving != (len(t.schema.moving) > 0) {
+		r.table(t.data, t.settings, moving)
 	}
 	if err := s.record(ctx, r); err != nil {
 		return err
 	}
-	groups := slices.DeleteFunc(slices.Clone(t.schema.groups), func(g group) bool { return g.id == gone.id })
-	if err := s.adopt(t, families, groups); err != nil {
+	if err := s.adopt(t, all, kept); err != nil {
 		return err
 	}
-	s.db.DropPartitions(gone.partition) // if it fails, the next open does it
+	if gone != nil {
+		s.db.DropPartitions(gone...) // if it fails, the next open does it
+	}
 	return nil
+}
+
+// lives reports whether a group has cells of the family, or will have.
+func (f *family) lives(group string) bool {
+	return !f.dropped && (f.group == group || f.from != nil && f.from.group == group)
 }

@@ -37,7 +37,7 @@ func (v *view) Tally(ctx context.Context, q *widecol.Query, t *widecol.Tally) (w
 // of each.
 func (r *rows) separate() bool {
 	q := r.q
-	return len(r.partitions) == 1 && r.filter == nil && q.RowLimit == widecol.NoLimit && q.CellLimit == widecol.NoLimit &&
+	return len(r.partitions) == 1 && r.merging == nil && r.filter == nil && q.RowLimit == widecol.NoLimit && q.CellLimit == widecol.NoLimit &&
 		q.Offset == 0 && q.Sample >= 1 && q.RowCellLimit == widecol.NoLimit && q.ColumnCellLimit != 0
 }
 

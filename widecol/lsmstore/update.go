@@ -156,7 +156,7 @@ func (s *Store) readModifyWrite(ctx context.Context, t *table, u *widecol.ReadMo
 	for i := range written {
 		c := &written[i]
 		family, _ := cell.SplitColumn(c.Column)
-		w.batch.Add(t.schema.family(family).partition, u.Row, c)
+		w.add(t.schema.family(family), u.Row, c)
 	}
 	if e != nil {
 		e.add(&w.batch, outcome{result: appendWritten(nil, written)})

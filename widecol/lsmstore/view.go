@@ -97,6 +97,10 @@ func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error)
 	r := &rows{ctx: ctx, q: q, view: v, ranges: q.Rows, partitions: v.schema.holding(columns), filter: filter}
 	r.parts = r.room[:0]
 	r.selective = q.Times != widecol.AllTimes || q.Value != nil
+	if v.schema.movesIn(columns) {
+		r.merging = newMergingRows(v, r.selective)
+		r.selective = false
+	}
 	r.limits.init(q)
 	if q.After != nil && q.After.Row != nil {
 		r.resume()

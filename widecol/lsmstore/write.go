@@ -253,5 +253,5 @@ func (w *writer) addSets(mutations []widecol.Mutation) {
 
 func (w *writer) addSet(f *family, m *widecol.Mutation) {
 	w.column = cell.AppendColumn(w.column[:0], m.Family, m.Qualifier)
-	w.batch.Add(f.partition, m.Row, &cell.Cell{Column: w.column, Value: m.Value, Time: m.Time, Kind: cell.Set, Type: m.Type})
+	w.add(f, m.Row, &cell.Cell{Column: w.column, Value: m.Value, Time: m.Time, Kind: cell.Set, Type: m.Type})
 }

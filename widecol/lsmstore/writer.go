@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"colonnade/cell"
 	"colonnade/engine"
 	"colonnade/internal/poison"
 )
@@ -34,6 +35,22 @@ func newWriter(s *Store, t *table) *writer {
 	w := writers.Get().(*writer)
 	w.store, w.table = s, t
 	return w
+}
+
+// add adds an entry of a family. All entries of families go through it.
+//
+// Of a family that moves, the partition it comes from gets a tombstone: what a deletion deletes may be in either
+// partition, and a version that is set may replace one that has not moved yet.
+func (w *writer) add(f *family, row []byte, c *cell.Cell) {
+	w.batch.Add(f.partition, row, c)
+	if f.from == nil {
+		return
+	}
+	tombstone := *c
+	if c.Kind == cell.Set {
+		tombstone = cell.Cell{Kind: cell.DeleteVersion, Column: c.Column, Time: c.Time}
+	}
+	w.batch.Add(f.from.partition, row, &tombstone)
 }
 
 // lock takes the row locks in w.locks. They are held until the batch is in the memtables, or refused, or w is

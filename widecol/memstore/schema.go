@@ -185,6 +185,43 @@ func (s *Store) SetGC(ctx context.Context, name, family string, gc widecol.GC) e
 	})
 }
 
+// MoveFamily implements widecol.Store. It moves at once.
+func (s *Store) MoveFamily(ctx context.Context, name, family, place string) (m widecol.Move, err error) {
+	return m, s.update(ctx, name, func(t *table) error {
+		if _, ok := t.families[family]; !ok {
+			return widecol.UnknownFamily(name, family)
+		}
+		to := slices.IndexFunc(t.groups, func(g widecol.Group) bool { return g.ID == place })
+		switch {
+		case place == widecol.NewGroup:
+			place = s.opt.ID()
+		case place != "" && to < 0:
+			return widecol.UnknownGroup(name, place)
+		}
+		m = widecol.Move{Family: family, To: place, From: place}
+		t.place(family, place)
+		return nil
+	})
+}
+
+// place puts a family into a group, which may be new, or into none.
+func (t *table) place(family, id string) {
+	var groups []widecol.Group
+	for _, g := range t.groups {
+		names := slices.DeleteFunc(slices.Clone(g.Families), func(name string) bool { return name == family })
+		if g.ID == id {
+			names, id = append(names, family), ""
+		}
+		if len(names) > 0 {
+			groups = append(groups, widecol.Group{ID: g.ID, Families: names})
+		}
+	}
+	if id != "" {
+		groups = append(groups, widecol.Group{ID: id, Families: []string{family}})
+	}
+	t.groups = groups
+}
+
 // DropFamily implements widecol.Store. It drops a group with its last family.
 func (s *Store) DropFamily(ctx context.Context, name, family string) error {
 	return s.update(ctx, name, func(t *table) error {
@@ -196,14 +233,7 @@ func (s *Store) DropFamily(ctx context.Context, name, family string) error {
 		}
 		delete(t.families, family)
 		t.cells = slices.DeleteFunc(t.cells, func(v version) bool { return v.family == family })
-		var groups []widecol.Group
-		for _, g := range t.groups {
-			names := slices.DeleteFunc(slices.Clone(g.Families), func(name string) bool { return name == family })
-			if len(names) > 0 {
-				groups = append(groups, widecol.Group{ID: g.ID, Families: names})
-			}
-		}
-		t.groups = groups
+		t.place(family, "")
 		return nil
 	})
 }

@@ -1,0 +1,318 @@
+package lsmstore
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"colonnade/cell"
+	"colonnade/engine"
+	"colonnade/widecol"
+)
+
+// mover moves the families of all tables, one after the other. It works for as long as it rests, and holds the
+// locks of few rows at a time.
+type mover struct {
+	wake   chan struct{}
+	cancel context.CancelFunc // nil if there is no goroutine
+	done   chan struct{}      // closed when it has ended
+	at     cursor             // of the goroutine, or the caller of MoveStep
+}
+
+// cursor is the move under way and how far it is.
+type cursor struct {
+	table, family string
+	from          *origin // nil for none
+	next          []byte  // the origin has no cells in rows before this one
+}
+
+const (
+	// moveRows bounds the rows of a step with cells to move, passRows those that it passes over. It keeps schema
+	// changes, and writes behind them, from their table.
+	moveRows = 256
+	passRows = 4096
+	// moveBytes is the default of Options.MoveBytes.
+	moveBytes = 1 << 20
+	// moveRest bounds a rest between two steps, moveBackoff one after an error.
+	moveRest    = 100 * time.Millisecond
+	moveBackoff = time.Minute
+)
+
+// startMover starts the goroutine that moves families.
+func (s *Store) startMover() {
+	s.mover.wake = make(chan struct{}, 1)
+	if s.opt.MoveBytes <= 0 {
+		s.opt.MoveBytes = moveBytes
+	}
+	if s.opt.StepMoves {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.mover.cancel, s.mover.done = cancel, make(chan struct{})
+	go func() {
+		defer close(s.mover.done)
+		s.runMover(ctx)
+	}()
+}
+
+// stop ends the goroutine. A batch or schema change that it has begun goes on.
+func (m *mover) stop() {
+	if m.cancel != nil {
+		m.cancel()
+		<-m.done
+	}
+}
+
+// wakeUp says that there is something to move.
+func (m *mover) wakeUp() {
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *Store) runMover(ctx context.Context) {
+	backoff := moveRest / 2
+	for ctx.Err() == nil {
+		begun := s.opt.Engine.Clock.Now()
+		more, err := s.MoveStep(ctx)
+		switch {
+		case err != nil:
+			s.rest(ctx, backoff)
+			backoff = min(2*backoff, moveBackoff)
+		case more:
+			took := time.Duration(s.opt.Engine.Clock.Now()-begun) * time.Microsecond
+			s.rest(ctx, min(took, moveRest))
+			backoff = moveRest / 2
+		default:
+			select {
+			case <-s.mover.wake:
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// rest waits, or until the context ends.
+func (s *Store) rest(ctx context.Context, d time.Duration) {
+	if d <= 0 { // the clock has stepped back
+		return
+	}
+	over := make(chan struct{})
+	stop := s.opt.Engine.Clock.AfterFunc(d, func() { close(over) })
+	defer stop()
+	select {
+	case <-over:
+	case <-ctx.Done():
+	}
+}
+
+// MoveStep moves some cells of a family that moves, or ends its move. It reports whether there was something to
+// do. It is for a Store with Options.StepMoves, and for one goroutine at a time.
+func (s *Store) MoveStep(ctx context.Context) (more bool, err error) {
+	at := &s.mover.at
+	if !s.findMove(at) {
+		return false, nil
+	}
+	ended, err := s.moveSome(ctx, at)
+	if err == nil && ended {
+		err = s.endMove(ctx, at.table, at.family, at.from)
+	}
+	switch {
+	case err == nil:
+		at.from.err.Store(nil)
+	case widecol.KindOf(err) == widecol.NotFound: // dropped meanwhile
+		return true, nil
+	default:
+		at.from.err.Store(&err)
+	}
+	return true, err
+}
+
+// findMove sets at to a move: that one again, if it is still under way.
+func (s *Store) findMove(at *cursor) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if t := s.tables[at.table]; t != nil && at.continues(t) {
+		return true
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.tables)) {
+		if at.continues(s.tables[name]) {
+			return true
+		}
+	}
+	return false
+}
+
+// continues sets the cursor to a move in a table, if there is one.
+func (at *cursor) continues(t *table) bool {
+	f := t.firstMoving(at.from)
+	if f != nil && f.from != at.from {
+		*at = cursor{table: t.name, family: f.name, from: f.from}
+	}
+	return f != nil
+}
+
+// firstMoving returns the family of a move, or else another one that moves, nil for none.
+func (t *table) firstMoving(from *origin) *family {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if t.exists() != nil || len(t.schema.moving) == 0 {
+		return nil
+	}
+	if i := slices.IndexFunc(t.schema.moving, func(f *family) bool { return f.from == from }); i >= 0 {
+		return t.schema.moving[i]
+	}
+	return t.schema.moving[0]
+}
+
+// moveSome moves cells of the next rows. ended says that there are none.
+func (s *Store) moveSome(ctx context.Context, at *cursor) (ended bool, err error) {
+	t, done, err := s.beginChange(ctx, at.table)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	f := t.schema.family([]byte(at.family))
+	if f == nil || f.from != at.from { // dropped or sent back
+		return false, nil
+	}
+	rows, next, err := s.rowsToMove(t, f, at.next)
+	if err != nil {
+		return false, err
+	}
+	if len(rows) > 0 {
+		next, err = s.moveRowsOf(ctx, t, f, rows, next)
+	}
+	if err == nil {
+		at.next = next
+	}
+	return err == nil && next == nil, err
+}
+
+// scanOrigin scans what the origin of a family has, garbage too: it must not come back when settings change.
+func (v *view) scanOrigin(f *family, start, end []byte, keysOnly bool) (*engine.Scan, error) {
+	return v.snap.Scan(f.from.partition, engine.ScanOptions{
+		Start: start, End: end, Columns: cell.NewColumns(cell.FamilyRange([]byte(f.name))),
+		Policies: v.schema.bare[f.from.partition], Now: v.now, KeysOnly: keysOnly,
+	})
+}
+
+// rowsToMove returns the next rows with cells to move, and the row from which to look for others, nil at the end.
+func (s *Store) rowsToMove(t *table, f *family, start []byte) (rows [][]byte, next []byte, err error) {
+	v, err := s.newView(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer v.Close()
+	scan, err := v.scanOrigin(f, start, nil, true)
+	if err != nil {
+		return nil, nil, failure(err)
+	}
+	defer scan.Close()
+	for passed := 0; scan.NextRow(); passed++ {
+		if len(rows) == moveRows || passed == passRows {
+			return rows, bytes.Clone(scan.Row()), nil
+		}
+		if len(scan.Cells()) > 0 {
+			rows = append(rows, bytes.Clone(scan.Row()))
+		}
+	}
+	return rows, nil, failure(scan.Err())
+}
+
+// moveRowsOf moves the cells of rows in one batch. It returns the row from which to go on: next, or the first
+// that the batch has no room for.
+func (s *Store) moveRowsOf(ctx context.Context, t *table, f *family, rows [][]byte, next []byte) ([]byte, error) {
+	w := newWriter(s, t)
+	defer w.release()
+	for _, row := range rows {
+		w.locks.takeAlone(row)
+	}
+	w.lock()
+	v, err := s.viewOfEntered(t)
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	last := rows[len(rows)-1]
+	scan, err := v.scanOrigin(f, rows[0], append(last[:len(last):len(last)], 0), false)
+	if err != nil {
+		return nil, failure(err)
+	}
+	defer scan.Close()
+	m := rowMover{w: w, f: f, most: s.opt.MoveBytes}
+	for scan.NextRow() {
+		if m.full() || !m.move(scan) {
+			next = bytes.Clone(scan.Row())
+			break
+		}
+	}
+	if err := scan.Err(); err != nil {
+		return nil, failure(err)
+	}
+	if w.batch.Len() == 0 { // deleted meanwhile
+		return next, nil
+	}
+	if _, err := w.commit(ctx); err != nil {
+		return nil, err
+	}
+	f.from.rows.Add(m.rows)
+	f.from.cells.Add(m.cells)
+	f.from.bytes.Add(m.bytes)
+	return next, nil
+}
+
+// rowMover adds the cells of rows to a batch.
+type rowMover struct {
+	w    *writer
+	f    *family
+	most int // bytes of the batch
+
+	rows, cells, bytes int64
+	versions           []movedVersion // of the row
+	columns            []byte         // theirs, one after the other
+}
+
+type movedVersion struct {
+	column int // its end in columns
+	time   int64
+}
+
+func (m *rowMover) full() bool { return m.w.batch.Bytes() >= m.most }
+
+// move moves the row of a scan. It reports whether all of the row had room.
+func (m *rowMover) move(scan *engine.Scan) bool {
+	m.versions, m.columns = m.versions[:0], m.columns[:0]
+	row := scan.Row()
+	for cells := scan.Cells(); len(cells) > 0; cells = scan.Cells() {
+		for i := range cells {
+			c := &cells[i]
+			if m.full() {
+				m.deleteVersions(row)
+				return false
+			}
+			m.w.batch.Add(m.f.partition, row, &cell.Cell{Kind: cell.Set, Column: c.Column, Time: c.Time, Type: c.Type, Value: c.Value})
+			m.cells++
+			m.bytes += int64(len(row) + len(c.Column) + 8 + len(c.Value))
+			m.columns = append(m.columns, c.Column...)
+			m.versions = append(m.versions, movedVersion{len(m.columns), c.Time})
+		}
+	}
+	if len(m.versions) > 0 {
+		m.rows++
+		m.w.batch.Add(m.f.from.partition, row, &cell.Cell{Kind: cell.DeleteFamily, Column: []byte(m.f.name), Time: cell.TombstoneTime})
+	}
+	return true
+}
+
+// deleteVersions deletes from the origin what was moved of a row that is too large for the batch.
+func (m *rowMover) deleteVersions(row []byte) {
+	start := 0
+	for _, v := range m.versions {
+		m.w.batch.Add(m.f.from.partition, row, &cell.Cell{Kind: cell.DeleteVersion, Column: m.columns[start:v.column], Time: v.time})
+		start = v.column
+	}
+}
