@@ -25,6 +25,9 @@ func (o *faulty) run(w *world) error {
 			return fmt.Errorf("%s: %w", c, err)
 		}
 		worlds = next
+		if w.subject.Step != nil {
+			w.subject.Step() // it may fail now
+		}
 	}
 	worlds = worlds.late()
 	shown := worlds.found(w)

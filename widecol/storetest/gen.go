@@ -76,6 +76,8 @@ var kinds = []struct {
 	{weight: 3, make: func(g *generator) op { return &closeView{g.IntN(slots)} }},
 	{weight: 24, make: func(g *generator) op { return g.schema() }},
 	{weight: 20, make: (*generator).setGC},
+	{weight: 30, make: func(g *generator) op { return g.moveFamily() }},
+	{weight: 45, make: func(g *generator) op { return moveOn(1 + g.IntN(6)) }},
 	{weight: 25, make: func(g *generator) op { return tick{pick(g, ticks)} }},
 	{weight: 30, make: func(*generator) op { return flush }},
 	{weight: 20, make: func(*generator) op { return compact }},
@@ -268,15 +270,22 @@ func (g *generator) setGC() op {
 	return &setGC{table, family, g.gc()}
 }
 
+func (g *generator) moveFamily() change {
+	table := g.table()
+	return &moveFamily{table, g.liveFamily(table), g.IntN(12)}
+}
+
 // faulty returns changes with a fault: one of any kind, then perhaps more, which may be refused or
 // lost as well.
 func (g *generator) faulty() op {
 	var c change
-	switch g.IntN(6) {
+	switch g.IntN(7) {
 	case 0:
 		c = g.schema()
 	case 1:
 		c = g.deleteRow()
+	case 6:
+		c = g.moveFamily()
 	case 2, 3:
 		c = g.keyed()
 	default:
@@ -299,6 +308,8 @@ func (g *generator) faulty() op {
 	for len(changes) < 4 && g.one(2) {
 		if g.one(4) {
 			changes = append(changes, g.deleteRow())
+		} else if g.one(6) {
+			changes = append(changes, g.moveFamily())
 		} else {
 			changes = append(changes, g.write(2, 2))
 		}
@@ -308,7 +319,7 @@ func (g *generator) faulty() op {
 
 // together returns concurrent writes, with reads meanwhile, and perhaps a crash at the end.
 func (g *generator) together(crash bool) op {
-	o := &together{flush: g.one(2), crash: crash}
+	o := &together{flush: g.one(2), step: g.one(2), crash: crash}
 	for range 1 + g.IntN(4) {
 		o.writes = append(o.writes, g.write(2, 3))
 	}

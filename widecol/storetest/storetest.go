@@ -52,7 +52,7 @@ type Env struct {
 
 // Subject is a Store under test, with hooks that act on it from outside.
 //
-// Every hook may be nil. Flush, Compact and Verify may be called at any time, the others between
+// Every hook may be nil. Flush, Compact, Step and Verify may be called at any time, the others between
 // two calls of the Store and never during one. An error fails the test.
 type Subject struct {
 	Store widecol.Store
@@ -60,6 +60,10 @@ type Subject struct {
 	// Flush moves the content of memory to disk, and Compact rewrites what is on disk. Neither may
 	// change a result. Views may be open.
 	Flush, Compact func() error
+
+	// Step does a little of the work that MoveFamily has left, and reports whether there was any. Only Step does it,
+	// and Reopen and Crash do not end it. It is nil for a Store that moves families at once.
+	Step func() (more bool, err error)
 
 	// Verify checks the Store's data for damage, in its own way.
 	Verify func() error

@@ -181,6 +181,9 @@ func (f *fixture) wantFamilies(table string, want ...string) {
 // wantPartitions checks the names of a table's partitions.
 func (f *fixture) wantPartitions(table string, want ...string) {
 	f.Helper()
+	if f.mode.moves {
+		return
+	}
 	var got []string
 	for _, p := range f.describe(table).Partitions {
 		got = append(got, p.Name)

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 type together struct {
 	writes    []*write
 	flush     bool // a flush runs at the same time
+	step      bool // a family moves on at the same time
 	meanwhile []op
 	crash     bool // a crash ends the writes
 }
@@ -39,10 +41,10 @@ func (o *together) run(w *world) error {
 	waiting, release := w.subject.Hold()
 	done := make(chan struct{})
 	var outcomes []outcome
-	var flushErr error
+	var workErr error
 	go func(store widecol.Store) {
 		defer close(done)
-		outcomes, flushErr = o.begin(w, store)
+		outcomes, workErr = o.begin(w, store)
 	}(w.subject.Store) // a crash replaces it
 	select {
 	case <-waiting:
@@ -61,8 +63,8 @@ func (o *together) run(w *world) error {
 		return err
 	case crash:
 		return w.recovered(outcomes)
-	case flushErr != nil:
-		return flushErr
+	case workErr != nil:
+		return workErr
 	}
 	return w.settle(outcomes)
 }
@@ -86,12 +88,15 @@ func (o *together) begin(w *world, store widecol.Store) ([]outcome, error) {
 			outcomes[i] = outcome{c, got, err}
 		})
 	}
-	var flushErr error
+	var stepErr, flushErr error
+	if step := w.subject.Step; o.step && step != nil {
+		writing.Go(func() { _, stepErr = step() })
+	}
 	if o.flush {
 		flushErr = w.flush()
 	}
 	writing.Wait()
-	return outcomes, flushErr
+	return outcomes, errors.Join(flushErr, stepErr)
 }
 
 // settle applies concurrent writes of the subject to the model.
@@ -133,6 +138,9 @@ func (o *together) String() string {
 	if o.flush {
 		lines = append(lines, "flush")
 	}
+	if o.step {
+		lines = append(lines, "step")
+	}
 	for _, r := range o.meanwhile {
 		lines = append(lines, "meanwhile: "+r.String())
 	}
@@ -159,6 +167,9 @@ func (o *together) reduced() (ops []op) {
 	}
 	if o.flush {
 		add(func(r *together) { r.flush = false })
+	}
+	if o.step {
+		add(func(r *together) { r.step = false })
 	}
 	if o.crash {
 		add(func(r *together) { r.crash = false })

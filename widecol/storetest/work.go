@@ -14,6 +14,8 @@ type Work struct {
 	ViewReads  int64 // scans of such a view, or of parts of one
 	Flushes    int64
 	Compacts   int64
+	Moves      int64 // of families, begun or turned back
+	Steps      int64 // calls of Subject.Step that had something to do
 	Reopens    int64
 	Crashes    int64 // with those after a fault
 	Unknown    int64 // changes with an unknown outcome
@@ -35,6 +37,8 @@ func (w *Work) Add(v Work) {
 	w.ViewReads += v.ViewReads
 	w.Flushes += v.Flushes
 	w.Compacts += v.Compacts
+	w.Moves += v.Moves
+	w.Steps += v.Steps
 	w.Reopens += v.Reopens
 	w.Crashes += v.Crashes
 	w.Unknown += v.Unknown

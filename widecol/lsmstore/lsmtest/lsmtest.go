@@ -45,13 +45,15 @@ func Open(env *storetest.Env) (*storetest.Subject, error) {
 		return nil, err
 	}
 	return &storetest.Subject{
-		Store: store, Flush: s.flush, Compact: s.compact, Verify: s.verify,
+		Store: store, Flush: s.flush, Compact: s.compact, Step: s.step, Verify: s.verify,
 		Reopen: s.reopen, Crash: s.crash, Fault: s.fault, Hold: s.disk.hold,
 	}, nil
 }
 
 func (s *subject) open() (widecol.Store, error) {
-	store, err := lsmstore.Open(lsmstore.Options{Dir: dir, MaxValue: s.env.MaxValue, Engine: s.options()})
+	store, err := lsmstore.Open(lsmstore.Options{
+		Dir: dir, MaxValue: s.env.MaxValue, Engine: s.options(), StepMoves: true, MoveBytes: s.moveBytes(),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +86,12 @@ func compactAll(db *engine.DB) error {
 		}
 	}
 	return nil
+}
+
+func (s *subject) step() (more bool, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return s.at.Load().MoveStep(ctx)
 }
 
 // verify checks the state that a kill of the process at this moment would leave, and that nothing

@@ -38,6 +38,15 @@ func (s *subject) options() engine.Options {
 	return o
 }
 
+// moveBytes returns a bound of the steps of a move: one cell, a few, some rows, all. In a plain environment it is
+// one cell, so that families are seen on their way.
+func (s *subject) moveBytes() int {
+	if s.env.Plain {
+		return 1
+	}
+	return []int{1, 64, 300, 1 << 20}[s.rnd.IntN(4)]
+}
+
 // testClock has the time of the environment. Its timers are real.
 type testClock struct {
 	now  func() int64
