@@ -31,6 +31,7 @@ type broken struct {
 	created    func(name string)       // called after a table was created
 	dropFamily func(table, family string) error
 	setGC      func(table, family string, gc widecol.GC) error
+	moved      func(table, family string) // called after a family was moved
 	view       func(table string) (widecol.View, error)
 	query      func(q *widecol.Query)            // changes a copy of the query
 	tree       *widecol.RowFilter                // of the last query, for some bugs
@@ -92,6 +93,16 @@ func (b *broken) DropFamily(ctx context.Context, table, family string) error {
 		return b.dropFamily(table, family)
 	}
 	return b.Store.DropFamily(ctx, table, family)
+}
+
+func (b *broken) MoveFamily(ctx context.Context, table, family, place string) (widecol.Move, error) {
+	m, err := b.Store.MoveFamily(ctx, table, family, place)
+	if err == nil && b.moved != nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.moved(table, family)
+	}
+	return m, err
 }
 
 func (b *broken) SetGC(ctx context.Context, table, family string, gc widecol.GC) error {
@@ -1132,7 +1143,7 @@ func openBroken(plant func(b *broken)) Open {
 
 func TestRandomFindsBugs(t *testing.T) {
 	const seeds, ops, most = 20, 1000, 11
-	for _, bug := range slices.Concat(bugs, updateBugs) {
+	for _, bug := range slices.Concat(bugs, updateBugs, moveBugs) {
 		if !bug.random {
 			continue
 		}
@@ -1160,7 +1171,7 @@ func TestRandomFindsBugs(t *testing.T) {
 }
 
 func TestRunFindsBugs(t *testing.T) {
-	for _, bug := range slices.Concat(bugs, updateBugs) {
+	for _, bug := range slices.Concat(bugs, updateBugs, moveBugs) {
 		if !bug.suite {
 			continue
 		}

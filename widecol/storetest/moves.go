@@ -297,6 +297,25 @@ var moveCases = []testCase{
 		f.move("a", "")
 		f.arrive(func() { f.want("t", everything(), "q a:x@1=old", "s a:x@1=new") })
 	}},
+	{"what was deleted behind a family that has left stays deleted when it comes back", func(f *fixture) {
+		f.create("t", "a", "b", "c+")
+		f.write("t", "q a:x@1=v", "q a:y@1=v", "r a:x@1=v", "r b:x@1=v")
+		rewrite := func(hooks ...func() error) {
+			for _, hook := range hooks {
+				if err := optional(hook); err != nil {
+					f.Fatal(err)
+				}
+			}
+		}
+		rewrite(f.subject.Flush, f.subject.Compact)
+		f.move("a", f.groupOf("c"))
+		f.arrive(func() {})
+		rewrite(f.subject.Flush)
+		f.remove("t", "q", f.columns("a:x"), 1)
+		f.remove("t", "r", f.columns("a"), 1)
+		f.move("a", "")
+		f.arrive(func() { f.want("t", everything(), "q a:y@1=v", "r b:x@1=v") })
+	}},
 	{"a family that moves can be dropped, and created again", func(f *fixture) {
 		for _, grouped := range []bool{false, true} {
 			for _, steps := range []int{0, 1, 2} {
