@@ -60,7 +60,7 @@ func orNull(s schema) schema { return either(s, nullSchema) }
 func tableSchema(partition schema) schema {
 	return objectSchema(schema{
 		"name":                textSchema,
-		"column_families":     listSchema(objectOf(schema{"name": textSchema, "gc_settings": storedGCSchema})),
+		"column_families":     listSchema(objectSchema(schema{"name": textSchema, "gc_settings": storedGCSchema, "moving": moveSchema}, "name", "gc_settings")),
 		"locality_groups":     listSchema(objectOf(schema{"id": textSchema, "column_families": listSchema(textSchema)})),
 		"partitions":          listSchema(partition),
 		"disk_space_in_bytes": countSchema,
@@ -68,6 +68,13 @@ func tableSchema(partition schema) schema {
 		"default_gc_settings": storedGCSchema,
 	}, "name", "column_families", "locality_groups", "partitions", "disk_space_in_bytes")
 }
+
+// moveSchema is the schema of what appendMove appends.
+var moveSchema = named("Move", objectSchema(schema{
+	"locality_group": placeSchema, "from": placeSchema, "row_count": countSchema, "cell_count": countSchema, "bytes": countSchema, "error": textSchema,
+}, "locality_group", "from", "row_count", "cell_count", "bytes"))
+
+var placeSchema = orNull(textSchema)
 
 var storedGCSchema = named("StoredGCSettings", objectSchema(schema{
 	"ttl_secs": orNull(countSchema), "version_limit": orNull(countSchema), "mode": schema{"const": "intersection"},

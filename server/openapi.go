@@ -80,15 +80,18 @@ func (r *route) id() string {
 }
 
 func (r *route) responses() schema {
-	body := r.answer.whole
-	if body == nil {
-		body = envelopeSchema(r.answer.status, r.answer.result)
+	all := schema{}
+	for _, a := range append(r.also, r.answer) {
+		body := a.whole
+		if body == nil {
+			body = envelopeSchema(a.status, a.result)
+		}
+		content := schema{"application/json": schema{"schema": body}}
+		if a.lines != nil {
+			content[linesType] = linesContent(a.lines)
+		}
+		all[strconv.Itoa(a.status)] = schema{"description": "Success", "content": content}
 	}
-	content := schema{"application/json": schema{"schema": body}}
-	if r.answer.lines != nil {
-		content[linesType] = linesContent(r.answer.lines)
-	}
-	all := schema{strconv.Itoa(r.answer.status): schema{"description": "Success", "content": content}}
 	for _, status := range r.refusals() {
 		all[strconv.Itoa(status)] = schema{"$ref": "#/components/responses/" + strconv.Itoa(status)}
 	}

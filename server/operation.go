@@ -16,7 +16,8 @@ type operation struct {
 	lines   schema // of each line, if the body may be lines
 	without bool   // the body may be left out
 	answer  answer
-	refuses []int // statuses of errors, besides those that follow from the route
+	also    []answer // others with success, of other statuses
+	refuses []int    // statuses of errors, besides those that follow from the route
 }
 
 // parameter is one in the query of the URL.
@@ -55,7 +56,7 @@ func (r *route) refusals() []int {
 var refusalMeans = map[int]string{
 	http.StatusBadRequest:                  "The request breaks a rule; nothing has changed",
 	http.StatusForbidden:                   "A browser sent this for a page of another origin, or under a name that is not the server's",
-	http.StatusNotFound:                    "There is no such table or column family",
+	http.StatusNotFound:                    "There is no such table, column family or locality group",
 	http.StatusRequestTimeout:              "The body did not arrive in time",
 	http.StatusConflict:                    "The change does not fit what is stored, or another request has the same key",
 	http.StatusRequestEntityTooLarge:       "The body or a value is over a limit",

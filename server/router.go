@@ -36,7 +36,7 @@ var routes = []route{
 	endpoint(admission.Write, "PATCH /v1/table/{table}", (*Server).alterTable, alterTableOperation),
 	endpoint(admission.Write, "DELETE /v1/table/{table}", (*Server).dropTable, dropTableOperation),
 	endpoint(admission.Write, "POST /v1/table/{table}/column-family", (*Server).createFamilies, createFamiliesOperation),
-	endpoint(admission.Write, "PATCH /v1/table/{table}/column-family/{family}", (*Server).setGC, setGCOperation),
+	endpoint(admission.Write, "PATCH /v1/table/{table}/column-family/{family}", (*Server).alterFamily, alterFamilyOperation),
 	endpoint(admission.Write, "DELETE /v1/table/{table}/column-family/{family}", (*Server).dropFamily, dropFamilyOperation),
 	keyed(bulk(admission.Write, "POST /v1/table/{table}/write", (*Server).write, writeOperation)),
 	keyed(bulk(admission.Write, "POST /v1/table/{table}/mutate", (*Server).mutate, mutateOperation)),

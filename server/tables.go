@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 
 	"colonnade/widecol"
@@ -149,7 +150,7 @@ func (x *requestContext) appendTable(t *widecol.Table, detailed bool) {
 	x.out = append(x.out, `,"column_families":[`...)
 	for i, f := range t.Families {
 		x.comma(i)
-		x.appendFamily(f)
+		x.appendFamily(f, t.Moves)
 	}
 	x.out = append(x.out, `],"locality_groups":[`...)
 	for i, g := range t.Groups {
@@ -184,11 +185,15 @@ func (x *requestContext) appendTableSettings(s widecol.TableSettings) {
 	}
 }
 
-func (x *requestContext) appendFamily(f widecol.Family) {
+func (x *requestContext) appendFamily(f widecol.Family, moves []widecol.Move) {
 	x.out = append(x.out, `{"name":`...)
 	x.out = appendString(x.out, f.Name)
 	x.out = append(x.out, `,"gc_settings":`...)
 	x.appendGC(f.GC)
+	if i := slices.IndexFunc(moves, func(m widecol.Move) bool { return m.Family == f.Name }); i >= 0 {
+		x.out = append(x.out, `,"moving":`...)
+		x.appendMove(&moves[i])
+	}
 	x.out = append(x.out, '}')
 }
 
