@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"colonnade/internal/process"
+	"colonnade/reliability/remote"
 )
 
 // riot is the clients of one life at work.
@@ -57,7 +58,7 @@ func (r *run) riot(ctx context.Context, number int, p *process.Process, tables *
 // start starts the clients. wait returns what they have found, once they have
 // ended.
 func (t *riot) start(ctx context.Context) (wait func() error) {
-	failures := make(chan error, t.clients)
+	failures := make(chan error, t.clients+1)
 	var running sync.WaitGroup
 	for i := range t.clients {
 		c := &client{riot: t, number: i, rnd: rand.New(rand.NewPCG(t.Seed, t.rnd.Uint64()))}
@@ -67,6 +68,12 @@ func (t *riot) start(ctx context.Context) (wait func() error) {
 			}
 		})
 	}
+	mover := rand.New(rand.NewPCG(t.Seed, t.rnd.Uint64()))
+	running.Go(func() {
+		if err := t.moveFamilies(ctx, mover); err != nil {
+			failures <- err
+		}
+	})
 	return func() (err error) {
 		running.Wait()
 		close(failures)
@@ -74,6 +81,27 @@ func (t *riot) start(ctx context.Context) (wait func() error) {
 			err = errors.Join(err, f)
 		}
 		return err
+	}
+}
+
+// moveFamilies moves families of all tables, there and back, until the server is gone.
+func (t *riot) moveFamilies(ctx context.Context, rnd *rand.Rand) error {
+	for {
+		select {
+		case <-t.over:
+			return nil
+		case <-time.After(time.Duration(rnd.IntN(10_000)) * time.Microsecond):
+		}
+		table := t.tables[rnd.IntN(len(t.tables))]
+		err := table.Move(ctx, rnd.IntN(3), rnd.IntN(2) == 0)
+		switch remote.OutcomeOf(err) {
+		case remote.Done:
+			t.section.Add("moves", 1)
+		case remote.Lost:
+			return nil
+		case remote.Wrong:
+			return err
+		}
 	}
 }
 
@@ -89,5 +117,5 @@ func (t *riot) wait() {
 	for waited := time.Duration(0); waited < limit && t.acks.Load() < start+minAcks; waited += step {
 		time.Sleep(step)
 	}
-	time.Sleep(time.Duration(t.rnd.IntN(3_000)) * time.Microsecond) // a kill follows no answer more closely than another
+	time.Sleep(time.Duration(t.rnd.IntN(10_000)) * time.Microsecond) // a kill follows no answer more closely than another
 }

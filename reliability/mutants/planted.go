@@ -350,4 +350,25 @@ var planted = []mutant{
 			new:  "{ v.rowFloor = seq + min(seq, 1) }",
 		},
 	}},
+	{number: 33, bug: "a moved family is seen twice", part: "meta", edits: []edit{
+		{
+			file: "widecol/lsmstore/mover.go",
+			old:  "m.w.batch.Add(m.f.from.partition, row, &cell.Cell{Kind: cell.DeleteFamily,",
+			new:  "_ = append([]*cell.Cell(nil), &cell.Cell{Kind: cell.DeleteFamily,",
+		},
+	}},
+	{number: 34, bug: "a version that is overwritten while its family moves comes back", part: "meta", edits: []edit{
+		{
+			file: "widecol/lsmstore/writer.go",
+			old:  "	if f.from == nil {",
+			new:  "	if f.from == nil || c.Kind == cell.Set {",
+		},
+	}},
+	{number: 35, bug: "a family that moves has not left its group in the metadata", part: "kill9", edits: []edit{
+		{
+			file: "widecol/lsmstore/catalog.go",
+			old:  "	if f.from != nil {\n		r.flag(",
+			new:  "	if f.from != nil && f.gc.VersionLimit < 0 {\n		r.flag(",
+		},
+	}},
 }

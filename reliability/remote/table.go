@@ -44,6 +44,21 @@ func family(name string, versions int) string {
 	return fmt.Sprintf(`{"name":%q,"gc_settings":{"version_limit":%d}}`, name, versions)
 }
 
+// Move moves one of the three families to a group of its own, or to the default partition. It moves on if it moves
+// already.
+func (t Table) Move(ctx context.Context, family int, own bool) error {
+	body := `{"locality_group":null}`
+	if own {
+		body = `{"locality_group":"new"}`
+	}
+	path := t.path("/column-family/" + groups[family%len(groups)])
+	err := t.Client.Do(ctx, http.MethodPatch, path, []byte(body), nil)
+	if Says(err, "column_family_moves") {
+		return nil
+	}
+	return err
+}
+
 // Drop drops the table.
 func (t Table) Drop(ctx context.Context) error {
 	return t.Client.Do(ctx, http.MethodDelete, t.path(""), nil, nil)
