@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -37,7 +38,7 @@ func TestTablesAndFamilies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Family{{"f", gc}, {"g", GC{}}, {"h", GC{TTLSecs: 5}}, {"i", GC{VersionLimit: 1}}, {Name: "j"}}
+	want := []Family{{Name: "f", GC: gc}, {Name: "g"}, {Name: "h", GC: GC{TTLSecs: 5}}, {Name: "i", GC: GC{VersionLimit: 1}}, {Name: "j"}}
 	if info.Name != "a#b.$" || !reflect.DeepEqual(info.Families, want) {
 		t.Errorf("described as %+v, want families %+v", info, want)
 	}
@@ -53,6 +54,32 @@ func TestTablesAndFamilies(t *testing.T) {
 	}
 	if tables, err := c.Tables(ctx); err != nil || len(tables) != 1 {
 		t.Errorf("after a drop: %+v, %v", tables, err)
+	}
+}
+
+func TestMoveFamily(t *testing.T) {
+	c := open(t, newServer(t), Options{})
+	ctx := t.Context()
+	table := c.Table("t")
+	if err := table.Create(ctx, TableSpec{Families: []Family{{Name: "f"}, {Name: "g"}}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, place := range []string{NewGroup, "", NewGroup} {
+		if err := table.MoveFamily(ctx, "f", place); err != nil {
+			t.Fatal(err)
+		}
+		info, err := table.Describe(ctx)
+		if err != nil || place == "" && len(info.Groups) != 0 || place != "" && (len(info.Groups) != 1 || info.Groups[0].Families[0] != "f") {
+			t.Errorf("moved to %q the groups are %+v, %v", place, info.Groups, err)
+		}
+	}
+	if err := table.MoveFamily(ctx, "f", "nowhere"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("moved to a group that is not there: %v", err)
+	}
+	var f Family
+	text := `{"name":"f","gc_settings":{"ttl_secs":null,"version_limit":null},"moving":{"locality_group":"x","from":null,"row_count":1,"cell_count":2,"bytes":3,"error":"e"}}`
+	if err := json.Unmarshal([]byte(text), &f); err != nil || f.Moving == nil || *f.Moving != (Move{To: "x", Rows: 1, Cells: 2, Bytes: 3, Error: "e"}) {
+		t.Errorf("%+v, %v", f.Moving, err)
 	}
 }
 

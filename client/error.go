@@ -47,18 +47,20 @@ func (e *Error) Error() string {
 
 // kinds are the kinds of codes that their status does not tell.
 var kinds = map[string]error{
-	"unknown_table":         ErrNotFound,
-	"unknown_column_family": ErrNotFound,
-	"table_exists":          ErrExists,
-	"column_family_exists":  ErrExists,
-	"not_a_number":          ErrConflict,
-	"overflow":              ErrConflict,
-	"not_appendable":        ErrConflict,
-	"outcome_unknown":       ErrOutcomeUnknown,
-	"value_too_large":       ErrInvalid,
-	"request_too_large":     ErrInvalid,
-	"invalid_column_key":    ErrInvalid,
-	"invalid_value":         ErrInvalid,
+	"unknown_table":          ErrNotFound,
+	"unknown_column_family":  ErrNotFound,
+	"unknown_locality_group": ErrNotFound,
+	"column_family_moves":    ErrConflict,
+	"table_exists":           ErrExists,
+	"column_family_exists":   ErrExists,
+	"not_a_number":           ErrConflict,
+	"overflow":               ErrConflict,
+	"not_appendable":         ErrConflict,
+	"outcome_unknown":        ErrOutcomeUnknown,
+	"value_too_large":        ErrInvalid,
+	"request_too_large":      ErrInvalid,
+	"invalid_column_key":     ErrInvalid,
+	"invalid_value":          ErrInvalid,
 }
 
 // Is reports whether the error is of one of the kinds above.

@@ -24,7 +24,23 @@ func (t *Table) Name() string { return t.name }
 type Family struct {
 	Name string `json:"name"`
 	GC   GC     `json:"gc_settings"`
+	// Moving is how far it is on its way to another locality group, nil if it does not move.
+	Moving *Move `json:"moving,omitempty"`
 }
+
+// Move is how far a family is on its way from one place to another: a locality group's ID, "" for the default
+// partition. It counts what has moved since the move began or the server was started.
+type Move struct {
+	To    string `json:"locality_group"`
+	From  string `json:"from"`
+	Rows  int64  `json:"row_count"`
+	Cells int64  `json:"cell_count"`
+	Bytes int64  `json:"bytes"`
+	Error string `json:"error"` // why it does not get on at present, "" if it does
+}
+
+// NewGroup, as a place for MoveFamily, is a locality group of the family's own.
+const NewGroup = "new"
 
 // GC decides which versions of a family are garbage, which reads do not return. The zero GC keeps all.
 type GC struct {
@@ -158,6 +174,19 @@ func (t *Table) SetGC(ctx context.Context, family string, gc GC) error {
 	return t.schema(ctx, http.MethodPatch, "/column-family/"+url.PathEscape(family), struct {
 		GC GC `json:"gc_settings"`
 	}{gc})
+}
+
+// MoveFamily moves a family to a locality group by its ID, to NewGroup, or to the default partition for "". It
+// returns when the move has begun; see Family.Moving. From where it comes, a family that moves goes back. Sending it
+// to a third place is an ErrConflict.
+func (t *Table) MoveFamily(ctx context.Context, family, place string) error {
+	var group *string
+	if place != "" {
+		group = &place
+	}
+	return t.schema(ctx, http.MethodPatch, "/column-family/"+url.PathEscape(family), struct {
+		Group *string `json:"locality_group"`
+	}{group})
 }
 
 // DropFamily deletes a family and its cells. A later family of the name starts empty.

@@ -117,5 +117,5 @@ func (t *riot) wait() {
 	for waited := time.Duration(0); waited < limit && t.acks.Load() < start+minAcks; waited += step {
 		time.Sleep(step)
 	}
-	time.Sleep(time.Duration(t.rnd.IntN(10_000)) * time.Microsecond) // a kill follows no answer more closely than another
+	time.Sleep(time.Duration(t.rnd.IntN(3_000)) * time.Microsecond) // a kill follows no answer more closely than another
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"colonnade/cell"
@@ -134,16 +135,15 @@ func (s *Store) MoveStep(ctx context.Context) (more bool, err error) {
 // findMove sets at to a move: that one again, if it is still under way.
 func (s *Store) findMove(at *cursor) bool {
 	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if t := s.tables[at.table]; t != nil && at.continues(t) {
+	same := s.tables[at.table]
+	s.mu.RUnlock()
+	if same != nil && at.continues(same) {
 		return true
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.tables)) {
-		if at.continues(s.tables[name]) {
-			return true
-		}
-	}
-	return false
+	s.mu.RLock()
+	tables := slices.SortedFunc(maps.Values(s.tables), func(a, b *table) int { return strings.Compare(a.name, b.name) })
+	s.mu.RUnlock()
+	return slices.ContainsFunc(tables, at.continues)
 }
 
 // continues sets the cursor to a move in a table, if there is one.
