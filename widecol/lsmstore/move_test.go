@@ -228,10 +228,10 @@ func groupOf(t *testing.T, s *lsmstore.Store, family string) string {
 	return ""
 }
 
-// TestMoveUnderLoad: while a family moves there and back in the background, no update of a row is lost, and each
-// view has each cell once.
+// TestMoveUnderLoad: while a family moves there and back in the background, no update of a row is lost, each
+// view has each cell once, and what was overwritten or deleted does not come back.
 func TestMoveUnderLoad(t *testing.T) {
-	const rows, writers, updates = 200, 4, 300
+	const rows, writers, updates, overwrites = 200, 4, 300, 2000
 	s := openAt(t, vfs.NewMem())
 	defer s.Close()
 	createAB(t, s)
@@ -249,7 +249,30 @@ func TestMoveUnderLoad(t *testing.T) {
 	}
 	var writing, reading sync.WaitGroup
 	written, over := make(chan struct{}), make(chan struct{})
+	last := func(w, i int) widecol.Mutation {
+		m := widecol.Mutation{
+			Row: fmt.Appendf(nil, "last%d-%d", w, i%20), Family: []byte("a"), Qualifier: []byte("last"), Time: 1,
+			Value: fmt.Append(nil, i), Type: cell.String}
+		if i%5 == 0 {
+			m.Op = widecol.DeleteFamily
+		}
+		return m
+	}
 	for w := range writers {
+		writing.Go(func() {
+			for i := range overwrites {
+				if _, err := s.Write(ctx, "t", []widecol.Mutation{last(w, i)}, ""); err != nil {
+					t.Error(err)
+					return
+				}
+				if i >= 10 {
+					if err := shows(ctx, s, last(w, i-10)); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			}
+		})
 		writing.Go(func() {
 			for i := range updates {
 				if err := add((i*writers + w) * 7 % rows); err != nil {
@@ -303,6 +326,39 @@ func TestMoveUnderLoad(t *testing.T) {
 	t.Logf("%d moves", moves)
 }
 
+// shows checks that a row has what was written to it last, alone.
+func shows(ctx context.Context, s *lsmstore.Store, m widecol.Mutation) error {
+	v, err := s.View(ctx, "t")
+	if err != nil {
+		return err
+	}
+	defer v.Close()
+	q := widecol.NewQuery()
+	q.SetKey(m.Row)
+	result, err := v.Scan(ctx, &q)
+	if err != nil {
+		return err
+	}
+	defer result.Close()
+	var got []string
+	for result.Next() {
+		for _, c := range result.Cells() {
+			got = append(got, string(c.Value))
+		}
+	}
+	if result.Err() != nil {
+		return result.Err()
+	}
+	var want []string
+	if m.Op == widecol.Set {
+		want = []string{string(m.Value)}
+	}
+	if !slices.Equal(got, want) {
+		return fmt.Errorf("row %s has %q, want %q", m.Row, got, want)
+	}
+	return nil
+}
+
 // sumsAgree checks that each row has the same newest number in both families, and that these add up to sum, if it
 // is not negative.
 func sumsAgree(ctx context.Context, s *lsmstore.Store, rows, sum int) error {
@@ -312,6 +368,7 @@ func sumsAgree(ctx context.Context, s *lsmstore.Store, rows, sum int) error {
 	}
 	defer v.Close()
 	q := widecol.NewQuery()
+	q.SetPrefix([]byte("row"))
 	q.ColumnCellLimit = 1
 	result, err := v.Scan(ctx, &q)
 	if err != nil {

@@ -245,7 +245,7 @@ func (s *Store) moveRowsOf(ctx context.Context, t *table, f *family, rows [][]by
 	defer scan.Close()
 	m := rowMover{w: w, f: f, most: s.opt.MoveBytes}
 	for scan.NextRow() {
-		if m.full() || !m.move(scan) {
+		if !m.move(scan) {
 			next = bytes.Clone(scan.Row())
 			break
 		}
@@ -265,7 +265,7 @@ func (s *Store) moveRowsOf(ctx context.Context, t *table, f *family, rows [][]by
 	return next, nil
 }
 
-// rowMover adds the cells of rows to a batch.
+// rowMover adds the cells of rows to a batch, until it is full.
 type rowMover struct {
 	w    *writer
 	f    *family
