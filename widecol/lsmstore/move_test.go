@@ -231,7 +231,7 @@ func groupOf(t *testing.T, s *lsmstore.Store, family string) string {
 // TestMoveUnderLoad: while a family moves there and back in the background, no update of a row is lost, each
 // view has each cell once, and what was overwritten or deleted does not come back.
 func TestMoveUnderLoad(t *testing.T) {
-	const rows, writers, updates, overwrites = 200, 4, 300, 2000
+	const rows, writers, updates, overwrites = 200, 4, 200, 500
 	s := openAt(t, vfs.NewMem())
 	defer s.Close()
 	createAB(t, s)
