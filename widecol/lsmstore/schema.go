@@ -165,8 +165,8 @@ func (s *schema) holding(columns *cell.Columns) []engine.PartitionID {
 }
 
 // movesIn reports whether a family with any of the columns moves. Its cells are in two partitions, which apply
-// its version limit each for itself, so a query of these columns must not leave more to the engine than
-// mergingRows knows of.
+// its version limit each for itself. So what a query of these columns leaves to the engine must not leave out
+// a version that is newer than one it returns: mergingRows counts them.
 func (s *schema) movesIn(columns *cell.Columns) bool {
 	for _, f := range s.moving {
 		if columns.Overlaps([]byte(f.name)) {
