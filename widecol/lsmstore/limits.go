@@ -18,15 +18,19 @@ type limits struct {
 	cells   int64 // returned in all
 
 	rowDone  bool   // the row has returned what RowCellLimit allows
+	inside   bool   // CellLimit has ended a row that has more
 	inRow    int64  // cells of the row so far
 	inColumn int64  // cells of the column so far
 	column   []byte // the column of the last cell, if columns are limited
 
-	// Once CellLimit is reached:
-	lastColumn []byte // of the last cell returned
-	lastTime   int64
-	copies     int64 // of it that were returned
-	inside     bool  // the row has more
+	last *lastCell // once CellLimit is reached
+}
+
+// lastCell is the last cell that was returned.
+type lastCell struct {
+	column []byte
+	time   int64
+	copies int64 // that were returned
 }
 
 // verdict is the decision about a row.
@@ -135,9 +139,9 @@ func (l *limits) cutTotal(run []cell.Cell) []cell.Cell {
 	}
 	if n := len(run); n > 0 && int64(n) == room {
 		last := &run[n-1]
-		l.lastColumn, l.lastTime = bytes.Clone(last.Column), last.Time
+		l.last = &lastCell{column: bytes.Clone(last.Column), time: last.Time}
 		for i := n - 1; i >= 0 && run[i].Time == last.Time && bytes.Equal(run[i].Column, last.Column); i-- {
-			l.copies++
+			l.last.copies++
 		}
 	}
 	return run

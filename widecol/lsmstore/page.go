@@ -16,6 +16,7 @@ import (
 type resumed struct {
 	after  *widecol.Position
 	copies int64 // of the version at after that are still to be left out
+	begun  bool  // its range is open
 }
 
 // resume makes the query begin behind its After.
@@ -26,7 +27,7 @@ func (r *rows) resume() {
 	if after.Column == nil || !r.q.Rows.Contains(after.Row) {
 		return
 	}
-	r.next = &resumed{after: after, copies: after.Copies}
+	r.within = &resumed{after: after, copies: after.Copies}
 	at := 0
 	if r.q.Reverse {
 		at = len(r.ranges)
@@ -110,7 +111,7 @@ func (r *rows) place() widecol.Position {
 		}
 	}
 	if l.inside {
-		p.Column, p.Time, p.Copies = l.lastColumn, l.lastTime, l.copies
+		p.Column, p.Time, p.Copies = l.last.column, l.last.time, l.last.copies
 		if r.within != nil && p.Time == after.Time && bytes.Equal(p.Column, after.Column) {
 			p.Copies += after.Copies
 		}

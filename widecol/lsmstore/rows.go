@@ -29,8 +29,7 @@ type rows struct {
 
 	source    *part          // of the last run
 	selective bool           // the query selects by time or value
-	within    *resumed       // the row at hand is the one that the query goes on in
-	next      *resumed       // it is the next range
+	within    *resumed       // the row that the query goes on in, until it is passed
 	final     *widecol.Stats // once More has looked further
 	looked    uint64         // rows and chunks; see pause
 	started   bool
@@ -199,7 +198,10 @@ func (r *rows) openRange() (err error) {
 		next, rest = r.ranges[last], r.ranges[:last]
 	}
 	q := r.q
-	if r.within, r.next = r.next, nil; r.within != nil {
+	if w := r.within; w != nil && w.begun {
+		r.within = nil
+	} else if w != nil {
+		w.begun = true
 		q = r.narrowed()
 	}
 	if r.parts, err = r.view.open(r.parts, r.partitions, q, next); err != nil {
