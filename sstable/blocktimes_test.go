@@ -91,7 +91,11 @@ func (g generator) timeRange() cell.TimeRange {
 func TestTimes(t *testing.T) {
 	var counts BlockCounts
 	gaps := 0 // files with a row that begins in a block that is left out
-	for seed := range uint64(30) {
+	seeds := uint64(30)
+	if raceEnabled || testing.Short() {
+		seeds = 8
+	}
+	for seed := range seeds {
 		g := newGenerator(seed)
 		list := g.timedEntries(1+g.IntN(400), 1000)
 		o := options(g)
