@@ -427,6 +427,26 @@ func TestNotCompressed(t *testing.T) {
 	}
 }
 
+// TestBlocksApartFromTheFooter: the last block has to end where the footer begins.
+func TestBlocksApartFromTheFooter(t *testing.T) {
+	for _, version := range []uint32{timesVersion - 1, timesVersion} {
+		f := footer{id: testID, version: version, filter: handle{0, 40}, properties: handle{0, 40}}
+		f.index = handle{f.filter.end(), 40}
+		f.times = handle{f.index.end(), 40}
+		f.properties.offset = f.times.end()
+		if version < timesVersion {
+			f.properties.offset = f.index.end()
+		}
+		for gap, want := range map[uint64]bool{0: true, 1: false, 1000: false} {
+			f.size = f.properties.end() + gap + uint64(f.length())
+			err := f.checkHandles(func(reason string) error { return errors.New(reason) })
+			if (err == nil) != want {
+				t.Errorf("version %d, %d bytes before the footer: %v", version, gap, err)
+			}
+		}
+	}
+}
+
 func TestFilterVersion(t *testing.T) {
 	file, _, list := smallFile(t, testID, None)
 	blocks := blocksOf(t, file, testID)

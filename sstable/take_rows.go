@@ -36,7 +36,7 @@ func (it *Iterator) TakeRows(dst *cell.Rows, until []byte) {
 	}
 	dst.Run = cell.Run{DictionaryID: it.lastRun.DictionaryID, EndOfRow: true, AllSelected: true, SingleVersion: true, MinSeq: math.MaxUint64, MinTime: math.MaxInt64}
 	t := rowTaker{it: it, b: b, rows: dst, version: -1}
-	r, size := it.row, 0
+	var r, size int
 	if b.cells == b.rows && it.selectsAllColumns {
 		r, size = t.takeSingles(last)
 	} else {

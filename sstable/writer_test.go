@@ -200,6 +200,32 @@ func TestWriteErrorsOfBlocks(t *testing.T) {
 	}
 }
 
+// TestWriteErrorOfTimes: the block of times is what fills the buffer of the file, and the write fails.
+func TestWriteErrorOfTimes(t *testing.T) {
+	var list []entry
+	for i := range 2000 {
+		list = append(list, entry{[]byte("row"), set(fmt.Sprintf("f\x00%04d", i), int64(i*7919%2003)<<40, 1)})
+	}
+	tail := 0
+	for filter := 0; filter < writeSize; filter += 2 << 10 {
+		w := &nthWriter{n: -1}
+		o := WriterOptions{ID: testID, BlockSize: 1, FilterBits: 8 * max(filter, 1)}
+		if err := writeAll(w, list, o); err != nil {
+			t.Fatal(err)
+		}
+		for n := range w.writes {
+			w := &nthWriter{n: n}
+			if err := writeAll(w, list, o); !errors.Is(err, errDevice) || w.writes != n+1 {
+				t.Fatalf("filter of %d bytes, write %d fails: got %v after %d writes", filter, n, err, w.writes)
+			}
+			tail++
+		}
+	}
+	if tail == 0 {
+		t.Error("nothing was written")
+	}
+}
+
 // writeAll writes a file, and calls Finish even after an error, which stays.
 func writeAll(out io.Writer, list []entry, o WriterOptions) error {
 	w := NewWriter(out, o)

@@ -203,7 +203,7 @@ func (r *reader) end(rows widecol.Rows) (e ending, err error) {
 	}
 	switch after := rows.Stats(); {
 	case after != s:
-		return e, fmt.Errorf("More has changed the statistics from %+v to %+v", s, after)
+		return e, fmt.Errorf("method More has changed the statistics from %+v to %+v", s, after)
 	case e.more && int64(len(r.versions)) != r.query.CellLimit && r.rows != r.query.RowLimit:
 		return e, errors.New("there is more without a limit")
 	}
