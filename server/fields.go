@@ -28,7 +28,7 @@ const (
 
 // read reads the object into v.
 func (f fields[T]) read(d *decoder, v *T) {
-	seen, alone := uint64(0), ""
+	seen, met, alone := uint64(0), uint8(0), ""
 	d.Object()
 	for d.Key() {
 		i := f.find(d.Name())
@@ -44,9 +44,10 @@ func (f fields[T]) read(d *decoder, v *T) {
 			alone = f[i].name
 		}
 		seen |= 1 << i
+		met |= 1 << f[i].need
 		f[i].read(d, v)
 	}
-	f.complete(d, seen)
+	f.complete(d, seen, met)
 }
 
 func (f fields[T]) find(name []byte) int {
@@ -58,28 +59,19 @@ func (f fields[T]) find(name []byte) int {
 	return -1
 }
 
-// complete refuses the object that was read last if a field is missing. Bit i of seen says whether it has field i.
-func (f fields[T]) complete(d *decoder, seen uint64) {
+// complete refuses the object that was read last if a field is missing. Bit i of seen says whether it has field i, bit n
+// of met whether it has one with the need n.
+func (f fields[T]) complete(d *decoder, seen uint64, met uint8) {
 	for i := range f {
 		switch f[i].need {
 		case required:
 			d.require(seen&(1<<i) != 0, f[i].name)
 		case some, chosen:
-			if seen&f.with(f[i].need) == 0 {
+			if met&(1<<f[i].need) == 0 {
 				d.FailIn(f[i].name, missingField, "one of these is required: %s", strings.Join(f.names(f[i].need), ", "))
 			}
 		}
 	}
-}
-
-// with returns the set of the fields with a need.
-func (f fields[T]) with(n need) (set uint64) {
-	for i := range f {
-		if f[i].need == n {
-			set |= 1 << i
-		}
-	}
-	return set
 }
 
 // names returns the names of the fields with a need.
