@@ -300,32 +300,30 @@ func TestCheckWhileOpenOverErrorsOfTheDevice(t *testing.T) {
 // TestCheckCleanOverErrorsOfTheDevice: the check of what files are clean of reports a device error of a file that it
 // opens itself, and finds no damage.
 func TestCheckCleanOverErrorsOfTheDevice(t *testing.T) {
-	mem := vfs.NewMem()
-	db := mustOpenIdle(t, mem)
+	var failure atomic.Pointer[vfs.Failure]
+	failure.Store(failing(1 << 40))
+	opt := testOptions(vfs.Inject(vfs.NewMem(), func(op vfs.Op) vfs.Fault { return failure.Load().Rule(op) }))
+	opt.Clock = clock.NewManual(1)
+	opt.CacheBytes = 1 // each block is read again
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
 	id := mustCreate(t, db, "a")[0]
-	stopCompactions(db, id)
+	p := stopCompactions(db, id)
 	for range 2 { // the second file is clean of the range tombstone, which the first one needs
 		flushed(t, db, id, 1)
 		mustDeleteRange(t, db, id, "", "row5")
 	}
 	flushed(t, db, id, 1)
-	image := mem.Clone()
-	db.Close()
 	for at := int64(0); ; at++ {
-		var failure atomic.Pointer[vfs.Failure]
-		failure.Store(failing(1 << 40))
-		opt := testOptions(vfs.Inject(image.Clone(), func(op vfs.Op) vfs.Fault { return failure.Load().Rule(op) }))
-		opt.Clock = clock.NewManual(1)
-		db, err := Open("store", opt)
-		if err != nil {
-			t.Fatal(err)
+		for db.tableCache.closeIdle() { // each file is opened again
 		}
-		p := stopCompactions(db, id)
 		f := failing(at)
 		failure.Store(f)
-		err = p.checkClean(p.state.Load().version)
+		err := p.checkClean(p.state.Load().version)
 		failure.Store(failing(1 << 40))
-		db.Close()
 		if f.Hits() == 0 {
 			if err != nil || at < 3 {
 				t.Errorf("a check of %d operations that all succeed: %v", at, err)

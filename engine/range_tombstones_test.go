@@ -53,7 +53,8 @@ func wantRanges(t testing.TB, db *DB, id PartitionID, want int) {
 	}
 }
 
-// stopCompactions keeps a partition from compactions, except those of the test.
+// stopCompactions keeps a partition without files from compactions, except those of the test. With files, one may
+// be under way.
 func stopCompactions(db *DB, id PartitionID) *partition {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -284,8 +285,8 @@ func TestScanPassesOverDeletedFiles(t *testing.T) {
 	db := mustOpenIdle(t, vfs.NewMem())
 	defer mustClose(t, db)
 	id := mustCreate(t, db, "a")[0]
-	flushed(t, db, id, 4)
 	p := stopCompactions(db, id)
+	flushed(t, db, id, 4)
 	for _, f := range p.version.Levels[0] {
 		tableOf(f).fs = nil // reading it would panic
 		tableOf(f).reader.Store(nil)
