@@ -275,9 +275,8 @@ func TestCheckWhileOpenOverErrorsOfTheDevice(t *testing.T) {
 	for _, id := range ids {
 		flushed(t, db, id, 2)
 	}
-	for range 2 { // the new files are clean of the range tombstones, which those before need
-		mustDeleteRange(t, db, ids[2], "", "")
-		flushed(t, db, ids[2], 1)
+	for range 2 {
+		flushedClean(t, db, ids[2], "all", "z")
 	}
 	eventually(db, func() bool { return len(db.background.compactable) == 0 })
 	for at := int64(0); ; at++ {
@@ -312,11 +311,10 @@ func TestCheckCleanOverErrorsOfTheDevice(t *testing.T) {
 	defer mustClose(t, db)
 	id := mustCreate(t, db, "a")[0]
 	p := stopCompactions(db, id)
-	for range 2 { // the second file is clean of the range tombstone, which the first one needs
-		flushed(t, db, id, 1)
-		mustDeleteRange(t, db, id, "", "row5")
-	}
 	flushed(t, db, id, 1)
+	for range 2 {
+		flushedClean(t, db, id, "all", "row5")
+	}
 	for at := int64(0); ; at++ {
 		for db.tableCache.closeIdle() { // each file is opened again
 		}

@@ -53,6 +53,21 @@ func wantRanges(t testing.TB, db *DB, id PartitionID, want int) {
 	}
 }
 
+// flushedClean writes a file that is clean of a range tombstone, which the files before need if it covers any of
+// their rows. Both are of one batch, and larger than what the range tombstone covers: a range tombstone that covers
+// more than its memtable holds is flushed at once, and may have no file.
+func flushedClean(t testing.TB, db *DB, id PartitionID, start, end string) {
+	t.Helper()
+	var b Batch
+	b.DeleteRange(id, []byte(start), []byte(end))
+	r, c := set(start, "q", strings.Repeat("v", 10_000))
+	b.Add(id, r, c)
+	if _, err := db.Commit(context.Background(), &b); err != nil {
+		t.Fatal(err)
+	}
+	mustFlush(t, db)
+}
+
 // stopCompactions keeps a partition without files from compactions, except those of the test. With files, one may
 // be under way.
 func stopCompactions(db *DB, id PartitionID) *partition {
