@@ -17,8 +17,9 @@ FUZZTIME ?= 10s
 # which nothing is counted.
 COVERED := colonnade/wal,colonnade/sstable,colonnade/engine/...,colonnade/reliability
 HARNESS := cd reliability && GOCOVERDIR=$(CURDIR)/bin/coverage ../bin/reliability -out ../reliability.json
-# How long `make soak` goes on, and the seed it begins with.
+# How long `make soak` goes on, how many seeds `make soak-random` tries, and the seed they begin with.
 HOURS ?= 1
+SEEDS ?= 10000
 SEED ?= $(shell date +%s)
 # What `make race` is about: packages with goroutines or locks of their own. The
 # formats below them are shared between goroutines only by these, but for the blocks
@@ -28,7 +29,7 @@ RACE := ./admission/... ./client ./cmd/... ./engine/... ./memtable/... ./server 
 # of a store that no two goroutines use.
 SEQUENTIAL := ^Test(Divide|FilterOpenCases|FilterReaders|MergeRandom|NotesOfFull|PickAmplification|PickRandom|VisibilityRandom|WantsPays)$$
 
-.PHONY: help run build test race vet lint fuzz reliability soak harness bench profile bench-service bench-peers clean
+.PHONY: help run build test race vet lint fuzz reliability soak soak-random harness bench profile bench-service bench-peers clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -66,6 +67,9 @@ reliability: harness ## Crash, break, kill and overload it for about ten minutes
 
 soak: harness ## The same with ever new seeds, for HOURS=n
 	$(HARNESS) -hours $(HOURS) -seed $(SEED)
+
+soak-random: ## Run random operations beside the model in memory, with SEEDS=n seeds from SEED on
+	$(GO) test ./widecol/lsmstore -run '^TestRandomSoak$$' -timeout 0 -v -soak.from $(SEED) -soak.seeds $(SEEDS)
 
 harness:
 	rm -rf bin/coverage && mkdir -p bin/coverage
