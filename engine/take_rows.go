@@ -31,18 +31,27 @@ func (s *Scan) TakeRows(dst *cell.Rows, until []byte) {
 	if src == nil {
 		return
 	}
-	if s.opt.End != nil && (until == nil || bytes.Compare(s.opt.End, until) < 0) {
-		until = s.opt.End
+	var deleted uint64
+	if s.deleted != nil { // the same one must be the newest over all rows of a step
+		deleted = s.deleted.Newest(s.in.Row())
+		until = lower(until, s.deleted.End())
 	}
-	src.TakeRows(dst, until)
+	src.TakeRows(dst, lower(until, s.opt.End))
 	s.rows += uint64(len(dst.Ends))
-	s.visibility.VisibleRows(dst)
+	s.visibility.VisibleRows(dst, deleted)
 }
 
-// rowTaker returns the source if rows can be taken from it without their keys, nil if not: range tombstones hide
-// entries by the key of their row. A source that moves down (downward) takes no rows.
+// lower returns the lower one of two rows, where nil is the end.
+func lower(a, b []byte) []byte {
+	if a == nil || b != nil && bytes.Compare(b, a) < 0 {
+		return b
+	}
+	return a
+}
+
+// rowTaker returns the source if rows can be taken from it, nil if not: a source that moves down (downward) takes none.
 func (s *Scan) rowTaker() rowmerge.RowTaker {
-	if !s.peeked || s.deleted != nil {
+	if !s.peeked {
 		return nil
 	}
 	src, _ := s.in.(rowmerge.RowTaker)

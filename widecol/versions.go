@@ -39,11 +39,63 @@ type ValueFilter struct {
 
 // Matches reports whether the filter selects a value of type t. The value must fit t; see cell.Type.Fits.
 func (f *ValueFilter) Matches(t cell.Type, value []byte) bool {
-	if t != f.Type {
-		return false
+	return t == f.Type && f.Op.holds(compareValues(t, value, f.Value))
+}
+
+// Select appends the versions that the filter selects to dst, which may be the beginning of cells. It stops at a
+// version of the filter's type whose value does not fit that, and returns it.
+func (f *ValueFilter) Select(dst, cells []cell.Cell) (_ []cell.Cell, misfit *cell.Cell) {
+	if f.Type == cell.I64 {
+		return f.selectInt64(dst, cells)
 	}
-	order := compareValues(t, value, f.Value)
-	switch f.Op {
+	for i := range cells {
+		c := &cells[i]
+		if c.Type != f.Type {
+			continue
+		}
+		if !c.Type.Fits(c.Value) {
+			return dst, c
+		}
+		if f.Op.holds(compareValues(f.Type, c.Value, f.Value)) {
+			dst = append(dst, *c)
+		}
+	}
+	return dst, nil
+}
+
+// selectInt64 is Select for the type of most counts and sums, without a call for each version.
+func (f *ValueFilter) selectInt64(dst, cells []cell.Cell) (_ []cell.Cell, misfit *cell.Cell) {
+	want := int64(binary.LittleEndian.Uint64(f.Value))
+	less, equal, greater := f.Op.holds(-1), f.Op.holds(0), f.Op.holds(1)
+	for i := range cells {
+		c := &cells[i]
+		if c.Type != cell.I64 {
+			continue
+		}
+		if len(c.Value) != 8 {
+			return dst, c
+		}
+		selected := greater
+		if v := int64(binary.LittleEndian.Uint64(c.Value)); v < want {
+			selected = less
+		} else if v == want {
+			selected = equal
+		}
+		if !selected {
+			continue
+		}
+		if n := len(dst); n < cap(dst) && &dst[:n+1][n] == c {
+			dst = dst[:n+1] // it is there already
+		} else {
+			dst = append(dst, *c)
+		}
+	}
+	return dst, nil
+}
+
+// holds reports whether the operator holds for values that compare as order says: below 0, 0 or above.
+func (op Comparison) holds(order int) bool {
+	switch op {
 	case Equal:
 		return order == 0
 	case NotEqual:

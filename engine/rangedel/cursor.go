@@ -53,6 +53,9 @@ func (c *Cursor) Newest(row []byte) uint64 {
 	return c.newest
 }
 
+// End returns the row up to which Newest has the same answer as for the last row; nil is the end of all rows.
+func (c *Cursor) End() []byte { return c.end }
+
 // move moves to the step that a row is in, step by step if the last row was near.
 func (f *finger) move(row []byte, near bool) {
 	if !near {

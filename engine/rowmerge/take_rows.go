@@ -37,12 +37,13 @@ func (m *Iterator) TakeRows(dst *cell.Rows, until []byte) {
 	m.countSharing()
 }
 
-// VisibleRows is Visible for the entries of several rows: it leaves in rows those that the reader sees.
-func (v *Visibility) VisibleRows(rows *cell.Rows) {
+// VisibleRows is Visible for the entries of several rows: it leaves in rows those that the reader sees. deleted is that
+// of DeleteBelow, the same for each row.
+func (v *Visibility) VisibleRows(rows *cell.Rows, deleted uint64) {
 	run := &rows.Run
 	v.BeginRow()
 	v.dictionaryID = run.DictionaryID
-	if len(rows.Cells) == 0 || v.seesAll(run) && v.policiesKeep(rows.Cells, run, v.now) {
+	if len(rows.Cells) == 0 || deleted <= run.MinSeq && v.seesAll(run) && v.policiesKeep(rows.Cells, run, v.now) {
 		return
 	}
 	all := rows.Cells
@@ -50,6 +51,7 @@ func (v *Visibility) VisibleRows(rows *cell.Rows) {
 	rows.Cells = rows.Cells[:0]
 	for i, end := range rows.Ends {
 		v.BeginRow()
+		v.DeleteBelow(deleted)
 		seen := v.Visible(all[from:end], run)
 		rows.Cells = append(rows.Cells, seen...)
 		rows.Ends[i], from = len(rows.Cells), end

@@ -296,29 +296,27 @@ func (r *rows) nextCells(scan *engine.Scan) []cell.Cell {
 	}
 }
 
-// appendSelected appends the cells that the query selects by time and value. dst may be the beginning of cells.
+// appendSelected appends the cells that the query selects by time and value. dst may be the beginning of cells. A
+// value that it cannot compare is damage, which goes into r.err.
 func (r *rows) appendSelected(dst, cells []cell.Cell) []cell.Cell {
-	for i := range cells {
-		if r.selects(&cells[i]) {
-			dst = append(dst, cells[i])
+	selected := cells
+	if r.q.Times != widecol.AllTimes {
+		selected = dst
+		for i := range cells {
+			if r.q.Times.Contains(cells[i].Time) {
+				selected = append(selected, cells[i])
+			}
 		}
+		if r.q.Value == nil {
+			return selected
+		}
+		selected = selected[len(dst):]
+	}
+	dst, misfit := r.q.Value.Select(dst, selected)
+	if misfit != nil {
+		r.err = r.wrongType(misfit)
 	}
 	return dst
-}
-
-// selects reports whether the query selects a cell by its time and value. A value that it cannot compare is
-// damage, which goes into r.err.
-func (r *rows) selects(c *cell.Cell) bool {
-	switch {
-	case !r.q.Times.Contains(c.Time):
-		return false
-	case r.q.Value == nil:
-		return true
-	case c.Type == r.q.Value.Type && !c.Type.Fits(c.Value):
-		r.err = r.wrongType(c)
-		return false
-	}
-	return r.q.Value.Matches(c.Type, c.Value)
 }
 
 // wrongType returns the error for a value that does not have its type.

@@ -140,6 +140,11 @@ func (b *bulk) add(cells []cell.Cell) bool {
 // selected returns the cells of taken that the query selects, and counts the rows that have any.
 func (b *bulk) selected() []cell.Cell {
 	r, all := b.rows, b.taken.Cells
+	if r.selective && len(b.taken.Ends) == len(all) { // each row has one
+		kept := r.appendSelected(all[:0], all)
+		r.stats.Rows += int64(len(kept))
+		return kept
+	}
 	kept := all[:0]
 	from := 0
 	for _, end := range b.taken.Ends {
