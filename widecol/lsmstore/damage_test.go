@@ -28,22 +28,7 @@ func openAt(t *testing.T, fs vfs.FS) *lsmstore.Store {
 // flipIn flips a bit of the only file of a partition.
 func flipIn(t *testing.T, fs *vfs.Mem, dir string) {
 	t.Helper()
-	names, err := fs.List(dir)
-	if err != nil || len(names) != 1 {
-		t.Fatalf("%s holds %v, %v, want one file", dir, names, err)
-	}
-	name := dir + "/" + names[0]
-	in, err := fs.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	size, _ := in.Size()
-	data := make([]byte, size)
-	if _, err := in.ReadAt(data, 0); err != nil {
-		t.Fatal(err)
-	}
-	in.Close()
-	data[0] ^= 1
+	name, data := flipped(t, fs, dir)
 	if err := fs.Remove(name); err != nil {
 		t.Fatal(err)
 	}
@@ -55,6 +40,45 @@ func flipIn(t *testing.T, fs *vfs.Mem, dir string) {
 	if _, err := out.Write(data); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// flipUnder is flipIn under the handles that are open.
+func flipUnder(t *testing.T, fs *vfs.Mem, dir string) {
+	t.Helper()
+	name, data := flipped(t, fs, dir)
+	f, err := fs.Reuse(name, dir+"/aside")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := fs.Rename(dir+"/aside", name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// flipped returns the name of the only file of a partition, and what it has with a bit flipped.
+func flipped(t *testing.T, fs *vfs.Mem, dir string) (name string, data []byte) {
+	t.Helper()
+	names, err := fs.List(dir)
+	if err != nil || len(names) != 1 {
+		t.Fatalf("%s holds %v, %v, want one file", dir, names, err)
+	}
+	name = dir + "/" + names[0]
+	in, err := fs.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, _ := in.Size()
+	data = make([]byte, size)
+	if _, err := in.ReadAt(data, 0); err != nil {
+		t.Fatal(err)
+	}
+	in.Close()
+	data[0] ^= 1
+	return name, data
 }
 
 func scan(s *lsmstore.Store, table string) (cells int, err error) {

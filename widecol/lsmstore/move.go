@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"colonnade/widecol"
 )
@@ -25,6 +26,9 @@ import (
 type progress struct {
 	rows, cells, bytes atomic.Int64
 	err                atomic.Pointer[error] // why it does not get on
+	// Of the mover alone: since it has failed, when to try again and the time between.
+	retry   int64
+	backoff time.Duration
 }
 
 // MoveFamily implements widecol.Store.

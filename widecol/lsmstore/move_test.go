@@ -4,12 +4,15 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"log/slog"
 	"maps"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"colonnade/cell"
 	"colonnade/clock"
@@ -509,10 +512,21 @@ func TestMoveFormat(t *testing.T) {
 	want("without the family", 1)
 }
 
-// TestMoveFromDamage: a move whose origin is damaged does not get on, and says why. Nothing is dropped.
-func TestMoveFromDamage(t *testing.T) {
+// damagedMove makes a store in which the group of family b has a damaged file, and returns what undoes the damage
+// under the open store. b has a cell in row q, a has one in row r.
+func damagedMove(t *testing.T, opt lsmstore.Options) (s *lsmstore.Store, undo func()) {
+	t.Helper()
 	fs := vfs.NewMem()
-	s := openStepping(t, fs, 1)
+	opt.Dir, opt.MoveBytes = "data", 1
+	opt.Engine.FS, opt.Engine.SegmentBytes, opt.Engine.ReserveBytes = fs, 64<<10, -1
+	open := func() *lsmstore.Store {
+		s, err := lsmstore.Open(opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s = open()
 	createAB(t, s)
 	if _, err := s.Write(t.Context(), "t", append(one("q", "b"), one("r", "a")...), ""); err != nil {
 		t.Fatal(err)
@@ -527,15 +541,95 @@ func TestMoveFromDamage(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	flipIn(t, fs, table.Partitions[2].Path) // of the group of b
-	s = openStepping(t, fs, 1)
-	defer s.Close()
+	dir := table.Partitions[2].Path // of the group of b
+	flipIn(t, fs, dir)
+	s = open()
+	t.Cleanup(func() { s.Close() })
+	return s, func() { flipUnder(t, fs, dir) }
+}
+
+// TestMoveFromDamage: a move whose origin is damaged does not get on, and says why, in the log once. Nothing is
+// dropped, and another family moves meanwhile. When the damage is gone, it goes on.
+func TestMoveFromDamage(t *testing.T) {
+	var log strings.Builder
+	s, undo := damagedMove(t, lsmstore.Options{StepMoves: true, Engine: engine.Options{
+		Clock: clock.NewManual(1), Log: slog.New(slog.NewTextHandler(&log, nil)),
+	}})
 	move(t, s, "b", "")
-	if more, err := s.MoveStep(t.Context()); !more || widecol.KindOf(err) != widecol.Corrupt {
-		t.Errorf("a step returned %t, %v, want damage", more, err)
+	for range 3 {
+		if more, err := s.MoveStep(t.Context()); !more || widecol.KindOf(err) != widecol.Corrupt {
+			t.Errorf("a step returned %t, %v, want damage", more, err)
+		}
 	}
-	table, err = s.Table(t.Context(), "t")
-	if err != nil || len(table.Moves) != 1 || widecol.KindOf(table.Moves[0].Err) != widecol.Corrupt || len(table.Partitions) != 3 {
+	move(t, s, "a", widecol.NewGroup)
+	if more, err := s.MoveStep(t.Context()); !more || err != nil {
+		t.Errorf("a step of the other family returned %t, %v", more, err)
+	}
+	table, err := s.Table(t.Context(), "t")
+	if err != nil || len(table.Moves) != 1 || widecol.KindOf(table.Moves[0].Err) != widecol.Corrupt || len(table.Partitions) != 4 {
 		t.Errorf("the table is %+v, %v", table, err)
 	}
+	undo()
+	arrive(t, s)
+	if got := contents(t, s); len(got) != 2 {
+		t.Errorf("the table has %q", got)
+	}
+	for text, want := range map[string]int{"does not move on": 1, ".sst, offset 0": 1, "family moves on": 1} {
+		if n := strings.Count(log.String(), text); n != want {
+			t.Errorf("the log says %q %d times, want %d:\n%s", text, n, want, log.String())
+		}
+	}
+}
+
+// TestMoveFromDamageIsSentBack: a move that does not get on can be cancelled at once.
+func TestMoveFromDamageIsSentBack(t *testing.T) {
+	s, undo := damagedMove(t, lsmstore.Options{StepMoves: true, Engine: engine.Options{Clock: clock.NewManual(1)}})
+	home := groupOf(t, s, "b")
+	move(t, s, "b", "")
+	if _, err := s.MoveStep(t.Context()); widecol.KindOf(err) != widecol.Corrupt {
+		t.Errorf("a step returned %v, want damage", err)
+	}
+	if _, err := s.Write(t.Context(), "t", one("z", "b"), ""); err != nil {
+		t.Fatal(err)
+	}
+	if m := move(t, s, "b", home); m.Err != nil {
+		t.Errorf("it is sent back with the error %v", m.Err)
+	}
+	arrive(t, s)
+	if table, err := s.Table(t.Context(), "t"); err != nil || table.Moves != nil || groupOf(t, s, "b") != home {
+		t.Errorf("the table is %+v, %v", table, err)
+	}
+	undo()
+	if got := contents(t, s); len(got) != 3 {
+		t.Errorf("the table has %q", got)
+	}
+}
+
+// TestMoverTriesAgain: the goroutine that moves families rests after an error. Another move wakes it up, and time
+// makes it try again.
+func TestMoverTriesAgain(t *testing.T) {
+	manual := clock.NewManual(1)
+	s, undo := damagedMove(t, lsmstore.Options{Engine: engine.Options{Clock: manual}})
+	await := func(what string, done func([]widecol.Move) bool) {
+		t.Helper()
+		for {
+			table, err := s.Table(t.Context(), "t")
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			if done(table.Moves) {
+				return
+			}
+			runtime.Gosched()
+		}
+	}
+	move(t, s, "b", "")
+	await("an error", func(m []widecol.Move) bool { return m[0].Err != nil })
+	move(t, s, "a", widecol.NewGroup)
+	await("the end of the other move", func(m []widecol.Move) bool { return len(m) == 1 })
+	undo()
+	await("the end of the move that failed", func(m []widecol.Move) bool {
+		manual.Advance(time.Minute)
+		return len(m) == 0
+	})
 }

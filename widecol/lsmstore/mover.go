@@ -3,6 +3,7 @@ package lsmstore
 import (
 	"bytes"
 	"context"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 )
 
 // mover moves the families of all tables, one after the other. It works for as long as it rests, and holds the
-// locks of few rows at a time.
+// locks of few rows at a time. A move that fails steps aside for the others, and is tried again later.
 type mover struct {
 	wake   chan struct{}
 	cancel context.CancelFunc // nil if there is no goroutine
@@ -36,9 +37,11 @@ const (
 	passRows = 4096
 	// moveBytes is the default of Options.MoveBytes.
 	moveBytes = 1 << 20
-	// moveRest bounds a rest between two steps, moveBackoff one after an error.
-	moveRest    = 100 * time.Millisecond
-	moveBackoff = time.Minute
+	// moveRest bounds a rest between two steps. A move that fails is tried again after firstBackoff, and then after
+	// twice as long each time, up to moveBackoff.
+	moveRest     = 100 * time.Millisecond
+	firstBackoff = 50 * time.Millisecond
+	moveBackoff  = time.Minute
 )
 
 // startMover starts the goroutine that moves families.
@@ -46,6 +49,9 @@ func (s *Store) startMover() {
 	s.mover.wake = make(chan struct{}, 1)
 	if s.opt.MoveBytes <= 0 {
 		s.opt.MoveBytes = moveBytes
+	}
+	if s.opt.Engine.Log == nil {
+		s.opt.Engine.Log = slog.New(slog.DiscardHandler)
 	}
 	if s.opt.StepMoves {
 		return
@@ -75,37 +81,36 @@ func (m *mover) wakeUp() {
 }
 
 func (s *Store) runMover(ctx context.Context) {
-	backoff := moveRest / 2
 	for ctx.Err() == nil {
 		begun := s.opt.Engine.Clock.Now()
-		more, err := s.MoveStep(ctx)
-		switch {
-		case err != nil:
-			s.rest(ctx, backoff)
-			backoff = min(2*backoff, moveBackoff)
-		case more:
-			took := time.Duration(s.opt.Engine.Clock.Now()-begun) * time.Microsecond
-			s.rest(ctx, min(took, moveRest))
-			backoff = moveRest / 2
-		default:
+		at := &s.mover.at
+		switch s.findMove(at); {
+		case at.from == nil:
 			select {
 			case <-s.mover.wake:
 			case <-ctx.Done():
 			}
+		case at.from.retry > begun: // all moves have failed
+			s.rest(ctx, time.Duration(at.from.retry-begun)*time.Microsecond, s.mover.wake)
+		default:
+			s.step(ctx, at)
+			took := time.Duration(s.opt.Engine.Clock.Now()-begun) * time.Microsecond
+			s.rest(ctx, min(took, moveRest), nil)
 		}
 	}
 }
 
-// rest waits, or until the context ends.
-func (s *Store) rest(ctx context.Context, d time.Duration) {
+// rest waits, or until the context ends or wake wakes it up.
+func (s *Store) rest(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	if d <= 0 { // the clock has stepped back
 		return
 	}
 	over := make(chan struct{})
-	stop := s.opt.Engine.Clock.AfterFunc(d, func() { close(over) })
+	stop := s.opt.Engine.Clock.AfterFunc(min(d, moveBackoff), func() { close(over) })
 	defer stop()
 	select {
 	case <-over:
+	case <-wake:
 	case <-ctx.Done():
 	}
 }
@@ -114,58 +119,81 @@ func (s *Store) rest(ctx context.Context, d time.Duration) {
 // do. It is for a Store with Options.StepMoves, and for one goroutine at a time.
 func (s *Store) MoveStep(ctx context.Context) (more bool, err error) {
 	at := &s.mover.at
-	if !s.findMove(at) {
+	if s.findMove(at); at.from == nil {
 		return false, nil
 	}
+	return true, s.step(ctx, at)
+}
+
+// step is a step of a move.
+func (s *Store) step(ctx context.Context, at *cursor) error {
 	ended, err := s.moveSome(ctx, at)
 	if err == nil && ended {
 		err = s.endMove(ctx, at.table, at.family, at.from)
 	}
-	switch {
-	case err == nil:
-		at.from.err.Store(nil)
-	case widecol.KindOf(err) == widecol.NotFound: // dropped meanwhile
-		return true, nil
-	default:
-		at.from.err.Store(&err)
+	if widecol.KindOf(err) == widecol.NotFound { // dropped meanwhile
+		return nil
 	}
-	return true, err
+	if ctx.Err() == nil {
+		s.note(at, err)
+	}
+	return err
 }
 
-// findMove sets at to a move: that one again, if it is still under way.
-func (s *Store) findMove(at *cursor) bool {
+// note notes how a step of a move has ended. The log has each error once, not each time that it comes.
+func (s *Store) note(at *cursor, err error) {
+	m, last := at.from, at.from.err.Load()
+	if err == nil {
+		m.retry, m.backoff = 0, 0
+		if m.err.Store(nil); last != nil {
+			s.opt.Engine.Log.Info("column family moves on", "table", at.table, "family", at.family)
+		}
+		return
+	}
+	m.backoff = min(max(2*m.backoff, firstBackoff), moveBackoff)
+	m.retry = s.opt.Engine.Clock.Now() + m.backoff.Microseconds()
+	if m.err.Store(&err); last == nil || (*last).Error() != err.Error() {
+		s.opt.Engine.Log.Warn("column family does not move on; it is tried again, and can be sent back", "table", at.table, "family", at.family, "cause", err)
+	}
+}
+
+// findMove sets at to the move that is to go on: that one again, unless it has ended or failed. Otherwise one that
+// has not failed, or else the one to be tried again first. It sets at.from to nil if no family moves.
+func (s *Store) findMove(at *cursor) {
 	s.mu.RLock()
 	same := s.tables[at.table]
 	s.mu.RUnlock()
-	if same != nil && at.continues(same) {
-		return true
+	if same != nil && at.from != nil && at.from.retry == 0 && same.hasMove(at.from) {
+		return
 	}
 	s.mu.RLock()
 	tables := slices.SortedFunc(maps.Values(s.tables), func(a, b *table) int { return strings.Compare(a.name, b.name) })
 	s.mu.RUnlock()
-	return slices.ContainsFunc(tables, at.continues)
-}
-
-// continues sets the cursor to a move in a table, if there is one.
-func (at *cursor) continues(t *table) bool {
-	f := t.firstMoving(at.from)
-	if f != nil && f.from != at.from {
-		*at = cursor{table: t.name, family: f.name, from: f.from}
+	var next cursor
+	for _, t := range tables {
+		for _, f := range t.moving() {
+			if next.from == nil || f.from.retry < next.from.retry {
+				next = cursor{table: t.name, family: f.name, from: f.from}
+			}
+		}
 	}
-	return f != nil
+	if next.from == nil || next.from != at.from {
+		*at = next
+	}
 }
 
-// firstMoving returns the family of a move, or else another one that moves, nil for none.
-func (t *table) firstMoving(from *origin) *family {
+// moving returns the families that move.
+func (t *table) moving() []*family {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	if t.exists() != nil || len(t.schema.moving) == 0 {
+	if t.exists() != nil {
 		return nil
 	}
-	if i := slices.IndexFunc(t.schema.moving, func(f *family) bool { return f.from == from }); i >= 0 {
-		return t.schema.moving[i]
-	}
-	return t.schema.moving[0]
+	return t.schema.moving
+}
+
+func (t *table) hasMove(from *origin) bool {
+	return slices.ContainsFunc(t.moving(), func(f *family) bool { return f.from == from })
 }
 
 // moveSome moves cells of the next rows. ended says that there are none.
