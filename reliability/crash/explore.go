@@ -28,7 +28,7 @@ type explorer struct {
 	mu   sync.Mutex
 	seen map[sight]bool
 
-	points, images, nested, second, depth, reads atomic.Int64
+	points, images, nested, second, depth, reads, moved atomic.Int64
 }
 
 // sight identifies images that need to be judged once: equal content, with nothing more acknowledged than
@@ -67,6 +67,7 @@ func explore(ctx context.Context, w *workload, env report.Env, turn uint64, s *r
 	s.Add("nested_images", x.nested.Load())
 	s.Add("second_crashes", x.second.Load())
 	s.Add("reads_before_crash", x.reads.Load())
+	s.Add("move_steps", x.moved.Load())
 	s.Largest("max_depth", x.depth.Load())
 }
 

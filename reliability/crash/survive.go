@@ -114,10 +114,36 @@ func (x *explorer) goOn(im image, store script.Store, rnd *rand.Rand) error {
 		// Data that was read must be durable, though it may have been only in memory.
 		x.take(im.fs, kind{model: vfs.DropAll}, im.followed("reading", l, 0))
 	}
+	if x.mix.Moves > 0 && rnd.IntN(2) == 0 {
+		if err := x.arrive(store, l); err != nil {
+			return err
+		}
+	}
 	if im.more == 0 {
 		return nil
 	}
 	return x.writeOn(im, store, l, rnd)
+}
+
+// arrive goes on with the moves of parts to their ends, and reads after each step.
+func (x *explorer) arrive(store script.Store, l *ledger.Ledger) error {
+	for {
+		more, err := store.MoveSome()
+		if err != nil {
+			return fmt.Errorf("move: %w", err)
+		}
+		if !more {
+			return nil
+		}
+		x.moved.Add(1)
+		found, err := x.split(store)
+		if err == nil {
+			err = l.Shows(found)
+		}
+		if err != nil {
+			return fmt.Errorf("after a step of a move: %w", err)
+		}
+	}
 }
 
 // followed describes a crash after im, with the number of crashes to follow.

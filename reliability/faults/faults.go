@@ -22,7 +22,7 @@ import (
 var Part = report.Part{
 	Name:    "faults",
 	About:   "an error of the disk at every operation, then a loss of power",
-	Minimum: map[string]int64{"injections": 3500, "second_fault_images": 50_000, "groups_failed": 9},
+	Minimum: map[string]int64{"injections": 3500, "second_fault_images": 50_000, "groups_failed": 9, "move_steps": 1500},
 	Limit:   15 * time.Minute,
 	Run:     run,
 }
@@ -57,6 +57,8 @@ var workloads = []workload{
 		mix: script.Mix{Writers: 1, Rows: 6, Batch: 2, Values: []int{8, 300, 600}, Deletes: 8, Flushes: 20, Compacts: 8, Remakes: 16}},
 	{name: "tables", level: script.Tables, tables: true, steps: 9, life: 6, size: small,
 		mix: script.Mix{Writers: 1, Rows: 6, Batch: 2, Values: []int{8, 300}, Deletes: 15, Flushes: 20, Compacts: 10, Remakes: 20}},
+	{name: "families that move", level: script.Moving, tables: true, steps: 14, life: 10, size: small,
+		mix: script.Mix{Writers: 1, Rows: 8, Batch: 8, Values: []int{8, 300}, Plan: "wwwfmswsdfmssw"}},
 	{name: "long log", level: script.Engine, steps: 7, life: 6, size: long,
 		mix: script.Mix{Writers: 1, Rows: 6, Batch: 2, Values: []int{300, 600}, Deletes: 8}},
 }
@@ -110,6 +112,7 @@ func everyWay(w *workload, at int64, env report.Env, s *report.Section) bool {
 			s.Add(fmt.Sprintf("injections_%v", f.op.Kind), 1)
 		}
 		s.Add("second_fault_images", int64(t.images))
+		s.Add("move_steps", int64(t.moved))
 	}
 	return hit
 }

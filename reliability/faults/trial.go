@@ -25,6 +25,7 @@ type trial struct {
 
 	acks   int // since the fault
 	images int
+	moved  int // steps of moves that were left at the end
 }
 
 // hang is how long a call may take when nothing fails.
@@ -315,7 +316,22 @@ func (t *trial) leave() error {
 		_, err := t.disk.Stat(name)
 		return err == nil
 	})
-	return errors.Join(err, t.store.Close())
+	return errors.Join(err, t.arrive(), t.store.Close())
+}
+
+// arrive goes on with the moves of parts to their ends. Those that the fault has held up have lost nothing.
+func (t *trial) arrive() error {
+	for more := true; more; {
+		var err error
+		if more, err = t.store.MoveSome(); err != nil {
+			return fmt.Errorf("move, with nothing in the way: %w", err)
+		}
+		t.moved++
+	}
+	if err := t.shows(); err != nil {
+		return fmt.Errorf("after the last move: %w", err)
+	}
+	return nil
 }
 
 // lose crashes the disk and judges the result: after a loss of power, and after a kill with a loss of power

@@ -127,6 +127,10 @@ func (s *partitions) commit(b *engine.Batch) error {
 	return err
 }
 
+// Move does nothing: a part is a partition.
+func (s *partitions) Move(string, int, Place) error { return nil }
+func (s *partitions) MoveSome() (bool, error)       { return false, nil }
+
 func (s *partitions) Flush() error   { return s.db.Flush(context.Background()) }
 func (s *partitions) Compact() error { return compact(s.db) }
 

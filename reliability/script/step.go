@@ -15,6 +15,8 @@ type Step struct {
 	verb  verb
 	space string
 	rows  []Row // of a write; of a deletion the key alone
+	part  int   // that moves
+	place Place
 }
 
 type verb uint8
@@ -24,6 +26,8 @@ const (
 	deleteRow
 	create
 	drop
+	move
+	moveSome
 	flush
 	compactAll
 )
@@ -39,6 +43,11 @@ func (s Step) Do(store Store) error {
 		return store.Create(s.space)
 	case drop:
 		return store.Drop(s.space)
+	case move:
+		return store.Move(s.space, s.part, s.place)
+	case moveSome:
+		_, err := store.MoveSome()
+		return err
 	case flush:
 		return store.Flush()
 	default:
@@ -74,10 +83,13 @@ func (s Step) After(cells ledger.Cells) ledger.Cells {
 func (s Step) Maintains() bool { return s.verb >= flush }
 
 func (s Step) String() string {
-	names := [...]string{"write", "delete", "create", "drop", "flush", "compact"}
+	names := [...]string{"write", "delete", "create", "drop", "move", "move some", "flush", "compact"}
 	text := names[s.verb]
 	if s.space != "" {
 		text += " " + s.space
+	}
+	if s.verb == move {
+		text += fmt.Sprintf(" part %d to place %d", s.part, s.place)
 	}
 	for _, row := range s.rows {
 		text += " " + row.Key
@@ -94,6 +106,11 @@ type Mix struct {
 
 	// Of a hundred steps, so many are of these kinds; the others write.
 	Deletes, Flushes, Compacts, Remakes int
+	Moves                               int // half of them begin to move a part or send it back, half move some rows
+
+	// Plan has the verbs of a short workload, again and again, instead of drawing them: a letter each, w for write,
+	// d delete, f flush, m move and s move some.
+	Plan string
 }
 
 // Step returns the next step of a writer, given what its cells are. The first
@@ -110,6 +127,9 @@ func (m *Mix) Step(seed uint64, writer, number int, cells ledger.Cells) Step {
 	if there && r.IntN(2) == 0 {
 		space = mine
 	}
+	if m.Plan != "" {
+		return m.planned(r, space, writer, number)
+	}
 	dice := r.IntN(100)
 	below := func(share int) bool {
 		dice -= share
@@ -117,17 +137,46 @@ func (m *Mix) Step(seed uint64, writer, number int, cells ledger.Cells) Step {
 	}
 	switch {
 	case below(m.Deletes):
-		return Step{verb: deleteRow, space: space, rows: []Row{{Key: rowKey(writer, r.IntN(m.Rows))}}}
+		return m.delete(r, space, writer)
 	case below(m.Flushes):
 		return Step{verb: flush}
 	case below(m.Compacts):
 		return Step{verb: compactAll}
+	case below(m.Moves):
+		if r.IntN(2) > 0 {
+			return Step{verb: moveSome}
+		}
+		return begin(r, space)
 	case below(m.Remakes) && there:
 		return Step{verb: drop, space: mine}
 	case dice < 0:
 		return Step{verb: create, space: mine}
 	}
 	return Step{verb: write, space: space, rows: m.rows(r, writer, number)}
+}
+
+// planned returns the step that Plan has for a number.
+func (m *Mix) planned(r *rand.Rand, space string, writer, number int) Step {
+	switch m.Plan[number%len(m.Plan)] {
+	case 'd':
+		return m.delete(r, space, writer)
+	case 'f':
+		return Step{verb: flush}
+	case 'm':
+		return begin(r, space)
+	case 's':
+		return Step{verb: moveSome}
+	}
+	return Step{verb: write, space: space, rows: m.rows(r, writer, number)}
+}
+
+func (m *Mix) delete(r *rand.Rand, space string, writer int) Step {
+	return Step{verb: deleteRow, space: space, rows: []Row{{Key: rowKey(writer, r.IntN(m.Rows))}}}
+}
+
+// begin begins a move, or sends a part back.
+func begin(r *rand.Rand, space string) Step {
+	return Step{verb: move, space: space, part: r.IntN(Parts), place: Place(r.IntN(int(places)))}
 }
 
 func (m *Mix) rows(r *rand.Rand, writer, number int) []Row {

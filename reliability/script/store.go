@@ -26,6 +26,11 @@ type Store interface {
 	Write(space string, rows []Row) error
 	// Delete deletes a row, in all parts.
 	Delete(space, row string) error
+	// Move begins to move a part of all rows of a space to another place. A part that moves already is sent back.
+	// MoveSome moves some rows, or ends a move, and reports whether there was something to do. Neither changes
+	// what a reader sees. A Store without places does nothing.
+	Move(space string, part int, to Place) error
+	MoveSome() (more bool, err error)
 	// Flush and Compact change nothing that a reader sees.
 	Flush() error
 	Compact() error
@@ -36,6 +41,16 @@ type Store interface {
 	Health() error
 	Close() error
 }
+
+// Place is where a part can move to.
+type Place int
+
+const (
+	alone   Place = iota // a new place of its own
+	common               // where all parts are that have none of their own
+	another              // that of another part
+	places
+)
 
 // Row is what a write puts into one row. An empty value is not written.
 type Row struct {
