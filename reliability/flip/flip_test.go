@@ -98,6 +98,33 @@ func TestSomeCases(t *testing.T) {
 	}
 }
 
+// TestMoveMeetsDamage: the store has a family that has moved in part. Damage where it comes from is met, and the
+// move goes on without any.
+func TestMoveMeetsDamage(t *testing.T) {
+	st := theStore(t)
+	g := st.tables[1].groups[1]
+	f := st.tableFiles()[slices.IndexFunc(st.tableFiles(), func(f file) bool { return strings.HasPrefix(f.name, g.from+"/") })]
+	for turn := range 2 {
+		bad := f.flip(10, 3)
+		bad.turn = turn
+		if v := st.judge(&bad); v.class != detected {
+			t.Errorf("%s, turn %d: %v", bad.what, turn, v)
+		}
+	}
+	j := &judgement{store: st, d: new(damage), fs: st.fs.Clone()}
+	s, err := j.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if d, err := s.Table(t.Context(), movingTable); err != nil || len(d.Moves) != 1 || comesFrom(&d).Path != g.from {
+		t.Errorf("the table is %+v, %v", d, err)
+	}
+	if v := j.moves(s); v.class != harmless || j.gone != g.from {
+		t.Errorf("the move ends as %v, and leaves %q", v, j.gone)
+	}
+}
+
 // TestLies: the judge does not believe a store that lies.
 func TestLies(t *testing.T) {
 	st := theStore(t)

@@ -8,6 +8,7 @@ import (
 	"path"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"colonnade/cell"
 	"colonnade/engine"
@@ -54,6 +55,8 @@ type judgement struct {
 	d   *damage
 	fs  *vfs.Mem
 	met bool // with an error that names the damage
+
+	gone string // the partition that the move has left, empty for none
 }
 
 // judge damages a copy of the store and judges the result.
@@ -166,6 +169,9 @@ func (j *judgement) opened(s *lsmstore.Store) verdict {
 	if v.class == harmless {
 		v = j.writes(s)
 	}
+	if v.class == harmless {
+		v = j.moves(s)
+	}
 	// An orderly stop empties the log. A kill leaves it, often behind the content of an older segment.
 	killed := j.fs.Crash(vfs.KeepAll, 0)
 	if err := s.Close(); err != nil && v.class == harmless {
@@ -177,7 +183,7 @@ func (j *judgement) opened(s *lsmstore.Store) verdict {
 	if v.class != harmless {
 		return v
 	}
-	inTable := len(j.d.files) > 0 && path.Ext(j.d.files[0]) == ".sst"
+	inTable := slices.ContainsFunc(j.d.files, func(name string) bool { return path.Ext(name) == ".sst" && path.Dir(name) != j.gone })
 	if v := j.check(inTable); v.class != harmless {
 		return v
 	}
@@ -187,9 +193,72 @@ func (j *judgement) opened(s *lsmstore.Store) verdict {
 	return v
 }
 
+// moves goes on with the move. It ends with every answer as before, or meets damage where the family comes from or
+// goes to, and says so. Then every second one is sent back.
+func (j *judgement) moves(s *lsmstore.Store) verdict {
+	at := slices.IndexFunc(j.tables, func(t table) bool { return t.name == movingTable })
+	t := &j.tables[at]
+	g := &t.groups[len(t.groups)-1]
+	harmed := j.harms(g)
+	if j.damages(t.meta) || !harmed && j.d.turn%movesEvery != 0 {
+		return verdict{class: harmless}
+	}
+	err := arrive(s)
+	switch {
+	case err == nil:
+		j.gone = g.from
+	case !harmed:
+		return verdictf(spread, "move: %v", err)
+	case !j.names(err):
+		return verdictf(unnamed, "move: %v", err)
+	default:
+		j.met = true
+		if v := j.heldUp(s); v.class != harmless {
+			return v
+		}
+	}
+	got, err := read(s, t.name, nil, nil)
+	got = slices.DeleteFunc(got, func(line string) bool { return strings.HasPrefix(line, after+" ") })
+	return j.answer(got, err, t.want, harmed, "after the move, "+t.name)
+}
+
+// movesEvery is how few cases without damage to the family that moves go on with the move.
+const movesEvery = 4
+
+func arrive(s *lsmstore.Store) error {
+	for {
+		if more, err := s.MoveStep(context.Background()); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// heldUp judges a move that has met damage.
+func (j *judgement) heldUp(s *lsmstore.Store) verdict {
+	d, err := s.Table(context.Background(), movingTable)
+	if err != nil || len(d.Moves) != 1 || !j.names(d.Moves[0].Err) {
+		return verdictf(overlooked, "the table with a move that has met damage is %+v, %v", d, err)
+	}
+	if j.d.turn%2 == 0 {
+		return verdict{class: harmless}
+	}
+	if _, err := s.MoveFamily(context.Background(), movingTable, movingFamily, d.Moves[0].From); err != nil {
+		return verdictf(spread, "send back: %v", err)
+	}
+	if err := arrive(s); err != nil && !j.names(err) {
+		return verdictf(unnamed, "move back: %v", err)
+	}
+	return verdict{class: harmless}
+}
+
 // damages reports whether a partition has a damaged file.
 func (j *judgement) damages(partitionDir string) bool {
 	return slices.ContainsFunc(j.d.files, func(name string) bool { return path.Dir(name) == partitionDir })
+}
+
+// harms reports whether a partition that has cells of the group has a damaged file.
+func (j *judgement) harms(g *group) bool {
+	return j.damages(g.dir) || g.from != "" && j.damages(g.from)
 }
 
 // rowsAsked is how many rows of each table a case reads by key, different ones in each case.
@@ -201,7 +270,7 @@ func (j *judgement) answers(s *lsmstore.Store) verdict {
 		t := &j.tables[i]
 		tainted := j.damages(t.meta)
 		for _, g := range t.groups {
-			tainted = tainted || j.damages(g.dir)
+			tainted = tainted || j.harms(&g)
 		}
 		got, err := read(s, t.name, nil, nil)
 		if v := j.answer(got, err, t.want, tainted, t.name); v.class != harmless {
@@ -219,7 +288,7 @@ func (j *judgement) answers(s *lsmstore.Store) verdict {
 		}
 		for _, g := range t.groups {
 			got, err := read(s, t.name, nil, g.families)
-			if v := j.answer(got, err, g.want, j.damages(g.dir), g.name); v.class != harmless {
+			if v := j.answer(got, err, g.want, j.harms(&g), g.name); v.class != harmless {
 				return v
 			}
 		}
@@ -248,6 +317,9 @@ func (j *judgement) answer(got []string, err error, want []string, tainted bool,
 	return verdict{class: harmless}
 }
 
+// after is the row that a case writes.
+const after = "zz"
+
 // writes writes to everything that is not damaged, and reads it back.
 func (j *judgement) writes(s *lsmstore.Store) verdict {
 	for i := range j.tables {
@@ -256,10 +328,10 @@ func (j *judgement) writes(s *lsmstore.Store) verdict {
 			continue
 		}
 		for _, g := range t.groups {
-			if j.damages(g.dir) {
+			if j.harms(&g) {
 				continue
 			}
-			m := widecol.Mutation{Row: []byte("zz"), Family: []byte(g.families[0]), Value: []byte("after"), Type: cell.String, Time: widecol.CommitTime}
+			m := widecol.Mutation{Row: []byte(after), Family: []byte(g.families[0]), Value: []byte("after"), Type: cell.String, Time: widecol.CommitTime}
 			if _, err := s.Write(context.Background(), t.name, []widecol.Mutation{m}, ""); err != nil {
 				return verdictf(spread, "write to %s: %v", g.name, err)
 			}
@@ -293,7 +365,7 @@ func (j *judgement) check(damaged bool) verdict {
 	}
 	if damaged && found[0] != dir { // a removed manifest has no name any more
 		for _, name := range j.d.files {
-			if !slices.Contains(found, name) {
+			if path.Dir(name) != j.gone && !slices.Contains(found, name) {
 				return verdictf(overlooked, "check finds damage in %v, but not in %s", found, name)
 			}
 		}

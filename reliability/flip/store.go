@@ -34,10 +34,13 @@ var layout = []struct {
 	{"users", [][]string{{"name", "age"}, {"mail"}}},
 }
 
+// A family is on its way from a partition of its own to that of the first list.
+const movingTable, movingFamily = "users", "mail"
+
 // options are the options of the store. Blocks and segments are small, so that a small store has many of them.
 // The cache is tiny, so that damaged data is read.
 func options(fs vfs.FS, c clock.Clock, random io.Reader) lsmstore.Options {
-	return lsmstore.Options{Dir: dir, Engine: engine.Options{
+	return lsmstore.Options{Dir: dir, StepMoves: true, MoveBytes: 400, Engine: engine.Options{
 		FS: fs, Clock: c, Rand: random,
 		MemtableBytes: 1 << 20, CacheBytes: 1, SegmentBytes: 6 << 10, LogBytes: 1 << 20,
 		BlockBytes: 512, ReserveBytes: -1,
@@ -49,6 +52,7 @@ type group struct {
 	families []string
 	name     string // of the partition
 	dir      string
+	from     string   // that of the partition that its family comes from, empty if it does not move
 	want     []string // what it answers, in order
 }
 
@@ -163,7 +167,19 @@ func (b *builder) build() error {
 			return err
 		}
 	}
-	return errors.Join(b.groups(4, 51), b.remove(30), b.removeRange(40, 43), b.seal())
+	return errors.Join(b.groups(4, 20), b.move(2), b.groups(20, 51), b.move(1), b.remove(30), b.removeRange(40, 43), b.seal())
+}
+
+// move moves the family that moves, some steps of its way. That is in the log alone: a file of tombstones would be
+// compacted in the background, and not every store would be the same.
+func (b *builder) move(steps int) error {
+	_, err := b.MoveFamily(context.Background(), movingTable, movingFamily, "")
+	for range steps {
+		if err == nil {
+			_, err = b.MoveStep(context.Background())
+		}
+	}
+	return err
 }
 
 // write writes rows to each table.
@@ -193,14 +209,17 @@ func (b *builder) commit(t, from, to int) error {
 }
 
 // mutations have values of equal lengths that do not compress, so many blocks have the same size. One row in six
-// has a large one.
+// has a large one, and one in twelve of the family that moves: the mover looks for rows without reading those.
 func (b *builder) mutations(from, to int, families []string) []widecol.Mutation {
 	var list []widecol.Mutation
 	for i := from; i < to; i++ {
 		for _, f := range families {
 			n := 20
-			if f == "body" && i%6 == 0 && to > from+1 {
+			switch one := to == from+1; {
+			case f == "body" && i%6 == 0 && !one:
 				n = 1200
+			case f == movingFamily && i%12 == 0 && !one:
+				n = 800
 			}
 			list = append(list, b.mutation(row(i), f, n))
 		}
@@ -288,7 +307,11 @@ func (st *store) describe(s *lsmstore.Store) error {
 		for _, families := range l.groups {
 			at := slices.IndexFunc(d.Groups, func(g widecol.Group) bool { return slices.Contains(g.Families, families[0]) })
 			p := d.Partitions[2+at] // the partition of the default families stands before those of the groups
-			t.groups = append(t.groups, group{families: families, name: p.Name, dir: p.Path, want: ofFamilies(t.want, families)})
+			g := group{families: families, name: p.Name, dir: p.Path, want: ofFamilies(t.want, families)}
+			if families[0] == movingFamily {
+				g.from = comesFrom(&d).Path
+			}
+			t.groups = append(t.groups, g)
 		}
 		for i := range 50 {
 			t.rows = append(t.rows, []byte(row(i)))
@@ -297,6 +320,12 @@ func (st *store) describe(s *lsmstore.Store) error {
 		st.tables = append(st.tables, t)
 	}
 	return nil
+}
+
+// comesFrom returns the partition that the family that moves comes from.
+func comesFrom(d *widecol.Table) widecol.Partition {
+	at := slices.IndexFunc(d.Groups, func(g widecol.Group) bool { return g.ID == d.Moves[0].From })
+	return d.Partitions[2+at]
 }
 
 // list reads the files and their older contents.

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"colonnade/reliability/remote"
 )
@@ -47,10 +48,10 @@ func (l *life) table(connection int, name string) remote.Table {
 	return remote.Table{Client: l.connections[connection], Name: name}
 }
 
-// start starts the clients. wait returns what they have found, once they have
+// start starts the clients, and moves families beside them. wait returns what they have found, once they have
 // ended.
 func (l *life) start(ctx context.Context) (wait func() error) {
-	failures := make(chan error, l.clients)
+	failures := make(chan error, l.clients+1)
 	var running sync.WaitGroup
 	for i := range l.clients {
 		c := &client{life: l, number: i, rnd: rand.New(rand.NewPCG(l.rnd.Uint64(), uint64(i)))}
@@ -61,6 +62,13 @@ func (l *life) start(ctx context.Context) (wait func() error) {
 			}
 		})
 	}
+	rnd := rand.New(rand.NewPCG(l.rnd.Uint64(), 0))
+	running.Go(func() {
+		if err := l.move(ctx, rnd); err != nil {
+			l.finish()
+			failures <- err
+		}
+	})
 	return func() (err error) {
 		running.Wait()
 		close(failures)
@@ -68,5 +76,21 @@ func (l *life) start(ctx context.Context) (wait func() error) {
 			err = errors.Join(err, f)
 		}
 		return err
+	}
+}
+
+// move moves the families of the table there and back until the server is gone.
+func (l *life) move(ctx context.Context, rnd *rand.Rand) error {
+	for {
+		err := l.rows(0).Move(ctx, rnd.IntN(3), rnd.IntN(2) == 0)
+		switch remote.OutcomeOf(err) {
+		case remote.Done:
+			l.section.Add("moves", 1)
+		case remote.Lost:
+			return nil
+		case remote.Wrong:
+			return err
+		}
+		time.Sleep(time.Duration(rnd.IntN(10_000)) * time.Microsecond) // a move's time, of few rows
 	}
 }

@@ -10,7 +10,7 @@
 // them is one step, and so is a scan. Half of the changes of rows have an idempotency
 // key: those are sent again, later or to the next life, until they have an answer, and
 // count as one operation each. Rows lie in three locality groups, and one
-// that mixes two requests fails at once.
+// that mixes two requests fails at once. All the time families move from group to group.
 package lin
 
 import (
@@ -31,7 +31,7 @@ import (
 var Part = report.Part{
 	Name:    "lin",
 	About:   "requests to a server that is killed have an order that explains every answer",
-	Minimum: map[string]int64{"operations": 40_000, "kills": 60, "histories": 15, "unknown": 300, "create_conflicts": 200, "sent_again": 200, "updates": 7_000, "no_numbers": 100},
+	Minimum: map[string]int64{"operations": 40_000, "kills": 60, "histories": 15, "unknown": 300, "create_conflicts": 200, "sent_again": 200, "updates": 7_000, "no_numbers": 100, "moves": 500},
 	Limit:   4 * time.Minute,
 	Run:     round,
 }

@@ -23,7 +23,7 @@ func TestServer(t *testing.T) {
 	if err := r.run(context.Background()); err != nil {
 		t.Error(err)
 	}
-	for _, figure := range []string{"operations", "unknown", "create_conflicts", "kills", "updates", "no_numbers"} {
+	for _, figure := range []string{"operations", "unknown", "create_conflicts", "kills", "updates", "no_numbers", "moves"} {
 		if s.Figures()[figure].Value == 0 {
 			t.Errorf("figure %s is 0 of %v", figure, s.Figures())
 		}

@@ -371,4 +371,81 @@ var planted = []mutant{
 			new:  "	if f.from != nil && f.gc.VersionLimit < 0 {\n		r.flag(",
 		},
 	}},
+	{number: 36, bug: "a reverse scan misses the first row of a block", part: "meta", edits: []edit{
+		{
+			file: "sstable/iterator_reverse.go",
+			old: `	it.valid = false
+	r := it.row
+`,
+			new: `	it.valid = false
+	r := it.row / 2
+`,
+		},
+	}},
+	{number: 37, bug: "a move sets at home and deletes from the origin in two batches", part: "crash", edits: []edit{
+		{
+			file: "widecol/lsmstore/mover.go",
+			old:  "	most int // bytes of the batch\n",
+			new:  "	most int // bytes of the batch\n	later engine.Batch\n",
+		},
+		{
+			file: "widecol/lsmstore/mover.go",
+			old:  "m.w.batch.Add(m.f.from.partition, row, &cell.Cell{Kind: cell.DeleteFamily,",
+			new:  "m.later.Add(m.f.from.partition, row, &cell.Cell{Kind: cell.DeleteFamily,",
+		},
+		{
+			file: "widecol/lsmstore/mover.go",
+			old: `	f.from.rows.Add(m.rows)
+`,
+			new: `	if m.later.Len() > 0 {
+		if _, err := s.db.Commit(ctx, &m.later); err != nil {
+			return nil, failure(err)
+		}
+	}
+	f.from.rows.Add(m.rows)
+`,
+		},
+	}},
+	{number: 38, bug: "the partition that a family has left is dropped before the metadata forget it", part: "crash", edits: []edit{
+		{
+			file: "widecol/lsmstore/tables.go",
+			old: `	if err := s.record(ctx, r); err != nil {
+		return err
+	}
+	if err := s.adopt(t, all, kept); err != nil {`,
+			new: `	if gone != nil {
+		s.db.DropPartitions(gone...)
+	}
+	if err := s.record(ctx, r); err != nil {
+		return err
+	}
+	if err := s.adopt(t, all, kept); err != nil {`,
+		},
+	}},
+	{number: 39, bug: "a move that meets an error has ended", part: "faults", edits: []edit{
+		{
+			file: "widecol/lsmstore/mover.go",
+			old:  "	return err == nil && next == nil, err\n",
+			new:  "	return next == nil, err\n",
+		},
+		{
+			file: "widecol/lsmstore/mover.go",
+			old:  "	if err == nil && ended {",
+			new:  "	if ended {",
+		},
+	}},
+	{number: 40, bug: "damage is the end of what a move looks through", part: "flip", edits: []edit{
+		{
+			file: "widecol/lsmstore/mover.go",
+			old:  "	return rows, nil, failure(scan.Err())",
+			new:  "	return rows, nil, nil",
+		},
+	}},
+	{number: 41, bug: "a move does not lock its rows", part: "lin", edits: []edit{
+		{
+			file: "widecol/lsmstore/mover.go",
+			old:  "	w.lock()\n",
+			new:  "	w.locks = lockSet{}\n",
+		},
+	}},
 }
