@@ -27,7 +27,9 @@ type mover struct {
 type cursor struct {
 	table, family string
 	from          *origin // nil for none
-	next          []byte  // the origin has no cells in rows before this one
+	// The origin has no cells in rows before the first of rows, or before next if there are none.
+	rows [][]byte // with cells to move
+	next []byte   // the row from which to look for others, nil at the end
 }
 
 const (
@@ -35,8 +37,9 @@ const (
 	// changes, and writes behind them, from their table.
 	moveRows = 256
 	passRows = 4096
-	// moveBytes is the default of Options.MoveBytes.
-	moveBytes = 1 << 20
+	// moveBytes is the default of Options.MoveBytes. Other writes of the rows wait while a step reads and inserts:
+	// for 3 ms if it has this much in small cells, 1 ms in large ones.
+	moveBytes = 256 << 10
 	// moveRest bounds a rest between two steps. A move that fails is tried again after firstBackoff, and then after
 	// twice as long each time, up to moveBackoff.
 	moveRest     = 100 * time.Millisecond
@@ -207,17 +210,19 @@ func (s *Store) moveSome(ctx context.Context, at *cursor) (ended bool, err error
 	if f == nil || f.from != at.from { // dropped or sent back
 		return false, nil
 	}
-	rows, next, err := s.rowsToMove(t, f, at.next)
-	if err != nil {
-		return false, err
+	if len(at.rows) == 0 {
+		if at.rows, at.next, err = s.rowsToMove(t, f, at.next); err != nil {
+			return false, err
+		}
 	}
-	if len(rows) > 0 {
-		next, err = s.moveRowsOf(ctx, t, f, rows, next)
+	if len(at.rows) > 0 {
+		done, err := s.moveRowsOf(ctx, t, f, at.rows)
+		if err != nil {
+			return false, err
+		}
+		at.rows = at.rows[done:]
 	}
-	if err == nil {
-		at.next = next
-	}
-	return err == nil && next == nil, err
+	return len(at.rows) == 0 && at.next == nil, nil
 }
 
 // scanOrigin scans what the origin of a family has, garbage too: it must not come back when settings change.
@@ -229,15 +234,16 @@ func (v *view) scanOrigin(f *family, start, end []byte, keysOnly bool) (*engine.
 }
 
 // rowsToMove returns the next rows with cells to move, and the row from which to look for others, nil at the end.
+// On an error the row is start.
 func (s *Store) rowsToMove(t *table, f *family, start []byte) (rows [][]byte, next []byte, err error) {
 	v, err := s.newView(t)
 	if err != nil {
-		return nil, nil, err
+		return nil, start, err
 	}
 	defer v.Close()
 	scan, err := v.scanOrigin(f, start, nil, true)
 	if err != nil {
-		return nil, nil, failure(err)
+		return nil, start, failure(err)
 	}
 	defer scan.Close()
 	for passed := 0; scan.NextRow(); passed++ {
@@ -248,12 +254,14 @@ func (s *Store) rowsToMove(t *table, f *family, start []byte) (rows [][]byte, ne
 			rows = append(rows, bytes.Clone(scan.Row()))
 		}
 	}
-	return rows, nil, failure(scan.Err())
+	if err := scan.Err(); err != nil {
+		return nil, start, failure(err)
+	}
+	return rows, nil, nil
 }
 
-// moveRowsOf moves the cells of rows in one batch. It returns the row from which to go on: next, or the first
-// that the batch has no room for.
-func (s *Store) moveRowsOf(ctx context.Context, t *table, f *family, rows [][]byte, next []byte) ([]byte, error) {
+// moveRowsOf moves the cells of rows in one batch. It returns how many rows had room in it.
+func (s *Store) moveRowsOf(ctx context.Context, t *table, f *family, rows [][]byte) (done int, err error) {
 	w := newWriter(s, t)
 	defer w.release()
 	for _, row := range rows {
@@ -262,35 +270,36 @@ func (s *Store) moveRowsOf(ctx context.Context, t *table, f *family, rows [][]by
 	w.lock()
 	v, err := s.viewOfEntered(t)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	defer v.Close()
 	last := rows[len(rows)-1]
 	scan, err := v.scanOrigin(f, rows[0], append(last[:len(last):len(last)], 0), false)
 	if err != nil {
-		return nil, failure(err)
+		return 0, failure(err)
 	}
 	defer scan.Close()
 	m := rowMover{w: w, f: f, most: s.opt.MoveBytes}
+	done = len(rows)
 	for scan.NextRow() {
 		if !m.move(scan) {
-			next = bytes.Clone(scan.Row())
+			done, _ = slices.BinarySearchFunc(rows, scan.Row(), bytes.Compare)
 			break
 		}
 	}
 	if err := scan.Err(); err != nil {
-		return nil, failure(err)
+		return 0, failure(err)
 	}
 	if w.batch.Len() == 0 { // deleted meanwhile
-		return next, nil
+		return done, nil
 	}
 	if _, err := w.commit(ctx); err != nil {
-		return nil, err
+		return 0, err
 	}
 	f.from.rows.Add(m.rows)
 	f.from.cells.Add(m.cells)
 	f.from.bytes.Add(m.bytes)
-	return next, nil
+	return done, nil
 }
 
 // rowMover adds the cells of rows to a batch, until it is full.
