@@ -72,7 +72,8 @@ func (c *client) send(ctx context.Context, s sent) (over bool, err error) {
 	defer cancel()
 	out, err := c.ask(limited, s)
 	outcome := remote.OutcomeOf(err)
-	if s.again && (outcome == remote.Refused || remote.Says(err, "idempotency_key_in_use")) {
+	late := outcome == remote.Lost || outcome == remote.Unknown
+	if s.again && (outcome == remote.Refused || remote.Says(err, "idempotency_key_in_use")) || s.late == c.life && refused(s.input, out, err) {
 		outcome = remote.Unknown // as what became of it the first time
 	}
 	switch outcome {
@@ -101,7 +102,9 @@ func (c *client) send(ctx context.Context, s sent) (over bool, err error) {
 		switch {
 		case !s.verb.changes():
 		case s.key != "":
-			s.again = true
+			if s.again = true; late {
+				s.late = c.life
+			}
 			c.life.sent.put(s)
 			return over, nil
 		default:
@@ -113,9 +116,15 @@ func (c *client) send(ctx context.Context, s sent) (over bool, err error) {
 	return over, nil
 }
 
-// patience is mostly without an end, but a few changes are given up soon.
+// refused reports whether an increment was answered that it cannot be. A key does not remember that: the request
+// that was sent before and has no answer may still be on its way, and find a number.
+func refused(in input, out output, err error) bool {
+	return err == nil && in.verb == increment && !out.there
+}
+
+// patience is mostly without an end, but a few changes are given up soon, unless nobody else is there.
 func (c *client) patience(ctx context.Context, in input) (context.Context, context.CancelFunc) {
-	if !in.verb.changes() || c.rnd.IntN(50) > 0 || !c.life.history.room(in.set) {
+	if !in.verb.changes() || c.life.clients == 1 || c.rnd.IntN(50) > 0 || !c.life.history.room(in.set) {
 		return ctx, func() {}
 	}
 	return context.WithTimeout(ctx, time.Duration(c.rnd.IntN(3000))*time.Microsecond)

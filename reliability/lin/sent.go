@@ -7,6 +7,7 @@ type sent struct {
 	input
 	key    string // for idempotency, empty for none
 	again  bool   // it was sent before, and nobody knows what became of it
+	late   *life  // in which it was sent so
 	client int
 	call   int64
 }

@@ -399,7 +399,7 @@ var planted = []mutant{
 `,
 			new: `	if m.later.Len() > 0 {
 		if _, err := s.db.Commit(ctx, &m.later); err != nil {
-			return nil, failure(err)
+			return 0, failure(err)
 		}
 	}
 	f.from.rows.Add(m.rows)
@@ -422,23 +422,25 @@ var planted = []mutant{
 	if err := s.adopt(t, all, kept); err != nil {`,
 		},
 	}},
-	{number: 39, bug: "a move that meets an error has ended", part: "faults", edits: []edit{
+	{number: 39, bug: "a move passes over rows that it could not move", part: "faults", edits: []edit{
 		{
 			file: "widecol/lsmstore/mover.go",
-			old:  "	return err == nil && next == nil, err\n",
-			new:  "	return next == nil, err\n",
-		},
-		{
-			file: "widecol/lsmstore/mover.go",
-			old:  "	if err == nil && ended {",
-			new:  "	if ended {",
+			old: `			return false, err
+		}
+		at.rows = at.rows[done:]`,
+			new: `			done = len(at.rows)
+		}
+		at.rows = at.rows[done:]`,
 		},
 	}},
 	{number: 40, bug: "damage is the end of what a move looks through", part: "flip", edits: []edit{
 		{
 			file: "widecol/lsmstore/mover.go",
-			old:  "	return rows, nil, failure(scan.Err())",
-			new:  "	return rows, nil, nil",
+			old: `	if err := scan.Err(); err != nil {
+		return nil, start, failure(err)
+	}
+	return rows, nil, nil`,
+			new: "	return rows, nil, nil",
 		},
 	}},
 	{number: 41, bug: "a move does not lock its rows", part: "lin", edits: []edit{
