@@ -9,6 +9,7 @@
 //	read_test.go      rows, absent rows, short and full scans of a store
 //	history_test.go   reads of tables that were overwritten, or deleted in part
 //	groups_test.go    scans of a few columns, with and without locality groups
+//	move_test.go      moves of families, and updates beside them
 //	load_test.go      loading until nothing is left to compact, and reopening
 //	recover_test.go   recovery of a long log
 //

@@ -29,7 +29,7 @@ type Options struct {
 	Engine engine.Options // FS and Clock are required
 	// MaxValue bounds a value, in bytes. Default and maximum widecol.MaxValue.
 	MaxValue int
-	// MoveBytes bounds a step of a move. Default 1 MiB.
+	// MoveBytes bounds a step of a move. Default 256 KiB.
 	MoveBytes int
 	// StepMoves has families move in MoveStep alone, for tests that must be the same each time.
 	StepMoves bool
