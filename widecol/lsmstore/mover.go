@@ -38,7 +38,7 @@ const (
 	moveRows = 256
 	passRows = 4096
 	// moveBytes is the default of Options.MoveBytes. Other writes of the rows wait while a step reads and inserts:
-	// for 3 ms if it has this much in small cells, 1 ms in large ones.
+	// for 2 ms if it has this much in small cells, for 18 ms if it had 600 KiB.
 	moveBytes = 256 << 10
 	// moveRest bounds a rest between two steps. A move that fails is tried again after firstBackoff, and then after
 	// twice as long each time, up to moveBackoff.
