@@ -57,6 +57,53 @@ func TestTablesAndFamilies(t *testing.T) {
 	}
 }
 
+func TestConfigure(t *testing.T) {
+	c := open(t, newServer(t), Options{})
+	ctx := t.Context()
+	table := c.Table("t")
+	yes, no, gc := true, false, GC{VersionLimit: 2, TTLSecs: 9, Intersection: true}
+	for _, e := range []error{
+		table.Create(ctx, TableSpec{Families: []Family{{Name: "f"}}}),
+		table.Configure(ctx, TableSettings{DeletionProtection: &yes}),
+		table.Configure(ctx, TableSettings{DefaultGC: &gc}), // the other setting stays
+	} {
+		if e != nil {
+			t.Fatal(e)
+		}
+	}
+	if info, err := table.Describe(ctx); err != nil || !info.DeletionProtection || info.DefaultGC != gc {
+		t.Errorf("%+v, %v", info, err)
+	}
+	if err := table.Drop(ctx); !errors.Is(err, ErrConflict) {
+		t.Errorf("a protected table is dropped: %v", err)
+	}
+	if err := table.Configure(ctx, TableSettings{DeletionProtection: &no}); err != nil || table.Drop(ctx) != nil {
+		t.Errorf("the protection stays: %v", err)
+	}
+	if err := table.Configure(ctx, TableSettings{DeletionProtection: &no}); !errors.Is(err, ErrNotFound) {
+		t.Errorf("a table that is not there: %v", err)
+	}
+}
+
+func TestCountGarbage(t *testing.T) {
+	c := open(t, newServer(t), Options{})
+	table := webtable(t, c)
+	for i := range 3 {
+		for _, row := range []string{"a", "b"}[:1+i%2] {
+			if err := table.Write(t.Context(), Row{Key: row, Cells: []Cell{{Family: "title", Value: String("xyz"), Time: At(int64(i))}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	got, err := table.CountGarbage(t.Context(), "title", GC{VersionLimit: 1})
+	if err != nil || got.Rows != 1 || got.Cells != 2 || got.Bytes <= 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if n, err := table.Count(t.Context(), Query{}); err != nil || n.Cells != 4 {
+		t.Errorf("%d cells are left, %v", n.Cells, err)
+	}
+}
+
 func TestMoveFamily(t *testing.T) {
 	c := open(t, newServer(t), Options{})
 	ctx := t.Context()

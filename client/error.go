@@ -10,7 +10,7 @@ import (
 
 // Error is an answer with an error. docs/api.md lists the codes.
 type Error struct {
-	Status     int           // of HTTP; 0 in an outcome of MutateRows
+	Status     int           // of HTTP; 0 in an outcome of MutateRows or WriteLines
 	Code       string        // stable name of the failure, "" if it is not of a Colonnade server
 	At         string        // the place in the request, "" if there is none
 	Message    string        // for people, without At
@@ -25,7 +25,8 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrExists is a table or a column family that is there already.
 	ErrExists = errors.New("exists already")
-	// ErrConflict is a row that holds something to which a Rule cannot be applied.
+	// ErrConflict is a change that what is there does not allow: a row that holds something to which a Rule cannot be
+	// applied, a family that moves, a table that is protected.
 	ErrConflict = errors.New("conflict")
 	// ErrUnavailable is a failure that may pass: overload, a shutdown, a broken connection. A change with
 	// this error was not applied, unless it is an ErrOutcomeUnknown as well.
@@ -51,6 +52,7 @@ var kinds = map[string]error{
 	"unknown_column_family":  ErrNotFound,
 	"unknown_locality_group": ErrNotFound,
 	"column_family_moves":    ErrConflict,
+	"deletion_protected":     ErrConflict,
 	"table_exists":           ErrExists,
 	"column_family_exists":   ErrExists,
 	"not_a_number":           ErrConflict,

@@ -190,6 +190,30 @@ func ExampleTable_ReadModifyWrite() {
 	// 2
 }
 
+func ExampleTable_WriteLines() {
+	s := newTestServer()
+	defer s.Close()
+	table, ctx := newTable(s), context.Background()
+	rows := func(yield func(client.Row) bool) {
+		for n := range 100_000 {
+			title := client.Cell{Family: "title", Value: client.I64(int64(n)), Time: client.At(1)}
+			if !yield(client.Row{Key: fmt.Sprintf("row%06d", n), Cells: []client.Cell{title}}) {
+				return
+			}
+		}
+	}
+
+	written := int64(0)
+	for batch, err := range table.WriteLines(ctx, rows) {
+		if err != nil {
+			log.Fatalf("behind row %d: %v", written, err)
+		}
+		written = batch.Last
+	}
+	fmt.Println(written)
+	// Output: 100000
+}
+
 func ExampleTable_Pages() {
 	s := newTestServer()
 	defer s.Close()

@@ -54,6 +54,15 @@ func appendColumnKey(dst []byte, family, qualifier string) []byte {
 	return appendBytes(dst, family+":"+qualifier)
 }
 
+// appendRow appends a row to be written as an object.
+func appendRow(dst []byte, r Row) []byte {
+	dst = append(dst, `{"row_key":`...)
+	dst = appendBytes(dst, r.Key)
+	dst = append(dst, `,"cells":`...)
+	dst = appendList(dst, r.Cells, func(dst []byte, c Cell) []byte { return appendCell(dst, &c) })
+	return append(dst, '}')
+}
+
 // appendCell appends a cell as an object.
 func appendCell(dst []byte, c *Cell) []byte {
 	dst = append(dst, `{"column_key":`...)

@@ -19,9 +19,10 @@ type request struct {
 	method   string
 	path     string
 	body     []byte
-	encoding string // Content-Encoding of body
-	key      string // Idempotency-Key, "" for none
-	lines    bool   // the answer shall be lines
+	encoding string    // Content-Encoding of body
+	source   io.Reader // the body, as lines that come, in place of body
+	key      string    // Idempotency-Key, "" for none
+	lines    bool      // the answer shall be lines
 }
 
 const (
@@ -45,7 +46,11 @@ func (c *Client) send(ctx context.Context, r *request) (io.ReadCloser, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err // nothing was sent
 	}
-	req, err := http.NewRequestWithContext(ctx, r.method, c.base+r.path, bytes.NewReader(r.body))
+	var source io.Reader = bytes.NewReader(r.body)
+	if r.source != nil {
+		source = r.source
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, c.base+r.path, source)
 	if err != nil {
 		return nil, err
 	}
@@ -58,6 +63,9 @@ func (c *Client) send(ctx context.Context, r *request) (io.ReadCloser, error) {
 	h.Set("User-Agent", c.opt.UserAgent)
 	if len(r.body) > 0 {
 		h.Set("Content-Type", jsonType)
+	}
+	if r.source != nil {
+		h.Set("Content-Type", linesType)
 	}
 	if r.encoding != "" {
 		h.Set("Content-Encoding", r.encoding)

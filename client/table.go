@@ -103,6 +103,10 @@ type TableInfo struct {
 	Groups     []LocalityGroup `json:"locality_groups"`
 	Partitions []Partition     `json:"partitions"`
 	DiskBytes  int64           `json:"disk_space_in_bytes"`
+	// DeletionProtection keeps the table and its families from being deleted.
+	DeletionProtection bool `json:"deletion_protection"`
+	// DefaultGC is for families that are created without settings.
+	DefaultGC GC `json:"default_gc_settings"`
 }
 
 // LocalityGroup is families that are stored in a partition of their own.
@@ -151,7 +155,19 @@ func (t *Table) Create(ctx context.Context, spec TableSpec) error {
 	return t.schema(ctx, http.MethodPut, "", spec)
 }
 
-// Drop deletes the table. A later table of the name starts empty.
+// TableSettings are settings of a table to change. A nil field leaves its setting as it is.
+type TableSettings struct {
+	DeletionProtection *bool `json:"deletion_protection,omitempty"`
+	DefaultGC          *GC   `json:"default_gc_settings,omitempty"`
+}
+
+// Configure changes settings of the table, all or none. DefaultGC is for families that are created without settings
+// from then on.
+func (t *Table) Configure(ctx context.Context, settings TableSettings) error {
+	return t.schema(ctx, http.MethodPatch, "", settings)
+}
+
+// Drop deletes the table. A protected one is an ErrConflict. A later table of the name starts empty.
 func (t *Table) Drop(ctx context.Context) error { return t.schema(ctx, http.MethodDelete, "", nil) }
 
 type newFamilies struct {
@@ -174,6 +190,28 @@ func (t *Table) SetGC(ctx context.Context, family string, gc GC) error {
 	return t.schema(ctx, http.MethodPatch, "/column-family/"+url.PathEscape(family), struct {
 		GC GC `json:"gc_settings"`
 	}{gc})
+}
+
+// Garbage is rows with versions that GC would make garbage, those versions, and their bytes.
+type Garbage struct {
+	Rows  int64 `json:"row_count"`
+	Cells int64 `json:"cell_count"`
+	Bytes int64 `json:"bytes"`
+}
+
+// CountGarbage counts what reads would no longer return after SetGC, of what they return now. It changes nothing.
+func (t *Table) CountGarbage(ctx context.Context, family string, gc GC) (Garbage, error) {
+	body, err := json.Marshal(struct {
+		GC     GC   `json:"gc_settings"`
+		DryRun bool `json:"dry_run"`
+	}{gc, true})
+	if err != nil {
+		return Garbage{}, err
+	}
+	var g Garbage
+	r := &request{class: read, method: http.MethodPatch, path: t.path + "/column-family/" + url.PathEscape(family), body: body}
+	err = t.c.call(ctx, r, &g)
+	return g, err
 }
 
 // MoveFamily moves a family to a locality group by its ID, to NewGroup, or to the default partition for "". It

@@ -16,11 +16,7 @@ func (t *Table) Write(ctx context.Context, rows ...Row) error {
 	body, cells := append([]byte(nil), `{"items":`...), 0
 	body = appendList(body, rows, func(dst []byte, r Row) []byte {
 		cells += len(r.Cells)
-		dst = append(dst, `{"row_key":`...)
-		dst = appendBytes(dst, r.Key)
-		dst = append(dst, `,"cells":`...)
-		dst = appendList(dst, r.Cells, func(dst []byte, c Cell) []byte { return appendCell(dst, &c) })
-		return append(dst, '}')
+		return appendRow(dst, r)
 	})
 	var result struct {
 		Items struct {

@@ -1,0 +1,138 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+)
+
+// Batch is rows that one commit of WriteLines has written: from First to Last, counted from 1.
+type Batch struct {
+	First, Last int64
+	Time        Time // of the commit
+}
+
+func (b Batch) rows() string {
+	if b.First == b.Last {
+		return fmt.Sprintf("row %d", b.First)
+	}
+	return fmt.Sprintf("rows %d to %d", b.First, b.Last)
+}
+
+// batchJSON is a line of the answer.
+type batchJSON struct {
+	Lines [2]int64 `json:"lines"`
+	Time  int64    `json:"time"`
+	Error *struct {
+		outcome
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// WriteLines writes any number of rows in one request, and returns its batches as they are committed. Neither side
+// holds more than a few MiB of them. Each batch is atomic, the request is not: Write is the way to write a few rows
+// together, WriteLines to load many.
+//
+// The first error ends the iteration. Rows up to Last of the last Batch without an error are written. Rows behind them
+// are not, or may be if the error is an ErrOutcomeUnknown, as after a connection that broke. An *Error in the middle
+// comes with the Batch that the server has refused; its place is one in a row. Nothing is sent again: write rows again
+// from the first that is not known to be written, with a Time in each cell.
+//
+// Another goroutine calls rows. The iteration ends when that has returned: rows must not wait for the loop to go on.
+// Leaving the loop ends the request; what was sent may be written.
+func (t *Table) WriteLines(ctx context.Context, rows iter.Seq[Row]) iter.Seq2[Batch, error] {
+	return func(yield func(Batch, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		lines := newLineSource(rows)
+		defer cancel()
+		defer lines.close()
+		r := &request{class: once, method: http.MethodPost, path: t.path + "/write", source: lines.body, lines: true}
+		answer, err := t.c.send(ctx, r)
+		if err != nil {
+			if v := judge(err); v == lost || mayBeApplied(err) {
+				err = &unsettled{err}
+			}
+			yield(Batch{}, err)
+			return
+		}
+		defer answer.Close()
+		written := int64(0)
+		for decoder := json.NewDecoder(answer); ; {
+			b, err := nextBatch(ctx, decoder)
+			if err == io.EOF {
+				if sent := lines.close(); sent != written {
+					yield(Batch{}, &unsettled{malformed(fmt.Errorf("it ends with row %d, and %d were sent", written, sent))})
+				}
+				return
+			}
+			if !yield(b, err) || err != nil {
+				return
+			}
+			written = b.Last
+		}
+	}
+}
+
+// lineSource is rows as a body of lines, which a goroutine writes.
+type lineSource struct {
+	body *io.PipeReader
+	done chan struct{}
+	rows int64 // that were begun, once done
+}
+
+// linesFlushSize is how many bytes of lines are passed on at a time.
+const linesFlushSize = 64 << 10
+
+func newLineSource(rows iter.Seq[Row]) *lineSource {
+	body, w := io.Pipe()
+	s := &lineSource{body: body, done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		defer w.Close()
+		var out []byte
+		for row := range rows {
+			s.rows++
+			out = append(appendRow(out, row), '\n')
+			if len(out) < linesFlushSize {
+				continue
+			}
+			if _, err := w.Write(out); err != nil {
+				return // nobody reads on
+			}
+			out = out[:0]
+		}
+		if len(out) > 0 {
+			w.Write(out)
+		}
+	}()
+	return s
+}
+
+// close ends the goroutine, if need be with its next row. It returns how many rows it has begun.
+func (s *lineSource) close() int64 {
+	s.body.Close()
+	<-s.done
+	return s.rows
+}
+
+// nextBatch reads a line of the answer: io.EOF behind the last one.
+func nextBatch(ctx context.Context, lines *json.Decoder) (Batch, error) {
+	var line batchJSON
+	switch err := lines.Decode(&line); {
+	case err == io.EOF:
+		return Batch{}, err
+	case err != nil:
+		return Batch{}, &unsettled{brokeOff(ctx, err)}
+	}
+	b := Batch{First: line.Lines[0], Last: line.Lines[1]}
+	if line.Error == nil {
+		b.Time = At(line.Time)
+		return b, nil
+	}
+	e := newError(0, line.Error.Code, line.Error.At, line.Error.Message)
+	e.Message = fmt.Sprintf("%s, in %s", e.Message, b.rows())
+	return b, e
+}
