@@ -9,7 +9,6 @@ import (
 
 	"colonnade/cell"
 	"colonnade/engine"
-	"colonnade/sstable"
 )
 
 // timeTables are tables that are written in time order, a millisecond between two versions. key says which row
@@ -78,11 +77,11 @@ func BenchmarkTimes(b *testing.B) {
 
 // benchTimes reads a range of times, nil for all, with this many versions. It returns the blocks that a scan used.
 func benchTimes(b *testing.B, s *store, times *cell.TimeRange, versions int, reverse ...bool) (blocks float64) {
-	var counts sstable.BlockCounts
+	var counts engine.ScanCounts
 	var scanned cell.Scanned
 	read := s.fs.read.Load()
 	for b.Loop() {
-		scan, err := s.db.Scan(s.id, engine.ScanOptions{Times: times, Blocks: &counts, Reverse: len(reverse) > 0 && reverse[0]})
+		scan, err := s.db.Scan(s.id, engine.ScanOptions{Times: times, Counts: &counts, Reverse: len(reverse) > 0 && reverse[0]})
 		must(b, err)
 		found := 0
 		for scan.NextRow() {
@@ -101,7 +100,9 @@ func benchTimes(b *testing.B, s *store, times *cell.TimeRange, versions int, rev
 		scanned.Add(scan.Scanned())
 		scan.Close()
 	}
-	blocks = float64(counts.Read+counts.Cached) / float64(b.N)
+	for i := range counts.Levels {
+		blocks += float64(counts.Levels[i].BlocksRead+counts.Levels[i].BlocksCached) / float64(b.N)
+	}
 	b.ReportMetric(blocks, "blocks/op")
 	b.ReportMetric(float64(s.fs.read.Load()-read)/float64(b.N), "B_read/op")
 	bytesScanned(b, scanned)

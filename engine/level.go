@@ -15,7 +15,8 @@ import (
 type levelSource struct {
 	files   []*manifest.File
 	read    sstable.ReadOptions
-	at      int // index of the current file
+	counts  *LevelCounts // nil, or added to
+	at      int          // index of the current file
 	it      *sstable.Iterator
 	scanned cell.Scanned // in earlier files
 	err     error
@@ -74,7 +75,9 @@ func (s *levelSource) openNext(at, step int) {
 			s.err = err
 			return
 		}
-		if r.MayHave(s.read.Columns) {
+		may := r.MayHave(s.read.Columns)
+		s.counts.countOpened(may)
+		if may {
 			s.it = r.NewIterator(s.read)
 			return
 		}

@@ -25,8 +25,8 @@ type ScanOptions struct {
 	// returned or not: the scan leaves out files and blocks that say nothing of these times, and with them
 	// rows.
 	Times *cell.TimeRange
-	// Blocks, if not nil, counts the blocks of sorted files.
-	Blocks *sstable.BlockCounts
+	// Counts, if not nil, is added to. Scans at the same time must not share it.
+	Counts *ScanCounts
 	// Policies are those of the partition, nil to return every cell.
 	Policies *Policies
 	// Now decides what has expired, in microseconds since the Unix epoch.
@@ -126,12 +126,16 @@ func (s *Scan) start(snap *Snapshot, id PartitionID, opt ScanOptions) error {
 		s.opt.Times = &s.times
 	}
 	s.narrow = s.deleted != nil || opt.Times != nil
+	s.countFiles()
 	err = s.open()
 	s.join() // also after an error, so that Close closes what was opened
 	if opt.Reverse {
 		s.turn()
 	}
 	s.visibility.Init(snap.seq, opt.Now, opt.Policies, opt.Columns)
+	if opt.Counts != nil {
+		s.visibility.Count(&opt.Counts.Dropped)
+	}
 	return err
 }
 
@@ -220,7 +224,7 @@ func (s *Scan) open() error {
 		if !f.Reaches(s.opt.Start, s.opt.End) || s.skips(f) {
 			continue
 		}
-		if err := s.openFile(f); err != nil {
+		if err := s.openFile(f, 0); err != nil {
 			return err
 		}
 	}
@@ -234,11 +238,13 @@ func (s *Scan) open() error {
 		switch len(files) {
 		case 0:
 		case 1:
-			if err := s.openFile(files[0]); err != nil {
+			if err := s.openFile(files[0], level); err != nil {
 				return err
 			}
 		default:
-			s.sources = append(s.sources, newLevelSource(files, s.reading()))
+			src := newLevelSource(files, s.reading(level))
+			src.counts = s.countsOf(level)
+			s.sources = append(s.sources, src)
 		}
 	}
 	return nil
@@ -293,10 +299,12 @@ func (s *Scan) openRow() error {
 	}
 	s.openTables()
 	for _, c := range s.candidates {
-		if !c.filter.MayContain(hash) {
+		may := c.filter.MayContain(hash)
+		s.countsOf(c.level).countAsked(may)
+		if !may {
 			continue
 		}
-		s.sources = append(s.sources, c.reader.NewIterator(s.reading()))
+		s.sources = append(s.sources, c.reader.NewIterator(s.reading(c.level)))
 		s.probesOf(c.level).Opened++
 	}
 	return nil
@@ -331,29 +339,45 @@ func (s *Scan) dropCandidates() {
 
 // openTables adds the memtables as sources.
 func (s *Scan) openTables() {
+	opt := memtable.ReadOptions{Columns: s.opt.Columns, KeysOnly: s.opt.KeysOnly}
+	if counts := s.opt.Counts; counts != nil {
+		opt.LeftOut = &counts.MemtableCellsLeftOut
+	}
+	before := len(s.sources)
 	for _, m := range s.state.tables {
 		if m.Len() > 0 {
-			s.sources = append(s.sources, m.NewIterator(memtable.ReadOptions{Columns: s.opt.Columns, KeysOnly: s.opt.KeysOnly}))
+			s.sources = append(s.sources, m.NewIterator(opt))
 		}
+	}
+	if counts := s.opt.Counts; counts != nil {
+		counts.Memtables = max(counts.Memtables, len(s.sources)-before)
 	}
 }
 
-// openFile adds a file as a source, unless it has none of the families.
-func (s *Scan) openFile(f *manifest.File) error {
+// openFile adds a file of a level as a source, unless it has none of the families.
+func (s *Scan) openFile(f *manifest.File, level int) error {
 	r, err := tableOf(f).open()
-	if err != nil || !r.MayHave(s.opt.Columns) {
+	if err != nil {
 		return err
 	}
-	s.sources = append(s.sources, r.NewIterator(s.reading()))
+	may := r.MayHave(s.opt.Columns)
+	s.countsOf(level).countOpened(may)
+	if may {
+		s.sources = append(s.sources, r.NewIterator(s.reading(level)))
+	}
 	return nil
 }
 
-// reading returns the options for reading files.
-func (s *Scan) reading() sstable.ReadOptions {
-	return sstable.ReadOptions{
+// reading returns the options for reading files of a level.
+func (s *Scan) reading(level int) sstable.ReadOptions {
+	o := sstable.ReadOptions{
 		Columns: s.opt.Columns, KeysOnly: s.opt.KeysOnly, FillCache: s.opt.FillCache, ReadaheadEnd: s.opt.End, ReadaheadStart: s.opt.Start,
-		Times: s.opt.Times, Passed: &s.passed, Blocks: s.opt.Blocks,
+		Times: s.opt.Times, Passed: &s.passed,
 	}
+	if counts := s.countsOf(level); counts != nil {
+		o.Counts = &counts.ReadCounts
+	}
+	return o
 }
 
 // SingleRow reports whether Start is the only row within the bounds.

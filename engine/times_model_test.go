@@ -28,7 +28,7 @@ type timesModel struct {
 	old []*Snapshot
 
 	limits   map[string]Policy
-	blocks   sstable.BlockCounts
+	counts   ScanCounts
 	skipped  int // files that reads of ranges did not open
 	versions int // that they returned
 }
@@ -220,7 +220,7 @@ func (m *timesModel) check(snap *Snapshot, seed uint64) {
 			}
 		}
 		ranged := o
-		ranged.Times, ranged.Blocks = &times, &m.blocks
+		ranged.Times, ranged.Counts = &times, &m.counts
 		got := m.scan(snap, ranged, times, nil)
 		if !slices.Equal(got, want) {
 			m.t.Fatalf("seed %d: %+v, times %+v: got\n%q, want\n%q", seed, o, times, got, want)
@@ -290,7 +290,7 @@ func TestTimesAgainstFullScans(t *testing.T) {
 	if testing.Short() {
 		seeds = 6
 	}
-	var blocks sstable.BlockCounts
+	var blocks sstable.ReadCounts
 	skipped, versions := 0, 0
 	for seed := range seeds {
 		m := &timesModel{t: t, r: rand.New(rand.NewPCG(seed, 1)), fs: vfs.NewMem()}
@@ -300,14 +300,17 @@ func TestTimesAgainstFullScans(t *testing.T) {
 			m.step(seed)
 		}
 		m.close()
-		blocks.Read += m.blocks.Read
-		blocks.Cached += m.blocks.Cached
-		blocks.Skipped += m.blocks.Skipped
+		for i := range m.counts.Levels {
+			l := &m.counts.Levels[i]
+			blocks.BlocksRead += l.BlocksRead
+			blocks.BlocksCached += l.BlocksCached
+			blocks.SkippedByTimes += l.SkippedByTimes
+		}
 		skipped += m.skipped
 		versions += m.versions
 	}
 	t.Logf("blocks %+v, %d files skipped, %d versions", blocks, skipped, versions)
-	if blocks.Skipped == 0 || skipped == 0 || versions == 0 {
+	if blocks.SkippedByTimes == 0 || skipped == 0 || versions == 0 {
 		t.Error("nothing was left out, or nothing returned")
 	}
 }

@@ -27,6 +27,7 @@ const (
 type ReadOptions struct {
 	Columns  *cell.Columns // nil: all
 	KeysOnly bool          // leave values nil
+	LeftOut  *uint64       // nil, or added to: entries of unwanted columns that Cells counts in Scanned
 }
 
 // Iterator iterates over the rows of a table, upward or downward, and the entries of each in order.
@@ -43,6 +44,7 @@ type Iterator struct {
 	table    *Table
 	keysOnly bool
 	filter   filter
+	leftOut  *uint64
 
 	row     unsafe.Pointer // the current row, nil: none
 	next    ref            // its next entry to look at, 0: none
@@ -58,7 +60,7 @@ var iteratorPool = sync.Pool{New: func() any { return new(Iterator) }}
 // NewIterator returns an iterator over the table.
 func (t *Table) NewIterator(o ReadOptions) *Iterator {
 	it := iteratorPool.Get().(*Iterator)
-	*it = Iterator{table: t, keysOnly: o.KeysOnly, filter: newFilter(o.Columns), below: it.below}
+	*it = Iterator{table: t, keysOnly: o.KeysOnly, filter: newFilter(o.Columns), leftOut: o.LeftOut, below: it.below}
 	return it
 }
 
@@ -168,6 +170,7 @@ func (it *Iterator) Cells(dst []cell.Cell) []cell.Cell {
 	a := &it.table.arena
 	rowLen := uint64(len(key(it.row)))
 	from, end, size := len(dst), len(dst)+maxRunCells, 0
+	before := it.scanned.Cells
 	it.run = cell.Run{SingleVersion: true}
 	for it.next != 0 && len(dst) < end && size < maxRunBytes {
 		p := a.at(it.next)
@@ -193,6 +196,9 @@ func (it *Iterator) Cells(dst []cell.Cell) []cell.Cell {
 		}
 		it.run.SingleVersion = it.run.SingleVersion && v.kind == cell.Set && n.seq == it.run.MinSeq && n.time == it.run.MinTime
 		dst = append(dst, cell.Cell{Column: column, Value: value, Time: n.time, Seq: n.seq, Kind: v.kind, Type: v.typ})
+	}
+	if it.leftOut != nil {
+		*it.leftOut += it.scanned.Cells - before - uint64(len(dst)-from)
 	}
 	it.run.EndOfRow = it.next == 0
 	it.run.AllSelected = it.filter.all || it.run.SingleVersion // otherwise the filter also passes tombstones

@@ -89,7 +89,7 @@ func (g generator) timeRange() cell.TimeRange {
 // A read of a range of times returns what it needs and nothing else than is there, whatever the form of
 // the blocks, the cache, the columns and the bounds of rows, up and down, and skips blocks.
 func TestTimes(t *testing.T) {
-	var counts BlockCounts
+	var counts ReadCounts
 	gaps := 0 // files with a row that begins in a block that is left out
 	seeds := uint64(30)
 	if raceEnabled || testing.Short() {
@@ -107,7 +107,7 @@ func TestTimes(t *testing.T) {
 		for range 4 {
 			times := g.timeRange()
 			for _, read := range []ReadOptions{{}, {KeysOnly: true}, {FillCache: true}, {FillCache: true}, {Columns: g.columns(list)}} {
-				read.Times, read.Blocks = &times, &counts
+				read.Times, read.Counts = &times, &counts
 				want := slices.Clone(list)
 				if read.KeysOnly {
 					for i := range want {
@@ -136,7 +136,7 @@ func TestTimes(t *testing.T) {
 			}
 		}
 	}
-	if counts.Skipped < counts.Read+counts.Cached || gaps == 0 {
+	if counts.SkippedByTimes < counts.BlocksRead+counts.BlocksCached || gaps == 0 {
 		t.Errorf("blocks: %+v; %d reads began within a row", counts, gaps)
 	}
 }
@@ -190,8 +190,8 @@ func TestTimesReadahead(t *testing.T) {
 		times := cell.TimeRange{Start: 1000, End: 1001}
 		want := slices.DeleteFunc(slices.Clone(list), func(e entry) bool { return e.Time != 1000 })
 		for _, reverse := range []bool{false, true} {
-			var counts BlockCounts
-			it := table.NewIterator(ReadOptions{Times: &times, Blocks: &counts})
+			var counts ReadCounts
+			it := table.NewIterator(ReadOptions{Times: &times, Counts: &counts})
 			var got []entry
 			if reverse {
 				got = downward(collectDown(it, nil, 1<<30)) // single cells, so in order again
@@ -202,10 +202,10 @@ func TestTimesReadahead(t *testing.T) {
 				t.Fatalf("gap %d, reverse %v: %s, %v", gap, reverse, lack, it.Err())
 			}
 			it.Close()
-			if sum := counts.Read + counts.Skipped + counts.Cached; sum != info.CellBlocks || counts.Cached > 0 {
+			if sum := counts.BlocksRead + counts.SkippedByTimes + counts.BlocksCached; sum != info.CellBlocks || counts.BlocksCached > 0 {
 				t.Errorf("gap %d, reverse %v: %+v of %d blocks", gap, reverse, counts, info.CellBlocks)
 			}
-			if got := float64(counts.Read) / float64(info.CellBlocks); got > 1.3*float64(len(want))/float64(len(list))+0.3 {
+			if got := float64(counts.BlocksRead) / float64(info.CellBlocks); got > 1.3*float64(len(want))/float64(len(list))+0.3 {
 				t.Errorf("gap %d, reverse %v: read %.2f of the blocks for %d of %d rows", gap, reverse, got, len(want), len(list))
 			}
 		}
@@ -307,8 +307,8 @@ func TestPassed(t *testing.T) {
 	list = append(list, entry{[]byte("sow"), set("f\x00a", 1, 1)})
 	file, info := build(t, list, WriterOptions{ID: testID})
 	var passed []byte
-	var counts BlockCounts
-	it := open(t, file, testID, nil).NewIterator(ReadOptions{Passed: &passed, Blocks: &counts})
+	var counts ReadCounts
+	it := open(t, file, testID, nil).NewIterator(ReadOptions{Passed: &passed, Counts: &counts})
 	defer it.Close()
 	found := map[string]bool{}
 	it.SeekRow(nil)
@@ -321,7 +321,7 @@ func TestPassed(t *testing.T) {
 	if it.NextRow(); string(it.Row()) != "sow" || it.Err() != nil {
 		t.Errorf("row %q after it, %v", it.Row(), it.Err())
 	}
-	if len(found) != 3 || counts.Read > 12 || info.CellBlocks < 80 {
-		t.Errorf("found %d columns in %d of %d blocks", len(found), counts.Read, info.CellBlocks)
+	if len(found) != 3 || counts.BlocksRead > 12 || info.CellBlocks < 80 {
+		t.Errorf("found %d columns in %d of %d blocks", len(found), counts.BlocksRead, info.CellBlocks)
 	}
 }

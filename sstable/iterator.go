@@ -32,8 +32,8 @@ type ReadOptions struct {
 	// current row, empty for none. The caller changes it as it reads. Blocks of the row
 	// that have nothing after it are left out.
 	Passed *[]byte
-	// Blocks, if not nil, counts the blocks.
-	Blocks *BlockCounts
+	// Counts, if not nil, is added to.
+	Counts *ReadCounts
 	// ReadaheadEnd is a row at and after which the caller wants nothing, nil for
 	// none. Later rows may still be returned, but not read ahead. The iterator
 	// keeps the slice.
@@ -43,12 +43,20 @@ type ReadOptions struct {
 	ReadaheadStart []byte
 }
 
-// BlockCounts says which cell blocks an iterator has used, and which it has left out because of
-// their times.
-type BlockCounts struct {
-	Read    uint64 // from the file
-	Cached  uint64
-	Skipped uint64
+// ReadCounts says what iterators have used of files, and what they have left out. A block to which an iterator that
+// moves down comes back counts again.
+type ReadCounts struct {
+	BlocksRead, BlocksCached uint64 // cell blocks, from the file and from the cache
+	ValuesRead, ValuesCached uint64 // value blocks
+
+	// BytesDecompressed are those of the blocks of both kinds that were read from the file, as long as they
+	// are without compression.
+	BytesDecompressed uint64
+
+	SkippedByTimes   uint64 // cell blocks with no time of the read
+	SkippedByColumns uint64 // cell blocks of a row with none of its columns, or none that it still needs
+
+	CellsLeftOut uint64 // cells that are not selected, in the blocks used
 }
 
 // wholeBlocks reports whether the small values of cell blocks are surely needed. A scan
@@ -221,23 +229,55 @@ func (it *Iterator) loadFrom(entry int) bool {
 // skipTo returns the first entry from e on, up to end, whose block has times of the read.
 func (it *Iterator) skipTo(e, end int) int {
 	next := it.times.next(e, min(end, it.readaheadEnd()))
-	it.countSkipped(next - e)
+	it.countSkippedByTimes(next - e)
 	return next
 }
 
-func (it *Iterator) countBlock(read bool) {
-	switch counts := it.o.Blocks; {
-	case counts == nil:
-	case read:
-		counts.Read++
-	default:
-		counts.Cached++
+// countBlock counts a cell block that is used, nil for none.
+func (it *Iterator) countBlock(b *cellBlock, read bool) {
+	counts := it.o.Counts
+	if counts == nil || b == nil {
+		return
+	}
+	if !read {
+		counts.BlocksCached++
+		return
+	}
+	counts.BlocksRead++
+	counts.BytesDecompressed += uint64(len(b.raw) - guard)
+	if b.smallBlocks == 1 && len(b.values) > 0 { // they were read with it
+		it.countValues(len(b.values), true)
 	}
 }
 
-func (it *Iterator) countSkipped(n int) {
-	if it.o.Blocks != nil {
-		it.o.Blocks.Skipped += uint64(max(n, 0))
+// countValues counts a value block of n bytes that is used.
+func (it *Iterator) countValues(n int, read bool) {
+	switch counts := it.o.Counts; {
+	case counts == nil:
+	case read:
+		counts.ValuesRead++
+		counts.BytesDecompressed += uint64(n)
+	default:
+		counts.ValuesCached++
+	}
+}
+
+func (it *Iterator) countSkippedByTimes(n int) {
+	if it.o.Counts != nil {
+		it.o.Counts.SkippedByTimes += uint64(max(n, 0))
+	}
+}
+
+func (it *Iterator) countSkippedByColumns(n int) {
+	if it.o.Counts != nil {
+		it.o.Counts.SkippedByColumns += uint64(n)
+	}
+}
+
+// countLeftOut counts the cells that are not selected among n of which some were returned.
+func (it *Iterator) countLeftOut(n, returned int) {
+	if it.o.Counts != nil {
+		it.o.Counts.CellsLeftOut += uint64(n - returned)
 	}
 }
 
@@ -340,17 +380,18 @@ func (it *Iterator) nextBlock() bool {
 	if it.o.Columns != nil {
 		selected, ok := nextSelected(it.o.Columns, it.index.column(it.index.columnID(e)))
 		if !ok {
+			it.countSkippedByColumns(end - 1 - e) // the next row may begin in the last one
 			return false
 		}
-		e = it.index.seekColumn(e, end, selected)
+		e = it.seekColumn(e, end, selected)
 	}
 	if it.o.Passed != nil && len(*it.o.Passed) > 0 {
 		it.passed = append(append(it.passed[:0], *it.o.Passed...), 0) // the next possible column
-		e = it.index.seekColumn(e, end, it.passed)
+		e = it.seekColumn(e, end, it.passed)
 	}
 	if it.times.active() {
 		n := it.times.next(e, end)
-		it.countSkipped(n - e)
+		it.countSkippedByTimes(n - e)
 		if e = n; e == end {
 			return false
 		}
@@ -360,6 +401,13 @@ func (it *Iterator) nextBlock() bool {
 	}
 	it.setRow(0) // key stays: checkRow has compared it
 	return true
+}
+
+// seekColumn is index.seekColumn, and counts what it skips.
+func (it *Iterator) seekColumn(e, end int, column []byte) int {
+	next := it.index.seekColumn(e, end, column)
+	it.countSkippedByColumns(next - e)
+	return next
 }
 
 // nextSelected returns the first column at or after this one that a read of the set needs.
@@ -410,7 +458,7 @@ func (it *Iterator) enter(entry int, b *cellBlock) {
 func (it *Iterator) open(entry int) (*cellBlock, error) {
 	if it.readahead.active() {
 		if b, err := it.readahead.block(it, entry); b != nil || err != nil {
-			it.countBlock(it.readahead.fromFile(entry))
+			it.countBlock(b, it.readahead.fromFile(entry))
 			return b, err
 		}
 	}
@@ -424,15 +472,16 @@ func (it *Iterator) open(entry int) (*cellBlock, error) {
 		} else {
 			it.prefetcher.fetch(min(prefetchAtSeek, len(b.raw)))
 		}
-		it.countBlock(false)
+		it.countBlock(b, false)
 		return b, nil
 	}
-	it.countBlock(true)
 	h := it.index.handle(entry)
 	if err := it.fillReadBuffer(entry, sequential); err != nil {
 		return nil, err
 	}
-	return it.r.readCellBlock(h, it.o.wholeBlocks(), it.o.FillCache, &it.readBuf, &it.blockBuf)
+	b, err := it.r.readCellBlock(h, it.o.wholeBlocks(), it.o.FillCache, &it.readBuf, &it.blockBuf)
+	it.countBlock(b, true)
+	return b, err
 }
 
 // prefetchNext handles the next cached block of a scan: it prefetches the rest of the block, and

@@ -73,7 +73,7 @@ func (it *Iterator) PrevRow() {
 func (it *Iterator) loadLast(entry int, sequential bool) bool {
 	if it.times.active() {
 		last := it.times.last(entry, it.readaheadStart())
-		it.countSkipped(entry - last)
+		it.countSkippedByTimes(entry - last)
 		if entry = last; entry < it.readaheadStart() {
 			return false
 		}
@@ -173,7 +173,7 @@ func (it *Iterator) loadBelow(entry int, sequential bool) bool {
 func (it *Iterator) openBelow(entry int, sequential bool) (*cellBlock, error) {
 	if it.readahead.active() {
 		if b, err := it.readahead.blockBelow(it, entry); b != nil || err != nil {
-			it.countBlock(it.readahead.fromFile(entry))
+			it.countBlock(b, it.readahead.fromFile(entry))
 			return b, err
 		}
 	}
@@ -186,14 +186,15 @@ func (it *Iterator) openBelow(entry int, sequential bool) (*cellBlock, error) {
 		} else {
 			it.prefetcher.fetch(min(prefetchAtSeek, len(b.raw)))
 		}
-		it.countBlock(false)
+		it.countBlock(b, false)
 		return b, nil
 	}
-	it.countBlock(true)
 	if err := it.fillReadBufferBelow(entry, sequential); err != nil {
 		return nil, err
 	}
-	return it.r.readCellBlock(it.index.handle(entry), it.o.wholeBlocks(), it.o.FillCache, &it.readBuf, &it.blockBuf)
+	b, err := it.r.readCellBlock(it.index.handle(entry), it.o.wholeBlocks(), it.o.FillCache, &it.readBuf, &it.blockBuf)
+	it.countBlock(b, true)
+	return b, err
 }
 
 // prefetchBelow is prefetchNext for an iterator that moves down.

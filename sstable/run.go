@@ -235,6 +235,7 @@ func (it *Iterator) runSelected(dst []cell.Cell) []cell.Cell {
 	size := b.valueStart(it.first, i) - b.valueStart(it.first, it.next)
 	it.next = i
 	it.count(n, columnBytes+size)
+	it.countLeftOut(n, maxRunCells-room)
 	return dst
 }
 
@@ -266,6 +267,7 @@ func (it *Iterator) runLarge(dst []cell.Cell) []cell.Cell {
 	n := i - it.next
 	it.next = i
 	it.count(n, size)
+	it.countLeftOut(n, maxRunCells-room)
 	return dst
 }
 

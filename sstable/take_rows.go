@@ -46,8 +46,10 @@ func (it *Iterator) TakeRows(dst *cell.Rows, until []byte) {
 		dst.Reset()
 		return
 	}
-	it.scanned.Cells += uint64(b.rowStarts.int(b.raw, r) - it.first)
+	passed := b.rowStarts.int(b.raw, r) - it.first
+	it.scanned.Cells += uint64(passed)
 	it.scanned.Bytes += uint64(size)
+	it.countLeftOut(passed, len(dst.Cells))
 	it.setRow(r)
 }
 

@@ -45,6 +45,7 @@ func (s *smallValues) load(it *Iterator, offset int) bool {
 		return false
 	}
 	s.raw, s.from, s.to, s.block = raw, from, to, k
+	it.countValues(len(raw), !ok)
 	return true
 }
 
@@ -96,6 +97,7 @@ func (s *largeValues) load(it *Iterator, v reference) bool {
 		}
 	}
 	s.raw, s.block = raw, v.block
+	it.countValues(len(raw), !ok)
 	return true
 }
 

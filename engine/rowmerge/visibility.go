@@ -16,6 +16,7 @@ type Visibility struct {
 	seq     uint64        // the snapshot: later entries do not exist yet
 	now     int64         // the time by which versions expire, as in cell.GC
 	columns *cell.Columns // nil for all
+	dropped *Dropped      // nil, or counts what is dropped
 
 	tracker
 	// A floor is the lowest sequence number that no tombstone covers: in the row, in the
@@ -28,6 +29,7 @@ type Visibility struct {
 	// decides: it has the highest sequence number.
 	decided int64 // the last time decided, or undecided
 	newer   int64 // newer versions that the reader sees, counted in a limited family
+	deleted int64 // the last time decided by a tombstone, or undecided
 }
 
 const (
@@ -40,7 +42,7 @@ const (
 // Init prepares for rows as a snapshot at seq sees them at a time of now. Entries
 // of other columns are left out.
 func (v *Visibility) Init(seq uint64, now int64, p *Policies, columns *cell.Columns) {
-	v.seq, v.now, v.columns = seq, now, columns
+	v.seq, v.now, v.columns, v.dropped = seq, now, columns, nil
 	v.tracker.init(p)
 }
 
@@ -61,6 +63,9 @@ func (v *Visibility) Visible(cells []cell.Cell, run *cell.Run) []cell.Cell {
 	if run.SingleVersion && run.EndOfRow && v.column == nil {
 		switch {
 		case v.rowFloor > run.MaxSeq:
+			if v.dropped != nil {
+				v.dropped.Deleted += uint64(len(cells))
+			}
 			return cells[:0]
 		case v.rowFloor <= run.MinSeq && v.seesAll(run) && v.policiesKeep(cells, run, v.now):
 			return cells
@@ -77,14 +82,23 @@ func (v *Visibility) Visible(cells []cell.Cell, run *cell.Run) []cell.Cell {
 			v.enterColumn(c)
 		}
 		if c.Seq > v.seq || c.Time == v.decided {
+			if v.dropped != nil {
+				v.countShadowed(c)
+			}
 			continue
 		}
 		v.decided = c.Time
 		if c.Seq < v.columnFloor {
+			if v.dropped != nil {
+				v.countBelowFloor(c)
+			}
 			continue
 		}
 		if v.family.limited {
 			if v.family.policy.GC.Gone(c.Time, v.now, v.newer) {
+				if v.dropped != nil {
+					v.dropped.Garbage++
+				}
 				continue
 			}
 			v.newer++
@@ -106,6 +120,9 @@ func (v *Visibility) seesAll(run *cell.Run) bool {
 
 // applyTombstone lets a tombstone cover what follows, if the snapshot has it.
 func (v *Visibility) applyTombstone(c *cell.Cell) {
+	if v.dropped != nil {
+		v.dropped.Tombstones++
+	}
 	if c.Kind != cell.DeleteRow {
 		v.enterColumn(c)
 	}
@@ -120,7 +137,7 @@ func (v *Visibility) applyTombstone(c *cell.Cell) {
 	case cell.DeleteColumn:
 		v.columnFloor = max(v.columnFloor, c.Seq)
 	case cell.DeleteVersion:
-		v.decided = c.Time
+		v.decided, v.deleted = c.Time, c.Time
 	}
 }
 
@@ -132,7 +149,7 @@ func (v *Visibility) enterColumn(c *cell.Cell) {
 	if v.leavesFamily(c) {
 		v.enterFamily(c)
 	}
-	v.decided, v.newer = undecided, 0
+	v.decided, v.newer, v.deleted = undecided, 0, undecided
 	v.columnFloor = v.familyFloor
 	if v.columns != nil && !v.columns.Contains(c.Column) {
 		v.columnFloor = hidden
