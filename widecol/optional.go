@@ -13,6 +13,9 @@ type Divider interface {
 	// The parts return together what q returns, and the Stats of those that were read to their end add up to
 	// those of q, but for Partitions, which is the same in each. Goroutines may read parts at the same time,
 	// each one Rows. A part can be divided again, also while others are read, until Divide returns it alone.
+	//
+	// If q has an Explain and there are several parts, each has an empty one of its own. All added up, they say
+	// what that of q would, but for Ended, which counts parts.
 	Divide(q *Query, least int64) []Query
 }
 

@@ -51,6 +51,11 @@ type Query struct {
 	// of their caller, without a lock of the Store. It may take as long as it likes. Its error ends the
 	// query, and Err returns it.
 	Yield func() error
+
+	// Explain, unless nil, gets what the Store does for the query. It is whole when Next has returned false, or
+	// Rows is closed; More adds nothing. Queries that are read at the same time need one each, and Divide gives its
+	// parts new ones.
+	Explain *Explain
 }
 
 // YieldEvery is how many rows, or chunks of rows, a query looks at between two calls of Yield at most.

@@ -11,9 +11,10 @@ var _ widecol.Divider = openView{}
 
 // Divide implements widecol.Divider. A part covers about least bytes of files, or more if a range
 // would have more than about 64 parts. Small ranges next to each other are one part. A query of more
-// than maxDivided ranges is not divided.
+// than maxDivided ranges is not divided. A part that is to explain has all of the filter tree, others what is left of it.
 func (v *view) Divide(q *widecol.Query, least int64) []widecol.Query {
 	whole := []widecol.Query{*q}
+	asked := q
 	if q.RowFilter != nil {
 		q = v.narrowed(q)
 	}
@@ -24,6 +25,10 @@ func (v *view) Divide(q *widecol.Query, least int64) []widecol.Query {
 	add := func(rows widecol.RowSet) {
 		if len(rows) > 0 {
 			part := *q
+			if asked.Explain != nil {
+				part = *asked
+				part.Explain = new(widecol.Explain)
+			}
 			part.Rows = rows
 			parts = append(parts, part)
 		}

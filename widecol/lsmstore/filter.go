@@ -10,17 +10,17 @@ import (
 
 // filtered prepares a query with a RowFilter: what can be pushed down is in the query returned, the
 // evaluation of the rest, if there is any, in the Eval.
-func (v *view) filtered(ctx context.Context, q *widecol.Query) (*widecol.Query, *rowfilter.Eval, error) {
+func (v *view) filtered(ctx context.Context, q *widecol.Query) (*widecol.Query, *rowfilter.Eval, widecol.QueryParts, error) {
 	program, err := v.compiled(q.RowFilter)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
-	narrow := program.PushDown(q, v.schema.names())
+	narrow, parts := program.PushDown(q, v.schema.names())
 	if narrow.RowFilter == nil {
-		return &narrow, nil, nil
+		return &narrow, nil, parts, nil
 	}
 	narrow.KeysOnly = !rowfilter.ReadsValues(narrow.RowFilter, q.KeysOnly)
-	return &narrow, program.NewEval(ctx, narrow.RowFilter), nil
+	return &narrow, program.NewEval(ctx, narrow.RowFilter), parts, nil
 }
 
 // narrowed returns q with what can be pushed down of its RowFilter, or q itself if the filter is no good:
@@ -30,7 +30,7 @@ func (v *view) narrowed(q *widecol.Query) *widecol.Query {
 	if err != nil {
 		return q
 	}
-	narrow := program.PushDown(q, v.schema.names())
+	narrow, _ := program.PushDown(q, v.schema.names())
 	return &narrow
 }
 
@@ -91,7 +91,10 @@ func (r *rows) decide() error {
 	q.SetKey(r.row)
 	q.RowFilter = nil
 	q.ColumnCellLimit, q.RowCellLimit, q.RowLimit, q.CellLimit = widecol.NoLimit, widecol.NoLimit, widecol.NoLimit, widecol.NoLimit
-	q.Offset, q.Sample, q.After = 0, 1, nil
+	q.Offset, q.Sample, q.After, q.Explain = 0, 1, nil, nil
+	if r.explain != nil {
+		q.Explain = &r.explain.again
+	}
 	for r.filter.Undecided() {
 		again, err := r.view.Scan(r.ctx, &q)
 		if err != nil {

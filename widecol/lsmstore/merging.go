@@ -37,7 +37,11 @@ func (r *rows) nextMerged() []cell.Cell {
 			return nil
 		}
 		if !r.merging.bare {
+			n := len(run)
 			run = r.merging.dropGarbage(run)
+			if r.explain != nil {
+				r.explain.dropped.Garbage += int64(n - len(run))
+			}
 		}
 		if r.merging.selective {
 			run = r.appendSelected(run[:0], run)

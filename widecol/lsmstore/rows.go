@@ -27,6 +27,7 @@ type rows struct {
 	limits     limits
 	stats      widecol.Stats // without the scans in parts
 
+	explain   *explaining    // nil unless the query has an Explain
 	source    *part          // of the last run
 	selective bool           // the query selects by time or value
 	within    *resumed       // the row that the query goes on in, until it is passed
@@ -62,7 +63,7 @@ func (r *rows) Next() bool {
 			continue
 		}
 		run = r.limits.cut(run)
-		if r.limits.overColumn() && r.filter == nil { // the parts have what the filter counts
+		if r.limits.overColumn() && r.skipsVersions() {
 			r.source.scan.SkipColumn(r.limits.column)
 		}
 		if len(run) == 0 {
@@ -92,8 +93,13 @@ func (r *rows) Next() bool {
 		return true
 	}
 	r.cells = nil
+	r.endExplain(true)
 	return false
 }
+
+// skipsVersions reports whether what is over the limit for columns need not be read: of others, the parts have
+// what the filter tree counts, or what comes from several partitions.
+func (r *rows) skipsVersions() bool { return r.filter == nil && r.merging == nil }
 
 // pause is called for each chunk, each row without one, and each range. Now and then it lets the caller do
 // something else, and looks whether the caller still wants the result. It returns false if not.
@@ -204,7 +210,7 @@ func (r *rows) openRange() (err error) {
 		w.begun = true
 		q = r.narrowed()
 	}
-	if r.parts, err = r.view.open(r.parts, r.partitions, q, next); err != nil {
+	if r.parts, err = r.view.open(r.parts, r.partitions, q, next, r.explain); err != nil {
 		r.closeParts()
 		return err
 	}
@@ -299,6 +305,9 @@ func (r *rows) nextCells(scan *engine.Scan) []cell.Cell {
 // appendSelected appends the cells that the query selects by time and value. dst may be the beginning of cells. A
 // value that it cannot compare is damage, which goes into r.err.
 func (r *rows) appendSelected(dst, cells []cell.Cell) []cell.Cell {
+	if r.explain != nil {
+		return r.appendCounted(dst, cells)
+	}
 	selected := cells
 	if r.q.Times != widecol.AllTimes {
 		selected = dst
@@ -368,12 +377,16 @@ func (r *rows) Stats() widecol.Stats {
 }
 
 // Close implements widecol.Rows.
-func (r *rows) Close() { r.closeParts() }
+func (r *rows) Close() {
+	r.endExplain(r.done)
+	r.closeParts()
+}
 
 // closeParts closes the scans of the current range. Their costs stay in stats.
 func (r *rows) closeParts() {
 	for i := range r.parts {
 		r.stats.AddScanned(r.parts[i].scan.Scanned())
+		r.explain.closed(i, r.parts[i].scan)
 		r.parts[i].scan.Close()
 	}
 	clear(r.parts)

@@ -86,10 +86,12 @@ func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error)
 	if err := v.schema.check(v.table.name, &q.Filter); err != nil {
 		return nil, err
 	}
+	asked := q
 	var filter *rowfilter.Eval
+	var pushed widecol.QueryParts
 	if q.RowFilter != nil {
 		var err error
-		if q, filter, err = v.filtered(ctx, q); err != nil {
+		if q, filter, pushed, err = v.filtered(ctx, q); err != nil {
 			return nil, err
 		}
 	}
@@ -100,6 +102,9 @@ func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error)
 	if v.schema.movesIn(columns) {
 		r.merging = newMergingRows(v, r.selective)
 		r.selective = false
+	}
+	if asked.Explain != nil {
+		r.explainQuery(asked, pushed)
 	}
 	r.limits.init(q)
 	if q.After != nil && q.After.Row != nil {
@@ -117,14 +122,17 @@ func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error)
 }
 
 // open opens scans of a query over a range of rows, one for each partition, and appends them to parts.
-func (v *view) open(parts []part, ids []engine.PartitionID, q *widecol.Query, rows widecol.RowRange) ([]part, error) {
-	opt := engine.ScanOptions{Start: rows.Start, End: rows.End, Columns: q.Filter.Columns, Now: v.now, KeysOnly: q.KeysOnly && q.Value == nil, Reverse: q.Reverse}
+func (v *view) open(parts []part, ids []engine.PartitionID, q *widecol.Query, rows widecol.RowRange, e *explaining) ([]part, error) {
+	opt := engine.ScanOptions{Start: rows.Start, End: rows.End, Columns: q.Filter.Columns, Now: v.now, KeysOnly: leavesOutValues(q), Reverse: q.Reverse}
 	if q.Times != widecol.AllTimes {
 		opt.Times = &q.Times
 	}
 	opt.FillCache = opt.SingleRow() || q.RowLimit != widecol.NoLimit && q.RowLimit <= fillRows
-	for _, id := range ids {
+	for i, id := range ids {
 		opt.Policies = v.policies[id]
+		if e != nil {
+			opt.Counts = &e.counts[i]
+		}
 		scan, err := v.snap.Scan(id, opt)
 		if err != nil {
 			return parts, failure(err)
@@ -133,6 +141,9 @@ func (v *view) open(parts []part, ids []engine.PartitionID, q *widecol.Query, ro
 	}
 	return parts, nil
 }
+
+// leavesOutValues reports whether no value is needed to answer a query.
+func leavesOutValues(q *widecol.Query) bool { return q.KeysOnly && q.Value == nil }
 
 // part is a query's cursor in one partition.
 type part struct {

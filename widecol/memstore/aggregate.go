@@ -33,6 +33,7 @@ func (v *view) Aggregate(ctx context.Context, a *widecol.Aggregate) (widecol.Agg
 	if err != nil {
 		return widecol.Aggregated{}, err
 	}
+	v.table.explainEnd(&q, &answer, answer.reason(&q))
 	result := widecol.Aggregated{Stats: answer.stats}
 	groups := make(map[string][]version)
 	if a.GroupBy.By == widecol.OneGroup {

@@ -17,6 +17,7 @@ type rows struct {
 	query  *widecol.Query
 	answer answer
 	begun  int       // rows of answer
+	ended  bool      // the query is explained
 	rest   []version // of the row begun last
 	stats  widecol.Stats
 	err    error
@@ -35,11 +36,13 @@ func (r *rows) Next() bool {
 		r.err = r.ctx.Err()
 	}
 	if r.err != nil {
+		r.end(widecol.EndFailed)
 		return false
 	}
 	r.first = len(r.rest) == 0
 	if r.first {
 		if r.begun == len(r.answer.rows) {
+			r.end(r.answer.reason(r.query))
 			return false
 		}
 		r.rest = r.answer.rows[r.begun]
@@ -59,6 +62,14 @@ func (r *rows) Next() bool {
 	r.rest = r.rest[n:]
 	r.stats.Cells += int64(n)
 	return true
+}
+
+// end explains the result, once.
+func (r *rows) end(reason widecol.EndReason) {
+	if !r.ended {
+		r.ended = true
+		r.view.table.explainEnd(r.query, &r.answer, reason)
+	}
 }
 
 // spoil overwrites the current chunk, so a caller that kept its bytes fails.
@@ -97,6 +108,7 @@ func (r *rows) More() (p widecol.Position, more bool) {
 // Close implements widecol.Rows.
 func (r *rows) Close() {
 	r.spoil()
+	r.end(widecol.EndStopped)
 	r.answer, r.rest = answer{}, nil
 	r.view.busy = false
 }

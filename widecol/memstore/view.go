@@ -67,6 +67,9 @@ type answer struct {
 	rows  [][]version
 	stats widecol.Stats    // of what was looked at
 	end   widecol.Position // behind the last version, which may be the last of its row
+
+	skipped int64           // rows that the offset passed over
+	explain widecol.Explain // if the query has one
 }
 
 // query computes q row by row, and counts the rows and cells that it looks at. Its error is that of Yield.
@@ -81,6 +84,13 @@ func (t *table) query(q *widecol.Query, now int64) (a answer, err error) {
 	}
 	read, partitions := t.read(q.Filter)
 	a.stats.Partitions = partitions
+	if q.Explain != nil {
+		for family := range read {
+			if read[family] {
+				a.explain.Partition(t.partition(family))
+			}
+		}
+	}
 	room := q.CellLimit // versions that may still be returned
 	index := after.Seen // of the next row that would be returned without sample, offset and limit
 	kept := after.Kept  // rows that the sample kept
@@ -107,6 +117,9 @@ func (t *table) query(q *widecol.Query, now int64) (a answer, err error) {
 		if q.RowFilter != nil {
 			cells = filterRow(q.RowFilter, cells)
 		}
+		if q.Explain != nil {
+			t.explainRow(&a.explain, q, row, now, read, cells)
+		}
 		cells = limit(cells, q)
 		if within {
 			cells = behind(cells, after)
@@ -124,6 +137,7 @@ func (t *table) query(q *widecol.Query, now int64) (a answer, err error) {
 			reached = step
 			kept++
 			if kept <= q.Offset {
+				a.skipped++
 				continue
 			}
 		}
@@ -184,7 +198,7 @@ func (t *table) more(q *widecol.Query, a *answer, now int64) (p widecol.Position
 		return p, false, nil
 	}
 	rest := *q
-	rest.After, rest.RowLimit, rest.CellLimit = &a.end, widecol.NoLimit, widecol.NoLimit
+	rest.After, rest.RowLimit, rest.CellLimit, rest.Explain = &a.end, widecol.NoLimit, widecol.NoLimit, nil
 	next, err := t.query(&rest, now)
 	if err != nil || len(next.rows) == 0 {
 		return p, false, err

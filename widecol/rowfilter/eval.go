@@ -42,6 +42,8 @@ type Eval struct {
 	cost   int     // of a cell, in nodes
 	work   int     // since the last check of the context
 
+	dropped int64 // cells
+
 	// The row, and the cell at hand.
 	row       []byte
 	rows      uint64 // rows begun
@@ -183,7 +185,12 @@ func (e *Eval) emit() []cell.Cell {
 		c := &e.in[e.pos]
 		e.pos++
 		e.step(c)
-		for _, m := range e.marks() {
+		marks := e.marks()
+		if len(marks) == 0 {
+			e.dropped++
+			continue
+		}
+		for _, m := range marks {
 			n := len(out)
 			if e.single && cap(out)-n == cap(e.in)-e.pos+1 { // it is there already
 				out = out[:n+1]
@@ -202,6 +209,9 @@ func (e *Eval) emit() []cell.Cell {
 	}
 	return out
 }
+
+// Dropped returns of how many cells, so far, the tree has let no copy through.
+func (e *Eval) Dropped() int64 { return e.dropped }
 
 // Done reports whether the tree lets no more cells of the row through, whatever they are.
 func (e *Eval) Done() bool {

@@ -15,10 +15,11 @@ const maxPushed = 256
 // PushDown returns a query with the same result as q, whose RowFilter is the program's tree, on a table with
 // the given families. What narrows the rows, columns and times at the head of the tree is moved into Rows,
 // Filter and Times, so that the Store need not read the rest; limits at the end of what is left into the
-// limits of the query. The RowFilter of the result is what is left, nil for nothing.
+// limits of the query. The RowFilter of the result is what is left, nil for nothing. parts says what of the tree has
+// narrowed the query.
 //
 // It changes neither q nor the tree.
-func (p *Program) PushDown(q *widecol.Query, families []string) widecol.Query {
+func (p *Program) PushDown(q *widecol.Query, families []string) (narrow widecol.Query, parts widecol.QueryParts) {
 	d := pushDown{query: *q, program: p, families: families}
 	left := flat(nil, q.RowFilter)
 	head := 0
@@ -41,7 +42,7 @@ func (p *Program) PushDown(q *widecol.Query, families []string) widecol.Query {
 	case !slices.Equal(left, q.RowFilter.Filters):
 		d.query.RowFilter = &widecol.RowFilter{Op: widecol.Chain, Filters: left}
 	}
-	return d.query
+	return d.query, d.parts
 }
 
 // flat appends the filters of a chain, and of chains in it.
@@ -59,6 +60,7 @@ type pushDown struct {
 	query    widecol.Query
 	program  *Program
 	families []string
+	parts    widecol.QueryParts
 }
 
 // push narrows the query to what a filter lets through. It returns false if the filter does more than to
@@ -71,6 +73,7 @@ func (d *pushDown) push(f *widecol.RowFilter) (selects, all bool) {
 	case widecol.TimestampRange:
 		t := &d.query.Times
 		t.Start, t.End = max(t.Start, f.Times.Start), min(t.End, f.Times.End)
+		d.parts |= widecol.PartFilterTimes
 		return true, true
 	case widecol.RowSample:
 		return true, false
@@ -106,6 +109,7 @@ func (d *pushDown) pushRows(p *pattern) (all bool) {
 		}
 	}
 	d.query.Rows = widecol.NewRowSet(ranges...)
+	d.parts |= widecol.PartFilterRows
 	return p.exact || p.rest
 }
 
@@ -180,6 +184,7 @@ func (d *pushDown) pushColumns(ranges ...cell.Range) (all bool) {
 		}
 	}
 	d.query.Filter.Columns = cell.NewColumns(both...)
+	d.parts |= widecol.PartFilterColumns
 	return true
 }
 
@@ -207,10 +212,12 @@ func (d *pushDown) pushLimits(left []*widecol.RowFilter) []*widecol.RowFilter {
 	}
 	if last := len(left) - 1; last >= 0 && left[last].Op == widecol.RowLimit && q.ColumnCellLimit == widecol.NoLimit {
 		q.RowCellLimit = lower(q.RowCellLimit, left[last].N)
+		d.parts |= widecol.PartFilterLimits
 		left = left[:last]
 	}
 	if last := len(left) - 1; last >= 0 && left[last].Op == widecol.ColumnLimit {
 		q.ColumnCellLimit = lower(q.ColumnCellLimit, left[last].N)
+		d.parts |= widecol.PartFilterLimits
 		left = left[:last]
 	}
 	return left

@@ -213,7 +213,7 @@ func TestAgainstMemstore(t *testing.T) {
 			}
 			limitRandomly(rnd, &q)
 			want = answer(t, view, &q)
-			narrow := program.PushDown(&q, families)
+			narrow, _ := program.PushDown(&q, families)
 			if diff := firstDifference(answer(t, view, &narrow), want); diff != "" {
 				left := "nothing"
 				if narrow.RowFilter != nil {

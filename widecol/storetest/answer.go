@@ -65,8 +65,9 @@ const all = -1
 type answer struct {
 	versions []version
 	stats    widecol.Stats
-	whole    bool // it was read to its end
-	ending        // of a whole one
+	whole    bool             // it was read to its end
+	ending                    // of a whole one
+	explain  *widecol.Explain // nil if nobody asked
 }
 
 // ending says whether more comes behind an answer that a limit has ended, and where.
@@ -86,21 +87,31 @@ func (e ending) String() string {
 }
 
 // ask runs a query and reads the first chunks of its result, or all. It returns an error if the
-// result is malformed.
+// result is malformed. Of some queries it asks for an explanation, too.
 func ask(ctx context.Context, view widecol.View, q *widecol.Query, chunks int) (answer, error) {
+	q = explained(q)
 	rows, err := view.Scan(ctx, q)
 	if err != nil {
 		return answer{}, err
 	}
-	defer rows.Close()
 	r := reader{query: q}
+	a, err := r.read(rows, chunks)
+	rows.Close()
+	if err == nil && q.Explain != nil {
+		err = r.checkExplain(a.stats, a.whole)
+	}
+	return a, err
+}
+
+// read reads the first chunks of a result, or all.
+func (r *reader) read(rows widecol.Rows, chunks int) (a answer, err error) {
 	for chunks != 0 && rows.Next() {
 		if err := r.take(rows); err != nil {
-			return answer{}, err
+			return a, err
 		}
 		chunks--
 	}
-	a := answer{versions: r.versions, whole: chunks != 0}
+	a = answer{versions: r.versions, whole: chunks != 0, explain: r.query.Explain}
 	if a.whole {
 		a.ending, err = r.end(rows)
 	}

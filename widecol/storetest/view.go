@@ -65,7 +65,10 @@ func (v *heldView) scan(q *widecol.Query, chunks int) error {
 		want.versions = want.versions[:min(len(got.versions), len(want.versions))]
 		return diff(got.versions, want.versions)
 	}
-	return want.sameAs(got)
+	if err := want.sameAs(got); err != nil {
+		return err
+	}
+	return want.explainsAs(got, q)
 }
 
 // sameAs returns an error if another whole answer is not the same.
