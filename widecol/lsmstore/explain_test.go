@@ -154,13 +154,15 @@ func TestExplainPushDown(t *testing.T) {
 		pushed, checked string
 		end             widecol.EndReason
 	}{
-		"all":              {func(q *widecol.Query) {}, "", "", widecol.EndOfRows},
-		"rows":             {func(q *widecol.Query) { q.SetPrefix([]byte("row00")) }, "rows", "", widecol.EndOfRows},
-		"a family":         {func(q *widecol.Query) { q.Filter = filter("a") }, "families", "", widecol.EndOfRows},
-		"a column":         {func(q *widecol.Query) { q.Filter = filter("a:x", "b", "c") }, "columns", "", widecol.EndOfRows},
-		"both":             {func(q *widecol.Query) { q.Filter = filter("a:x") }, "families columns", "", widecol.EndOfRows},
-		"versions":         {func(q *widecol.Query) { q.ColumnCellLimit, q.KeysOnly = 1, true }, "versions keys_only", "", widecol.EndOfRows},
-		"times and value":  {func(q *widecol.Query) { q.Times, q.Value = some, &widecol.ValueFilter{Op: widecol.Equal, Type: cell.String} }, "times", "times values", widecol.EndOfRows},
+		"all":      {func(q *widecol.Query) {}, "", "", widecol.EndOfRows},
+		"rows":     {func(q *widecol.Query) { q.SetPrefix([]byte("row00")) }, "rows", "", widecol.EndOfRows},
+		"a family": {func(q *widecol.Query) { q.Filter = filter("a") }, "families", "", widecol.EndOfRows},
+		"a column": {func(q *widecol.Query) { q.Filter = filter("a:x", "b", "c") }, "columns", "", widecol.EndOfRows},
+		"both":     {func(q *widecol.Query) { q.Filter = filter("a:x") }, "families columns", "", widecol.EndOfRows},
+		"versions": {func(q *widecol.Query) { q.ColumnCellLimit, q.KeysOnly = 1, true }, "versions keys_only", "", widecol.EndOfRows},
+		"times and value": {func(q *widecol.Query) {
+			q.Times, q.Value = some, &widecol.ValueFilter{Op: widecol.Equal, Type: cell.String}
+		}, "times", "times values", widecol.EndOfRows},
 		"a row limit":      {func(q *widecol.Query) { q.RowLimit = 5 }, "", "", widecol.EndRowLimit},
 		"a tree of rows":   {func(q *widecol.Query) { q.RowFilter = regex(widecol.RowKeyRegex, `row0001\C*`) }, "filter_rows", "", widecol.EndOfFilterRows},
 		"no row of a tree": {func(q *widecol.Query) { q.RowFilter = regex(widecol.RowKeyRegex, "no"); q.SetPrefix([]byte("row")) }, "rows filter_rows", "", widecol.EndOfFilterRows},

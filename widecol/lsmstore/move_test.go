@@ -443,6 +443,40 @@ func TestMoveLargeRow(t *testing.T) {
 	}
 }
 
+// TestMoveManyVersions: a limit of versions holds for a column with many more of them, whose family moves.
+func TestMoveManyVersions(t *testing.T) {
+	s := openStepping(t, vfs.NewMem(), 1<<20)
+	defer s.Close()
+	createAB(t, s)
+	var versions []widecol.Mutation
+	for i := range int64(200) {
+		versions = append(versions, widecol.Mutation{Row: []byte("r"), Family: []byte("a"), Qualifier: []byte("x"), Time: i, Type: cell.Bytes})
+	}
+	if _, err := s.Write(t.Context(), "t", versions, ""); err != nil {
+		t.Fatal(err)
+	}
+	move(t, s, "a", widecol.NewGroup)
+	view, err := s.View(t.Context(), "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Close()
+	q := widecol.NewQuery()
+	q.ColumnCellLimit = 2
+	rows, err := view.Scan(t.Context(), &q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	found := 0
+	for rows.Next() {
+		found += len(rows.Cells())
+	}
+	if rows.Err() != nil || found != 2 {
+		t.Errorf("%d versions, %v", found, rows.Err())
+	}
+}
+
 // formatOf returns the format of the metadata of table t.
 func formatOf(t *testing.T, s *lsmstore.Store) int64 {
 	t.Helper()

@@ -36,6 +36,7 @@ type broken struct {
 	query      func(q *widecol.Query)            // changes a copy of the query
 	tree       *widecol.RowFilter                // of the last query, for some bugs
 	rows       func(r widecol.Rows) widecol.Rows // wraps a result
+	explain    func(e *widecol.Explain)          // changes what a query says of itself
 	updates    brokenUpdates
 
 	tallyQuery func(q *widecol.Query)            // changes a copy of an aggregate's query
@@ -141,11 +142,47 @@ func (v *brokenView) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, 
 	if v.b.query != nil {
 		v.b.query(&c)
 	}
+	var own widecol.Explain
+	if c.Explain != nil && v.b.explain != nil {
+		c.Explain = &own
+	}
 	rows, err := v.View.Scan(ctx, &c)
 	if err == nil && v.b.rows != nil {
 		rows = v.b.rows(rows)
 	}
+	if err == nil && c.Explain == &own {
+		rows = &misexplained{Rows: rows, own: &own, to: q.Explain, change: v.b.explain}
+	}
 	return rows, err
+}
+
+// misexplained changes the explanation of a result.
+type misexplained struct {
+	widecol.Rows
+	own, to *widecol.Explain
+	change  func(e *widecol.Explain)
+	ended   bool
+}
+
+func (r *misexplained) Next() bool {
+	more := r.Rows.Next()
+	if !more {
+		r.end()
+	}
+	return more
+}
+
+func (r *misexplained) Close() {
+	r.Rows.Close()
+	r.end()
+}
+
+func (r *misexplained) end() {
+	if !r.ended {
+		r.ended = true
+		r.change(r.own)
+		r.to.Add(r.own)
+	}
 }
 
 // brokenTallier is a view with a bug in aggregates.
@@ -246,6 +283,31 @@ type bug struct {
 var bugs = []bug{
 	{"row limit ignored", true, true, func(b *broken) {
 		b.query = func(q *widecol.Query) { q.RowLimit = widecol.NoLimit }
+	}},
+	{"a query with an Explain has a smaller offset", true, true, func(b *broken) {
+		b.query = func(q *widecol.Query) {
+			if q.Explain != nil && q.Offset > 0 {
+				q.Offset--
+			}
+		}
+	}},
+	{"explain: versions dropped by their value count twice", true, false, func(b *broken) {
+		b.explain = func(e *widecol.Explain) { e.Dropped.Values *= 2 }
+	}},
+	{"explain: versions of other columns count as dropped by their value", true, false, func(b *broken) {
+		b.explain = func(e *widecol.Explain) { e.Dropped.Values, e.Dropped.Columns = e.Dropped.Values+e.Dropped.Columns, 0 }
+	}},
+	{"explain: a tree drops one version less", true, false, func(b *broken) {
+		b.explain = func(e *widecol.Explain) { e.Dropped.RowFilter = max(e.Dropped.RowFilter-1, 0) }
+	}},
+	{"explain: every query ends behind its last row", true, true, func(b *broken) {
+		b.explain = func(e *widecol.Explain) { e.Ended = [widecol.EndReasons]int64{widecol.EndOfRows: 1} }
+	}},
+	{"explain: a partition is left out", true, true, func(b *broken) {
+		b.explain = func(e *widecol.Explain) { e.Partitions = e.Partitions[:max(len(e.Partitions)-1, 0)] }
+	}},
+	{"explain: garbage is not counted", true, true, func(b *broken) {
+		b.explain = func(e *widecol.Explain) { e.Dropped.Garbage = 0 }
 	}},
 	{"row limit off by one above 2", true, true, func(b *broken) {
 		b.query = func(q *widecol.Query) {

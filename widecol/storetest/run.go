@@ -112,7 +112,7 @@ type testCase struct {
 }
 
 var (
-	cases = slices.Concat(tableCases, familyCases, settingCases, groupCases, moveCases, writeCases, selectCases, limitCases, reverseCases, pageCases, filterCases, aggregateCases, deleteCases, updateCases, keyCases, gcCases, divideCases, statsCases, explainCases)
+	cases = slices.Concat(tableCases, explainCases, familyCases, settingCases, groupCases, moveCases, writeCases, selectCases, limitCases, reverseCases, pageCases, filterCases, aggregateCases, deleteCases, updateCases, keyCases, gcCases, divideCases, statsCases)
 	// placeCases are about where families are.
 	placeCases = slices.Concat(groupCases, moveCases, statsCases)
 )
