@@ -24,7 +24,7 @@ var aggregateFields = append(within(countFields, func(a *aggregation) *selection
 
 var aggregateOperation = operation{
 	does: "Sums up what a query selects.", body: aggregateFields.schema(),
-	answer:  answer{status: http.StatusOK, result: objectOf(statsFields().and("groups", listSchema(groupSchema)))},
+	answer:  answer{status: http.StatusOK, result: explained(objectOf(statsFields().and("groups", listSchema(groupSchema))))},
 	refuses: []int{http.StatusConflict},
 }
 
@@ -45,7 +45,8 @@ func (s *Server) aggregate(x *requestContext) error {
 	}
 	a := sel.Aggregate
 	a.Query = sel.query
-	view, err := s.store.View(x.ctx(), x.table)
+	x.explains(sel.explain)
+	view, err := x.openView()
 	if err != nil {
 		return err
 	}
@@ -59,21 +60,31 @@ func (s *Server) aggregate(x *requestContext) error {
 			return sel.column.at("column", i)
 		})
 	}
-	x.begin(http.StatusOK)
+	if !x.beginExplained() {
+		if err := x.appendGroups(groups, &a); err != nil {
+			return err
+		}
+		x.appendStats(&stats)
+	}
+	x.appendExplain(&stats)
+	x.out = append(x.out, '}')
+	return x.finish(querySuccessful)
+}
+
+// appendGroups appends the groups of an aggregate, as the first field of the result.
+func (x *requestContext) appendGroups(groups []widecol.AggregateGroup, a *widecol.Aggregate) error {
 	x.out = append(x.out, `{"groups":[`...)
 	for i := range groups {
 		if i > 0 {
 			x.out = append(x.out, ',')
 		}
-		x.out = appendGroup(x.out, &groups[i], &a)
+		x.out = appendGroup(x.out, &groups[i], a)
 		if err := x.flushIfFull(); err != nil {
 			return err
 		}
 	}
 	x.out = append(x.out, "],"...)
-	x.appendStats(&stats)
-	x.out = append(x.out, '}')
-	return x.finish(querySuccessful)
+	return nil
 }
 
 // aggregateParallel evaluates an aggregate. A goroutine per core works on parts of its query. Each has a tally of

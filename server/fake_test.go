@@ -146,6 +146,9 @@ func (v *fakeView) Divide(q *widecol.Query, _ int64) []widecol.Query {
 	parts := slices.Repeat([]widecol.Query{*q}, n)
 	for i := range parts {
 		parts[i].SetRange(fmt.Appendf(nil, name, i), nil)
+		if q.Explain != nil {
+			parts[i].Explain = new(widecol.Explain)
+		}
 	}
 	return parts
 }

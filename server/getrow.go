@@ -15,8 +15,9 @@ var getRowOperation = operation{
 	params: []parameter{
 		{"key", "The key of the row.", true, schema{"type": "string", "minLength": 1, "maxLength": widecol.MaxRowKey}},
 		{"column", "A column key; any number of them. Without one, all columns are read.", false, columnKeyList(textSchema)},
+		{"explain", "Whether the answer explains the read, beside the row or in its place.", false, oneOfTexts("true", "only")},
 	},
-	answer: answer{status: http.StatusOK, result: objectOf(queryFields())},
+	answer: answer{status: http.StatusOK, result: explained(objectOf(queryFields()))},
 }
 
 // getRow is GET /v1/table/{table}/row?key=…&column=…, for browsers and shells.
@@ -28,14 +29,14 @@ func (s *Server) getRow(x *requestContext) error {
 	if err := x.rowOfQuery(&q); err != nil {
 		return err
 	}
-	view, err := s.store.View(x.ctx(), x.table)
+	view, err := x.openView()
 	if err != nil {
 		return err
 	}
 	defer view.Close()
 	a := x.newRowWriter(&x.responseBuffer, &x.admitted)
-	q.Yield = a.yield
-	rows, err := view.Scan(x.ctx(), &q)
+	a.explain, q.Yield = x.explain, a.yield
+	rows, err := x.explain.scan(x.ctx(), view, &q)
 	if err != nil {
 		return placed(err, func(_ string, i int) string {
 			if i < 0 {
@@ -45,18 +46,23 @@ func (s *Server) getRow(x *requestContext) error {
 		})
 	}
 	defer rows.Close()
-	x.begin(http.StatusOK)
-	x.out = append(x.out, `{"rows":[`...)
+	alone := x.beginExplained()
+	if !alone {
+		x.out = append(x.out, `{"rows":[`...)
+	}
 	if _, err := a.writeAll(rows); err != nil {
 		return err
 	}
-	x.out = append(x.out, "],"...)
-	x.appendStats(&a.stats)
+	if !alone {
+		x.out = append(x.out, "],"...)
+		x.appendStats(&a.stats)
+	}
+	x.appendExplain(&a.stats)
 	x.out = append(x.out, '}')
 	return x.finish(querySuccessful)
 }
 
-// rowOfQuery reads the parameters key, once, and column, any number of times.
+// rowOfQuery reads the parameters key and explain, each once, and column, any number of times.
 func (x *requestContext) rowOfQuery(q *widecol.Query) error {
 	invalid := func(code, format string, args ...any) error {
 		return refuse(http.StatusBadRequest, code, atQuery, format, args...)
@@ -68,10 +74,10 @@ func (x *requestContext) rowOfQuery(q *widecol.Query) error {
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		values := params[name]
 		switch {
-		case name != "key" && name != "column":
-			return invalid("unknown_parameter", "there is no parameter %q, only key and column", shorten(name))
-		case name == "key" && len(values) > 1:
-			return invalid("duplicate_parameter", "the parameter key is given %d times", len(values))
+		case name != "key" && name != "column" && name != "explain":
+			return invalid("unknown_parameter", "there is no parameter %q, only key, column and explain", shorten(name))
+		case name != "column" && len(values) > 1:
+			return invalid("duplicate_parameter", "the parameter %s is given %d times", name, len(values))
 		case len(values) > maxColumnKeys:
 			return invalid(tooManyColumns, "the parameter column is given more than %d times", maxColumnKeys)
 		}
@@ -89,6 +95,13 @@ func (x *requestContext) rowOfQuery(q *widecol.Query) error {
 		return invalid("invalid_row_key", "row key has %d bytes, allowed are 1 to %d", len(key), widecol.MaxRowKey)
 	}
 	q.SetKey([]byte(key))
+	if params.Has("explain") {
+		mode, ok := map[string]explainMode{"true": withExplain, "only": onlyExplain}[params.Get("explain")]
+		if !ok {
+			return invalid("invalid_parameter", "the parameter explain must be true or only, or be left out")
+		}
+		x.explains(mode)
+	}
 	if columns := params["column"]; columns != nil {
 		f, err := widecol.ColumnsFilter(columns...)
 		if err != nil {

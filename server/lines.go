@@ -70,14 +70,22 @@ func weights(values []string) iter.Seq2[string, float64] {
 func (x *requestContext) beginRows(status int) {
 	if x.asLines = wantsLines(x.r.Header["Accept"]); x.asLines {
 		x.status, x.out = status, x.out[:0]
-		return
+	} else {
+		x.begin(status)
 	}
-	x.begin(status)
-	x.out = append(x.out, `{"rows":[`...)
+	switch {
+	case x.explain.alone():
+		x.out = append(x.out, '{')
+	case !x.asLines:
+		x.out = append(x.out, `{"rows":[`...)
+	}
 }
 
 // endRows appends what follows the rows, up to the end of the statistics.
 func (x *requestContext) endRows(stats *widecol.Stats) {
+	if x.explain.alone() {
+		return
+	}
 	if x.asLines {
 		x.out = append(x.out, `{"statistics":{`...)
 	} else {

@@ -107,7 +107,7 @@ func (p *page) end(rows widecol.Rows) error {
 // appendPage appends the fields that tell whether more follows. q is the query, as it was if this is the first
 // page.
 func (x *requestContext) appendPage(p *page, q *widecol.Query) {
-	if !p.limited {
+	if !p.limited || x.explain.alone() {
 		return
 	}
 	if !p.more {

@@ -17,10 +17,11 @@ const countPartBytes = 1 << 20
 // parallelCount is a query whose parts are counted in any order. Several goroutines work on its parts, each with
 // a slot of its own.
 type parallelCount struct {
-	count  countPart
-	parts  []widecol.Query
-	next   atomic.Int64 // the first part without a goroutine
-	cancel context.CancelFunc
+	count   countPart
+	explain *explanation // of the handler
+	parts   []widecol.Query
+	next    atomic.Int64 // the first part without a goroutine
+	cancel  context.CancelFunc
 
 	mu    sync.Mutex
 	stats widecol.Stats // guarded by mu
@@ -33,7 +34,8 @@ type countPart func(ctx context.Context, q *widecol.Query) (widecol.Stats, error
 // inParallel counts the parts of a query and returns the sum of their statistics. One goroutine per core works on
 // the parts, as far as slots are free.
 func (x *requestContext) inParallel(view widecol.View, q *widecol.Query, count countPart) (widecol.Stats, error) {
-	c := &parallelCount{count: count, parts: []widecol.Query{*q}}
+	x.explain.ask(q)
+	c := &parallelCount{count: count, explain: x.explain, parts: []widecol.Query{*q}}
 	if d, ok := view.(widecol.Divider); ok {
 		c.parts = d.Divide(q, countPartBytes)
 	}
@@ -83,13 +85,15 @@ func (c *parallelCount) part(ctx context.Context, slot *admission.Slot, q *widec
 		looked += widecol.YieldEvery
 		return slot.Step(looked)
 	}
-	stats, err := c.count(ctx, q)
+	explain := c.explain.part()
+	stats, err := explain.count(ctx, q, c.count)
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	addStats(&c.stats, stats)
+	c.explain.add(explain)
 	return nil
 }
 

@@ -24,8 +24,9 @@ type parallelScan struct {
 	workers sync.WaitGroup
 	ctx     context.Context // ends with the reason when a worker fails
 	cancel  context.CancelCauseFunc
-	some    bool // a chunk was taken; for the handler
-	asLines bool // the parts are lines
+	explain *explanation // of the handler
+	some    bool         // a chunk was taken; for the handler
+	asLines bool         // the parts are lines
 
 	mu   sync.Mutex
 	rest []widecol.Query // what nobody has begun, from the last rows to the first; guarded by mu
@@ -37,6 +38,8 @@ type scanPart struct {
 	query  widecol.Query
 	chunks chan *[]byte  // closed at the end
 	stats  widecol.Stats // to be read after that
+
+	explain *explanation // the same; nil for none
 }
 
 const (
@@ -54,17 +57,18 @@ const (
 
 // appendRows appends the rows of a query, with a worker per core if there are many.
 func (x *requestContext) appendRows(view widecol.View, q *widecol.Query, p *page) (widecol.Stats, error) {
+	x.explain.ask(q)
 	if s := x.startParallelScan(view, q); s != nil {
 		return x.sendParts(s)
 	}
 	a := x.newRowWriter(&x.responseBuffer, &x.admitted)
-	a.strip, a.line, q.Yield = q.KeysOnly, x.lineWriter(x.asLines), a.yield
-	rows, err := view.Scan(x.ctx(), q)
+	a.strip, a.line, a.explain, q.Yield = q.KeysOnly, x.lineWriter(x.asLines), x.explain, a.yield
+	rows, err := x.explain.scan(x.ctx(), view, q)
 	if err != nil {
 		return widecol.Stats{}, err
 	}
 	defer rows.Close()
-	if _, err = a.writeAll(rows); err == nil {
+	if _, err = a.writeAll(rows); err == nil && !x.explain.alone() {
 		err = p.end(rows)
 	}
 	return a.stats, err
@@ -100,7 +104,7 @@ func (x *requestContext) startParallelScan(view widecol.View, q *widecol.Query) 
 	slices.Reverse(parts)
 	s := &parallelScan{
 		view: v, memory: &x.admitted, slots: make(chan struct{}, n+1), order: make(chan *scanPart, n+1), // no worker waits while one part is sent
-		ctx: ctx, cancel: cancel, asLines: x.asLines, rest: parts, left: n,
+		ctx: ctx, cancel: cancel, explain: x.explain, asLines: x.asLines, rest: parts, left: n,
 	}
 	for _, slot := range workers {
 		s.begin(slot)
@@ -122,6 +126,7 @@ func (x *requestContext) sendParts(s *parallelScan) (stats widecol.Stats, err er
 			return stats, err
 		}
 		addStats(&stats, p.stats)
+		x.explain.add(p.explain)
 		<-s.slots
 	}
 }
@@ -241,7 +246,7 @@ func (w *scanWorker) take() *scanPart {
 		s.rest = append(s.rest[:last], parts...)
 		last = len(s.rest) - 1
 	}
-	p := &scanPart{query: s.rest[last], chunks: make(chan *[]byte, partChunks)}
+	p := &scanPart{query: s.rest[last], chunks: make(chan *[]byte, partChunks), explain: s.explain.part()}
 	s.order <- p // has room for all that have a slot
 	if s.rest = s.rest[:last]; last == 0 {
 		close(s.order)
@@ -255,8 +260,8 @@ func (s *parallelScan) divide(i int) []widecol.Query { return s.view.Divide(&s.r
 // collect collects the current part.
 func (w *scanWorker) collect() error {
 	a, q := w.scratch.newRowWriter(&w.responseBuffer, w.memory), &w.part.query
-	a.strip, a.line, q.Yield = q.KeysOnly, w.scratch.lineWriter(w.asLines), a.yield
-	rows, err := w.view.Scan(w.ctx, q)
+	a.strip, a.line, a.explain, q.Yield = q.KeysOnly, w.scratch.lineWriter(w.asLines), w.part.explain, a.yield
+	rows, err := w.part.explain.scan(w.ctx, w.view, q)
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,8 @@ type requestContext struct {
 	class admission.Class // of its route
 	keyed bool            // the same
 
+	explain *explanation // of a read; nil if it is not asked for
+
 	// The response; see response.go.
 	responseBuffer
 	status  int

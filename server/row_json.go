@@ -35,8 +35,9 @@ type rowWriter struct {
 	binaryColumn []byte // the last of them
 	charged      int    // bytes of binary that are charged to the memory of requests
 
-	stats widecol.Stats
-	yield func() error // of the queries
+	stats   widecol.Stats
+	yield   func() error // of the queries
+	explain *explanation // nil for none
 
 	// Many cells of a response were written by one request.
 	time   int64
@@ -51,6 +52,9 @@ func (s *scratch) newRowWriter(c *responseBuffer, memory *admission.Request) *ro
 
 // writeAll writes all rows of a query, whose Yield is a.yield. It reports whether there were any.
 func (a *rowWriter) writeAll(rows widecol.Rows) (found bool, err error) {
+	if a.explain != nil {
+		return a.writeExplained(rows)
+	}
 	for rows.Next() {
 		if rows.First() {
 			a.endRow()

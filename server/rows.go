@@ -23,8 +23,8 @@ const wideMemory = 512
 var rowsOperation = operation{
 	does: "Reads rows by their keys.", body: rowsFields.schema(),
 	answer: answer{
-		status: http.StatusOK, result: objectOf(queryFields().and("missing", missingSchema)),
-		lines: either(lineSchema, objectOf(schema{"statistics": objectOf(statsFields()), "missing": missingSchema})),
+		status: http.StatusOK, result: explained(objectOf(queryFields().and("missing", missingSchema))),
+		lines: either(lineSchema, explained(objectOf(schema{"statistics": objectOf(statsFields()), "missing": missingSchema}))),
 	},
 }
 
@@ -32,15 +32,17 @@ var missingSchema = listSchema(countSchema)
 
 // rows is POST /v1/table/{table}/rows.
 func (s *Server) rows(x *requestContext) error {
-	var items []rowRead
-	err := x.decode(false, func(d *decoder) { rowsFields.read(d, &items) })
+	var body rowsBody
+	err := x.decode(false, func(d *decoder) { rowsFields.read(d, &body) })
 	if err != nil {
 		return err
 	}
+	items := body.items
 	if !x.admitted.Charge(x.decoder.memory()) {
 		return overloaded()
 	}
-	view, err := s.store.View(x.ctx(), x.table)
+	x.explains(body.explain)
+	view, err := x.openView()
 	if err != nil {
 		return err
 	}
@@ -51,7 +53,7 @@ func (s *Server) rows(x *requestContext) error {
 	}
 	x.beginRows(http.StatusOK)
 	a := x.newRowWriter(&x.responseBuffer, &x.admitted)
-	a.line = x.lineWriter(x.asLines)
+	a.line, a.explain = x.lineWriter(x.asLines), x.explain
 	var missing []int
 	for i := range items {
 		if err := x.Step(i + 1); err != nil {
@@ -66,6 +68,17 @@ func (s *Server) rows(x *requestContext) error {
 		}
 	}
 	x.endRows(&a.stats)
+	if !x.explain.alone() {
+		if err := x.appendMissing(missing); err != nil {
+			return err
+		}
+	}
+	x.appendExplain(&a.stats)
+	return x.finishRows()
+}
+
+// appendMissing appends the positions of the items without a row.
+func (x *requestContext) appendMissing(missing []int) error {
 	x.out = append(x.out, `,"missing":[`...)
 	for i, item := range missing {
 		x.comma(i)
@@ -75,7 +88,7 @@ func (s *Server) rows(x *requestContext) error {
 		}
 	}
 	x.out = append(x.out, ']')
-	return x.finishRows()
+	return nil
 }
 
 // checkFamilies finds a family that the table does not have in the filter of any item, before the
@@ -138,7 +151,7 @@ func (x *requestContext) readRow(a *rowWriter, view widecol.View, item *rowRead,
 	if item.column != nil {
 		q.Filter, q.ColumnCellLimit = item.column.Filter, item.column.limit
 	}
-	rows, err := view.Scan(x.ctx(), &q)
+	rows, err := x.explain.scan(x.ctx(), view, &q)
 	if err != nil {
 		return false, placed(err, func(_ string, family int) string {
 			if item.column == nil {
@@ -151,8 +164,15 @@ func (x *requestContext) readRow(a *rowWriter, view widecol.View, item *rowRead,
 	return a.writeAll(rows)
 }
 
-var rowsFields = fields[[]rowRead]{
-	{"items", required, nonEmpty(listOf(rowReadShape))},
+// rowsBody is the body of a rows request.
+type rowsBody struct {
+	items   []rowRead
+	explain explainMode
+}
+
+var rowsFields = fields[rowsBody]{
+	{"items", required, to(nonEmpty(listOf(rowReadShape)), func(b *rowsBody) *[]rowRead { return &b.items })},
+	{"explain", optional, to(explainShape, func(b *rowsBody) *explainMode { return &b.explain })},
 }
 
 var rowReadShape = shape[rowRead]{func(d *decoder, item *rowRead) {

@@ -14,8 +14,8 @@ var scanFields = selectionFields(append(within(rowFields, (*selection).ofQuery),
 var scanOperation = operation{
 	does: "Returns what a query selects.", body: scanFields.schema(),
 	answer: answer{
-		status: http.StatusOK, result: withPage(objectOf(queryFields())),
-		lines: either(lineSchema, withPage(objectOf(schema{"statistics": objectOf(statsFields())}))),
+		status: http.StatusOK, result: explained(withPage(objectOf(queryFields()))),
+		lines: either(lineSchema, explained(withPage(objectOf(schema{"statistics": objectOf(statsFields())})))),
 	},
 }
 
@@ -28,7 +28,8 @@ func (s *Server) scan(x *requestContext) error {
 	if err := sel.page.begin(x.table, &sel.query); err != nil {
 		return err
 	}
-	view, err := s.store.View(x.ctx(), x.table)
+	x.explains(sel.explain)
+	view, err := x.openView()
 	if err != nil {
 		return err
 	}
@@ -41,5 +42,6 @@ func (s *Server) scan(x *requestContext) error {
 	}
 	x.endRows(&stats)
 	x.appendPage(&sel.page, &sel.query)
+	x.appendExplain(&stats)
 	return x.finishRows()
 }

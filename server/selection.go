@@ -14,6 +14,8 @@ type selection struct {
 	query  widecol.Query
 	column columnFilter
 	page   page // of a scan
+
+	explain explainMode
 }
 
 func newSelection() selection {
@@ -30,6 +32,7 @@ func selectionFields(row fields[selection], cell fields[widecol.Query]) fields[s
 		}, limitedColumnsShape.schema}},
 		{"cell", optional, to(cell.object(), (*selection).ofQuery)},
 		{"filter", optional, to(rowFilter, func(s *selection) **widecol.RowFilter { return &s.query.RowFilter })},
+		{"explain", optional, to(explainShape, func(s *selection) *explainMode { return &s.explain })},
 	}
 }
 

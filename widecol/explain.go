@@ -93,7 +93,7 @@ const (
 )
 
 var partNames = [...]string{
-	"rows", "families", "columns", "times", "values", "versions", "keys_only",
+	"rows", "families", "columns", "times", "values", "versions", "without_values",
 	"filter", "filter_rows", "filter_columns", "filter_times", "filter_limits",
 }
 

@@ -104,6 +104,9 @@ func (r *Reader) peek() byte {
 // AtObject reports whether the next value is an object.
 func (r *Reader) AtObject() bool { return r.err == nil && r.peek() == '{' }
 
+// AtText reports whether the next value is a string.
+func (r *Reader) AtText() bool { return r.err == nil && r.peek() == '"' }
+
 // AtNumber reports whether the next value is a number.
 func (r *Reader) AtNumber() bool {
 	c := r.peek()

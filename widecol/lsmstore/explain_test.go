@@ -159,7 +159,7 @@ func TestExplainPushDown(t *testing.T) {
 		"a family": {func(q *widecol.Query) { q.Filter = filter("a") }, "families", "", widecol.EndOfRows},
 		"a column": {func(q *widecol.Query) { q.Filter = filter("a:x", "b", "c") }, "columns", "", widecol.EndOfRows},
 		"both":     {func(q *widecol.Query) { q.Filter = filter("a:x") }, "families columns", "", widecol.EndOfRows},
-		"versions": {func(q *widecol.Query) { q.ColumnCellLimit, q.KeysOnly = 1, true }, "versions keys_only", "", widecol.EndOfRows},
+		"versions": {func(q *widecol.Query) { q.ColumnCellLimit, q.KeysOnly = 1, true }, "versions without_values", "", widecol.EndOfRows},
 		"times and value": {func(q *widecol.Query) {
 			q.Times, q.Value = some, &widecol.ValueFilter{Op: widecol.Equal, Type: cell.String}
 		}, "times", "times values", widecol.EndOfRows},

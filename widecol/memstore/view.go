@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 
@@ -85,7 +86,7 @@ func (t *table) query(q *widecol.Query, now int64) (a answer, err error) {
 	read, partitions := t.read(q.Filter)
 	a.stats.Partitions = partitions
 	if q.Explain != nil {
-		for family := range read {
+		for _, family := range slices.Sorted(maps.Keys(read)) {
 			if read[family] {
 				a.explain.Partition(t.partition(family))
 			}

@@ -1,0 +1,313 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"colonnade/widecol"
+)
+
+// explainMode says whether the answer to a read explains it.
+type explainMode uint8
+
+const (
+	noExplain   explainMode = iota
+	withExplain             // beside the result
+	onlyExplain             // in its place: the store does the work, and nothing of the result is answered
+)
+
+// explainShape is the shape of the field of a request.
+var explainShape = value((*decoder).explainMode, either(booleanSchema, schema{"const": "only"}))
+
+func (d *decoder) explainMode() explainMode {
+	if !d.AtText() {
+		if d.Bool() {
+			return withExplain
+		}
+		return noExplain
+	}
+	if text := d.Text(); d.Err() == nil && string(text) != "only" {
+		d.Fail("invalid_value", `explain must be true, false or "only"`)
+	}
+	return onlyExplain
+}
+
+// explanation collects what the answer to a read says about it: what the Store does, and what takes how long. It is
+// for one goroutine; those that work on parts of a read have one each. All methods take nil, for a read that is not
+// to be explained.
+type explanation struct {
+	mode explainMode
+	now  func() time.Time
+	widecol.Explain
+
+	receive time.Duration // the request, with the wait for a slot
+	open    time.Duration // the view
+	read    time.Duration // in the Store
+	write   time.Duration // rows into JSON, and waiting for the client and other parts
+}
+
+// explains begins the explanation of a read whose request is decoded, if it asks for one.
+func (x *requestContext) explains(mode explainMode) {
+	if mode != noExplain {
+		x.explain = &explanation{mode: mode, now: x.server.opt.Now, receive: x.elapsed()}
+	}
+}
+
+// alone reports whether nothing but the explanation is answered.
+func (e *explanation) alone() bool { return e != nil && e.mode == onlyExplain }
+
+// ask makes a query explain itself.
+func (e *explanation) ask(q *widecol.Query) {
+	if e != nil {
+		q.Explain = &e.Explain
+	}
+}
+
+// part returns the explanation of a part of the read.
+func (e *explanation) part() *explanation {
+	if e == nil {
+		return nil
+	}
+	return &explanation{mode: e.mode, now: e.now}
+}
+
+// add adds what a part of the read has collected.
+func (e *explanation) add(part *explanation) {
+	if e == nil {
+		return
+	}
+	e.Explain.Add(&part.Explain)
+	e.read += part.read
+	e.write += part.write
+}
+
+// openView opens the view of the request's table.
+func (x *requestContext) openView() (widecol.View, error) {
+	e := x.explain
+	if e == nil {
+		return x.server.store.View(x.ctx(), x.table)
+	}
+	begun := e.now()
+	view, err := x.server.store.View(x.ctx(), x.table)
+	e.open += e.now().Sub(begun)
+	return view, err
+}
+
+// scan starts a query.
+func (e *explanation) scan(ctx context.Context, view widecol.View, q *widecol.Query) (widecol.Rows, error) {
+	if e == nil {
+		return view.Scan(ctx, q)
+	}
+	e.ask(q)
+	begun := e.now()
+	rows, err := view.Scan(ctx, q)
+	e.read += e.now().Sub(begun)
+	return rows, err
+}
+
+// count counts a part of a query.
+func (e *explanation) count(ctx context.Context, q *widecol.Query, count countPart) (widecol.Stats, error) {
+	if e == nil {
+		return count(ctx, q)
+	}
+	e.ask(q)
+	begun := e.now()
+	stats, err := count(ctx, q)
+	e.read += e.now().Sub(begun)
+	return stats, err
+}
+
+// writeExplained is writeAll for a read that is to be explained: it tells the time in the Store from the rest.
+func (a *rowWriter) writeExplained(rows widecol.Rows) (found bool, err error) {
+	e := a.explain
+	begun, read := e.now(), e.read
+	timed := &timedRows{rows, e}
+	if !e.alone() {
+		a.explain = nil
+		found, err = a.writeAll(timed)
+		a.explain = e
+	} else {
+		for timed.Next() {
+			found = true
+		}
+		addStats(&a.stats, rows.Stats())
+		err = rows.Err()
+	}
+	e.write += e.now().Sub(begun) - (e.read - read)
+	return found, err
+}
+
+// timedRows adds the time in the Store to an explanation.
+type timedRows struct {
+	widecol.Rows
+	e *explanation
+}
+
+func (r *timedRows) Next() bool {
+	begun := r.e.now()
+	more := r.Rows.Next()
+	r.e.read += r.e.now().Sub(begun)
+	return more
+}
+
+// beginExplained starts the answer to a read whose result is one object. It returns true if the result is not
+// answered.
+func (x *requestContext) beginExplained() bool {
+	x.begin(http.StatusOK)
+	if !x.explain.alone() {
+		return false
+	}
+	x.out = append(x.out, '{')
+	return true
+}
+
+// appendExplain appends the explanation as the last field of an object, if there is one.
+func (x *requestContext) appendExplain(s *widecol.Stats) {
+	e := x.explain
+	if e == nil {
+		return
+	}
+	out := x.out
+	if !e.alone() {
+		out = append(out, ',')
+	}
+	out = appendField(out, `"explain":{"rows":{"scanned":`, s.RowsScanned)
+	out = appendField(out, `,"returned":`, s.Rows)
+	out = appendField(out, `},"cells":{"scanned":`, s.CellsScanned)
+	out = appendField(out, `,"returned":`, s.Cells)
+	out = appendField(out, `,"tombstones":`, e.Tombstones)
+	out = appendDropped(append(out, `,"dropped":`...), &e.Dropped)
+	out = append(out, `},"pushed_down":`...)
+	out = appendNames(out, e.PushedDown.Names())
+	out = append(out, `,"checked":`...)
+	out = appendNames(out, e.Checked.Names())
+	out = append(out, `,"ended":`...)
+	out = appendEnded(out, &e.Explain)
+	out = append(out, `,"partitions":[`...)
+	for i := range e.Partitions {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = appendExplainedPartition(out, &e.Partitions[i])
+	}
+	out = appendField(out, `],"micros":{"receive":`, e.receive.Microseconds())
+	out = appendField(out, `,"open":`, e.open.Microseconds())
+	out = appendField(out, `,"read":`, e.read.Microseconds())
+	out = appendField(out, `,"write":`, e.write.Microseconds())
+	out = appendField(out, `,"total":`, x.elapsed().Microseconds())
+	x.out = append(out, "}}"...)
+}
+
+func appendDropped(out []byte, d *widecol.DroppedCells) []byte {
+	out = appendField(out, `{"columns":`, d.Columns)
+	out = appendField(out, `,"later":`, d.Later)
+	out = appendField(out, `,"deleted":`, d.Deleted)
+	out = appendField(out, `,"overwritten":`, d.Overwritten)
+	out = appendField(out, `,"garbage":`, d.Garbage)
+	out = appendField(out, `,"times":`, d.Times)
+	out = appendField(out, `,"values":`, d.Values)
+	out = appendField(out, `,"filter":`, d.RowFilter)
+	return append(out, '}')
+}
+
+// appendNames appends a list of names, which need no escapes.
+func appendNames(out []byte, names []string) []byte {
+	out = append(out, '[')
+	for i, name := range names {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = appendString(out, name)
+	}
+	return append(out, ']')
+}
+
+// appendEnded appends how many queries ended for each reason.
+func appendEnded(out []byte, e *widecol.Explain) []byte {
+	start := len(out)
+	for reason, n := range e.Ended {
+		if n > 0 {
+			out = append(out, ',')
+			out = appendString(out, widecol.EndReason(reason).String())
+			out = strconv.AppendInt(append(out, ':'), n, 10)
+		}
+	}
+	if len(out) == start {
+		out = append(out, ',')
+	}
+	out[start] = '{'
+	return append(out, '}')
+}
+
+func appendExplainedPartition(out []byte, p *widecol.ExplainedPartition) []byte {
+	out = appendString(append(out, `{"name":`...), p.Name)
+	out = appendField(out, `,"cells_scanned":`, p.CellsScanned)
+	out = appendField(out, `,"bytes_scanned":`, p.BytesScanned)
+	out = appendField(out, `,"memtables":`, p.Memtables)
+	out = append(out, `,"levels":[`...)
+	for i := range p.Levels {
+		l := &p.Levels[i]
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = appendField(out, `{"level":`, int64(l.Level))
+		out = appendField(out, `,"files":`, l.Files)
+		out = appendField(out, `,"files_read":`, l.FilesRead)
+		out = appendField(out, `,"files_left_out":{"deleted":`, l.FilesDeleted)
+		out = appendField(out, `,"times":`, l.FilesOtherTimes)
+		out = appendField(out, `,"bloom_filter":`, l.FilesExcluded)
+		out = appendField(out, `,"families":`, l.FilesOtherFamilies)
+		out = appendField(out, `},"bloom_filters_asked":`, l.BloomAsked)
+		out = appendField(out, `,"blocks":{"read":`, l.BlocksRead)
+		out = appendField(out, `,"cached":`, l.BlocksCached)
+		out = appendField(out, `},"value_blocks":{"read":`, l.ValuesRead)
+		out = appendField(out, `,"cached":`, l.ValuesCached)
+		out = appendField(out, `},"blocks_left_out":{"times":`, l.BlocksOtherTimes)
+		out = appendField(out, `,"columns":`, l.BlocksOtherColumns)
+		out = appendField(out, `},"bytes_decompressed":`, l.BytesDecompressed)
+		out = append(out, '}')
+	}
+	return append(out, "]}"...)
+}
+
+// explainSchema is the schema of what appendExplain appends.
+var explainSchema = named("Explain", objectOf(schema{
+	"rows": counts("scanned", "returned"),
+	"cells": objectOf(schema{"scanned": countSchema, "returned": countSchema, "tombstones": countSchema,
+		"dropped": counts("columns", "later", "deleted", "overwritten", "garbage", "times", "values", "filter")}),
+	"pushed_down": listSchema(oneOfTexts(widecol.AllParts.Names()...)),
+	"checked":     listSchema(oneOfTexts(widecol.AllParts.Names()...)),
+	"ended":       endedSchema(),
+	"partitions": listSchema(objectOf(counted(schema{"name": textSchema, "levels": listSchema(objectOf(counted(schema{
+		"files_left_out": counts("deleted", "times", "bloom_filter", "families"),
+		"blocks":         counts("read", "cached"), "value_blocks": counts("read", "cached"), "blocks_left_out": counts("times", "columns"),
+	}, "level", "files", "files_read", "bloom_filters_asked", "bytes_decompressed")))}, "cells_scanned", "bytes_scanned", "memtables"))),
+	"micros": counts("receive", "open", "read", "write", "total"),
+}))
+
+// counted returns a schema's fields with counts among them.
+func counted(fields schema, names ...string) schema {
+	for _, name := range names {
+		fields[name] = countSchema
+	}
+	return fields
+}
+
+// counts is the schema of an object of counts.
+func counts(names ...string) schema { return objectOf(counted(schema{}, names...)) }
+
+func endedSchema() schema {
+	properties := schema{}
+	for reason := range widecol.EndReasons {
+		properties[widecol.EndReason(reason).String()] = countSchema
+	}
+	return objectSchema(properties)
+}
+
+// explained is the schema of a result of a read: with an explanation, or without, or it alone.
+func explained(result schema) schema {
+	properties := result["properties"].(schema).and("explain", explainSchema)
+	return either(result.and("properties", properties), objectOf(schema{"explain": explainSchema}))
+}
