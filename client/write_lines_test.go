@@ -133,6 +133,7 @@ func TestWriteLinesLeft(t *testing.T) {
 		t.Error("the rows go on")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	ended = false
 	var last error
 	for _, err := range table.WriteLines(ctx, rows) {
