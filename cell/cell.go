@@ -148,12 +148,16 @@ func (c *Cell) Check() error {
 type Scanned struct {
 	Cells uint64 // cell versions and tombstones
 	Bytes uint64 // their RawSize
+	// Read is the bytes, without compression, of the blocks that they were read from, whole and whether cached or
+	// not: values in blocks that the read did not need are not among them. In memory it is the entries' Bytes.
+	Read uint64
 }
 
 // Add adds t to s.
 func (s *Scanned) Add(t Scanned) {
 	s.Cells += t.Cells
 	s.Bytes += t.Bytes
+	s.Read += t.Read
 }
 
 // String returns the name of the type in the data model.

@@ -154,9 +154,9 @@ func TestFits(t *testing.T) {
 }
 
 func TestScannedAdds(t *testing.T) {
-	s := Scanned{Cells: 1, Bytes: 10}
-	s.Add(Scanned{Cells: 2, Bytes: 30})
-	if want := (Scanned{Cells: 3, Bytes: 40}); s != want {
+	s := Scanned{Cells: 1, Bytes: 10, Read: 100}
+	s.Add(Scanned{Cells: 2, Bytes: 30, Read: 5})
+	if want := (Scanned{Cells: 3, Bytes: 40, Read: 105}); s != want {
 		t.Errorf("Add: %+v, want %+v", s, want)
 	}
 }

@@ -83,7 +83,11 @@ func (it *Iterator) Run() *cell.Run { return &it.run }
 
 // Scanned counts the entries that Cells stepped over, returned or not. It does not count entries that
 // NextRow and SeekRow skip.
-func (it *Iterator) Scanned() cell.Scanned { return it.scanned }
+func (it *Iterator) Scanned() cell.Scanned {
+	n := it.scanned
+	n.Read = n.Bytes
+	return n
+}
 
 // Row returns the key of the current row, nil if there is none.
 func (it *Iterator) Row() []byte {

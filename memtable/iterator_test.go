@@ -108,7 +108,7 @@ func TestKeysOnly(t *testing.T) {
 	var want cell.Scanned
 	for i := range m.entries {
 		e := &m.entries[i]
-		want.Add(cell.Scanned{Cells: 1, Bytes: uint64(e.cell.RawSize([]byte(e.row)))})
+		want.Add(scannedEntry(e.cell.RawSize([]byte(e.row))))
 		e.cell.Value = nil
 	}
 	it := tb.NewIterator(ReadOptions{KeysOnly: true})
@@ -169,7 +169,7 @@ func TestColumns(t *testing.T) {
 				row := string(it.Row())
 				all := m.rowEntries(row)
 				for _, e := range all {
-					total.Add(cell.Scanned{Cells: 1, Bytes: uint64(e.cell.RawSize([]byte(row)))})
+					total.Add(scannedEntry(e.cell.RawSize([]byte(row))))
 				}
 				got := takeRow(nil, it)
 				// What is wanted but not needed may be left out, by a skip alone.
@@ -198,7 +198,7 @@ func TestScannedShortMisses(t *testing.T) {
 	for i := range 100 {
 		c := cell.Cell{Column: fmt.Appendf(nil, "f\x00%02d", i), Value: make([]byte, i), Type: cell.Bytes}
 		tb.Add([]byte("row"), &c)
-		want.Add(cell.Scanned{Cells: 1, Bytes: uint64(c.RawSize([]byte("row")))})
+		want.Add(scannedEntry(c.RawSize([]byte("row"))))
 	}
 	var ranges []cell.Range
 	for i := maxMisses - 1; i < 100; i += maxMisses {
@@ -303,4 +303,9 @@ func TestIterationAllocatesNothing(t *testing.T) {
 			t.Errorf("got %v allocations, want none", allocs)
 		}
 	}
+}
+
+// scannedEntry counts an entry of this size.
+func scannedEntry(size int) cell.Scanned {
+	return cell.Scanned{Cells: 1, Bytes: uint64(size), Read: uint64(size)}
 }

@@ -449,6 +449,10 @@ func (it *Iterator) load(entry int) bool {
 // enter makes b, the block of an entry, the current one.
 func (it *Iterator) enter(entry int, b *cellBlock) {
 	it.entry, it.block = entry, b
+	it.scanned.Read += uint64(len(b.raw))
+	if b.smallBlocks > 0 && !it.o.KeysOnly {
+		it.scanned.Read += uint64(len(b.values)) // read with the cell block, if at all
+	}
 	it.small.reset(b)
 	it.large.reset()
 	it.setDictionary(b)

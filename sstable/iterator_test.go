@@ -105,13 +105,15 @@ func TestValuesReadLate(t *testing.T) {
 	}
 	file, info := build(t, list, WriterOptions{ID: testID})
 	for _, test := range []struct {
-		name string
-		o    ReadOptions
-		most int64
+		name  string
+		o     ReadOptions
+		most  int64
+		plain [2]uint64 // bytes of blocks without compression, from and to
 	}{
-		{"language", ReadOptions{Columns: cell.NewColumns(cell.ColumnRange([]byte("f"), []byte("language")))}, 80_000},
-		{"keys", ReadOptions{KeysOnly: true}, 50_000},
-		{"contents", ReadOptions{Columns: cell.NewColumns(cell.ColumnRange([]byte("f"), []byte("contents")))}, 1_700_000},
+		{"language", ReadOptions{Columns: cell.NewColumns(cell.ColumnRange([]byte("f"), []byte("language")))}, 80_000, [2]uint64{31_000, 60_000}},
+		{"keys", ReadOptions{KeysOnly: true}, 50_000, [2]uint64{5_000, 28_000}},
+		{"contents", ReadOptions{Columns: cell.NewColumns(cell.ColumnRange([]byte("f"), []byte("contents")))}, 1_700_000, [2]uint64{1_624_750, 1_670_000}},
+		{"all", ReadOptions{}, 1_700_000, [2]uint64{1_655_000, 1_690_000}},
 	} {
 		r, c := openCounting(t, file, nil)
 		it := r.NewIterator(test.o)
@@ -128,6 +130,9 @@ func TestValuesReadLate(t *testing.T) {
 		}
 		diff(t, test.name, got, want)
 		checkScanned(t, test.name, it.Scanned(), list)
+		if n := it.Scanned().Read; n < test.plain[0] || n > test.plain[1] {
+			t.Errorf("%s: the blocks have %d bytes, want %d", test.name, n, test.plain)
+		}
 		if n := c.bytes.Load(); n > test.most {
 			t.Errorf("%s: read %d bytes of %d in %d calls", test.name, n, info.Size, c.calls.Load())
 		}

@@ -314,9 +314,15 @@ func checkScanned(t *testing.T, what string, got cell.Scanned, list []entry) {
 	for _, e := range list {
 		want.Add(cell.Scanned{Cells: 1, Bytes: uint64(e.RawSize(e.row))})
 	}
-	if got != want {
+	if passed(got) != want {
 		t.Fatalf("%s: scanned %+v, want %+v", what, got, want)
 	}
+}
+
+// passed returns s without what depends on the blocks.
+func passed(s cell.Scanned) cell.Scanned {
+	s.Read = 0
+	return s
 }
 
 func checkInfo(t *testing.T, what string, opened, written Info, list []entry) {

@@ -38,11 +38,15 @@ const (
 	referenceSize  = 12
 )
 
+// LargeValue is the length of the shortest value that reads of other columns skip. A file may have been written with
+// another.
+const LargeValue = 1 << 10
+
 // Choices of the Writer, not part of the format.
 const (
 	// minLargeValue is the length of the shortest large value, whose reference
 	// takes little more than 1 %. 512 bytes and 4 KiB scan equally fast.
-	minLargeValue = 1 << 10
+	minLargeValue = LargeValue
 	// maxSharedValue is the length of the longest value that shares a block.
 	maxSharedValue = 64 << 10
 	// maxInlineValues is the most bytes of small values in a cell block: without

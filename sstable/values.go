@@ -46,6 +46,7 @@ func (s *smallValues) load(it *Iterator, offset int) bool {
 	}
 	s.raw, s.from, s.to, s.block = raw, from, to, k
 	it.countValues(len(raw), !ok)
+	it.scanned.Read += uint64(len(raw))
 	return true
 }
 
@@ -98,6 +99,7 @@ func (s *largeValues) load(it *Iterator, v reference) bool {
 	}
 	s.raw, s.block = raw, v.block
 	it.countValues(len(raw), !ok)
+	it.scanned.Read += uint64(len(raw))
 	return true
 }
 
