@@ -41,6 +41,9 @@ type ScanOptions struct {
 	Reverse bool
 }
 
+// LargeValue is the length of the shortest value that a Scan of other columns does not read.
+const LargeValue = sstable.LargeValue
+
 // Scan reads a partition row by row, as a snapshot sees it.
 //
 //	for s.NextRow() {

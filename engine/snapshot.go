@@ -130,6 +130,12 @@ func (s *Snapshot) current() bool {
 // Seq returns the sequence number of the last batch that the snapshot sees.
 func (s *Snapshot) Seq() uint64 { return s.seq }
 
+// Shards is the number of shards of the counters that every read writes to.
+const Shards = shards
+
+// Shard returns a number below Shards, mostly the same on a CPU, for counters of reads of the snapshot.
+func (s *Snapshot) Shard() int { return int(s.shard) }
+
 // Close releases what the snapshot holds. Its scans must be closed before.
 func (s *Snapshot) Close() {
 	s.release()
