@@ -52,6 +52,9 @@ type Store interface {
 	// fails with FamilyMoves. A group goes when its last family has left. It fails with UnknownGroup, and with the
 	// kind Conflict as CreateTable does.
 	MoveFamily(ctx context.Context, table, family, place string) (Move, error)
+	// Advice says which families should move, going by the queries of the table so far. A Store whose queries cost
+	// the same wherever the families are advises nothing.
+	Advice(ctx context.Context, table string) (Advice, error)
 	// DropFamily removes a family and its cells. A later family of the same name starts empty.
 	DropFamily(ctx context.Context, table, family string) error
 

@@ -197,6 +197,7 @@ func (s *Store) loadTable(name string, id engine.PartitionID) (*table, error) {
 		families = append(families, f)
 	}
 	t.schema = newSchema(s.db.LastSeq(), t.data, families, groups)
+	t.schema.count(nil, s.opt.Engine.Clock.Now())
 	return t, nil
 }
 

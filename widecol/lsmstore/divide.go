@@ -63,7 +63,8 @@ const maxDivided = 64
 // parts.
 func (v *view) divideRange(columns *cell.Columns, rows widecol.RowRange, least int64) widecol.RowSet {
 	var bounds [][]byte
-	for _, id := range v.schema.holding(columns) {
+	ids, _ := v.schema.holding(columns)
+	for _, id := range ids {
 		if found := v.snap.Divide(id, rows.Start, rows.End, least); len(found) > len(bounds) {
 			bounds = found
 		}

@@ -22,6 +22,7 @@ type rows struct {
 	partitions []engine.PartitionID
 	parts      []part          // the scans of the current range, in the order of partitions
 	room       [1]part         // memory of parts, for a table without locality groups
+	counted    *querySet       // where the query counts, nil for nowhere or if it has
 	filter     *rowfilter.Eval // nil if the query has no RowFilter
 	merging    *mergingRows    // nil unless a family of the query moves
 	limits     limits
@@ -380,12 +381,23 @@ func (r *rows) Stats() widecol.Stats {
 func (r *rows) Close() {
 	r.endExplain(r.done)
 	r.closeParts()
+	if r.counted != nil {
+		r.counted.shards[r.view.snap.Shard()][queriesAt].Add(1)
+		r.counted = nil
+	}
 }
 
 // closeParts closes the scans of the current range. Their costs stay in stats.
 func (r *rows) closeParts() {
+	if r.counted != nil && len(r.parts) > 0 {
+		r.counted.shards[r.view.snap.Shard()][rangesAt].Add(1)
+	}
 	for i := range r.parts {
-		r.stats.AddScanned(r.parts[i].scan.Scanned())
+		n := r.parts[i].scan.Scanned()
+		r.stats.AddScanned(n)
+		if r.counted != nil {
+			r.counted.count(r.view.snap.Shard(), i, n)
+		}
 		r.explain.closed(i, r.parts[i].scan)
 		r.parts[i].scan.Close()
 	}

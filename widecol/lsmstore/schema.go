@@ -59,6 +59,8 @@ type schema struct {
 	policies map[engine.PartitionID]*engine.Policies
 	// bare are the policies without garbage collection. A deletion uses them, to delete garbage too.
 	bare map[engine.PartitionID]*engine.Policies
+
+	log *queryLog // nil if there are too many families
 }
 
 // family is a column family, or the record of a dropped one.
@@ -147,11 +149,33 @@ func (s *schema) inGroup(id string) []string {
 	return names
 }
 
-// holding returns the partitions that can have cells of the columns.
-func (s *schema) holding(columns *cell.Columns) []engine.PartitionID {
+// holding returns the partitions that can have cells of the columns, and where queries of these count, nil for
+// nowhere.
+func (s *schema) holding(columns *cell.Columns) ([]engine.PartitionID, *querySet) {
+	if s.log == nil {
+		return s.partitionsWith(func(i int) bool { return columns.Overlaps([]byte(s.sorted[i].name)) }), nil
+	}
+	var asked familySet
+	for i, f := range s.sorted {
+		if columns.Overlaps([]byte(f.name)) {
+			asked.add(i)
+		}
+	}
+	if q := s.log.of(&asked, s); q != nil {
+		return q.partitions, q
+	}
+	return s.partitionsOf(&asked), nil
+}
+
+func (s *schema) partitionsOf(families *familySet) []engine.PartitionID {
+	return s.partitionsWith(families.has)
+}
+
+// partitionsWith returns the partitions that have any of the families, given by their index in sorted.
+func (s *schema) partitionsWith(has func(i int) bool) []engine.PartitionID {
 	var ids []engine.PartitionID
-	for _, f := range s.sorted {
-		if !columns.Overlaps([]byte(f.name)) {
+	for i, f := range s.sorted {
+		if !has(i) {
 			continue
 		}
 		if !slices.Contains(ids, f.partition) {
@@ -162,6 +186,22 @@ func (s *schema) holding(columns *cell.Columns) []engine.PartitionID {
 		}
 	}
 	return ids
+}
+
+// count has the queries of the schema counted from now on, together with those of the one before, nil for none, if
+// the families lie as they did.
+func (s *schema) count(before *schema, now int64) {
+	switch {
+	case before != nil && slices.EqualFunc(before.sorted, s.sorted, (*family).liesAs):
+		s.log = before.log
+	case len(s.sorted) <= maxFamilies:
+		s.log = newQueryLog(now)
+	}
+}
+
+// liesAs reports whether g is the same family in the same place.
+func (f *family) liesAs(g *family) bool {
+	return f.name == g.name && f.partition == g.partition && f.since == g.since && f.from == g.from
 }
 
 // movesIn reports whether a family with any of the columns moves. Its cells are in two partitions, which apply

@@ -278,7 +278,9 @@ func listed(families []widecol.Family, name string) bool {
 func (s *Store) adopt(t *table, families []*family, groups []group) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	before := t.schema
 	t.schema = newSchema(s.db.LastSeq(), t.data, families, groups)
+	t.schema.count(before, s.opt.Engine.Clock.Now())
 	return s.apply(t, t.schema)
 }
 

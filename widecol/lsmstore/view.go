@@ -96,7 +96,8 @@ func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error)
 		}
 	}
 	columns := q.Filter.Columns
-	r := &rows{ctx: ctx, q: q, view: v, ranges: q.Rows, partitions: v.schema.holding(columns), filter: filter}
+	partitions, counted := v.schema.holding(columns)
+	r := &rows{ctx: ctx, q: q, view: v, ranges: q.Rows, partitions: partitions, counted: counted, filter: filter}
 	r.parts = r.room[:0]
 	r.selective = q.Times != widecol.AllTimes || q.Value != nil
 	if v.schema.movesIn(columns) {

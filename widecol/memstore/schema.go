@@ -22,7 +22,7 @@ func (s *Store) CreateTable(ctx context.Context, name string, spec widecol.Table
 	if s.tables[name] != nil {
 		return widecol.TableExists(name)
 	}
-	t := &table{name: name, families: make(map[string]widecol.GC)}
+	t := &table{name: name, created: s.opt.Now(), families: make(map[string]widecol.GC)}
 	if err := t.add(spec, s.opt.ID); err != nil {
 		return err
 	}
@@ -202,6 +202,37 @@ func (s *Store) MoveFamily(ctx context.Context, name, family, place string) (m w
 		t.place(family, place)
 		return nil
 	})
+}
+
+// Advice implements widecol.Store. All families are in one place, so it advises nothing and counts nothing.
+func (s *Store) Advice(ctx context.Context, name string) (widecol.Advice, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.findLocked(ctx, name)
+	if err != nil {
+		return widecol.Advice{}, err
+	}
+	a := widecol.Advice{Since: t.created}
+	for _, f := range slices.Sorted(maps.Keys(t.families)) {
+		size := widecol.FamilySize{Family: f, Place: t.groupOf(f)}
+		for _, v := range t.cells {
+			if v.family == f {
+				size.Bytes += v.rawSize()
+			}
+		}
+		a.Families = append(a.Families, size)
+	}
+	return a, nil
+}
+
+// groupOf returns the id of a family's group, empty for none.
+func (t *table) groupOf(family string) string {
+	for _, g := range t.groups {
+		if slices.Contains(g.Families, family) {
+			return g.ID
+		}
+	}
+	return ""
 }
 
 // place puts a family into a group, which may be new, or into none.

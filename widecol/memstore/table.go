@@ -14,6 +14,7 @@ import (
 
 // table is a table at one moment. It is immutable once it is in a Store.
 type table struct {
+	created  int64 // microseconds since the Unix epoch
 	name     string
 	settings widecol.TableSettings
 	families map[string]widecol.GC
@@ -203,10 +204,8 @@ func (t *table) known(f widecol.Filter) error {
 
 // partition returns the name of the partition that a family would have.
 func (t *table) partition(family string) string {
-	for _, g := range t.groups {
-		if slices.Contains(g.Families, family) {
-			return "_lg_" + g.ID
-		}
+	if id := t.groupOf(family); id != "" {
+		return "_lg_" + id
 	}
 	return "_dat_" + t.name
 }

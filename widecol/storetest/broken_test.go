@@ -32,6 +32,7 @@ type broken struct {
 	dropFamily func(table, family string) error
 	setGC      func(table, family string, gc widecol.GC) error
 	moved      func(table, family string) // called after a family was moved
+	advise     func(a *widecol.Advice)    // changes advice
 	view       func(table string) (widecol.View, error)
 	query      func(q *widecol.Query)            // changes a copy of the query
 	tree       *widecol.RowFilter                // of the last query, for some bugs
@@ -104,6 +105,14 @@ func (b *broken) MoveFamily(ctx context.Context, table, family, place string) (w
 		b.moved(table, family)
 	}
 	return m, err
+}
+
+func (b *broken) Advice(ctx context.Context, table string) (widecol.Advice, error) {
+	a, err := b.Store.Advice(ctx, table)
+	if err == nil && b.advise != nil {
+		b.advise(&a)
+	}
+	return a, err
 }
 
 func (b *broken) SetGC(ctx context.Context, table, family string, gc widecol.GC) error {
@@ -1205,7 +1214,7 @@ func openBroken(plant func(b *broken)) Open {
 
 func TestRandomFindsBugs(t *testing.T) {
 	const seeds, ops, most = 20, 1000, 11
-	for _, bug := range slices.Concat(bugs, updateBugs, moveBugs) {
+	for _, bug := range slices.Concat(bugs, updateBugs, moveBugs, adviceBugs) {
 		if !bug.random {
 			continue
 		}
@@ -1233,7 +1242,7 @@ func TestRandomFindsBugs(t *testing.T) {
 }
 
 func TestRunFindsBugs(t *testing.T) {
-	for _, bug := range slices.Concat(bugs, updateBugs, moveBugs) {
+	for _, bug := range slices.Concat(bugs, updateBugs, moveBugs, adviceBugs) {
 		if !bug.suite {
 			continue
 		}

@@ -112,9 +112,9 @@ type testCase struct {
 }
 
 var (
-	cases = slices.Concat(tableCases, explainCases, familyCases, settingCases, groupCases, moveCases, writeCases, selectCases, limitCases, reverseCases, pageCases, filterCases, aggregateCases, deleteCases, updateCases, keyCases, gcCases, divideCases, statsCases)
+	cases = slices.Concat(tableCases, explainCases, familyCases, settingCases, groupCases, moveCases, adviceCases, writeCases, selectCases, limitCases, reverseCases, pageCases, filterCases, aggregateCases, deleteCases, updateCases, keyCases, gcCases, divideCases, statsCases)
 	// placeCases are about where families are.
-	placeCases = slices.Concat(groupCases, moveCases, statsCases)
+	placeCases = slices.Concat(groupCases, moveCases, adviceCases, statsCases)
 )
 
 // moveAll has every family move somewhere else, or back, and a little of them arrive.

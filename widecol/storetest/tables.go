@@ -209,6 +209,7 @@ func (f *fixture) callAll(table string) map[string]error {
 	}
 	_, errs["Table"] = s.Table(background, table)
 	_, errs["Tables"] = s.Tables(background)
+	_, errs["Advice"] = s.Advice(background, table)
 	_, errs["Write"] = f.tryWrite(table, version{"r", "a", "x", 1, cell.String, "v"})
 	_, errs["DeleteRow"] = removeRow(s, table, "r", widecol.Filter{}, "")
 	var v widecol.View
