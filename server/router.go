@@ -47,6 +47,7 @@ var routes = []route{
 	endpoint(admission.Scan, "POST /v1/table/{table}/scan", (*Server).scan, scanOperation),
 	endpoint(admission.Scan, "POST /v1/table/{table}/count", (*Server).count, countOperation),
 	endpoint(admission.Scan, "POST /v1/table/{table}/aggregate", (*Server).aggregate, aggregateOperation),
+	endpoint(admission.Scan, "GET /v1/table/{table}/advice", (*Server).advice, adviceOperation),
 	endpoint(admission.Read, "GET /v1/table/{table}/row", (*Server).getRow, getRowOperation),
 	keyed(endpoint(admission.Write, "DELETE /v1/table/{table}/row", (*Server).deleteRow, deleteRowOperation)),
 }
