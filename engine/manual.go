@@ -84,3 +84,22 @@ func (db *DB) Compact(ctx context.Context, id PartitionID) error {
 		return false, nil
 	})
 }
+
+// CompactSoon has the files of a partition compacted as Compact does, without memtables, and does not wait for it. It
+// returns false if a manual compaction is under way.
+func (db *DB) CompactSoon(id PartitionID) bool {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	p := db.partitions[id]
+	switch {
+	case p == nil || p.dropped || db.writableLocked() != nil: // there is nothing to compact, or it cannot be
+	case p.damage != nil || p.quarantined.Load() != nil: // it would wait for ever
+	case p.manual != nil:
+		return false
+	default:
+		p.manual = new(compaction.Manual)
+		db.background.compactable[p] = true
+		db.background.signalLocked()
+	}
+	return true
+}

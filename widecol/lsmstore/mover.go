@@ -18,9 +18,10 @@ import (
 // locks of few rows at a time. A move that fails steps aside for the others, and is tried again later.
 type mover struct {
 	wake   chan struct{}
-	cancel context.CancelFunc // nil if there is no goroutine
-	done   chan struct{}      // closed when it has ended
-	at     cursor             // of the goroutine, or the caller of MoveStep
+	cancel context.CancelFunc   // nil if there is no goroutine
+	done   chan struct{}        // closed when it has ended
+	at     cursor               // of the goroutine, or the caller of MoveStep
+	left   []engine.PartitionID // that families have left since the goroutine rested; likewise
 }
 
 // cursor is the move under way and how far it is.
@@ -89,11 +90,13 @@ func (s *Store) runMover(ctx context.Context) {
 		at := &s.mover.at
 		switch s.findMove(at); {
 		case at.from == nil:
+			s.compactLeft()
 			select {
 			case <-s.mover.wake:
 			case <-ctx.Done():
 			}
 		case at.from.retry > begun: // all moves have failed
+			s.compactLeft()
 			s.rest(ctx, time.Duration(at.from.retry-begun)*time.Microsecond, s.mover.wake)
 		default:
 			s.step(ctx, at)
@@ -101,6 +104,12 @@ func (s *Store) runMover(ctx context.Context) {
 			s.rest(ctx, min(took, moveRest), nil)
 		}
 	}
+}
+
+// compactLeft has the partitions compacted that families have left, once for all of them. No reader sees what they
+// have left, but reads step over it, and other compactions may not come to it for long.
+func (s *Store) compactLeft() {
+	s.mover.left = slices.DeleteFunc(s.mover.left, s.db.CompactSoon)
 }
 
 // rest waits, or until the context ends or wake wakes it up.
@@ -133,6 +142,9 @@ func (s *Store) step(ctx context.Context, at *cursor) error {
 	ended, err := s.moveSome(ctx, at)
 	if err == nil && ended {
 		err = s.endMove(ctx, at.table, at.family, at.from)
+		if err == nil && !slices.Contains(s.mover.left, at.from.partition) {
+			s.mover.left = append(s.mover.left, at.from.partition)
+		}
 	}
 	if widecol.KindOf(err) == widecol.NotFound { // dropped meanwhile
 		return nil
