@@ -3,8 +3,9 @@ package widecol
 // Advice says which moves of families would have made the queries of a table cheaper, and on what evidence.
 //
 // A query reads the families that it can select from, and steps over the others that share their partitions. Bytes
-// read are those of the blocks that it used, without compression and whether cached or not; where it used few
-// rows of a block, only theirs. A Store may count what it wants: nothing is lost but advice. It may forget it when it is closed.
+// read are those of the blocks that it used, without compression and whether cached or not; where it used few rows of
+// a block, only theirs. A Store may count less than all queries, and may forget what it has counted, as when it is
+// closed: that changes its advice and nothing else.
 type Advice struct {
 	Since     int64 // the queries counted began after this time, microseconds since the Unix epoch
 	Moves     []AdvisedMove
