@@ -76,6 +76,23 @@ func (c *Client) Table(name string) *Table {
 	return &Table{c: c, name: name, path: "/v1/table/" + url.PathEscape(name)}
 }
 
+// Ready asks once whether the server takes requests. The message is for people: it also says why the server takes no
+// writes, or that its files are damaged, if that is so.
+func (c *Client) Ready(ctx context.Context) (message string, err error) {
+	body, err := c.send(ctx, &request{method: http.MethodGet, path: "/readyz"})
+	if err != nil {
+		return "", err
+	}
+	defer body.Close()
+	var answer struct {
+		Message string `json:"message"`
+	}
+	if err := json.NewDecoder(body).Decode(&answer); err != nil {
+		return "", malformed(err)
+	}
+	return answer.Message, nil
+}
+
 // Do sends a request that the package has no method for, or whose body is JSON already. path begins with
 // a slash and is escaped. The "result" of the answer is decoded into result as by encoding/json, unless
 // result is nil. Do may still read body after it has returned an error.

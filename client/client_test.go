@@ -564,6 +564,56 @@ func TestURLs(t *testing.T) {
 	}
 }
 
+// TestDefaultGC: a family has the settings that it comes with, or those of its table.
+func TestDefaultGC(t *testing.T) {
+	table := webtable(t, open(t, newServer(t), Options{}))
+	gc := GC{VersionLimit: 2}
+	if err := table.Configure(t.Context(), TableSettings{DefaultGC: &gc}); err != nil {
+		t.Fatal(err)
+	}
+	if err := table.CreateFamilies(t.Context(), Family{Name: "x", DefaultGC: true}, Family{Name: "y"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := table.CreateGroup(t.Context(), Family{Name: "z", DefaultGC: true}); err != nil {
+		t.Fatal(err)
+	}
+	info, err := table.Describe(t.Context())
+	want := []Family{{Name: "anchor"}, {Name: "contents"}, {Name: "title"}, {Name: "x", GC: gc}, {Name: "y"}, {Name: "z", GC: gc}}
+	if err != nil || !reflect.DeepEqual(info.Families, want) {
+		t.Errorf("got %+v, %v, want %+v", info.Families, err, want)
+	}
+	other := table.c.Table("other")
+	if err := other.Create(t.Context(), TableSpec{Families: []Family{{Name: "x", DefaultGC: true}}}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestReadyAndCacheStats(t *testing.T) {
+	status := 200
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(status)
+		if r.URL.Path == "/readyz" {
+			fmt.Fprint(w, `{"message":"The server takes requests","result":null,"status":200,"time_ms":0,"error":{"code":"shutting_down","at":""}}`)
+			return
+		}
+		fmt.Fprint(w, `{"result":{"cache_stats":{"block_count":3,"memory_usage_in_bytes":4000},"tables":{"count":0,"items":[]}}}`)
+	})
+	c := open(t, h, Options{})
+	if message, err := c.Ready(t.Context()); err != nil || message != "The server takes requests" {
+		t.Errorf("%q, %v", message, err)
+	}
+	if n, err := c.CacheStats(t.Context()); err != nil || n != (CacheStats{3, 4000}) {
+		t.Errorf("%+v, %v", n, err)
+	}
+	status = 503
+	if _, err := c.Ready(t.Context()); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("got %v", err)
+	}
+	if message, err := open(t, newServer(t), Options{}).Ready(t.Context()); err != nil || message == "" {
+		t.Errorf("%q, %v", message, err)
+	}
+}
+
 func TestDo(t *testing.T) {
 	table := webtable(t, open(t, newServer(t), Options{}))
 	var n struct {

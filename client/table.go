@@ -24,6 +24,8 @@ func (t *Table) Name() string { return t.name }
 type Family struct {
 	Name string `json:"name"`
 	GC   GC     `json:"gc_settings"`
+	// DefaultGC, of a family to create, takes the default settings of its table in place of GC.
+	DefaultGC bool `json:"-"`
 	// Moving is how far it is on its way to another locality group, nil if it does not move.
 	Moving *Move `json:"moving,omitempty"`
 }
@@ -91,9 +93,9 @@ func (g *GC) UnmarshalJSON(text []byte) error {
 
 // TableSpec is a table to create. The zero TableSpec has no families.
 type TableSpec struct {
-	Families []Family `json:"column_families,omitempty"`
+	Families []Family
 	// Groups are the names of families that get a locality group of their own.
-	Groups [][]string `json:"locality_groups,omitempty"`
+	Groups [][]string
 }
 
 // TableInfo describes a table.
@@ -105,7 +107,7 @@ type TableInfo struct {
 	DiskBytes  int64           `json:"disk_space_in_bytes"`
 	// DeletionProtection keeps the table and its families from being deleted.
 	DeletionProtection bool `json:"deletion_protection"`
-	// DefaultGC is for families that are created without settings.
+	// DefaultGC is for families that are created with Family.DefaultGC.
 	DefaultGC GC `json:"default_gc_settings"`
 }
 
@@ -132,15 +134,35 @@ type Level struct {
 	Bytes int64 `json:"bytes"`
 }
 
+// listing is the result of a listing of tables.
+type listing struct {
+	Cache  CacheStats `json:"cache_stats"`
+	Tables struct {
+		Items []TableInfo `json:"items"`
+	} `json:"tables"`
+}
+
 // Tables describes all tables, by name.
 func (c *Client) Tables(ctx context.Context) ([]TableInfo, error) {
-	var result struct {
-		Tables struct {
-			Items []TableInfo `json:"items"`
-		} `json:"tables"`
-	}
-	err := c.call(ctx, &request{class: read, method: http.MethodGet, path: "/v1/table"}, &result)
-	return result.Tables.Items, err
+	list, err := c.list(ctx)
+	return list.Tables.Items, err
+}
+
+// CacheStats are what the server's block cache holds.
+type CacheStats struct {
+	Blocks int64 `json:"block_count"`
+	Bytes  int64 `json:"memory_usage_in_bytes"`
+}
+
+// CacheStats returns what the server's block cache holds.
+func (c *Client) CacheStats(ctx context.Context) (CacheStats, error) {
+	list, err := c.list(ctx)
+	return list.Cache, err
+}
+
+func (c *Client) list(ctx context.Context) (list listing, err error) {
+	err = c.call(ctx, &request{class: read, method: http.MethodGet, path: "/v1/table"}, &list)
+	return list, err
 }
 
 // Describe describes the table.
@@ -152,7 +174,10 @@ func (t *Table) Describe(ctx context.Context) (TableInfo, error) {
 
 // Create creates the table, with all families or not at all.
 func (t *Table) Create(ctx context.Context, spec TableSpec) error {
-	return t.schema(ctx, http.MethodPut, "", spec)
+	return t.schema(ctx, http.MethodPut, "", struct {
+		Families []newFamily `json:"column_families,omitempty"`
+		Groups   [][]string  `json:"locality_groups,omitempty"`
+	}{newFamiliesOf(spec.Families), spec.Groups})
 }
 
 // TableSettings are settings of a table to change. A nil field leaves its setting as it is.
@@ -161,8 +186,8 @@ type TableSettings struct {
 	DefaultGC          *GC   `json:"default_gc_settings,omitempty"`
 }
 
-// Configure changes settings of the table, all or none. DefaultGC is for families that are created without settings
-// from then on.
+// Configure changes settings of the table, all or none. DefaultGC is for families that are created with
+// Family.DefaultGC from then on.
 func (t *Table) Configure(ctx context.Context, settings TableSettings) error {
 	return t.schema(ctx, http.MethodPatch, "", settings)
 }
@@ -171,18 +196,35 @@ func (t *Table) Configure(ctx context.Context, settings TableSettings) error {
 func (t *Table) Drop(ctx context.Context) error { return t.schema(ctx, http.MethodDelete, "", nil) }
 
 type newFamilies struct {
-	Families []Family `json:"column_families"`
-	Group    bool     `json:"locality_group,omitempty"`
+	Families []newFamily `json:"column_families"`
+	Group    bool        `json:"locality_group,omitempty"`
+}
+
+// newFamily is a Family to create, in the API.
+type newFamily struct {
+	Name string `json:"name"`
+	GC   *GC    `json:"gc_settings,omitempty"` // nil for the table's default
+}
+
+func newFamiliesOf(families []Family) (list []newFamily) {
+	for _, f := range families {
+		n := newFamily{Name: f.Name}
+		if !f.DefaultGC {
+			n.GC = &f.GC
+		}
+		list = append(list, n)
+	}
+	return list
 }
 
 // CreateFamilies creates families in the default partition, all or none.
 func (t *Table) CreateFamilies(ctx context.Context, families ...Family) error {
-	return t.schema(ctx, http.MethodPost, "/column-family", newFamilies{Families: families})
+	return t.schema(ctx, http.MethodPost, "/column-family", newFamilies{Families: newFamiliesOf(families)})
 }
 
 // CreateGroup creates families in a locality group of their own, all or none.
 func (t *Table) CreateGroup(ctx context.Context, families ...Family) error {
-	return t.schema(ctx, http.MethodPost, "/column-family", newFamilies{Families: families, Group: true})
+	return t.schema(ctx, http.MethodPost, "/column-family", newFamilies{Families: newFamiliesOf(families), Group: true})
 }
 
 // SetGC replaces the settings of a family as a whole.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"net/http"
+	"sync"
 )
 
 // Batch is rows that one commit of WriteLines has written: from First to Last, counted from 1.
@@ -48,8 +49,8 @@ func (t *Table) WriteLines(ctx context.Context, rows iter.Seq[Row]) iter.Seq2[Ba
 		ctx, cancel := context.WithCancel(ctx)
 		lines := newLineSource(rows)
 		defer cancel()
-		defer lines.close()
-		r := &request{class: once, method: http.MethodPost, path: t.path + "/write", source: lines.body, lines: true}
+		defer lines.end()
+		r := &request{class: once, method: http.MethodPost, path: t.path + "/write", source: lines, lines: true}
 		answer, err := t.c.send(ctx, r)
 		if err != nil {
 			if v := judge(err); v == lost || mayBeApplied(err) {
@@ -63,7 +64,7 @@ func (t *Table) WriteLines(ctx context.Context, rows iter.Seq[Row]) iter.Seq2[Ba
 		for decoder := json.NewDecoder(answer); ; {
 			b, err := nextBatch(ctx, decoder)
 			if err == io.EOF {
-				if sent := lines.close(); sent != written {
+				if sent := lines.end(); sent != written {
 					yield(Batch{}, &unsettled{malformed(fmt.Errorf("it ends with row %d, and %d were sent", written, sent))})
 				}
 				return
@@ -76,44 +77,97 @@ func (t *Table) WriteLines(ctx context.Context, rows iter.Seq[Row]) iter.Seq2[Ba
 	}
 }
 
-// lineSource is rows as a body of lines, which a goroutine writes.
+// lineSource is rows as a body of lines. A goroutine calls rows, and a Read gets what there is: the server has a row when
+// there is no other one yet.
 type lineSource struct {
-	body *io.PipeReader
-	done chan struct{}
-	rows int64 // that were begun, once done
+	done chan struct{} // closed when rows has returned
+
+	mu      sync.Mutex
+	changed sync.Cond
+	waiting []byte // lines that no Read has taken
+	rows    int64  // that were begun
+	whole   bool   // there are no more
+	closed  bool   // nobody reads on
+
+	taken, rest []byte // what a Read has taken, and what of it is to be read
 }
 
-// linesFlushSize is how many bytes of lines are passed on at a time.
-const linesFlushSize = 64 << 10
+// maxWaiting bounds what waits when one more row comes, in bytes.
+const maxWaiting = 64 << 10
 
 func newLineSource(rows iter.Seq[Row]) *lineSource {
-	body, w := io.Pipe()
-	s := &lineSource{body: body, done: make(chan struct{})}
+	s := &lineSource{done: make(chan struct{})}
+	s.changed.L = &s.mu
 	go func() {
 		defer close(s.done)
-		defer w.Close()
-		var out []byte
 		for row := range rows {
-			s.rows++
-			out = append(appendRow(out, row), '\n')
-			if len(out) < linesFlushSize {
-				continue
+			if !s.put(row) {
+				return
 			}
-			if _, err := w.Write(out); err != nil {
-				return // nobody reads on
-			}
-			out = out[:0]
 		}
-		if len(out) > 0 {
-			w.Write(out)
-		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.whole = true
+		s.changed.Broadcast()
 	}()
 	return s
 }
 
-// close ends the goroutine, if need be with its next row. It returns how many rows it has begun.
-func (s *lineSource) close() int64 {
-	s.body.Close()
+// put lets a row wait to be read. It reports whether more may come.
+func (s *lineSource) put(row Row) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.waiting) >= maxWaiting && !s.closed {
+		s.changed.Wait()
+	}
+	s.rows++
+	s.waiting = append(appendRow(s.waiting, row), '\n')
+	s.changed.Broadcast()
+	return !s.closed
+}
+
+func (s *lineSource) Read(p []byte) (int, error) {
+	if len(s.rest) == 0 {
+		if err := s.take(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
+}
+
+// take takes what waits, in exchange for what was taken before.
+func (s *lineSource) take() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.waiting) == 0 && !s.whole && !s.closed {
+		s.changed.Wait()
+	}
+	switch {
+	case s.closed:
+		return io.ErrClosedPipe
+	case len(s.waiting) == 0:
+		return io.EOF
+	}
+	s.taken, s.waiting = s.waiting, s.taken[:0]
+	s.rest = s.taken
+	s.changed.Broadcast()
+	return nil
+}
+
+// Close ends reading.
+func (s *lineSource) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.changed.Broadcast()
+	return nil
+}
+
+// end ends the goroutine, if need be with its next row. It returns how many rows it has begun.
+func (s *lineSource) end() int64 {
+	s.Close()
 	<-s.done
 	return s.rows
 }
