@@ -61,12 +61,8 @@ func (r *rows) mergedRun() []cell.Cell {
 	var bound *cell.Cell // the first cell of another partition
 	for i := range r.parts {
 		p := &r.parts[i]
-		if len(p.cells) == 0 && !p.drained {
-			p.cells = r.nextCells(p.scan)
-			p.drained = len(p.cells) == 0
-			if p.drained && (r.err != nil || r.failed(p)) {
-				return nil
-			}
+		if len(p.cells) == 0 && !p.drained && !r.fill(p) {
+			return nil
 		}
 		if p.drained {
 			continue

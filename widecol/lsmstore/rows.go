@@ -250,12 +250,8 @@ func (r *rows) nextRun() []cell.Cell {
 	var bound []byte // the first column of another partition
 	for i := range r.parts {
 		p := &r.parts[i]
-		if len(p.cells) == 0 && !p.drained {
-			p.cells = r.nextCells(p.scan)
-			p.drained = len(p.cells) == 0
-			if p.drained && (r.err != nil || r.failed(p)) {
-				return nil
-			}
+		if len(p.cells) == 0 && !p.drained && !r.fill(p) {
+			return nil
 		}
 		if p.drained {
 			continue
@@ -280,6 +276,13 @@ func (r *rows) nextRun() []cell.Cell {
 	lowest.cells = lowest.cells[len(run):]
 	r.source = lowest
 	return run
+}
+
+// fill gets the next cells of a part. It returns false on an error; a part without more cells is drained.
+func (r *rows) fill(p *part) bool {
+	p.cells = r.nextCells(p.scan)
+	p.drained = len(p.cells) == 0
+	return !p.drained || r.err == nil && !r.failed(p)
 }
 
 // nextCells returns the next cells of the current row of a scan that the query selects. It returns none at
