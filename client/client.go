@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"colonnade/internal/backoff"
 )
 
 // Options configure a Client. The zero value is ready for use.
@@ -58,7 +60,7 @@ func New(baseURL string, opt Options) (*Client, error) {
 	if opt.Attempts <= 0 {
 		opt.Attempts = 6
 	}
-	c := &Client{base: strings.TrimRight(baseURL, "/"), http: opt.HTTPClient, opt: opt, sleep: sleep, jitter: jitter, newKey: newUUID}
+	c := &Client{base: strings.TrimRight(baseURL, "/"), http: opt.HTTPClient, opt: opt, sleep: backoff.Sleep, jitter: backoff.Jitter, newKey: newUUID}
 	if c.http == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.MaxIdleConnsPerHost = idlePerHost

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	mathrand "math/rand/v2"
 	"net/http"
 	"time"
 )
@@ -171,19 +170,4 @@ func newUUID() string {
 	b[8] = b[8]&0x3f | 0x80
 	text := hex.EncodeToString(b[:])
 	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
-}
-
-// jitter returns a random wait from half of d to d, so that requests that failed together do not come again
-// together.
-func jitter(d time.Duration) time.Duration { return d/2 + mathrand.N(d/2) }
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -71,12 +71,11 @@ var moduleRules = Rules{
 
 		// A program of another module uses it: it brings nothing of the store along.
 		"client": {
+			Packages:  []string{"internal/backoff"},
 			Libraries: []string{"github.com/klauspost/compress"},
 			Except: map[string]string{
-				"crypto/rand":    "idempotency keys, which must not repeat in any process",
-				"math/rand/v2.N": "the jitter of pauses between attempts",
-				"time.NewTimer":  "these pauses; a test replaces them",
-				"time.Until":     "a Retry-After with a date, and the deadline of a context",
+				"crypto/rand": "idempotency keys, which must not repeat in any process",
+				"time.Until":  "a Retry-After with a date, and the deadline of a context",
 			},
 		},
 

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"colonnade/client"
+	"colonnade/internal/backoff"
 )
 
 // The first wait between two attempts is about firstWait. Each later one is up to twice as long, and at
@@ -28,7 +28,7 @@ type retrier struct {
 }
 
 func newRetrier(limit time.Duration, notice func(time.Duration, error)) retrier {
-	return retrier{limit: limit, notice: notice, now: time.Now, sleep: sleep, jitter: jitter}
+	return retrier{limit: limit, notice: notice, now: time.Now, sleep: backoff.Sleep, jitter: backoff.Jitter}
 }
 
 // do calls send until it succeeds, fails for good, or the limit is reached. It makes no more attempts once
@@ -62,18 +62,3 @@ func (r *retrier) do(ctx context.Context, send func() error) error {
 // passing reports whether a failure may be temporary. A full disk (507), damage (500) and a read-only store
 // need an operator.
 func passing(err error) bool { return errors.Is(err, client.ErrUnavailable) }
-
-// jitter returns a random wait from half of d to d, so that requests that failed together are not repeated
-// together.
-func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2) }
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
