@@ -76,25 +76,10 @@ func TestManyRangesUnderAKey(t *testing.T) {
 	parts := 0
 	for at, over := int64(0), false; !over; at++ {
 		failure := &vfs.Failure{At: at, Sticky: true, Fault: vfs.Fault{Err: syscall.EIO, Effect: vfs.Full}, Match: func(op vfs.Op) bool { return op.Kind.Changes() }}
-		mem := vfs.NewMem()
-		var armed atomic.Bool
-		s := openAt(t, vfs.Inject(mem, func(op vfs.Op) vfs.Fault {
-			if armed.Load() {
-				return failure.Rule(op)
-			}
-			return vfs.Fault{}
-		}))
-		if err := makeTable(s); err != nil {
-			t.Fatal(err)
-		}
-		writeRows(t, s, rows)
-		armed.Store(true)
-		s.Delete(context.Background(), "t", &d, "k")
-		image := mem.Clone()
-		s.Close() // fails: every operation does
+		image := failOver(t, failure, func(s *lsmstore.Store) { writeRows(t, s, rows) }, func(s *lsmstore.Store) { s.Delete(context.Background(), "t", &d, "k") })
 		over = failure.Hits() == 0
 
-		s = openAt(t, image.Crash(vfs.KeepAll, 0))
+		s := openAt(t, image.Crash(vfs.KeepAll, 0))
 		left, err := scan(s, "t")
 		if err != nil {
 			t.Fatal(err)

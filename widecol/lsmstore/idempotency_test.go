@@ -193,6 +193,11 @@ func (m *manyRows) delete(s *lsmstore.Store) (widecol.Deleted, error) {
 
 // deleteOver writes the rows and deletes them while the file system fails.
 func (m *manyRows) deleteOver(t *testing.T, failure *vfs.Failure) *vfs.Mem {
+	return failOver(t, failure, func(s *lsmstore.Store) { m.write(t, s, m.rows) }, func(s *lsmstore.Store) { m.delete(s) })
+}
+
+// failOver writes to a store, and then deletes while its file system fails. It returns the image that this leaves.
+func failOver(t *testing.T, failure *vfs.Failure, write, del func(*lsmstore.Store)) *vfs.Mem {
 	t.Helper()
 	mem := vfs.NewMem()
 	var armed atomic.Bool
@@ -205,9 +210,9 @@ func (m *manyRows) deleteOver(t *testing.T, failure *vfs.Failure) *vfs.Mem {
 	if err := makeTable(s); err != nil {
 		t.Fatal(err)
 	}
-	m.write(t, s, m.rows)
+	write(s)
 	armed.Store(true)
-	m.delete(s)
+	del(s)
 	image := mem.Clone()
 	s.Close() // fails: every operation does
 	return image
