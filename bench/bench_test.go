@@ -98,7 +98,6 @@ func bytesScanned(b *testing.B, s cell.Scanned) {
 // would use CPU time of the others and stop the clock before they are done. They take operations in
 // portions, since a counter that each operation changes would be a good part of a fast one's cost. At
 // the end they run out at about the same time.
-// a fast one costs. At the end they run out at about the same time.
 func concurrently(b *testing.B, goroutines int, start func(goroutine int) (op func() error)) {
 	if goroutines == 1 {
 		alone(b, start(0))

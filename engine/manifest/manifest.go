@@ -64,8 +64,9 @@ import (
 // Numbers of the body are uvarints; checksums are 8 bytes; fixed-width numbers are little
 // endian. Files stand level by level, in the order of the level.
 //
-// Versions 1 to 4 have no times: all times are assumed. Versions 1 to 3 have no range tombstones and no field clean seq. Version 1 has no field settled. Versions 1 and 2 have one level less: what they have below
-// level 0 is read as one level further down, so that level 1 is free.
+// Versions 1 to 4 have no times: all times are assumed. Versions 1 to 3 have no range tombstones and no field clean
+// seq. Versions 1 and 2 have one level less: what they have below level 0 is read as one level further down, so that
+// level 1 is free. Version 1 has no field settled.
 type Manifest struct {
 	Store         [16]byte    // the identity of the store
 	Edit          uint64      // counts edits from 1
