@@ -41,6 +41,7 @@ type explanation struct {
 	mode explainMode
 	now  func() time.Time
 	widecol.Explain
+	allRows bool // the query asked last has all rows, though parts of it may not
 
 	receive time.Duration // the request, with the wait for a slot
 	open    time.Duration // the view
@@ -62,6 +63,7 @@ func (e *explanation) alone() bool { return e != nil && e.mode == onlyExplain }
 func (e *explanation) ask(q *widecol.Query) {
 	if e != nil {
 		q.Explain = &e.Explain
+		e.allRows = len(q.Rows) == 1 && len(q.Rows[0].Start) == 0 && q.Rows[0].End == nil
 	}
 }
 
@@ -79,6 +81,10 @@ func (e *explanation) add(part *explanation) {
 		return
 	}
 	e.Explain.Add(&part.Explain)
+	if e.allRows {
+		e.PushedDown &^= widecol.PartRows
+		e.Checked &^= widecol.PartRows
+	}
 	e.read += part.read
 	e.write += part.write
 }

@@ -15,7 +15,7 @@ type Divider interface {
 	// each one Rows. A part can be divided again, also while others are read, until Divide returns it alone.
 	//
 	// If q has an Explain and there are several parts, each has an empty one of its own. All added up, they say
-	// what that of q would, but for Ended, which counts parts.
+	// what that of q would, but for Ended, which counts parts, and for PartRows, since each has rows of its own.
 	Divide(q *Query, least int64) []Query
 }
 
