@@ -18,7 +18,7 @@ import (
 )
 
 // least are the minimums of a round. It goes on until it has reached them.
-var least = map[string]int64{"crash_points": 12_000, "images": 60_000, "nested_images": 3_000, "second_crashes": 60_000, "move_steps": 4_000}
+var least = map[string]int64{"crash_points": 12_000, "images": 60_000, "nested_images": 3_000, "second_crashes": 60_000, "move_steps": 800}
 
 // Part is this part of the harness.
 var Part = report.Part{
@@ -48,7 +48,7 @@ var workloads = []workload{
 		mix: script.Mix{Writers: 4, Rows: 6, Batch: 2, Values: []int{8, 40, 200}, Deletes: 10}},
 	{name: "tables", level: script.Tables, steps: 46, lives: 1, size: small,
 		mix: script.Mix{Writers: 2, Rows: 6, Batch: 2, Values: []int{8, 40, 300}, Deletes: 25, Flushes: 5, Remakes: 25}},
-	{name: "families that move", level: script.Moving, steps: 10, lives: 2, size: small,
+	{name: "families that move", level: script.Moving, steps: 7, lives: 2, size: small,
 		mix: script.Mix{Writers: 2, Rows: 6, Batch: 3, Values: []int{8, 40, 300}, Deletes: 15, Flushes: 5, Compacts: 3, Remakes: 5, Moves: 45}},
 	{name: "spaces made and dropped", level: script.Engine, steps: 50, lives: 1, size: small,
 		mix: script.Mix{Writers: 2, Rows: 4, Batch: 2, Values: []int{8, 100}, Flushes: 10, Remakes: 35}},

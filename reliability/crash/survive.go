@@ -114,7 +114,7 @@ func (x *explorer) goOn(im image, store script.Store, rnd *rand.Rand) error {
 		// Data that was read must be durable, though it may have been only in memory.
 		x.take(im.fs, kind{model: vfs.DropAll}, im.followed("reading", l, 0))
 	}
-	if x.mix.Moves > 0 && rnd.IntN(2) == 0 {
+	if x.mix.Moves > 0 && rnd.IntN(4) == 0 {
 		if err := x.arrive(store, l); err != nil {
 			return err
 		}
