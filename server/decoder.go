@@ -17,6 +17,7 @@ type decoder struct {
 	x       *requestContext // whose body it is; nil between requests
 	columns int             // column keys met so far
 	filters int             // filters of filter trees met so far
+	steps   int             // of the patterns of those
 	ranges  int             // row keys and ranges in lists met so far
 	wide    int             // items of a rows request so far that select more than a key
 	most    int             // bounds filters within the current tree
@@ -123,7 +124,7 @@ func (x *requestContext) decode(optional bool, read func(*decoder)) error {
 	d := &x.decoder
 	d.Reset(x.body)
 	d.x = x
-	d.columns, d.filters, d.ranges, d.wide = 0, 0, 0, 0
+	d.columns, d.filters, d.steps, d.ranges, d.wide = 0, 0, 0, 0, 0
 	read(d)
 	d.End()
 	return d.Err()

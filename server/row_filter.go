@@ -13,6 +13,7 @@ const (
 	// maxFilters bounds the filters of a tree. The smallest has five bytes as a message.
 	maxFilters      = widecol.MaxFilterBytes / 5
 	maxFiltersInAll = 1 << 16 // in a request
+	maxStepsInAll   = 1 << 20 // of the patterns in a request: a small body can have many that are large
 	filterMemory    = 512     // bytes of a filter, without its text
 )
 
@@ -41,8 +42,13 @@ func (d *decoder) checkFilter(f *widecol.RowFilter) {
 	if d.Err() != nil {
 		return
 	}
-	if err := f.Check(); err != nil {
+	steps, err := f.CheckedSteps()
+	if err != nil {
 		d.FailBelow(strings.TrimPrefix(err.Path, "filter"), err.Code, "%s", err.Message)
+		return
+	}
+	if d.steps += steps; d.steps > maxStepsInAll {
+		d.Fail("too_many_filters", "the regular expressions of the request have more than %d steps in all, with repetitions counted as often as they can occur", maxStepsInAll)
 	}
 }
 

@@ -186,5 +186,7 @@ func TestFilterRefusals(t *testing.T) {
 	c.refused(400, "too_deep", "row.limit"+strings.Repeat("[0]", 30), "POST", "/v1/table/t/scan",
 		`{"filter":`+nestedFilter(20)+`,"row":{"limit":`+strings.Repeat("[", 40)+strings.Repeat("]", 40)+`}}`)
 	many := `{"row":{"key":"a"},"filter":{"chain":{"filters":[{"pass_all_filter":true}` + strings.Repeat(`,{"pass_all_filter":true}`, 999) + `]}}}`
+	hard := `{"row":{"key":"a"},"filter":{"value_regex_filter":"(abcdefghijklmnopqrstuvwxyz123456789){1000}"}}`
+	c.refused(400, "too_many_filters", "items[26].filter", "POST", "/v1/table/t/rows", `{"items":[`+hard+strings.Repeat(","+hard, 99)+`]}`)
 	c.refused(400, "too_many_filters", "items[65].filter.chain.filters[470]", "POST", "/v1/table/t/rows", `{"items":[`+many+strings.Repeat(","+many, 99)+`]}`)
 }
