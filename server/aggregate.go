@@ -87,36 +87,36 @@ func (x *requestContext) appendGroups(groups []widecol.AggregateGroup, a *wideco
 	return nil
 }
 
-// aggregateParallel evaluates an aggregate. A goroutine per core works on parts of its query. Each has a tally of
+// aggregateParallel evaluates an aggregate. A goroutine per core works on parts of its query. Each has an aggregator of
 // its own, for one part after the other.
 func (x *requestContext) aggregateParallel(view widecol.View, a *widecol.Aggregate) ([]widecol.AggregateGroup, widecol.Stats, error) {
 	var mu sync.Mutex
-	var tallies []*widecol.Tally // that no goroutine works on; guarded by mu
-	take := func() *widecol.Tally {
+	var aggregators []*widecol.Aggregator // that no goroutine works on; guarded by mu
+	take := func() *widecol.Aggregator {
 		mu.Lock()
 		defer mu.Unlock()
-		n := len(tallies)
+		n := len(aggregators)
 		if n == 0 {
-			return widecol.NewTally(a)
+			return widecol.NewAggregator(a)
 		}
-		t := tallies[n-1]
-		tallies = tallies[:n-1]
+		t := aggregators[n-1]
+		aggregators = aggregators[:n-1]
 		return t
 	}
 	q := a.Scan()
 	stats, err := x.inParallel(view, &q, func(ctx context.Context, q *widecol.Query) (widecol.Stats, error) {
 		t := take()
-		stats, err := widecol.TallyOf(ctx, view, q, t)
+		stats, err := widecol.AggregatorOf(ctx, view, q, t)
 		mu.Lock()
 		defer mu.Unlock()
-		tallies = append(tallies, t)
+		aggregators = append(aggregators, t)
 		return stats, err
 	})
 	if err != nil {
 		return nil, stats, err
 	}
-	total := tallies[0]
-	for _, t := range tallies[1:] {
+	total := aggregators[0]
+	for _, t := range aggregators[1:] {
 		if err := total.Merge(t); err != nil {
 			return nil, stats, err
 		}

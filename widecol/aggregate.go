@@ -139,29 +139,29 @@ func SumOverflow(t cell.Type) *Error {
 	return Errorf(Conflict, "overflow", "a sum is outside the range of %s: ask for avg, or group by less", t)
 }
 
-// Tallier is an optional interface of a View that can add versions to a Tally where they are. Goroutines may call
+// AggregateView is an optional interface of a View that can add versions to an Aggregator where they are. Goroutines may call
 // it at once.
-type Tallier interface {
-	// Tally adds what q selects to t. It calls q.Yield as Scan and Next do; rows that it takes in one step count as a
+type AggregateView interface {
+	// Aggregate adds what q selects to t. It calls q.Yield as Scan and Next do; rows that it takes in one step count as a
 	// chunk. After an error, t is of no use.
-	Tally(ctx context.Context, q *Query, t *Tally) (Stats, error)
+	Aggregate(ctx context.Context, q *Query, t *Aggregator) (Stats, error)
 }
 
-// TallyOf adds what a query selects to t: as the view does it if it is a Tallier, otherwise from Rows.
-func TallyOf(ctx context.Context, view View, q *Query, t *Tally) (Stats, error) {
-	if v, ok := view.(Tallier); ok {
-		return v.Tally(ctx, q, t)
+// AggregatorOf adds what a query selects to t: as the view does it if it is an AggregateView, otherwise from Rows.
+func AggregatorOf(ctx context.Context, view View, q *Query, t *Aggregator) (Stats, error) {
+	if v, ok := view.(AggregateView); ok {
+		return v.Aggregate(ctx, q, t)
 	}
 	rows, err := view.Scan(ctx, q)
 	if err != nil {
 		return Stats{}, err
 	}
 	defer rows.Close()
-	return TallyRows(rows, t)
+	return AggregateRows(rows, t)
 }
 
-// TallyRows adds a result to t.
-func TallyRows(rows Rows, t *Tally) (Stats, error) {
+// AggregateRows adds a result to t.
+func AggregateRows(rows Rows, t *Aggregator) (Stats, error) {
 	for rows.Next() {
 		if rows.First() {
 			if err := t.BeginRow(rows.Row()); err != nil {
@@ -181,8 +181,8 @@ func RunAggregate(ctx context.Context, view View, a *Aggregate) (Aggregated, err
 	if err := a.Check(); err != nil {
 		return Aggregated{}, err
 	}
-	q, t := a.Scan(), NewTally(a)
-	stats, err := TallyOf(ctx, view, &q, t)
+	q, t := a.Scan(), NewAggregator(a)
+	stats, err := AggregatorOf(ctx, view, &q, t)
 	if err != nil {
 		return Aggregated{}, err
 	}

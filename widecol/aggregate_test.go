@@ -18,12 +18,12 @@ func TestManyGroupsAreRefusedEarly(t *testing.T) {
 	}{{GroupBy{By: ByRowLength, Length: MaxRowKey}, "", MaxGroups}, {GroupBy{By: ByRowLength, Length: MaxRowKey}, strings.Repeat("k", 4000), MaxGroupBytes / 4000}} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		tally := NewTally(&Aggregate{GroupBy: e.by, Of: Sum})
+		aggregator := NewAggregator(&Aggregate{GroupBy: e.by, Of: Sum})
 		n := 0
 		var err error
 		for ; n < 1_000_000 && err == nil; n++ {
-			if err = tally.BeginRow(fmt.Appendf(nil, "%07d%s", n, e.tail)); err == nil {
-				err = tally.Add([]cell.Cell{{Type: cell.F64, Value: make([]byte, 8)}})
+			if err = aggregator.BeginRow(fmt.Appendf(nil, "%07d%s", n, e.tail)); err == nil {
+				err = aggregator.Add([]cell.Cell{{Type: cell.F64, Value: make([]byte, 8)}})
 			}
 		}
 		runtime.ReadMemStats(&after)
@@ -33,22 +33,22 @@ func TestManyGroupsAreRefusedEarly(t *testing.T) {
 		if used := int64(after.HeapAlloc) - int64(before.HeapAlloc); used > 64<<20 {
 			t.Errorf("%d groups take %d bytes", n, used)
 		}
-		runtime.KeepAlive(tally)
+		runtime.KeepAlive(aggregator)
 	}
 }
 
-// TestTallyAllocs: a version more of a group allocates nothing.
-func TestTallyAllocs(t *testing.T) {
+// TestAggregateAllocs: a version more of a group allocates nothing.
+func TestAggregateAllocs(t *testing.T) {
 	for by := OneGroup; by <= ByRowDelimiter; by++ {
-		tally := NewTally(&Aggregate{GroupBy: GroupBy{By: by, Length: 1, Delimiter: []byte(":")}, Of: Count | Sum | Min | Max | Avg})
+		aggregator := NewAggregator(&Aggregate{GroupBy: GroupBy{By: by, Length: 1, Delimiter: []byte(":")}, Of: Count | Sum | Min | Max | Avg})
 		rows := [][]byte{[]byte("a:1"), []byte("b:1")}
 		cells := []cell.Cell{{Column: []byte("f\x00a"), Type: cell.I64, Value: make([]byte, 8)}, {Column: []byte("f\x00b"), Type: cell.F32, Value: make([]byte, 4)}}
 		add := func() {
 			for _, row := range rows {
-				if err := tally.BeginRow(row); err != nil {
+				if err := aggregator.BeginRow(row); err != nil {
 					t.Fatal(err)
 				}
-				if err := tally.Add(cells); err != nil {
+				if err := aggregator.Add(cells); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -66,11 +66,11 @@ func inParts(view widecol.View, a *widecol.Aggregate) (widecol.Aggregated, error
 		}
 	}
 	slices.Reverse(parts)
-	t := widecol.NewTally(a)
+	t := widecol.NewAggregator(a)
 	var stats widecol.Stats
 	for i := range parts {
-		part := widecol.NewTally(a)
-		cost, err := widecol.TallyOf(background, view, &parts[i], part)
+		part := widecol.NewAggregator(a)
+		cost, err := widecol.AggregatorOf(background, view, &parts[i], part)
 		if err == nil {
 			err = t.Merge(part)
 		}

@@ -40,8 +40,8 @@ type broken struct {
 	explain    func(e *widecol.Explain)          // changes what a query says of itself
 	updates    brokenUpdates
 
-	tallyQuery func(q *widecol.Query)            // changes a copy of an aggregate's query
-	tallyRows  func(r widecol.Rows) widecol.Rows // wraps what is aggregated
+	aggregateQuery func(q *widecol.Query)            // changes a copy of an aggregate's query
+	aggregateRows  func(r widecol.Rows) widecol.Rows // wraps what is aggregated
 }
 
 func (b *broken) Write(ctx context.Context, table string, ms []widecol.Mutation, key string) (int64, error) {
@@ -135,8 +135,8 @@ func (b *broken) View(ctx context.Context, table string) (widecol.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	if b.tallyQuery != nil || b.tallyRows != nil {
-		return &brokenTallier{brokenView{v, b}}, nil
+	if b.aggregateQuery != nil || b.aggregateRows != nil {
+		return &brokenAggregateView{brokenView{v, b}}, nil
 	}
 	return &brokenView{v, b}, nil
 }
@@ -194,23 +194,23 @@ func (r *misexplained) end() {
 	}
 }
 
-// brokenTallier is a view with a bug in aggregates.
-type brokenTallier struct{ brokenView }
+// brokenAggregateView is a view with a bug in aggregates.
+type brokenAggregateView struct{ brokenView }
 
-func (v *brokenTallier) Tally(ctx context.Context, q *widecol.Query, t *widecol.Tally) (widecol.Stats, error) {
+func (v *brokenAggregateView) Aggregate(ctx context.Context, q *widecol.Query, t *widecol.Aggregator) (widecol.Stats, error) {
 	c := *q
-	if v.b.tallyQuery != nil {
-		v.b.tallyQuery(&c)
+	if v.b.aggregateQuery != nil {
+		v.b.aggregateQuery(&c)
 	}
 	rows, err := v.Scan(ctx, &c)
 	if err != nil {
 		return widecol.Stats{}, err
 	}
 	defer rows.Close()
-	if v.b.tallyRows != nil {
-		rows = v.b.tallyRows(rows)
+	if v.b.aggregateRows != nil {
+		rows = v.b.aggregateRows(rows)
 	}
-	return widecol.TallyRows(rows, t)
+	return widecol.AggregateRows(rows, t)
 }
 
 // firstChunks leaves out all chunks of a row but the first.
@@ -531,22 +531,22 @@ var bugs = []bug{
 		}
 	}},
 	{"an aggregate ignores the limit of versions", true, true, func(b *broken) {
-		b.tallyQuery = func(q *widecol.Query) { q.ColumnCellLimit = widecol.NoLimit }
+		b.aggregateQuery = func(q *widecol.Query) { q.ColumnCellLimit = widecol.NoLimit }
 	}},
-	{"an aggregate ignores values", true, true, func(b *broken) { b.tallyQuery = func(q *widecol.Query) { q.Value = nil } }},
-	{"an aggregate ignores times", true, true, func(b *broken) { b.tallyQuery = func(q *widecol.Query) { q.Times = widecol.AllTimes } }},
-	{"an aggregate ignores the offset", true, true, func(b *broken) { b.tallyQuery = func(q *widecol.Query) { q.Offset = 0 } }},
+	{"an aggregate ignores values", true, true, func(b *broken) { b.aggregateQuery = func(q *widecol.Query) { q.Value = nil } }},
+	{"an aggregate ignores times", true, true, func(b *broken) { b.aggregateQuery = func(q *widecol.Query) { q.Times = widecol.AllTimes } }},
+	{"an aggregate ignores the offset", true, true, func(b *broken) { b.aggregateQuery = func(q *widecol.Query) { q.Offset = 0 } }},
 	{"an aggregate has only the first range", true, true, func(b *broken) {
-		b.tallyQuery = func(q *widecol.Query) { q.Rows = q.Rows[:min(len(q.Rows), 1)] }
+		b.aggregateQuery = func(q *widecol.Query) { q.Rows = q.Rows[:min(len(q.Rows), 1)] }
 	}},
 	{"an aggregate adds the first chunk of a row", true, true, func(b *broken) {
-		b.tallyRows = func(r widecol.Rows) widecol.Rows { return firstChunks{r} }
+		b.aggregateRows = func(r widecol.Rows) widecol.Rows { return firstChunks{r} }
 	}},
 	{"an aggregate takes rows for those of the first group", true, true, func(b *broken) {
-		b.tallyRows = func(r widecol.Rows) widecol.Rows { return &oneRow{Rows: r} }
+		b.aggregateRows = func(r widecol.Rows) widecol.Rows { return &oneRow{Rows: r} }
 	}},
 	{"an aggregate has no signs in i32", true, true, func(b *broken) {
-		b.tallyRows = func(r widecol.Rows) widecol.Rows {
+		b.aggregateRows = func(r widecol.Rows) widecol.Rows {
 			return mapped{r, func(c *cell.Cell) {
 				if c.Type == cell.I32 && len(c.Value) == 4 {
 					c.Type, c.Value = cell.I64, append(slices.Clone(c.Value), 0, 0, 0, 0)
@@ -555,7 +555,7 @@ var bugs = []bug{
 		}
 	}},
 	{"an aggregate skips f32", true, true, func(b *broken) {
-		b.tallyRows = func(r widecol.Rows) widecol.Rows {
+		b.aggregateRows = func(r widecol.Rows) widecol.Rows {
 			return mapped{r, func(c *cell.Cell) {
 				if c.Type == cell.F32 {
 					c.Type = cell.Bytes
@@ -564,7 +564,7 @@ var bugs = []bug{
 		}
 	}},
 	{"an aggregate takes booleans for numbers", false, true, func(b *broken) {
-		b.tallyRows = func(r widecol.Rows) widecol.Rows {
+		b.aggregateRows = func(r widecol.Rows) widecol.Rows {
 			return mapped{r, func(c *cell.Cell) {
 				if c.Type == cell.Bool {
 					c.Type = cell.Byte

@@ -38,9 +38,9 @@ func numbered(t *testing.T, rows int) *lsmstore.Store {
 	return s
 }
 
-// TestTally: an aggregate goes in steps of many rows where its query allows that, and adds up what a scan returns in
+// TestAggregate: an aggregate goes in steps of many rows where its query allows that, and adds up what a scan returns in
 // any case, for the same cost.
-func TestTally(t *testing.T) {
+func TestAggregate(t *testing.T) {
 	const rows = 10_000
 	s := numbered(t, rows)
 	defer s.Close()
@@ -80,17 +80,17 @@ func TestTally(t *testing.T) {
 			yields := 0
 			q := a.Scan()
 			q.Yield = func() error { yields++; return nil }
-			got, stats := tallied(t, &a, func(tally *widecol.Tally) (widecol.Stats, error) {
-				return view.(widecol.Tallier).Tally(t.Context(), &q, tally)
+			got, stats := aggregated(t, &a, func(aggregator *widecol.Aggregator) (widecol.Stats, error) {
+				return view.(widecol.AggregateView).Aggregate(t.Context(), &q, aggregator)
 			})
 			q.Yield = nil
-			want, wantStats := tallied(t, &a, func(tally *widecol.Tally) (widecol.Stats, error) {
+			want, wantStats := aggregated(t, &a, func(aggregator *widecol.Aggregator) (widecol.Stats, error) {
 				r, err := view.Scan(t.Context(), &q)
 				if err != nil {
 					return widecol.Stats{}, err
 				}
 				defer r.Close()
-				return widecol.TallyRows(r, tally)
+				return widecol.AggregateRows(r, aggregator)
 			})
 			if !reflect.DeepEqual(got, want) || stats != wantStats {
 				t.Errorf("%s: got %+v for %+v, want %+v for %+v", name, got, stats, want, wantStats)
@@ -102,23 +102,23 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// tallied evaluates an aggregate.
-func tallied(t *testing.T, a *widecol.Aggregate, add func(*widecol.Tally) (widecol.Stats, error)) ([]widecol.AggregateGroup, widecol.Stats) {
+// aggregated evaluates an aggregate.
+func aggregated(t *testing.T, a *widecol.Aggregate, add func(*widecol.Aggregator) (widecol.Stats, error)) ([]widecol.AggregateGroup, widecol.Stats) {
 	t.Helper()
-	tally := widecol.NewTally(a)
-	stats, err := add(tally)
+	aggregator := widecol.NewAggregator(a)
+	stats, err := add(aggregator)
 	if err != nil {
 		t.Fatal(err)
 	}
-	groups, err := tally.Groups()
+	groups, err := aggregator.Groups()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return groups, stats
 }
 
-// TestTallyEnds: an aggregate ends with the error of Yield, and when its context does.
-func TestTallyEnds(t *testing.T) {
+// TestAggregateEnds: an aggregate ends with the error of Yield, and when its context does.
+func TestAggregateEnds(t *testing.T) {
 	s := numbered(t, 80_000)
 	defer s.Close()
 	view, err := s.View(t.Context(), "t")
@@ -141,7 +141,7 @@ func TestTallyEnds(t *testing.T) {
 			cancel()
 			return nil
 		}
-		stats, err := view.(widecol.Tallier).Tally(ctx, &a.Query, widecol.NewTally(a))
+		stats, err := view.(widecol.AggregateView).Aggregate(ctx, &a.Query, widecol.NewAggregator(a))
 		if !errors.Is(err, want) || calls != 1 || stats.RowsScanned > 20_000 {
 			t.Errorf("got %v after %d rows and %d calls of Yield, want %v after 1", err, stats.RowsScanned, calls, want)
 		}
@@ -149,8 +149,8 @@ func TestTallyEnds(t *testing.T) {
 	}
 }
 
-// TestTallyOfDamage: a value that does not have its type is an error that names the rows that it may be in.
-func TestTallyOfDamage(t *testing.T) {
+// TestAggregateOfDamage: a value that does not have its type is an error that names the rows that it may be in.
+func TestAggregateOfDamage(t *testing.T) {
 	s := openLong(t, engine.Options{})
 	defer s.Close()
 	data := partitionOf(t, s, "_dat_t")

@@ -11,23 +11,23 @@ import (
 	"colonnade/cell"
 )
 
-// Tally collects the groups of an Aggregate. Tallies of parts of a query can be merged, in any order. A Tally is for
+// Aggregator collects the groups of an Aggregate. Aggregators of parts of a query can be merged, in any order. An Aggregator is for
 // one goroutine.
 //
 // Its memory is bounded: MaxGroups groups, each with a key and some 100 bytes, or 700 where a sum has floats.
-type Tally struct {
+type Aggregator struct {
 	by      GroupBy
 	of      Functions
-	groups  map[string]*tallied
-	bytes   int      // of the keys
-	current *tallied // of the version added last, nil for none
+	groups  map[string]*group
+	bytes   int    // of the keys
+	current *group // of the version added last, nil for none
 }
 
-// tallied is a group. Versions come in order, so after a version of this group often comes one of the same group as
+// group is a group. Versions come in order, so after a version of this group often comes one of the same group as
 // last time. next remembers that, and saves the map.
-type tallied struct {
+type group struct {
 	key     []byte
-	next    *tallied
+	next    *group
 	count   int64
 	numbers int64
 	integer int128    // sum of the integers
@@ -36,18 +36,18 @@ type tallied struct {
 	least, most number // if numbers > 0
 }
 
-// NewTally returns an empty Tally. a.Check must accept a.
-func NewTally(a *Aggregate) *Tally {
-	t := &Tally{by: a.GroupBy, of: a.Of, groups: make(map[string]*tallied)}
+// NewAggregator returns an empty Aggregator. a.Check must accept a.
+func NewAggregator(a *Aggregate) *Aggregator {
+	t := &Aggregator{by: a.GroupBy, of: a.Of, groups: make(map[string]*group)}
 	if t.by.By == OneGroup {
-		t.current = &tallied{}
+		t.current = &group{}
 		t.groups[""] = t.current
 	}
 	return t
 }
 
 // BeginRow says that the next versions are of a row. It keeps no part of the key. It fails with TooManyGroups.
-func (t *Tally) BeginRow(row []byte) error {
+func (t *Aggregator) BeginRow(row []byte) error {
 	if t.by.By < ByRowLength {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (t *Tally) BeginRow(row []byte) error {
 }
 
 // Add adds versions of a row. It fails with TooManyGroups, or if a number does not have its type.
-func (t *Tally) Add(cells []cell.Cell) error {
+func (t *Aggregator) Add(cells []cell.Cell) error {
 	if t.by.By != ByColumn {
 		return t.current.add(cells, t.of)
 	}
@@ -77,7 +77,7 @@ func (t *Tally) Add(cells []cell.Cell) error {
 
 // GroupEnd returns a row up to which all rows, from this one on, are of its group; nil is the end of the table. It may
 // append to dst.
-func (t *Tally) GroupEnd(dst, row []byte) []byte {
+func (t *Aggregator) GroupEnd(dst, row []byte) []byte {
 	if t.by.By < ByRowLength {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (t *Tally) GroupEnd(dst, row []byte) []byte {
 }
 
 // enter moves to the group with a key.
-func (t *Tally) enter(key []byte) error {
+func (t *Aggregator) enter(key []byte) error {
 	last := t.current
 	if last != nil {
 		if bytes.Equal(last.key, key) {
@@ -105,7 +105,7 @@ func (t *Tally) enter(key []byte) error {
 		if len(t.groups) == MaxGroups || t.bytes > MaxGroupBytes {
 			return TooManyGroups()
 		}
-		g = &tallied{key: bytes.Clone(key)}
+		g = &group{key: bytes.Clone(key)}
 		t.groups[string(key)] = g
 	}
 	if last != nil {
@@ -115,9 +115,9 @@ func (t *Tally) enter(key []byte) error {
 	return nil
 }
 
-// Merge adds the versions of o, a Tally of the same Aggregate, which is of no use afterwards. It fails with
+// Merge adds the versions of o, an Aggregator of the same Aggregate, which is of no use afterwards. It fails with
 // TooManyGroups.
-func (t *Tally) Merge(o *Tally) error {
+func (t *Aggregator) Merge(o *Aggregator) error {
 	for key, g := range o.groups {
 		mine := t.groups[key]
 		if mine == nil {
@@ -134,7 +134,7 @@ func (t *Tally) Merge(o *Tally) error {
 }
 
 // Groups returns the groups. It fails with SumOverflow.
-func (t *Tally) Groups() ([]AggregateGroup, error) {
+func (t *Aggregator) Groups() ([]AggregateGroup, error) {
 	list := make([]AggregateGroup, 0, len(t.groups))
 	for _, g := range t.groups {
 		group, err := g.result(t.of)
@@ -148,7 +148,7 @@ func (t *Tally) Groups() ([]AggregateGroup, error) {
 }
 
 // add adds versions of the group.
-func (g *tallied) add(cells []cell.Cell, of Functions) error {
+func (g *group) add(cells []cell.Cell, of Functions) error {
 	g.count += int64(len(cells))
 	if of&ofNumbers == 0 {
 		return nil
@@ -186,7 +186,7 @@ func (g *tallied) add(cells []cell.Cell, of Functions) error {
 	return nil
 }
 
-func (g *tallied) merge(o *tallied) {
+func (g *group) merge(o *group) {
 	if o.numbers > 0 {
 		if g.numbers == 0 || compareNumbers(o.least, g.least) < 0 {
 			g.least = o.least
@@ -207,7 +207,7 @@ func (g *tallied) merge(o *tallied) {
 }
 
 // result returns what was asked for.
-func (g *tallied) result(of Functions) (AggregateGroup, error) {
+func (g *group) result(of Functions) (AggregateGroup, error) {
 	r := AggregateGroup{Key: g.key}
 	if of&Count != 0 {
 		r.Count = g.count
@@ -246,7 +246,7 @@ func (g *tallied) result(of Functions) (AggregateGroup, error) {
 }
 
 // average returns the exact sum divided by the number of numbers, rounded once.
-func (g *tallied) average() float64 {
+func (g *group) average() float64 {
 	if g.floats == nil {
 		f, _ := new(big.Rat).SetFrac(g.integer.big(), big.NewInt(g.numbers)).Float64()
 		return f
@@ -260,7 +260,7 @@ func (g *tallied) average() float64 {
 }
 
 // units returns the sum of integers and floats, in units of the smallest float.
-func (g *tallied) units() *big.Int {
+func (g *group) units() *big.Int {
 	n := g.integer.big()
 	return n.Add(n.Lsh(n, unitsOf1), g.floats.big())
 }

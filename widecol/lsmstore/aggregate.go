@@ -7,11 +7,11 @@ import (
 	"colonnade/widecol"
 )
 
-var _ widecol.Tallier = openView{}
+var _ widecol.AggregateView = openView{}
 
-// Tally implements widecol.Tallier. Where the query allows it, it takes many rows from a file in one step, and goes
+// Aggregate implements widecol.AggregateView. Where the query allows it, it takes many rows from a file in one step, and goes
 // row by row in between. Otherwise it takes what Rows returns.
-func (v *view) Tally(ctx context.Context, q *widecol.Query, t *widecol.Tally) (widecol.Stats, error) {
+func (v *view) Aggregate(ctx context.Context, q *widecol.Query, t *widecol.Aggregator) (widecol.Stats, error) {
 	scanned, err := v.Scan(ctx, q)
 	if err != nil {
 		return widecol.Stats{}, err
@@ -19,9 +19,9 @@ func (v *view) Tally(ctx context.Context, q *widecol.Query, t *widecol.Tally) (w
 	r := scanned.(*rows)
 	defer r.Close()
 	if !r.separate() {
-		return widecol.TallyRows(r, t)
+		return widecol.AggregateRows(r, t)
 	}
-	b := bulk{rows: r, tally: t}
+	b := bulk{rows: r, aggregator: t}
 	for len(r.parts) == 1 {
 		for b.next() {
 		}
@@ -41,10 +41,10 @@ func (r *rows) separate() bool {
 		q.Offset == 0 && q.Sample >= 1 && q.RowCellLimit == widecol.NoLimit && q.ColumnCellLimit != 0
 }
 
-// bulk adds rows that are separate to a tally. Errors go into rows.err.
+// bulk adds rows that are separate to an aggregator. Errors go into rows.err.
 type bulk struct {
-	rows  *rows
-	tally *widecol.Tally
+	rows       *rows
+	aggregator *widecol.Aggregator
 
 	taken cell.Rows
 	key   []byte   // of the first row taken
@@ -71,7 +71,7 @@ func (b *bulk) next() bool {
 		return b.addRow()
 	}
 	b.key = append(b.key[:0], row...)
-	scan.TakeRows(&b.taken, b.tally.GroupEnd(b.until[:0], row))
+	scan.TakeRows(&b.taken, b.aggregator.GroupEnd(b.until[:0], row))
 	n := len(b.taken.Ends)
 	if b.poor++; n >= few {
 		b.poor = 0
@@ -127,13 +127,13 @@ func (b *bulk) addTaken() bool {
 }
 
 func (b *bulk) beginRow(row []byte) bool {
-	b.rows.err = b.tally.BeginRow(row)
+	b.rows.err = b.aggregator.BeginRow(row)
 	return b.rows.err == nil
 }
 
 func (b *bulk) add(cells []cell.Cell) bool {
 	b.rows.stats.Cells += int64(len(cells))
-	b.rows.err = b.tally.Add(cells)
+	b.rows.err = b.aggregator.Add(cells)
 	return b.rows.err == nil
 }
 
