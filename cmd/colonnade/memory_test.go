@@ -52,6 +52,9 @@ func (s *served) peakMiB() int {
 // TestMemoryOfHeavyRequests: requests made to need much memory or time are answered or refused, and the server stays
 // within a bound.
 func TestMemoryOfHeavyRequests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector, under which tests run with -short, takes memory of its own")
+	}
 	const mostMiB = 300 // 132 of the budgets, a body of 64, and what the collector has not freed
 	s := startServe(t, t.TempDir(), "--memtable-mib", "16", "--cache-mib", "16")
 	s.peakMiB()
