@@ -27,7 +27,7 @@ SEED ?= $(shell date +%s)
 RACE := ./admission/... ./client ./cmd/... ./engine/... ./memtable/... ./server ./server/http1 ./sstable/blockcache ./vfs/... ./widecol/lsmstore/...
 # Long tests of theirs that `make test` alone runs: of code that one goroutine runs, or, as Divide,
 # of a store that no two goroutines use.
-SEQUENTIAL := ^Test(Divide|FilterOpenCases|FilterReaders|MergeRandom|NotesOfFull|PickAmplification|PickRandom|VisibilityRandom|WantsPays)$$
+SEQUENTIAL := ^Test(Divide|FilterOpenCases|FilterReaders|MergeRandom|NotesOfFull|PickAmplification|PickRandom|TakeRows|VisibilityRandom|WantsPays)$$
 
 .PHONY: help run build test race vet lint fuzz reliability soak soak-random harness bench profile bench-service bench-peers clean
 
