@@ -41,12 +41,12 @@ build: ## Build bin/colonnade
 	$(GO) build -trimpath -o $(BINARY) ./cmd/colonnade
 
 test: ## Run all tests
-	$(GO) test ./...
+	$(GO) test -timeout 20m ./...
 	$(GO) test -short -tags purego ./internal/prefetch ./memtable ./sstable
 	@for m in $(MODULES); do (cd $$m && $(MODULE_GO) test ./...) || exit 1; done
 
 race: ## Run the tests of concurrent packages under the race detector (needs a C compiler)
-	$(GO) test -race -short -skip '$(SEQUENTIAL)' $(RACE)
+	$(GO) test -race -short -timeout 20m -skip '$(SEQUENTIAL)' $(RACE)
 	$(GO) test -race -short -run 'Readahead|Released' ./sstable ./internal/poison
 
 vet: ## Look for suspicious code, and code that gofmt would change
