@@ -62,7 +62,7 @@ fuzz: ## Try each fuzz target, FUZZTIME long
 	.ci/fuzz $(FUZZTIME)
 
 # The seed is the number of commits, so that each has other histories and other planted bugs.
-reliability: harness ## Crash, break, kill and overload it for about ten minutes; writes reliability.json
+reliability: harness ## Crash, break, kill and overload it for about twenty minutes; writes reliability.json
 	$(HARNESS) -seed $(shell git rev-list --count HEAD 2>/dev/null || echo 1)
 
 soak: harness ## The same with ever new seeds, for HOURS=n

@@ -27,10 +27,7 @@ func (b Batch) rows() string {
 type batchJSON struct {
 	Lines [2]int64 `json:"lines"`
 	Time  int64    `json:"time"`
-	Error *struct {
-		outcome
-		Message string `json:"message"`
-	} `json:"error"`
+	Error *outcome `json:"error"`
 }
 
 // WriteLines writes any number of rows in one request, and returns its batches as they are committed. Neither side

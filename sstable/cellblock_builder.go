@@ -93,7 +93,7 @@ func (b *cellBuilder) addRow(row []byte) {
 // other check is needed then.
 func (b *cellBuilder) addPredicted(c *cell.Cell) bool {
 	id, ok := b.columns.predict(c.Column)
-	if !ok || c.Kind != cell.Set || c.Type >= cell.TypeCount || b.columns.kinds[id] != byte(c.Type) || len(c.Value) >= minLargeValue ||
+	if !ok || c.Kind != cell.Set || c.Type >= cell.TypeCount || b.columns.kinds[id] != byte(c.Type) || len(c.Value) >= LargeValue ||
 		uint64(c.Time) > uint64(cell.MaxTime) || c.Seq == headSeq {
 		return false
 	}

@@ -33,7 +33,7 @@ func smallFile(t testing.TB, id ID, c Compression) (file []byte, info Info, list
 		e.Value = bytes.Repeat([]byte{byte(i)}, i*2)
 		list = append(list, e)
 	}
-	large := bytes.Repeat([]byte("large"), minLargeValue/5+10)
+	large := bytes.Repeat([]byte("large"), LargeValue/5+10)
 	list = append(list,
 		entry{[]byte("row03"), cell.Cell{Column: []byte("f\x00large"), Value: large, Time: 5, Seq: 5, Type: cell.String}},
 		entry{[]byte("row04"), cell.Cell{Column: []byte("f\x00large"), Value: bytes.ToUpper(large), Time: 5, Seq: 5, Type: cell.String}})

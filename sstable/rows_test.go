@@ -103,7 +103,7 @@ func largeRow() (list []entry) {
 		case 2:
 			c.Time, c.Seq = list[2].Time, list[2].Seq // so a cell's version id is not its index
 		}
-		c.Value = make([]byte, minLargeValue)
+		c.Value = make([]byte, LargeValue)
 		if i%20 == 19 {
 			c.Value = c.Value[:1000]
 		}
@@ -174,7 +174,7 @@ func TestWriterRefusesAmongRegularRows(t *testing.T) {
 		"unknown kind":    {with(func(c *cell.Cell) { c.Kind = cell.KindCount }), false},
 		"tombstone":       {with(func(c *cell.Cell) { c.Kind, c.Type = cell.DeleteVersion, cell.None }), true},
 		"tombstone, type": {with(func(c *cell.Cell) { c.Kind = cell.DeleteVersion }), false},
-		"a large value":   {with(func(c *cell.Cell) { c.Value = make([]byte, minLargeValue) }), true},
+		"a large value":   {with(func(c *cell.Cell) { c.Value = make([]byte, LargeValue) }), true},
 	} {
 		for _, most := range []int{1, len(test.cells)} {
 			w := NewWriter(io.Discard, WriterOptions{})
@@ -220,7 +220,7 @@ func TestWriterOrderBetweenBlocks(t *testing.T) {
 // tombstone or a large value.
 func TestWriterRefusesTypesOfOtherKinds(t *testing.T) {
 	dead, large := set("f\x00a", 5, 5), set("f\x00a", 5, 5)
-	dead.Kind, dead.Type, large.Value = cell.DeleteVersion, cell.None, make([]byte, minLargeValue)
+	dead.Kind, dead.Type, large.Value = cell.DeleteVersion, cell.None, make([]byte, LargeValue)
 	for name, test := range map[string]struct {
 		first cell.Cell
 		bad   cell.Type

@@ -127,7 +127,7 @@ func (g generator) value(typ cell.Type) []byte {
 	case r < 90:
 		n = g.IntN(40)
 	case r < 97:
-		n = g.IntN(3 * minLargeValue)
+		n = g.IntN(3 * LargeValue)
 	case r < 99:
 		n = g.IntN(40 << 10)
 	default:
@@ -289,7 +289,7 @@ func TestValueSizes(t *testing.T) {
 		noise[i] = byte(g.Uint32())
 	}
 	var list []entry
-	for i, n := range []int{0, 1, minLargeValue - 1, minLargeValue, minLargeValue + 1, maxInlineValues, 32<<10 - 1, 32 << 10, 32<<10 + 1,
+	for i, n := range []int{0, 1, LargeValue - 1, LargeValue, LargeValue + 1, maxInlineValues, 32<<10 - 1, 32 << 10, 32<<10 + 1,
 		maxSharedValue - 1, maxSharedValue, maxSharedValue + 1, maxCachedValue, maxCachedValue + 1, 1<<20 + 1, len(noise), len(text)} {
 		for k, source := range [][]byte{text, noise} {
 			row := fmt.Appendf(nil, "row%02d%d", i, k)

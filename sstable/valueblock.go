@@ -23,7 +23,7 @@ import "encoding/binary"
 //	| handle 12 | end 4 |   end: where its values end, among all small values
 //	+-----------+-------+
 //
-// Values of minLargeValue bytes or more are large. They go to large blocks, which
+// Values of LargeValue bytes or more are large. They go to large blocks, which
 // reads of other columns skip. A large block takes values until it has the block
 // size of the file; a value above maxSharedValue has a block of its own. A
 // reference locates a large value:
@@ -38,15 +38,11 @@ const (
 	referenceSize  = 12
 )
 
-// LargeValue is the length of the shortest value that reads of other columns skip. A file may have been written with
-// another.
-const LargeValue = 1 << 10
-
 // Choices of the Writer, not part of the format.
 const (
-	// minLargeValue is the length of the shortest large value, whose reference
+	// LargeValue is the length of the shortest large value, whose reference
 	// takes little more than 1 %. 512 bytes and 4 KiB scan equally fast.
-	minLargeValue = LargeValue
+	LargeValue = 1 << 10
 	// maxSharedValue is the length of the longest value that shares a block.
 	maxSharedValue = 64 << 10
 	// maxInlineValues is the most bytes of small values in a cell block: without

@@ -194,7 +194,7 @@ func (t *Writer) addChecked(row []byte, c *cell.Cell, first bool) error {
 	if err := t.check(row, c, first); err != nil {
 		return err
 	}
-	if len(c.Value) >= minLargeValue {
+	if len(c.Value) >= LargeValue {
 		return t.addLarge(c)
 	}
 	if t.block.addCell(c) {
@@ -233,7 +233,7 @@ func (t *Writer) surelyFits(cells []cell.Cell) bool {
 	for i := range cells {
 		keys += len(cells[i].Column)
 		values += len(cells[i].Value)
-		if len(cells[i].Value) >= minLargeValue { // its bytes go elsewhere but count all the same
+		if len(cells[i].Value) >= LargeValue { // its bytes go elsewhere but count all the same
 			keys += largeEntryBytes
 		}
 	}

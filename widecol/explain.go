@@ -166,7 +166,7 @@ func (e *Explain) Add(o *Explain) {
 		p.BytesScanned += from.BytesScanned
 		p.Memtables = max(p.Memtables, from.Memtables)
 		for j := range from.Levels {
-			p.Level(from.Levels[j].Level).add(&from.Levels[j])
+			p.Level(from.Levels[j].Level).Add(&from.Levels[j])
 		}
 	}
 	e.Tombstones += o.Tombstones
@@ -178,7 +178,8 @@ func (e *Explain) Add(o *Explain) {
 	}
 }
 
-func (l *ExplainedLevel) add(o *ExplainedLevel) {
+// Add adds what o has counted of the same level.
+func (l *ExplainedLevel) Add(o *ExplainedLevel) {
 	l.Files = max(l.Files, o.Files)
 	l.FilesRead += o.FilesRead
 	l.FilesDeleted += o.FilesDeleted

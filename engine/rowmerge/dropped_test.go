@@ -52,12 +52,7 @@ func TestDropped(t *testing.T) {
 	for seed := range uint64(3000) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		const maxSeq = 12
-		policies := randomPolicies(rng, maxSeq)
-		var columns *cell.Columns
-		if rng.IntN(4) == 0 {
-			columns = cell.NewColumns(cell.FamilyRange([]byte("a#")), cell.ColumnRange([]byte("a"), []byte("q")))
-		}
-		seq := rng.Uint64N(maxSeq + 2)
+		policies, columns, seq := randomReader(rng, maxSeq)
 		var got, want Dropped
 		v.Init(seq, 100*second, policies, columns)
 		v.Count(&got)

@@ -239,17 +239,21 @@ func randomGC(rng *rand.Rand) cell.GC {
 	return g
 }
 
+// randomReader returns what a reader sees by: policies, columns, which may be all, and a snapshot.
+func randomReader(rng *rand.Rand, maxSeq uint64) (policies *Policies, columns *cell.Columns, seq uint64) {
+	policies = randomPolicies(rng, maxSeq)
+	if rng.IntN(4) == 0 {
+		columns = cell.NewColumns(cell.FamilyRange([]byte("a#")), cell.ColumnRange([]byte("a"), []byte("q")))
+	}
+	return policies, columns, rng.Uint64N(maxSeq + 2)
+}
+
 func TestVisibilityRandom(t *testing.T) {
 	var v Visibility // one for all seeds: no row may depend on the one before
 	for seed := range uint64(10000) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		const maxSeq = 12
-		policies := randomPolicies(rng, maxSeq)
-		var columns *cell.Columns
-		if rng.IntN(4) == 0 {
-			columns = cell.NewColumns(cell.FamilyRange([]byte("a#")), cell.ColumnRange([]byte("a"), []byte("q")))
-		}
-		seq := rng.Uint64N(maxSeq + 2)
+		policies, columns, seq := randomReader(rng, maxSeq)
 		v.Init(seq, 100*second, policies, columns)
 		for range 2 {
 			cells := randomRow(rng, rng.IntN(40), maxSeq)

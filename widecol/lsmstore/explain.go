@@ -108,21 +108,22 @@ func (e *explaining) takeOver(c *engine.ScanCounts, p *widecol.ExplainedPartitio
 		if from.Files == 0 {
 			continue
 		}
-		l := p.Level(n)
-		l.Files = max(l.Files, int64(from.Files))
-		l.FilesRead += int64(from.Opened)
-		l.FilesDeleted += int64(from.Deleted)
-		l.FilesOtherTimes += int64(from.OtherTimes)
-		l.FilesExcluded += int64(from.Excluded)
-		l.FilesOtherFamilies += int64(from.OtherFamilies)
-		l.BloomAsked += int64(from.Asked)
-		l.BlocksRead += int64(from.BlocksRead)
-		l.BlocksCached += int64(from.BlocksCached)
-		l.ValuesRead += int64(from.ValuesRead)
-		l.ValuesCached += int64(from.ValuesCached)
-		l.BytesDecompressed += int64(from.BytesDecompressed)
-		l.BlocksOtherTimes += int64(from.SkippedByTimes)
-		l.BlocksOtherColumns += int64(from.SkippedByColumns)
+		p.Level(n).Add(&widecol.ExplainedLevel{
+			Files:              int64(from.Files),
+			FilesRead:          int64(from.Opened),
+			FilesDeleted:       int64(from.Deleted),
+			FilesOtherTimes:    int64(from.OtherTimes),
+			FilesExcluded:      int64(from.Excluded),
+			FilesOtherFamilies: int64(from.OtherFamilies),
+			BloomAsked:         int64(from.Asked),
+			BlocksRead:         int64(from.BlocksRead),
+			BlocksCached:       int64(from.BlocksCached),
+			ValuesRead:         int64(from.ValuesRead),
+			ValuesCached:       int64(from.ValuesCached),
+			BytesDecompressed:  int64(from.BytesDecompressed),
+			BlocksOtherTimes:   int64(from.SkippedByTimes),
+			BlocksOtherColumns: int64(from.SkippedByColumns),
+		})
 	}
 	e.to.Tombstones += int64(c.Dropped.Tombstones)
 	e.dropped.Columns += int64(leftOut)
