@@ -5,7 +5,7 @@
 //	0    done; for serve: stopped by a signal, after the requests under way,
 //	     with all data durable
 //	1    failed, and standard error says why; for check: damage was found
-//	2    the command line is wrong; nothing was done
+//	2    the command line, or another source of options, is wrong; nothing was done
 //	130  a second interrupt (143: a second SIGTERM) ended serve at once
 package main
 
@@ -68,6 +68,6 @@ are served over HTTP with JSON and stored in one directory.`,
 		SilenceUsage:  true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newServe(), newCheck(), newImport(), newExport(), newGenerate(), newVersion())
+	root.AddCommand(newServe(), newConfig(), newCheck(), newImport(), newExport(), newGenerate(), newVersion())
 	return root
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // mainVariable, in the environment of the test binary, makes it the program.
-const mainVariable = "COLONNADE_TEST_MAIN"
+const mainVariable = "TEST_COLONNADE_MAIN"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(mainVariable) != "" {
@@ -47,8 +47,13 @@ func TestUsageErrors(t *testing.T) {
 		{"serve --frobnicate", "unknown flag: --frobnicate"},
 		{"serve here", `unknown command "here"`},
 		{"serve --cache-mib much", "invalid argument"},
-		{"serve --cache-mib 0", "--cache-mib must be from 1"},
-		{"serve --listen 9876", "is not HOST:PORT"},
+		{"serve --cache-mib 0", "must be a whole number from 1 to"},
+		{"serve --cash-mib 1", "unknown flag: --cash-mib, did you mean --cache-mib?"},
+		{"config --cash-mib 1", "unknown flag: --cash-mib, did you mean --cache-mib?"},
+		{"config --listen :0", "--listen :0: the address can be reached from other machines"},
+		{"serve --config ../colonnade", "../colonnade is a directory, and must be a file"},
+		{"serve --config no.toml", "no.toml: no such file"},
+		{"serve --listen 9876", "--listen 9876: must be HOST:PORT"},
 		{"serve --listen :0", "can be reached from other machines"},
 		{"serve --listen 0.0.0.0:0", "--insecure"},
 		{"serve --listen [::]:0", "no authentication or TLS yet"},
@@ -79,6 +84,7 @@ func TestHelpAndVersion(t *testing.T) {
 		"import --help":   "--skip-bad",
 		"generate --help": "--shuffle",
 		"check --help":    "--data",
+		"config --help":   "--cache-mib",
 		"version":         "colonnade ",
 	} {
 		if got := runLine("", strings.Fields(line)...); got.code != 0 || !strings.Contains(got.stdout, want) || got.stderr != "" {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -30,23 +31,46 @@ type served struct {
 
 // watched keeps what is written to it, and tells when a word has come.
 type watched struct {
-	word string
-	come chan struct{} // closed when word is there
+	come <-chan struct{} // closed when the word is there
 
-	mu sync.Mutex
-	b  bytes.Buffer
+	mu    sync.Mutex
+	b     bytes.Buffer
+	waits []wait
 }
 
-func newWatched(word string) *watched { return &watched{word: word, come: make(chan struct{})} }
+// wait is for a word behind some offset.
+type wait struct {
+	word  string
+	after int
+	come  chan struct{}
+}
+
+func newWatched(word string) *watched {
+	w := new(watched)
+	w.come = w.next(word)
+	return w
+}
+
+// next returns a channel that is closed when a word is written from now on.
+func (w *watched) next(word string) <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	come := make(chan struct{})
+	w.waits = append(w.waits, wait{word, w.b.Len(), come})
+	return come
+}
 
 func (w *watched) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	before := strings.Contains(w.b.String(), w.word)
 	w.b.Write(p)
-	if !before && strings.Contains(w.b.String(), w.word) {
-		close(w.come)
-	}
+	w.waits = slices.DeleteFunc(w.waits, func(x wait) bool {
+		found := strings.Contains(w.b.String()[x.after:], x.word)
+		if found {
+			close(x.come)
+		}
+		return found
+	})
 	return len(p), nil
 }
 
@@ -183,7 +207,7 @@ func TestServeTakesItsOptionsFromTheEnvironment(t *testing.T) {
 	}
 	defer listener.Close()
 	cmd := program("serve")
-	cmd.Env = append(cmd.Env, dataVariable+"="+dir, listenVariable+"="+listener.Addr().String())
+	cmd.Env = append(cmd.Env, dataVariable+"="+dir, "COLONNADE_LISTEN"+"="+listener.Addr().String())
 	text, err := cmd.CombinedOutput()
 	if err == nil || !strings.Contains(string(text), "address already in use") {
 		t.Errorf("on a port that is taken: %v, %s", err, text)
@@ -196,7 +220,7 @@ func TestServeTakesItsOptionsFromTheEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd = program("serve")
-	cmd.Env = append(cmd.Env, dataVariable+"="+dir, listenVariable+"=127.0.0.1:0")
+	cmd.Env = append(cmd.Env, dataVariable+"="+dir, "COLONNADE_LISTEN"+"=127.0.0.1:0")
 	text, err = cmd.CombinedOutput()
 	if err == nil || !strings.Contains(string(text), dir) {
 		t.Errorf("with a file as directory: %v, %s", err, text)

@@ -15,10 +15,10 @@ import (
 	"colonnade/widecol/lsmstore"
 )
 
-// openStore opens the directory of the flags.
-func openStore(f serveFlags, log *slog.Logger) (widecol.Store, error) {
-	warnExposed(f.data, log)
-	dir, err := filepath.Abs(f.data) // listings tell the paths of partitions to others
+// openStore opens the directory of the options.
+func openStore(o *serveOptions, log *slog.Logger) (widecol.Store, error) {
+	warnExposed(o.data, log)
+	dir, err := filepath.Abs(o.data) // listings tell the paths of partitions to others
 	if err != nil {
 		return nil, err
 	}
@@ -28,13 +28,13 @@ func openStore(f serveFlags, log *slog.Logger) (widecol.Store, error) {
 			FS:            vfs.OS,
 			Clock:         clock.System,
 			Log:           log,
-			MemtableBytes: f.memtableMiB << 20,
-			CacheBytes:    f.cacheMiB << 20,
+			MemtableBytes: o.memtableMiB << 20,
+			CacheBytes:    o.cacheMiB << 20,
 			OpenFiles:     openFiles(),
 		},
 	})
 	if err != nil {
-		return nil, held(f.data, err)
+		return nil, held(o.data, err)
 	}
 	return store, nil
 }

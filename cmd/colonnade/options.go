@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"colonnade/cmd/colonnade/internal/config"
+)
+
+// defaultData is the default directory of serve and check.
+const defaultData = "./colonnade-data"
+
+// dataVariable is the environment variable of --data, which check takes, too.
+const dataVariable = config.Prefix + "DATA"
+
+// maxMemtableMiB is what package engine bounds Options.MemtableBytes to.
+const maxMemtableMiB = 8 << 10
+
+// maxMiB is more than any machine has.
+const maxMiB = 1 << 30
+
+// serveOptions are the options of serve. The values of those that a reload takes are for the goroutine
+// that reloads.
+type serveOptions struct {
+	config *config.Set
+
+	data     string
+	listen   string
+	hosts    []string
+	insecure bool
+
+	memtableMiB int64
+	cacheMiB    int64
+
+	logLevel  string
+	logFormat string
+}
+
+// declareOptions declares the options of serve.
+func declareOptions(flags *pflag.FlagSet) *serveOptions {
+	o := &serveOptions{config: config.New(flags)}
+	c := o.config
+	c.Section("Directory and address")
+	c.String(&o.data, "data", defaultData, "directory of the tables; made if need be, for its owner alone")
+	c.String(&o.listen, "listen", "127.0.0.1:9876", "HOST:PORT to listen on, port 0 for any that is free")
+	c.Strings(&o.hosts, "host", "name by which clients address this server, such as that of a proxy in front of it; may be repeated (localhost and IP addresses need none)")
+	c.Bool(&o.insecure, "insecure", "listen on other than loopback addresses, without authentication or TLS")
+
+	c.Section("Memory")
+	c.Int64(&o.memtableMiB, "memtable-mib", 128, config.Range{Min: 1, Max: maxMemtableMiB, Unit: "MiB"}, "memory for writes that are not in sorted files yet; also what a restart after a crash has to replay")
+	c.Int64(&o.cacheMiB, "cache-mib", 256, config.Range{Min: 1, Max: maxMiB, Unit: "MiB"}, "memory for blocks of sorted files")
+
+	c.Section("Log of the server")
+	c.Choice(&o.logLevel, "log-level", "info", []string{"debug", "info", "warn", "error"}, "least level of what goes to standard error").Reloads()
+	c.Choice(&o.logFormat, "log-format", "text", []string{"text", "json"}, "form of the lines on standard error")
+	return o
+}
+
+// load finds the values, and checks what serve needs before it starts. The warnings are for the log.
+func (o *serveOptions) load(ctx context.Context) (warnings []string, err error) {
+	if warnings, err = o.config.Load(os.Environ()); err != nil {
+		return nil, usageError{err}
+	}
+	if err := o.checkListen(ctx); err != nil {
+		return nil, usageError{err}
+	}
+	return warnings, nil
+}
+
+// checkListen refuses addresses that other machines can reach.
+func (o *serveOptions) checkListen(ctx context.Context) error {
+	host, _, err := net.SplitHostPort(o.listen)
+	if err != nil {
+		return o.config.Wrong("listen", "must be HOST:PORT")
+	}
+	if o.insecure {
+		return nil
+	}
+	local, err := loopback(ctx, host)
+	if err != nil {
+		return o.config.Wrong("listen", "%v", err)
+	}
+	if !local {
+		return o.config.Wrong("listen", "the address can be reached from other machines, and there is no authentication or TLS yet: anyone there could read and change every table; "+
+			"listen on 127.0.0.1 behind a proxy that checks who is asking, or accept it with --insecure")
+	}
+	return nil
+}
+
+// loopback reports whether all addresses of a host are loopback addresses. An empty host means all
+// addresses of the machine.
+func loopback(ctx context.Context, host string) (bool, error) {
+	if host == "" {
+		return false, nil
+	}
+	addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return false, err
+	}
+	for _, a := range addresses {
+		if !a.Unmap().IsLoopback() {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// newLog returns the log that the options ask for. Its level follows a reload.
+func (o *serveOptions) newLog(w io.Writer) *slog.Logger {
+	level := new(slog.LevelVar)
+	follow := func() { _ = level.UnmarshalText([]byte(o.logLevel)) } // the option takes no other words
+	follow()
+	o.config.OnReload(follow)
+	if o.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+}
