@@ -75,6 +75,7 @@ var kinds = []struct {
 	{weight: 20, make: (*generator).setGC},
 	{weight: 50, make: func(g *generator) op { return g.moveFamily() }},
 	{weight: 70, make: func(g *generator) op { return moveOn(1 + g.IntN(6)) }},
+	{weight: 12, make: (*generator).advise},
 	{weight: 25, make: func(g *generator) op { return tick{pick(g, ticks)} }},
 	{weight: 30, make: func(*generator) op { return flush }},
 	{weight: 20, make: func(*generator) op { return compact }},

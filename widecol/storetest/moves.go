@@ -52,12 +52,8 @@ func (f *fixture) arrive(check func()) {
 // groupOf returns the ID of the locality group of a family of table t.
 func (f *fixture) groupOf(family string) string {
 	f.Helper()
-	for _, g := range f.describe("t").Groups {
-		if slices.Contains(g.Families, family) {
-			return g.ID
-		}
-	}
-	return ""
+	t := f.describe("t")
+	return placeOf(&t, family)
 }
 
 var moveCases = []testCase{

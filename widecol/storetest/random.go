@@ -18,8 +18,8 @@ const Configurations = 4
 //
 // Operations are writes of one and many rows, one at a time or concurrent; deletes; gets and scans
 // with random filters and limits; views held open, and results read chunk by chunk, while other
-// operations run; changes of tables, families and their settings; steps of the clock, forward and
-// back; and the hooks of the Subject.
+// operations run; changes of tables, families and their settings; moves of families, advised ones
+// too; steps of the clock, forward and back; and the hooks of the Subject.
 //
 // Random allows for what cell.GC leaves open: whether garbage is visible again when it is no longer
 // garbage. After wider settings or a step of the clock, such versions may be visible or not. Random

@@ -15,6 +15,7 @@ type Work struct {
 	Flushes    int64
 	Compacts   int64
 	Moves      int64 // of families, begun or turned back
+	Advice     int64 // asked for
 	Steps      int64 // calls of Subject.Step that had something to do
 	Reopens    int64
 	Crashes    int64 // with those after a fault
@@ -38,6 +39,7 @@ func (w *Work) Add(v Work) {
 	w.Flushes += v.Flushes
 	w.Compacts += v.Compacts
 	w.Moves += v.Moves
+	w.Advice += v.Advice
 	w.Steps += v.Steps
 	w.Reopens += v.Reopens
 	w.Crashes += v.Crashes
