@@ -136,7 +136,10 @@ func (b *cellBlock) ascends(p *packed, n int, total, step uint64) bool {
 
 // below reports whether all n elements are below limit.
 func (b *cellBlock) below(p *packed, n int, limit uint64) bool {
-	if p.width == 1 {
+	switch p.width {
+	case 0: // all are 0
+		return limit > 0
+	case 1:
 		return bytesBelow(b.raw[p.offset:][:n], limit)
 	}
 	var wrong uint64

@@ -225,6 +225,14 @@ func (d *blockDecoder) decodeRowStarts() bool {
 	starts := &d.block.rowStarts
 	start := uint64(0)
 	d.set(starts, 0, 0)
+	if starts.width == 2 { // nearly always
+		to := d.raw[starts.offset+2:][:2*d.block.rows]
+		for r := 0; len(to) >= 2; r, to = r+1, to[2:] {
+			start += d.rowCounts.at(d.p, r) + 1
+			binary.LittleEndian.PutUint16(to, uint16(start))
+		}
+		return start == d.h.cells
+	}
 	for r := range d.block.rows {
 		start += d.rowCounts.at(d.p, r) + 1
 		d.set(starts, r+1, start)

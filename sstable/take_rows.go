@@ -105,7 +105,7 @@ func (t *rowTaker) takeSingles(last int) (r, size int) {
 		limit = len(values) - base
 	}
 	key, start := b.rowOffsets.int(raw, r), from
-	ids, ends, fixed := b.columnIDs, b.rowValues, b.valueLength
+	id, ids, ends, fixed := 0, b.columnIDs, b.rowValues, b.valueLength
 	cells := slices.Grow(t.rows.Cells, last-r)[:last-r]
 	list := slices.Grow(t.rows.Ends, last-r)
 	for k := range cells {
@@ -117,7 +117,9 @@ func (t *rowTaker) takeSingles(last int) (r, size int) {
 			cells = cells[:k]
 			break
 		}
-		id := ids.int(raw, r)
+		if ids.width > 0 { // not all of one column
+			id = ids.int(raw, r)
+		}
 		if v := b.versionID(r); v != t.version {
 			t.enterVersion(v)
 		}

@@ -106,10 +106,11 @@ func (t *tracker) policiesKeep(cells []cell.Cell, run *cell.Run, now int64) bool
 // familiesKeep is policiesKeep for families with policies of their own.
 func (t *tracker) familiesKeep(cells []cell.Cell, run *cell.Run, now int64) bool {
 	for i := range cells {
-		if !t.leavesFamily(&cells[i]) {
+		c := &cells[i]
+		if t.family != nil && t.hasColumnID(t.family, c) || !t.leavesFamily(c) { // the first without a call
 			continue
 		}
-		t.family = t.findFamily(&cells[i])
+		t.family = t.findFamily(c)
 		if !t.family.keeps(run, now) {
 			t.beginRow()
 			return false
