@@ -20,7 +20,7 @@ type Options struct {
 	HTTPClient *http.Client
 	// UserAgent is sent with every request. "" is "colonnade-go".
 	UserAgent string
-	// Compression is for bodies of 16 KiB and more, and for answers.
+	// Compression is for bodies of 16 KiB and more, for those of WriteLines, and for answers.
 	Compression Compression
 	// Attempts bounds how often a request is sent in all. 0 is 6, 1 is without retries.
 	Attempts int

@@ -31,6 +31,17 @@ func (c Compression) accepted() string {
 	return "identity"
 }
 
+// encoding is the Content-Encoding of what is compressed, "" for none.
+func (c Compression) encoding() string {
+	switch c {
+	case Zstd:
+		return "zstd"
+	case Gzip:
+		return "gzip"
+	}
+	return ""
+}
+
 // compressFrom is the size from which a body is compressed: what fits into a few packets does not get
 // faster.
 const compressFrom = 16 << 10
@@ -40,15 +51,65 @@ func (r *request) compress(c Compression) {
 	if len(r.body) < compressFrom || c == Uncompressed {
 		return
 	}
-	encoding, packed := "zstd", []byte(nil)
+	var packed []byte
 	if c == Gzip {
-		encoding, packed = "gzip", gzipped(r.body)
+		packed = gzipped(r.body)
 	} else {
 		packed = zstdEncoder().EncodeAll(r.body, make([]byte, 0, len(r.body)/4))
 	}
 	if len(packed) < len(r.body) {
-		r.body, r.encoding = packed, encoding
+		r.body, r.encoding = packed, c.encoding()
 	}
+}
+
+// packer compresses a body that is sent in pieces: who has a piece can read all that is in it.
+type packer interface {
+	// pack returns the next piece, compressed. It is valid until the next call.
+	pack(piece []byte) []byte
+	// end returns what comes behind the last piece.
+	end() []byte
+}
+
+// packer returns a new packer, nil for none.
+func (c Compression) packer() packer {
+	switch c {
+	case Zstd:
+		return new(zstdPacker)
+	case Gzip:
+		p := new(gzipPacker)
+		p.w, _ = gzip.NewWriterLevel(&p.out, gzip.BestSpeed) // the level is valid
+		return p
+	}
+	return nil
+}
+
+// zstdPacker makes each piece a frame.
+type zstdPacker struct{ out []byte }
+
+func (p *zstdPacker) pack(piece []byte) []byte {
+	p.out = zstdEncoder().EncodeAll(piece, p.out[:0])
+	return p.out
+}
+
+func (p *zstdPacker) end() []byte { return nil }
+
+// gzipPacker ends each piece with the end of a block.
+type gzipPacker struct {
+	w   *gzip.Writer
+	out bytes.Buffer // it takes everything
+}
+
+func (p *gzipPacker) pack(piece []byte) []byte {
+	p.out.Reset()
+	_, _ = p.w.Write(piece)
+	_ = p.w.Flush()
+	return p.out.Bytes()
+}
+
+func (p *gzipPacker) end() []byte {
+	p.out.Reset()
+	_ = p.w.Close()
+	return p.out.Bytes()
 }
 
 // zstdEncoder encodes for all clients at once. Its window is one that servers take.

@@ -44,10 +44,10 @@ type batchJSON struct {
 func (t *Table) WriteLines(ctx context.Context, rows iter.Seq[Row]) iter.Seq2[Batch, error] {
 	return func(yield func(Batch, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		lines := newLineSource(rows)
+		lines := newLineSource(rows, t.c.opt.Compression)
 		defer cancel()
 		defer lines.end()
-		r := &request{class: once, method: http.MethodPost, path: t.path + "/write", source: lines, lines: true}
+		r := &request{class: once, method: http.MethodPost, path: t.path + "/write", source: lines, encoding: t.c.opt.Compression.encoding(), lines: true}
 		answer, err := t.c.send(ctx, r)
 		if err != nil {
 			if v := judge(err); v == lost || mayBeApplied(err) {
@@ -86,14 +86,15 @@ type lineSource struct {
 	whole   bool   // there are no more
 	closed  bool   // nobody reads on
 
-	taken, rest []byte // what a Read has taken, and what of it is to be read
+	packer      packer // nil for none
+	taken, rest []byte // what a Read has taken, and what is to be read of it, or of its compressed form
 }
 
 // maxWaiting bounds what waits when one more row comes, in bytes.
 const maxWaiting = 64 << 10
 
-func newLineSource(rows iter.Seq[Row]) *lineSource {
-	s := &lineSource{done: make(chan struct{})}
+func newLineSource(rows iter.Seq[Row], compression Compression) *lineSource {
+	s := &lineSource{done: make(chan struct{}), packer: compression.packer()}
 	s.changed.L = &s.mu
 	go func() {
 		defer close(s.done)
@@ -125,13 +126,30 @@ func (s *lineSource) put(row Row) bool {
 
 func (s *lineSource) Read(p []byte) (int, error) {
 	if len(s.rest) == 0 {
-		if err := s.take(); err != nil {
+		if err := s.next(); err != nil {
 			return 0, err
 		}
 	}
 	n := copy(p, s.rest)
 	s.rest = s.rest[n:]
 	return n, nil
+}
+
+// next makes rest the next piece: of a compressed body, what ends it is the last one.
+func (s *lineSource) next() error {
+	err := s.take()
+	switch {
+	case err == nil && s.packer == nil:
+		s.rest = s.taken
+	case err == nil:
+		s.rest = s.packer.pack(s.taken)
+	case err == io.EOF && s.packer != nil:
+		s.rest, s.packer = s.packer.end(), nil
+		if len(s.rest) > 0 {
+			return nil
+		}
+	}
+	return err
 }
 
 // take takes what waits, in exchange for what was taken before.
@@ -148,7 +166,6 @@ func (s *lineSource) take() error {
 		return io.EOF
 	}
 	s.taken, s.waiting = s.waiting, s.taken[:0]
-	s.rest = s.taken
 	s.changed.Broadcast()
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -23,10 +24,27 @@ func longRows(n int) iter.Seq[Row] {
 	}
 }
 
+var compressions = []Compression{Zstd, Gzip, Uncompressed}
+
 // TestWriteLines: all rows are written, in batches that follow each other.
 func TestWriteLines(t *testing.T) {
+	for _, compression := range compressions {
+		testWriteLines(t, compression)
+	}
+}
+
+func testWriteLines(t *testing.T, compression Compression) {
 	const n = 20_000
-	table := webtable(t, open(t, newServer(t), Options{}))
+	var sent atomic.Int64
+	encoding := ""
+	server := newServer(t)
+	table := webtable(t, open(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/write") {
+			encoding = r.Header.Get("Content-Encoding")
+			r.Body = &countedUpload{r.Body, &sent}
+		}
+		server.ServeHTTP(w, r)
+	}), Options{Compression: compression}))
 	last, batches := int64(0), 0
 	for b, err := range table.WriteLines(t.Context(), longRows(n)) {
 		if err != nil || b.First != last+1 || b.Last < b.First || b.Time.IsZero() {
@@ -38,6 +56,9 @@ func TestWriteLines(t *testing.T) {
 	if got := all(t, table, Query{}); last != n || len(got) != n || batches < 4 {
 		t.Errorf("%d rows in %d batches, and %d are there", last, batches, len(got))
 	}
+	if packed := sent.Load() < n*100; encoding != compression.encoding() || packed != (compression != Uncompressed) {
+		t.Errorf("%d bytes came with the encoding %q, want %q", sent.Load(), encoding, compression.encoding())
+	}
 	for _, err := range table.WriteLines(t.Context(), longRows(0)) {
 		if !errors.Is(err, ErrInvalid) {
 			t.Errorf("no rows: %v", err)
@@ -45,10 +66,27 @@ func TestWriteLines(t *testing.T) {
 	}
 }
 
+type countedUpload struct {
+	io.ReadCloser
+	n *atomic.Int64
+}
+
+func (b *countedUpload) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.n.Add(int64(n))
+	return n, err
+}
+
 // TestWriteLinesRefused: a row is written before the next one is there. The error comes with the rows of the batch that is
 // refused. Those before are written.
 func TestWriteLinesRefused(t *testing.T) {
-	table := webtable(t, open(t, newServer(t), Options{}))
+	for _, compression := range compressions {
+		testWriteLinesRefused(t, compression)
+	}
+}
+
+func testWriteLinesRefused(t *testing.T, compression Compression) {
+	table := webtable(t, open(t, newServer(t), Options{Compression: compression}))
 	written := make(chan int64, 10)
 	rows := func(yield func(Row) bool) {
 		title := Cell{Family: "title", Value: String("x"), Time: At(1)}
@@ -98,7 +136,7 @@ func TestWriteLinesBroken(t *testing.T) {
 		})
 		var batches []Batch
 		var last error
-		for b, err := range open(t, server, Options{}).Table("t").WriteLines(t.Context(), longRows(20_000)) {
+		for b, err := range open(t, server, Options{Compression: Uncompressed}).Table("t").WriteLines(t.Context(), longRows(20_000)) {
 			if last = err; err == nil {
 				batches = append(batches, b)
 			}

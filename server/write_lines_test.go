@@ -268,6 +268,7 @@ func TestLineByLine(t *testing.T) {
 		{"", func(w io.Writer) flusher { return plainWriter{w} }},
 		{"gzip", func(w io.Writer) flusher { return gzip.NewWriter(w) }},
 		{"zstd", func(w io.Writer) flusher { z, _ := zstd.NewWriter(w); return z }},
+		{"zstd", func(w io.Writer) flusher { return &frames{to: w} }},
 	} {
 		c := serverWith(t, Options{})
 		w := dial(t, listen(t, c.Server))
@@ -316,6 +317,20 @@ func TestLineByLine(t *testing.T) {
 		}
 	}
 }
+
+// frames makes a frame of its own of what comes between two flushes.
+type frames struct {
+	bytes.Buffer
+	to io.Writer
+}
+
+func (f *frames) Flush() error {
+	z, _ := zstd.NewWriter(nil)
+	_, err := f.to.Write(z.EncodeAll(f.Next(f.Len()), nil))
+	return err
+}
+
+func (f *frames) Close() error { return nil }
 
 type plainWriter struct{ io.Writer }
 
