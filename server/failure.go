@@ -21,8 +21,15 @@ type failure struct {
 	message string        // a sentence that names what is wrong
 	retry   bool          // nothing has changed, and the same request may soon succeed
 	after   time.Duration // when to retry; 0 if unknown
-	allow   string        // the methods of the route, for 405
+	access  bool          // it is about the token of the request
+	header  [][2]string   // more fields of the header
 	cause   error         // for the log alone
+}
+
+// with adds a field to the header of the response.
+func (f *failure) with(name, value string) *failure {
+	f.header = append(f.header, [2]string{name, value})
+	return f
 }
 
 func (f *failure) Error() string { return f.message }

@@ -22,11 +22,11 @@ func (s *Server) guard(r *http.Request) error {
 	return nil
 }
 
-// knownHost reports whether the Host of a request is one of the server's names. It accepts all on
-// addresses that other machines can reach.
+// knownHost reports whether the Host of a request is one of the server's names. Without names it accepts
+// all on addresses that other machines can reach.
 func (s *Server) knownHost(r *http.Request) bool {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-	if !ok || !local.IP.IsLoopback() || r.Host == "" { // no Host is HTTP/1.0, and no browser
+	if !ok || !local.IP.IsLoopback() && len(s.hosts) == 0 || r.Host == "" { // no Host is HTTP/1.0, and no browser
 		return true
 	}
 	host := hostname(r.Host)

@@ -36,6 +36,9 @@ func (s *Server) ready(x *requestContext) error {
 	}
 	if d, ok := s.store.(widecol.DamageReporter); ok {
 		if list := d.Damage(); len(list) > 0 {
+			if s.opt.Access != nil { // probes have no token, and the errors name files
+				return x.reply(http.StatusOK, "The server takes requests, but its files are damaged: its log says which")
+			}
 			return x.reply(http.StatusOK, "The server takes requests, but its files are damaged: "+summary(list))
 		}
 	}

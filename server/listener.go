@@ -11,14 +11,16 @@ import (
 // it closes the new one at once: in the kernel's queue the client would wait for nothing.
 type limitListener struct {
 	net.Listener
+	framed bool // see limitConn.Read
 
 	mu     sync.Mutex
 	free   int
 	silent list.List // of *limitConn without a request so far, oldest first
 }
 
-func newLimitListener(l net.Listener, limit int) *limitListener {
-	return &limitListener{Listener: l, free: limit}
+// newLimitListener returns a listener whose connections are framed, or carry TLS.
+func newLimitListener(l net.Listener, limit int, framed bool) *limitListener {
+	return &limitListener{Listener: l, framed: framed, free: limit}
 }
 
 // Accept returns the next connection within the limit.
@@ -82,6 +84,7 @@ type limitConn struct {
 	from     *limitListener
 	silent   *list.Element // in from.silent; guarded by from.mu
 	released bool          // guarded by from.mu
+	spoken   bool          // it has read bytes; of connections that are not framed
 
 	framing framing
 	refused bool   // by framing; the rest of the input is ignored
@@ -93,8 +96,17 @@ type limitConn struct {
 // too.
 var noRequest = []byte("\x00\r\n\r\n")
 
-// Read reads the bytes that framing allows.
+// Read reads the bytes that framing allows, if the connection is framed. Otherwise its first bytes, which begin a
+// handshake, count as its first request: net/http bounds the time until the real one.
 func (c *limitConn) Read(p []byte) (int, error) {
+	if !c.from.framed {
+		n, err := c.Conn.Read(p)
+		if n > 0 && !c.spoken {
+			c.spoken = true
+			c.from.heard(c)
+		}
+		return n, err
+	}
 	if c.refused {
 		n := copy(p, c.instead)
 		c.instead = c.instead[n:]

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"colonnade/access"
 )
 
 var openAPIOperation = operation{
@@ -40,8 +42,10 @@ func document(routes []route) []byte {
 		"openapi": "3.1.0",
 		"info": schema{"title": "Colonnade", "version": "1", "description": "A wide-column table service. Input is strict: a request that breaks this description is refused, " +
 			"and so are some that do not, as of bounds that exclude each other. docs/api.md says more."},
-		"paths":      paths,
-		"components": schema{"schemas": components, "responses": refusals()},
+		"paths": paths,
+		"components": schema{"schemas": components, "responses": refusals(), "securitySchemes": schema{"token": schema{
+			"type": "http", "scheme": "bearer", "description": "A token that `colonnade token create` has made. A server without access control takes none.",
+		}}},
 	})
 	if err != nil {
 		panic(err) // it is made of maps and numbers
@@ -54,6 +58,9 @@ func (r *route) describe() schema {
 	o := schema{"summary": r.does, "operationId": r.id(), "responses": r.responses()}
 	if parameters := r.parameters(); parameters != nil {
 		o["parameters"] = parameters
+	}
+	if r.scope != access.None {
+		o["security"] = []schema{{}, {"token": []string{r.scope.String()}}}
 	}
 	if r.body != nil {
 		content := schema{"application/json": schema{"schema": r.body}}

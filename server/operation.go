@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"colonnade/access"
 	"colonnade/admission"
 )
 
@@ -39,6 +40,9 @@ type answer struct {
 func (r *route) refusals() []int {
 	all := append(r.refuses, http.StatusBadRequest, http.StatusForbidden, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
 		http.StatusUnsupportedMediaType, http.StatusRequestHeaderFieldsTooLarge, http.StatusInternalServerError, http.StatusServiceUnavailable)
+	if r.scope != access.None {
+		all = append(all, http.StatusUnauthorized, http.StatusTooManyRequests)
+	}
 	if slices.Contains(r.path, tableSegment) {
 		all = append(all, http.StatusNotFound)
 	}
@@ -55,13 +59,15 @@ func (r *route) refusals() []int {
 // refusalMeans says what each status of an error means.
 var refusalMeans = map[int]string{
 	http.StatusBadRequest:                  "The request breaks a rule; nothing has changed",
-	http.StatusForbidden:                   "A browser sent this for a page of another origin, or under a name that is not the server's",
+	http.StatusUnauthorized:                "The server has access control, and the request has no valid token",
+	http.StatusForbidden:                   "The token does not allow this; or a browser sent this for a page of another origin, or under a name that is not the server's",
 	http.StatusNotFound:                    "There is no such table, column family or locality group",
 	http.StatusRequestTimeout:              "The body did not arrive in time",
 	http.StatusConflict:                    "The change does not fit what is stored, or another request has the same key",
 	http.StatusRequestEntityTooLarge:       "The body or a value is over a limit",
 	http.StatusUnsupportedMediaType:        "The body's type or compression is not taken",
 	http.StatusUnprocessableEntity:         "The Idempotency-Key came with a different request before",
+	http.StatusTooManyRequests:             "Too many requests from this address had no valid token",
 	http.StatusRequestHeaderFieldsTooLarge: "The path, its query and the header are too long",
 	http.StatusInternalServerError:         "Stored data is damaged, or there is a bug",
 	http.StatusServiceUnavailable:          "The server is overloaded, read-only or stopping; nothing has happened",

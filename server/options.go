@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"colonnade/access"
 	"colonnade/clock"
 )
 
@@ -18,9 +19,16 @@ type Options struct {
 	Seed uint64
 	// Log gets the server's own errors. nil drops them.
 	Log *slog.Logger
-	// Hosts are further names that a client may use as Host of a server on a loopback address.
-	// localhost and IP addresses are always allowed.
+	// Hosts are further names that a client may use as Host. localhost and IP addresses are always
+	// allowed, and without Hosts all names on addresses that are not loopback addresses.
 	Hosts []string
+	// Origins are those of web pages that may send requests, such as https://console.example.com: see CheckOrigin.
+	Origins []string
+	// Access identifies the senders of requests by their tokens. nil lets everybody do everything.
+	Access *access.Control
+	// Audit gets a line for each change of a schema, and for each request that was refused for its token. nil
+	// drops them.
+	Audit *slog.Logger
 	// MaxBody bounds the body of a write or a read of rows, in bytes before and after inflating. 0
 	// is the constant MaxBody.
 	MaxBody int64

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"colonnade/access"
 	"colonnade/admission"
 	"colonnade/server/http1"
 )
@@ -29,8 +30,11 @@ type requestContext struct {
 	bodyRead bool  // no byte of the body is left unread
 	admitted admission.Request
 
-	class admission.Class // of its route
-	keyed bool            // the same
+	class   admission.Class // of its route
+	keyed   bool            // the same
+	listing bool            // the same
+	scope   access.Scope    // the same; None before there is a route
+	token   *access.Token   // of the sender; nil without access control, or where none is needed
 
 	explain *explanation // of a read; nil if it is not asked for
 
@@ -51,7 +55,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.responseBuffer = responseBuffer{out: x.collected[:0], to: x}
 	x.admitted.Control = s.admission
 	defer x.release()
-	if err := s.serve(x); err != nil {
+	err := s.serve(x)
+	if s.opt.Audit != nil {
+		s.audit(x, err)
+	}
+	if err != nil {
 		x.fail(err)
 	}
 	s.responses[x.status/100].Add(1)
@@ -71,6 +79,9 @@ func (s *Server) serve(x *requestContext) (err error) {
 	}
 	handle, err := x.find()
 	if err != nil {
+		return err
+	}
+	if err := s.authorize(x); err != nil {
 		return err
 	}
 	if err := x.takeKey(); err != nil {
@@ -108,8 +119,8 @@ func (x *requestContext) fail(err error) {
 		panic(http.ErrAbortHandler)
 	}
 	h := x.w.Header()
-	if f.allow != "" {
-		h.Set("Allow", f.allow)
+	for _, field := range f.header {
+		h.Set(field[0], field[1])
 	}
 	if f.code == "unsupported_encoding" {
 		h.Set("Accept-Encoding", "gzip, zstd")

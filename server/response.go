@@ -124,6 +124,9 @@ func (x *requestContext) sendHeader(now time.Time, last bool) {
 	for i := range fixedHeader {
 		h[fixedHeader[i].name] = fixedHeader[i].values
 	}
+	if x.server.opt.Origins != nil {
+		h.Add("Vary", "Origin")
+	}
 	x.own[0] = strconv.FormatInt(now.Sub(x.start).Milliseconds(), 10)
 	h["X-Took-Ms"] = x.own[:1:1]
 	if x.asLines {

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"colonnade/access"
 	"colonnade/admission"
 	"colonnade/widecol"
 )
@@ -15,8 +16,10 @@ type route struct {
 	path   []string
 	handle func(*Server, *requestContext) error
 	class  admission.Class
-	bulk   bool // its bodies may have Options.MaxBody bytes
-	keyed  bool // it takes an Idempotency-Key
+	scope  access.Scope // what a token must allow
+	bulk   bool         // its bodies may have Options.MaxBody bytes
+	keyed  bool         // it takes an Idempotency-Key
+	lists  bool         // it is about the tables that the token allows, not about all
 	operation
 }
 
@@ -30,14 +33,14 @@ var routes = []route{
 	endpoint(admission.Quick, "GET /healthz", (*Server).health, healthOperation),
 	endpoint(admission.Quick, "GET /readyz", (*Server).ready, readyOperation),
 	endpoint(admission.Quick, "GET /v1/openapi.json", (*Server).openAPI, openAPIOperation),
-	endpoint(admission.Read, "GET /v1/table", (*Server).listTables, listTablesOperation),
-	endpoint(admission.Write, "PUT /v1/table/{table}", (*Server).createTable, createTableOperation),
+	lists(endpoint(admission.Read, "GET /v1/table", (*Server).listTables, listTablesOperation)),
+	admin(endpoint(admission.Write, "PUT /v1/table/{table}", (*Server).createTable, createTableOperation)),
 	endpoint(admission.Read, "GET /v1/table/{table}", (*Server).describeTable, describeTableOperation),
-	endpoint(admission.Write, "PATCH /v1/table/{table}", (*Server).alterTable, alterTableOperation),
-	endpoint(admission.Write, "DELETE /v1/table/{table}", (*Server).dropTable, dropTableOperation),
-	endpoint(admission.Write, "POST /v1/table/{table}/column-family", (*Server).createFamilies, createFamiliesOperation),
-	endpoint(admission.Write, "PATCH /v1/table/{table}/column-family/{family}", (*Server).alterFamily, alterFamilyOperation),
-	endpoint(admission.Write, "DELETE /v1/table/{table}/column-family/{family}", (*Server).dropFamily, dropFamilyOperation),
+	admin(endpoint(admission.Write, "PATCH /v1/table/{table}", (*Server).alterTable, alterTableOperation)),
+	admin(endpoint(admission.Write, "DELETE /v1/table/{table}", (*Server).dropTable, dropTableOperation)),
+	admin(endpoint(admission.Write, "POST /v1/table/{table}/column-family", (*Server).createFamilies, createFamiliesOperation)),
+	admin(endpoint(admission.Write, "PATCH /v1/table/{table}/column-family/{family}", (*Server).alterFamily, alterFamilyOperation)),
+	admin(endpoint(admission.Write, "DELETE /v1/table/{table}/column-family/{family}", (*Server).dropFamily, dropFamilyOperation)),
 	keyed(bulk(admission.Write, "POST /v1/table/{table}/write", (*Server).write, writeOperation)),
 	keyed(bulk(admission.Write, "POST /v1/table/{table}/mutate", (*Server).mutate, mutateOperation)),
 	keyed(bulk(admission.Write, "POST /v1/table/{table}/check-and-mutate", (*Server).checkAndMutate, checkAndMutateOperation)),
@@ -54,7 +57,20 @@ var routes = []route{
 
 func endpoint(class admission.Class, pattern string, handle func(*Server, *requestContext) error, o operation) route {
 	method, path, _ := strings.Cut(pattern, " ")
-	return route{class: class, method: method, path: strings.Split(path[1:], "/"), handle: handle, operation: o}
+	return route{class: class, scope: scopeOf[class], method: method, path: strings.Split(path[1:], "/"), handle: handle, operation: o}
+}
+
+// scopeOf is what a token must allow for the routes of a class. Those that change schemas are admin routes.
+var scopeOf = [...]access.Scope{admission.Quick: access.None, admission.Read: access.Read, admission.Scan: access.Read, admission.Write: access.Write}
+
+func admin(r route) route {
+	r.scope = access.Admin
+	return r
+}
+
+func lists(r route) route {
+	r.lists = true
+	return r
 }
 
 func bulk(class admission.Class, pattern string, handle func(*Server, *requestContext) error, o operation) route {
@@ -86,7 +102,7 @@ func (x *requestContext) find() (func(*Server, *requestContext) error, error) {
 			case !r.matches(path):
 			case r.method == x.r.Method || r.method == http.MethodGet && x.r.Method == http.MethodHead:
 				x.health = path[0] != "v1"
-				x.class = r.class
+				x.class, x.scope, x.listing = r.class, r.scope, r.lists
 				x.keyed = r.keyed
 				if r.params == nil && x.r.URL.RawQuery != "" {
 					return nil, refuse(http.StatusBadRequest, "unknown_parameter", atQuery, "this endpoint takes no parameters in the query of the URL")
@@ -103,9 +119,8 @@ func (x *requestContext) find() (func(*Server, *requestContext) error, error) {
 			}
 		}
 		if allow != nil {
-			f := refuse(http.StatusMethodNotAllowed, "method_not_allowed", atPath, "%s is not allowed here, but %s", shorten(x.r.Method), strings.Join(allow, ", "))
-			f.allow = strings.Join(allow, ", ")
-			return nil, f
+			methods := strings.Join(allow, ", ")
+			return nil, refuse(http.StatusMethodNotAllowed, "method_not_allowed", atPath, "%s is not allowed here, but %s", shorten(x.r.Method), methods).with("Allow", methods)
 		}
 	}
 	return nil, refuse(http.StatusNotFound, "unknown_route", atPath, "there is nothing at %q", shorten(x.r.URL.Path))

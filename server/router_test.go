@@ -45,27 +45,31 @@ func TestRoutes(t *testing.T) {
 // people send is not (Z5).
 func TestGuard(t *testing.T) {
 	store := newFakeStore()
-	c := clientOf(t, store, Options{Hosts: []string{"Tables.internal"}})
-	c.webtable()
+	named := clientOf(t, store, Options{Hosts: []string{"Tables.internal"}})
+	named.webtable()
+	unnamed := clientOf(t, store, Options{})
 	loopback := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 9876}
 	public := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 9876}
 	for _, e := range []struct {
+		c          *client
 		local      net.Addr
 		host       string
 		header     string
 		get, write int
 	}{
-		{loopback, "localhost:9876", "", 200, 200}, {loopback, "LOCALHOST.", "", 200, 200}, {loopback, "127.0.0.1", "", 200, 200},
-		{loopback, "127.0.0.1:9876", "", 200, 200}, {loopback, "[::1]:9876", "", 200, 200}, {loopback, "[::1]", "", 200, 200},
-		{loopback, "192.0.2.7:80", "", 200, 200}, {loopback, "tables.INTERNAL:1", "", 200, 200}, {loopback, "", "", 200, 200},
-		{loopback, "evil.example", "", 403, 403}, {loopback, "evil.example:9876", "", 403, 403}, {loopback, "localhost.evil.example", "", 403, 403},
-		{loopback, "127.0.0.1.evil.example", "", 403, 403}, {loopback, "tables.internal.evil", "", 403, 403}, {loopback, "[evil]", "", 403, 403},
-		{public, "anything.example", "", 200, 200}, {nil, "anything.example", "", 200, 200},
-		{&net.UnixAddr{Name: "/s", Net: "unix"}, "anything.example", "", 200, 200},
-		{loopback, "localhost", "Origin: http://localhost", 200, 200}, {loopback, "localhost", "Origin: http://evil.example", 200, 403},
-		{loopback, "localhost", "Origin: null", 200, 403}, {loopback, "localhost", "Sec-Fetch-Site: cross-site", 200, 403},
-		{loopback, "localhost", "Sec-Fetch-Site: same-site", 200, 403}, {loopback, "localhost", "Sec-Fetch-Site: same-origin", 200, 200},
-		{public, "tables.example", "Sec-Fetch-Site: none", 200, 200},
+		{named, loopback, "localhost:9876", "", 200, 200}, {named, loopback, "LOCALHOST.", "", 200, 200}, {named, loopback, "127.0.0.1", "", 200, 200},
+		{named, loopback, "127.0.0.1:9876", "", 200, 200}, {named, loopback, "[::1]:9876", "", 200, 200}, {named, loopback, "[::1]", "", 200, 200},
+		{named, loopback, "192.0.2.7:80", "", 200, 200}, {named, loopback, "tables.INTERNAL:1", "", 200, 200}, {named, loopback, "", "", 200, 200},
+		{named, loopback, "evil.example", "", 403, 403}, {named, loopback, "evil.example:9876", "", 403, 403}, {named, loopback, "localhost.evil.example", "", 403, 403},
+		{named, loopback, "127.0.0.1.evil.example", "", 403, 403}, {named, loopback, "tables.internal.evil", "", 403, 403}, {named, loopback, "[evil]", "", 403, 403},
+		{unnamed, public, "anything.example", "", 200, 200}, {named, public, "anything.example", "", 403, 403},
+		{named, public, "tables.internal", "", 200, 200}, {named, public, "192.0.2.1:9876", "", 200, 200},
+		{named, nil, "anything.example", "", 200, 200},
+		{named, &net.UnixAddr{Name: "/s", Net: "unix"}, "anything.example", "", 200, 200},
+		{named, loopback, "localhost", "Origin: http://localhost", 200, 200}, {named, loopback, "localhost", "Origin: http://evil.example", 200, 403},
+		{named, loopback, "localhost", "Origin: null", 200, 403}, {named, loopback, "localhost", "Sec-Fetch-Site: cross-site", 200, 403},
+		{named, loopback, "localhost", "Sec-Fetch-Site: same-site", 200, 403}, {named, loopback, "localhost", "Sec-Fetch-Site: same-origin", 200, 200},
+		{unnamed, public, "tables.example", "Sec-Fetch-Site: none", 200, 200},
 	} {
 		for _, m := range []struct {
 			method, body string
@@ -85,7 +89,7 @@ func TestGuard(t *testing.T) {
 			}
 			r.Header.Set("Content-Type", "application/x-www-form-urlencoded") // what a page may send unasked
 			w := httptest.NewRecorder()
-			c.ServeHTTP(w, r)
+			e.c.ServeHTTP(w, r)
 			if w.Code != m.status || w.Header().Get("Access-Control-Allow-Origin") != "" {
 				t.Errorf("%s of host %q at %v with %q: got %d %s, want %d", m.method, e.host, e.local, e.header, w.Code, w.Body, m.status)
 			}

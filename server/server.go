@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -28,8 +29,10 @@ type Server struct {
 	admission     *admission.Control
 	senders       *admission.Budget // of responses with a sendQueue
 	parallelScans *admission.Budget // of responses that several goroutines collect
-	http          http1.Server
-	document      func() []byte // the OpenAPI document, made when it is first asked for
+	http          http1.Server      // of Serve
+	https         http.Server       // of ServeTLS
+	handler       http.Handler      // s, or what is before it
+	document      func() []byte     // the OpenAPI document, made when it is first asked for
 
 	jitterMu sync.Mutex
 	jitter   *rand.Rand // of Retry-After; guarded by jitterMu
@@ -54,12 +57,15 @@ func New(store widecol.Store, opt Options) *Server {
 	for _, host := range opt.Hosts {
 		s.hosts[hostname(host)] = true
 	}
-	s.http = http1.Server{Handler: s, MaxHeader: maxHeader, Log: opt.Log}
+	s.handler = newHandler(s, opt)
+	s.http = http1.Server{Handler: s.handler, MaxHeader: maxHeader, Log: opt.Log}
+	// Of its own errors, most are failed handshakes: on a public address those of scanners.
+	s.https.Handler, s.https.MaxHeaderBytes, s.https.ErrorLog = s.handler, maxHeader, slog.NewLogLogger(opt.Log.Handler(), slog.LevelDebug)
 	return s
 }
 
 // Handler returns the server as an http.Handler, for use without Serve.
-func (s *Server) Handler() http.Handler { return s }
+func (s *Server) Handler() http.Handler { return s.handler }
 
 // Serve serves the connections of l until Shutdown, and then returns nil. It closes l. It may return
 // before Shutdown does.
@@ -69,7 +75,7 @@ func (s *Server) Serve(l net.Listener) error {
 	s.http.ReadTimeout = s.limits.read
 	s.http.IdleTimeout = s.limits.idle
 	s.http.LingerTimeout = s.limits.linger
-	err := s.http.Serve(newLimitListener(l, s.opt.MaxConns))
+	err := s.http.Serve(newLimitListener(l, s.opt.MaxConns, true))
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
@@ -84,17 +90,19 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	defer stop()
 	done := s.admission.Drain()
 
-	err := s.http.Shutdown(ctx)
+	err := errors.Join(s.http.Shutdown(ctx), s.https.Shutdown(ctx))
 	if err == nil {
 		err = s.wait(ctx, done)
 	}
 	if err == nil {
-		return s.http.Close()
+		return s.closeConns()
 	}
 	ctx, stopGrace := context.WithTimeout(context.Background(), graceAfterCancel)
 	defer stopGrace()
-	return errors.Join(err, s.http.Close(), s.wait(ctx, done))
+	return errors.Join(err, s.closeConns(), s.wait(ctx, done))
 }
+
+func (s *Server) closeConns() error { return errors.Join(s.http.Close(), s.https.Close()) }
 
 // graceAfterCancel is how long Shutdown waits for aborted handlers.
 const graceAfterCancel = time.Second

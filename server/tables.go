@@ -106,6 +106,7 @@ func (s *Server) listTables(x *requestContext) error {
 	x.begin(http.StatusOK)
 	x.out = appendField(x.out, `{"cache_stats":{"block_count":`, cache.BlockCount)
 	x.out = appendField(x.out, `,"memory_usage_in_bytes":`, cache.Bytes)
+	tables = slices.DeleteFunc(tables, func(t widecol.Table) bool { return !x.sees(t.Name) })
 	x.out = appendField(x.out, `},"tables":{"count":`, int64(len(tables)))
 	x.out = append(x.out, `,"items":[`...)
 	for i := range tables {
