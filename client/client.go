@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,6 +20,11 @@ type Options struct {
 	// HTTPClient sends the requests. nil is one with its own pool of connections. A Timeout of the
 	// client also bounds whole scans; contexts are the better bound.
 	HTTPClient *http.Client
+	// TLS is the configuration of connections to an https URL. nil is that of package tls. It must be nil beside
+	// HTTPClient, which has its own.
+	TLS *tls.Config
+	// Token is sent with every request, as Authorization: Bearer. "" is none. Without https it can be read on the way.
+	Token string
 	// UserAgent is sent with every request. "" is "colonnade-go".
 	UserAgent string
 	// Compression is for bodies of 16 KiB and more, for those of WriteLines, and for answers.
@@ -54,6 +61,12 @@ func New(baseURL string, opt Options) (*Client, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("%q is no URL such as http://127.0.0.1:9876", baseURL)
 	}
+	if opt.HTTPClient != nil && opt.TLS != nil {
+		return nil, errors.New("Options.TLS is not used beside Options.HTTPClient: set it there")
+	}
+	if strings.ContainsFunc(opt.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, errors.New("Options.Token has characters that no token has")
+	}
 	if opt.UserAgent == "" {
 		opt.UserAgent = "colonnade-go"
 	}
@@ -65,6 +78,9 @@ func New(baseURL string, opt Options) (*Client, error) {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.MaxIdleConnsPerHost = idlePerHost
 		transport.IdleConnTimeout = idleTimeout
+		if opt.TLS != nil {
+			transport.TLSClientConfig = opt.TLS.Clone()
+		}
 		c.http = &http.Client{Transport: transport}
 	}
 	return c, nil

@@ -61,6 +61,9 @@ func (c *Client) send(ctx context.Context, r *request) (io.ReadCloser, error) {
 	}
 	h.Set("Accept-Encoding", c.opt.Compression.accepted())
 	h.Set("User-Agent", c.opt.UserAgent)
+	if c.opt.Token != "" {
+		h.Set("Authorization", "Bearer "+c.opt.Token)
+	}
 	if len(r.body) > 0 {
 		h.Set("Content-Type", jsonType)
 	}

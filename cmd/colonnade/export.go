@@ -22,6 +22,7 @@ import (
 // exportFlags are the flags of export beyond load.ExportOptions.
 type exportFlags struct {
 	load.ExportOptions
+	connect    connectFlags
 	gzip, zstd bool
 }
 
@@ -48,7 +49,7 @@ What it has written to standard output by then is not the whole table.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return exportTable(cmd, f, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.URL, "url", "http://127.0.0.1:9876", "where the server is")
+	f.connect.add(flags)
 	flags.StringVar(&f.Prefix, "prefix", "", "only rows whose key starts with this")
 	flags.StringVar(&f.Start, "start", "", "only rows from this key on")
 	flags.StringVar(&f.End, "end", "", "only rows before this key")
@@ -94,6 +95,10 @@ func exportTable(cmd *cobra.Command, f exportFlags, args []string) error {
 		file = args[1]
 	}
 	if err := f.check(cmd, file); err != nil {
+		return err
+	}
+	var err error
+	if f.Server, err = f.connect.server(); err != nil {
 		return err
 	}
 	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

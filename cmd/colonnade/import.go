@@ -19,7 +19,8 @@ import (
 // importFlags are the flags of import beyond load.Options.
 type importFlags struct {
 	load.Options
-	groups []string
+	connect connectFlags
+	groups  []string
 }
 
 func newImport() *cobra.Command {
@@ -54,7 +55,7 @@ it are. With --skip-bad bad lines are left out, and counted.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return importFile(cmd, f, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.URL, "url", "http://127.0.0.1:9876", "where the server is")
+	f.connect.add(flags)
 	flags.StringVar(&f.Table, "table", "", "table to write to (required)")
 	flags.BoolVar(&f.CreateTable, "create-table", false, "create the table if it is not there")
 	flags.BoolVar(&f.CreateFamilies, "create-families", false, "create the column families that lines mention")
@@ -92,6 +93,10 @@ func (f *importFlags) check() error {
 
 func importFile(cmd *cobra.Command, f importFlags, args []string) error {
 	if err := f.check(); err != nil {
+		return err
+	}
+	var err error
+	if f.Server, err = f.connect.server(); err != nil {
 		return err
 	}
 	source, name, size, err := openSource(cmd.InOrStdin(), args)

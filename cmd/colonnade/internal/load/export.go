@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"time"
 	"unicode/utf8"
@@ -19,7 +18,7 @@ import (
 
 // ExportOptions configure an export.
 type ExportOptions struct {
-	URL   string // of the server
+	Server
 	Table string
 
 	Prefix     string // of row keys; excludes Start and End
@@ -41,10 +40,7 @@ var ErrCutExport = errors.New("the answer broke off: rows are missing")
 // Export writes the rows of a table to w, in the form that Run takes, all as of one moment. A row is a line, or
 // several when it is longer than a request should be. It returns an error unless all rows were written.
 func Export(ctx context.Context, w io.Writer, o ExportOptions) (Progress, error) {
-	c, err := client.New(o.URL, client.Options{
-		HTTPClient: &http.Client{}, // the whole answer may take any time
-		UserAgent:  "colonnade-export", Compression: client.Uncompressed, Attempts: 1,
-	})
+	c, err := o.Server.connect("colonnade-export", 1, 0) // the whole answer may take any time
 	if err != nil {
 		return Progress{}, err
 	}

@@ -33,7 +33,7 @@ func TestExportDividesLongRows(t *testing.T) {
 			_, _ = io.WriteString(w, answer)
 		}))
 		var out bytes.Buffer
-		done, err := Export(t.Context(), &out, ExportOptions{URL: server.URL, Table: "t", Since: -1, Until: -1, Versions: -1})
+		done, err := Export(t.Context(), &out, ExportOptions{Server: Server{URL: server.URL}, Table: "t", Since: -1, Until: -1, Versions: -1})
 		server.Close()
 		if err != nil || done.Rows != 2 || done.Cells != int64(e.cells+1) {
 			t.Fatalf("%+v: got %v, %+v", e, err, done)

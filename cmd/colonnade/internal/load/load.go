@@ -22,7 +22,7 @@ import (
 
 // Options configure a load.
 type Options struct {
-	URL   string // of the server
+	Server
 	Table string
 	Name  string // of the input, for messages
 
@@ -100,7 +100,7 @@ type loader struct {
 // Run loads in. It returns after the last request has ended. The Progress counts what was acknowledged,
 // also after a failure. Once ctx is done it sends no more requests.
 func Run(ctx context.Context, in *Input, o Options) (Progress, error) {
-	t, err := newTarget(o.URL, o.Table, o.Parallel)
+	t, err := newTarget(&o)
 	if err != nil {
 		return Progress{}, err
 	}

@@ -45,7 +45,7 @@ func loadLines(t *testing.T, f *fake, text string, change func(*Options)) outcom
 	t.Helper()
 	var out outcome
 	o := Options{
-		URL: f.url, Table: "t", Name: "in", Parallel: 1, BatchCells: 1000, Time: 100, RetryFor: time.Minute,
+		Server: Server{URL: f.url}, Table: "t", Name: "in", Parallel: 1, BatchCells: 1000, Time: 100, RetryFor: time.Minute,
 		Events: Events{
 			Bad:   func(e *LineError) { out.bad = append(out.bad, e.Error()) },
 			Retry: func(wait time.Duration, _ error) { out.waits = append(out.waits, wait) },
@@ -59,7 +59,7 @@ func loadLines(t *testing.T, f *fake, text string, change func(*Options)) outcom
 		t.Fatal(err)
 	}
 	defer in.Close()
-	target, err := newTarget(o.URL, o.Table, o.Parallel)
+	target, err := newTarget(&o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -429,7 +429,7 @@ func TestStopsWhenTheContextIsDone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Run(ctx, in, Options{URL: f.url, Table: "t", Name: "in", Parallel: 2, BatchCells: 10, RetryFor: time.Minute})
+	got, err := Run(ctx, in, Options{Server: Server{URL: f.url}, Table: "t", Name: "in", Parallel: 2, BatchCells: 10, RetryFor: time.Minute})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want the context's", err)
 	}
@@ -444,7 +444,7 @@ func TestURLs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, url := range []string{"127.0.0.1:9", "ftp://x", ""} {
-		if _, err := Run(context.Background(), in, Options{URL: url, Table: "t", Parallel: 1}); err == nil || !strings.Contains(err.Error(), "is no URL") {
+		if _, err := Run(context.Background(), in, Options{Server: Server{URL: url}, Table: "t", Parallel: 1}); err == nil || !strings.Contains(err.Error(), "is no URL") {
 			t.Errorf("URL %q: error %v, want one that it is none", url, err)
 		}
 	}

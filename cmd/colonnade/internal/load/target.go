@@ -20,21 +20,13 @@ type target struct {
 	client *client.Client
 }
 
-// newTarget returns a table of the server at a URL. The client sends every request once: the loader's own
-// retrier also lets a request under way end after an interrupt, and needs no idempotency keys.
-func newTarget(base, table string, connections int) (*target, error) {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = connections
-	c, err := client.New(base, client.Options{
-		HTTPClient:  &http.Client{Transport: transport, Timeout: requestTimeout},
-		UserAgent:   "colonnade-import",
-		Compression: client.Uncompressed, // the server is mostly near, and the lines cost enough
-		Attempts:    1,
-	})
+// newTarget returns the table that is loaded.
+func newTarget(o *Options) (*target, error) {
+	c, err := o.Server.connect("colonnade-import", o.Parallel, requestTimeout)
 	if err != nil {
 		return nil, err
 	}
-	return &target{Table: c.Table(table), client: c}, nil
+	return &target{Table: c.Table(o.Table), client: c}, nil
 }
 
 // write sends a batch and compares it with the counts of the response. The lines are sent as they are spelled.
