@@ -56,7 +56,7 @@ func TestUsageErrors(t *testing.T) {
 		{"serve --listen 9876", "--listen 9876: must be HOST:PORT"},
 		{"serve --listen :0", "can be reached from other machines"},
 		{"serve --listen 0.0.0.0:0", "--insecure"},
-		{"serve --listen [::]:0", "no authentication or TLS yet"},
+		{"serve --listen [::]:0", "needs tokens, tls-cert and tls-key"},
 		{"serve --listen 192.0.2.1:0", "can be reached from other machines"},
 		{"import", "--table is missing"},
 		{"import a b --table t", "accepts at most 1 arg"},

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"colonnade/cmd/colonnade/internal/config"
+	"colonnade/server"
 )
 
 // defaultData is the default directory of serve and check.
@@ -32,7 +33,15 @@ type serveOptions struct {
 	data     string
 	listen   string
 	hosts    []string
+	origins  []string
 	insecure bool
+
+	tokens       string
+	authFailures int64
+	auditLog     string
+	tlsCert      string
+	tlsKey       string
+	tlsClientCA  string
 
 	memtableMiB int64
 	cacheMiB    int64
@@ -49,7 +58,17 @@ func declareOptions(flags *pflag.FlagSet) *serveOptions {
 	c.String(&o.data, "data", defaultData, "directory of the tables; made if need be, for its owner alone")
 	c.String(&o.listen, "listen", "127.0.0.1:9876", "HOST:PORT to listen on, port 0 for any that is free")
 	c.Strings(&o.hosts, "host", "name by which clients address this server, such as that of a proxy in front of it; may be repeated (localhost and IP addresses need none)")
-	c.Bool(&o.insecure, "insecure", "listen on other than loopback addresses, without authentication or TLS")
+	c.Strings(&o.origins, "cors-origin", "origin of web pages that may send requests, such as https://console.example.com; may be repeated")
+	c.Bool(&o.insecure, "insecure", "listen on other than loopback addresses without TLS or without tokens")
+
+	c.Section("Access")
+	c.String(&o.tokens, "tokens", "", "file of tokens, as colonnade token makes it: requests need one of them; a change of the file applies within two seconds")
+	c.Int64(&o.authFailures, "auth-failures", 20, config.Range{Min: 0, Max: 1000, Unit: "a minute"}, "requests with a wrong token that an address may send before it is refused unheard; 0 for any number")
+	c.String(&o.auditLog, "audit-log", "", "file that gets a line of JSON for each change of a schema or of tokens, and for each request that is refused for its token; SIGHUP opens it again")
+	c.String(&o.tlsCert, "tls-cert", "", "file with the certificate of the server and those between it and the authority, in PEM; a change applies within two seconds")
+	c.String(&o.tlsKey, "tls-key", "", "file with the key of tls-cert, in PEM")
+	c.String(&o.tlsClientCA, "tls-client-ca", "", "file with certificates of authorities, in PEM: clients need a certificate of one of them")
+	c.Check(o.checkAccess)
 
 	c.Section("Memory")
 	c.Int64(&o.memtableMiB, "memtable-mib", 128, config.Range{Min: 1, Max: maxMemtableMiB, Unit: "MiB"}, "memory for writes that are not in sorted files yet; also what a restart after a crash has to replay")
@@ -72,13 +91,31 @@ func (o *serveOptions) load(ctx context.Context) (warnings []string, err error) 
 	return warnings, nil
 }
 
-// checkListen refuses addresses that other machines can reach.
+// checkAccess checks options that go together.
+func (o *serveOptions) checkAccess() error {
+	switch {
+	case o.tlsCert != "" && o.tlsKey == "":
+		return o.config.Wrong("tls-cert", "needs tls-key")
+	case o.tlsKey != "" && o.tlsCert == "":
+		return o.config.Wrong("tls-key", "needs tls-cert")
+	case o.tlsClientCA != "" && o.tlsCert == "":
+		return o.config.Wrong("tls-client-ca", "needs tls-cert and tls-key")
+	}
+	for _, origin := range o.origins {
+		if err := server.CheckOrigin(origin); err != nil {
+			return o.config.Wrong("cors-origin", "%q is no origin such as https://console.example.com, without a path", origin)
+		}
+	}
+	return nil
+}
+
+// checkListen refuses addresses that other machines can reach, unless what they send is protected.
 func (o *serveOptions) checkListen(ctx context.Context) error {
 	host, _, err := net.SplitHostPort(o.listen)
 	if err != nil {
 		return o.config.Wrong("listen", "must be HOST:PORT")
 	}
-	if o.insecure {
+	if o.insecure || o.tokens != "" && o.tlsCert != "" {
 		return nil
 	}
 	local, err := loopback(ctx, host)
@@ -86,8 +123,8 @@ func (o *serveOptions) checkListen(ctx context.Context) error {
 		return o.config.Wrong("listen", "%v", err)
 	}
 	if !local {
-		return o.config.Wrong("listen", "the address can be reached from other machines, and there is no authentication or TLS yet: anyone there could read and change every table; "+
-			"listen on 127.0.0.1 behind a proxy that checks who is asking, or accept it with --insecure")
+		return o.config.Wrong("listen", "the address can be reached from other machines, so it needs tokens, tls-cert and tls-key: see colonnade token; "+
+			"without them anyone there could read and change every table, or listen in: to accept that, add --insecure")
 	}
 	return nil
 }

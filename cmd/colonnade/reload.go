@@ -4,6 +4,9 @@ import "log/slog"
 
 // reload reads the file of options again, and logs what came of it.
 func (o *serveOptions) reload(log *slog.Logger) {
+	if o.config.Path() == "" {
+		return
+	}
 	changes, err := o.config.Reload()
 	if err != nil {
 		log.Error("the options stay as they are, because the file is wrong", "cause", err)

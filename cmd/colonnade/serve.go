@@ -62,7 +62,7 @@ func serve(cmd *cobra.Command, o *serveOptions) error {
 		return err
 	}
 	hangups := make(chan os.Signal, 1)
-	if o.config.Path() != "" { // without a file a closed terminal ends the process, as ever
+	if o.config.Path() != "" || o.auditLog != "" { // without them a closed terminal ends the process, as ever
 		signal.Notify(hangups, syscall.SIGHUP)
 		defer signal.Stop(hangups)
 	}
@@ -71,24 +71,34 @@ func serve(cmd *cobra.Command, o *serveOptions) error {
 		log.Warn(w)
 	}
 	memory := limitMemory(o)
+	ctx, stop := context.WithCancel(cmd.Context())
+	defer stop()
+	guard, err := openProtection(ctx, o, log)
+	if err != nil {
+		return err
+	}
 
 	// This comes first: if the address is taken, no new directory must be left behind.
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
-		return err
+		return errors.Join(err, guard.close())
 	}
 	defer listener.Close()
 	store, err := openOrStop(signals, o, log)
 	if store == nil {
-		return err
+		return errors.Join(err, guard.close())
 	}
-	s := server.New(store, server.Options{Now: time.Now, Clock: clock.System, Seed: rand.Uint64(), Log: log, Hosts: o.hosts, MaxInflight: maxInflight(memory)})
+	s := server.New(store, server.Options{
+		Now: time.Now, Clock: clock.System, Seed: rand.Uint64(), Log: log, Hosts: o.hosts, Origins: o.origins, MaxInflight: maxInflight(memory),
+		Access: guard.control, Audit: guard.audit,
+	})
 	if os.Getenv("GOMAXPROCS") == "" { // an operator knows better
 		cores.AddSpare() // the log nearly always has a sync under way
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "listening on http://%s\n", listener.Addr())
-	err = serveUntil(signals, hangups, func() { o.reload(log) }, s, listener, log)
-	return errors.Join(err, store.Close())
+	fmt.Fprintf(cmd.OutOrStdout(), "listening on %s://%s\n", guard.scheme(), listener.Addr())
+	hangup := func() { guard.hangup(log); o.reload(log) }
+	err = serveUntil(signals, hangups, hangup, s, func() error { return guard.serve(s, listener) }, log)
+	return errors.Join(err, store.Close(), guard.close())
 }
 
 // limitMemory sets the runtime's memory limit to the sum of the options, so that garbage does not double it,
@@ -129,16 +139,16 @@ func openOrStop(signals <-chan os.Signal, o *serveOptions, log *slog.Logger) (wi
 }
 
 // serveUntil serves until a signal comes, and then until the requests under way have ended, or were cut off
-// by Shutdown. Each hangup reloads.
-func serveUntil(signals, hangups <-chan os.Signal, reload func(), s *server.Server, listener net.Listener, log *slog.Logger) error {
+// by Shutdown. run serves, and hungUp is called at each hangup.
+func serveUntil(signals, hangups <-chan os.Signal, hungUp func(), s *server.Server, run func() error, log *slog.Logger) error {
 	served := make(chan error, 1)
-	go func() { served <- s.Serve(listener) }()
+	go func() { served <- run() }()
 	for stopping := false; !stopping; {
 		select {
 		case err := <-served:
 			return err
 		case <-hangups:
-			reload()
+			hungUp()
 		case sig := <-signals:
 			log.Info("stopping; a second signal ends the process at once", "signal", sig)
 			stopping = true

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+
+	"colonnade/access"
+	"colonnade/cmd/colonnade/internal/tokenfile"
+	"colonnade/server"
+)
+
+// protection is what stands between the network and the tables.
+type protection struct {
+	control      *access.Control // nil without access control
+	audit        *slog.Logger    // nil without an audit log
+	auditFile    *auditFile      // the same
+	certificates *certificates   // nil without TLS
+}
+
+// openProtection opens the files that the options name. It follows their changes until ctx is done.
+func openProtection(ctx context.Context, o *serveOptions, log *slog.Logger) (p *protection, err error) {
+	p = new(protection)
+	if o.tlsCert != "" {
+		p.certificates = &certificates{cert: o.tlsCert, key: o.tlsKey, clientCA: o.tlsClientCA}
+		if err := p.certificates.load(); err != nil {
+			return nil, err
+		}
+		watch(ctx, p.certificates.paths(), func() {
+			if err := p.certificates.load(); err != nil {
+				log.Error("the certificates stay as they are", "cause", err)
+				return
+			}
+			log.Info("certificates were read again", "tls_cert", o.tlsCert)
+		})
+	}
+	if p.audit, p.auditFile, err = openAudit(o); err != nil {
+		return nil, err
+	}
+	if p.control, err = openAccess(ctx, o, log, p.audit); err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	return p, nil
+}
+
+// hangup opens the audit log again.
+func (p *protection) hangup(log *slog.Logger) {
+	if p.auditFile == nil {
+		return
+	}
+	if err := p.auditFile.reopen(); err != nil {
+		log.Error("the audit log goes on in the file that is open", "cause", err)
+	}
+}
+
+func (p *protection) close() error {
+	if p.auditFile == nil {
+		return nil
+	}
+	return p.auditFile.Close()
+}
+
+// serve serves a listener until the server is shut down.
+func (p *protection) serve(s *server.Server, l net.Listener) error {
+	if p.certificates != nil {
+		return s.ServeTLS(l, p.certificates.config())
+	}
+	return s.Serve(l)
+}
+
+// scheme is that of the server's URLs.
+func (p *protection) scheme() string {
+	if p.certificates != nil {
+		return "https"
+	}
+	return "http"
+}
+
+// openAccess returns the Control of the token file, or nil without one. A changed file is taken over until ctx is done.
+// A file that is broken or missing is logged, and the tokens stay as they are: otherwise a mistake in it would lock
+// everybody out, or let nobody be revoked unnoticed.
+func openAccess(ctx context.Context, o *serveOptions, log, audit *slog.Logger) (*access.Control, error) {
+	if o.tokens == "" {
+		return nil, nil
+	}
+	tokens, err := tokenfile.Read(o.tokens)
+	if err != nil {
+		return nil, noTokens(o.tokens, err)
+	}
+	if len(tokens.All()) == 0 {
+		log.Warn("the token file has no token: nobody can read or change anything", "file", o.tokens)
+	}
+	control := access.NewControl(tokens, int(o.authFailures))
+	watch(ctx, []string{o.tokens}, func() {
+		now, err := tokenfile.Read(o.tokens)
+		if err != nil {
+			log.Error("the tokens stay as they are, because the token file cannot be read", "cause", err)
+			return
+		}
+		before := control.Tokens()
+		control.SetTokens(now)
+		removed, added := now.Changes(before)
+		logTokens(log, audit, "token_removed", removed)
+		logTokens(log, audit, "token_added", added)
+	})
+	return control, nil
+}
+
+func logTokens(log, audit *slog.Logger, event string, tokens []*access.Token) {
+	for _, t := range tokens {
+		attrs := []any{"token", t.ID, "token_name", t.Name, "scope", t.Scope.String(), "tables", t.Tables}
+		log.Info(event, attrs...)
+		if audit != nil {
+			audit.Info(event, attrs...)
+		}
+	}
+}
+
+// auditFile is the file of the audit log. It is safe for concurrent use.
+type auditFile struct {
+	path string
+
+	mu sync.Mutex
+	f  *os.File // guarded by mu
+}
+
+// openAudit returns the audit log, or nil without one.
+func openAudit(o *serveOptions) (*slog.Logger, *auditFile, error) {
+	if o.auditLog == "" {
+		return nil, nil, nil
+	}
+	a := &auditFile{path: o.auditLog}
+	if err := a.reopen(); err != nil {
+		return nil, nil, fmt.Errorf("--audit-log: %w", err)
+	}
+	return slog.New(slog.NewJSONHandler(a, nil)), a, nil
+}
+
+// reopen opens the file by its name again, which is another file after a rotation. If that fails, the one before stays.
+func (a *auditFile) reopen() error {
+	f, err := os.OpenFile(a.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.f != nil {
+		err = a.f.Close()
+	}
+	a.f = f
+	return err
+}
+
+// Write appends a line.
+func (a *auditFile) Write(p []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.f.Write(p)
+}
+
+func (a *auditFile) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return errors.Join(a.f.Sync(), a.f.Close())
+}
