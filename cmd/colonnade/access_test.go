@@ -120,7 +120,6 @@ func TestExpiry(t *testing.T) {
 type secured struct {
 	*served
 	dir, tokens, audit string
-	ca                 []byte
 	client             *http.Client
 }
 
