@@ -48,13 +48,13 @@ func NewLimiter(slots int, target, interval time.Duration, c clock.Clock) *Limit
 // acquire takes a slot for a new request, and waits for it if need be. It returns a *Refusal, or
 // the context's error.
 func (l *Limiter) acquire(ctx context.Context) error {
-	now := l.clock.Now()
 	l.mu.Lock()
 	if l.free > 0 {
 		l.free--
 		l.mu.Unlock()
 		return nil
 	}
+	now := l.clock.Now()
 	if wait, ok := l.admitLocked(now); !ok {
 		l.mu.Unlock()
 		return refusal(wait)
@@ -69,14 +69,13 @@ func (l *Limiter) acquire(ctx context.Context) error {
 
 // reacquire takes a slot for a request that had one before. It waits until the context is done.
 func (l *Limiter) reacquire(ctx context.Context) error {
-	now := l.clock.Now()
 	l.mu.Lock()
 	if l.free > 0 {
 		l.free--
 		l.mu.Unlock()
 		return nil
 	}
-	e := l.pushLocked(now)
+	e := l.pushLocked(l.clock.Now())
 	l.mu.Unlock()
 	return l.wait(ctx, e, nil)
 }
@@ -148,7 +147,6 @@ func (l *Limiter) wait(ctx context.Context, e *list.Element, late <-chan struct{
 
 // release gives a slot to the request that waits longest, or back.
 func (l *Limiter) release() {
-	now := l.clock.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e := l.queue.Front()
@@ -156,6 +154,7 @@ func (l *Limiter) release() {
 		l.free++
 		return
 	}
+	now := l.clock.Now()
 	l.pace.count(now)
 	l.removeLocked(e, now)
 	close(e.Value.(chan struct{}))
