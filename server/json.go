@@ -20,25 +20,41 @@ func appendString(dst []byte, s string) []byte { return appendText(dst, []byte(s
 
 // appendText appends s as a JSON string. A byte that is not UTF-8 becomes U+FFFD.
 func appendText(dst, s []byte) []byte {
-	dst, _ = appendQuoted(dst, s, true)
+	i := plain(s, 0)
+	if i == len(s) {
+		return appendPlain(dst, s)
+	}
+	dst, _ = appendEscaped(dst, s, i, true)
 	return dst
 }
 
 // appendUTF8 appends s as a JSON string. It returns false if s is not UTF-8. Then only what lies behind dst has
 // changed.
 func appendUTF8(dst, s []byte) ([]byte, bool) {
+	i := plain(s, 0)
+	if i == len(s) {
+		return appendPlain(dst, s), true
+	}
 	start := len(dst)
-	if dst, ok := appendQuoted(dst, s, false); ok {
+	if dst, ok := appendEscaped(dst, s, i, false); ok {
 		return dst, true
 	}
 	return dst[:start], false
 }
 
-// appendQuoted appends s as a JSON string. At a byte that is not UTF-8 it goes on or, if replace is false, stops.
-func appendQuoted(dst, s []byte, replace bool) (_ []byte, ok bool) {
+// appendPlain appends s as a JSON string without escapes.
+func appendPlain(dst, s []byte) []byte {
+	dst = append(dst, '"')
+	dst = append(dst, s...)
+	return append(dst, '"')
+}
+
+// appendEscaped appends s, of which s[:i] is plain, as a JSON string. At a byte that is not UTF-8 it goes on or, if
+// replace is false, stops.
+func appendEscaped(dst, s []byte, i int, replace bool) (_ []byte, ok bool) {
 	dst = append(dst, '"')
 	start := 0 // s[:start] is appended
-	for i := plain(s, 0); i < len(s); i = plain(s, i) {
+	for ; i < len(s); i = plain(s, i) {
 		if next := foreign(s, i); next > i {
 			i = next
 			continue
