@@ -148,8 +148,8 @@ func (r *route) matches(path []string) bool {
 	if len(path) != len(r.path) {
 		return false
 	}
-	for i, segment := range r.path {
-		if segment != path[i] && segment != tableSegment && segment != familySegment {
+	for i := len(path) - 1; i >= 0; i-- { // routes differ mostly at the end
+		if segment := r.path[i]; segment != path[i] && segment != tableSegment && segment != familySegment {
 			return false
 		}
 	}
