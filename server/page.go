@@ -124,7 +124,8 @@ func (x *requestContext) appendPage(p *page, q *widecol.Query) {
 		token.query = p.from.query
 	}
 	x.out = append(x.out, `,"has_more":true,"next_page_token":"`...)
-	x.out = tokenText.AppendEncode(x.out, token.encode())
+	var room [256]byte // enough for most
+	x.out = tokenText.AppendEncode(x.out, token.append(room[:0]))
 	x.out = append(x.out, '"')
 }
 
@@ -134,8 +135,10 @@ func withPage(of schema) schema {
 	return of.and("properties", properties).and("dependentRequired", schema{"has_more": []string{"next_page_token"}, "next_page_token": []string{"has_more"}})
 }
 
-func (t *pageToken) encode() []byte {
-	b := append([]byte{tokenVersion}, t.query[:]...)
+// append appends the token to b, which is empty.
+func (t *pageToken) append(b []byte) []byte {
+	b = append(b, tokenVersion)
+	b = append(b, t.query[:]...)
 	b = appendCounted(b, t.at.Row)
 	b = binary.AppendUvarint(b, uint64(t.at.Seen))
 	b = binary.AppendUvarint(b, uint64(t.at.Kept))

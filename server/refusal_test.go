@@ -12,7 +12,7 @@ import (
 func long(n int) string { return strings.Repeat("k", n) }
 
 // someToken is a page token of no query.
-var someToken = tokenText.EncodeToString((&pageToken{}).encode())
+var someToken = tokenText.EncodeToString((&pageToken{}).append(nil))
 
 // cellOf is a write of one cell.
 func cellOf(typ, value string) string {

@@ -46,7 +46,10 @@ type rowWriter struct {
 
 func (s *scratch) newRowWriter(c *responseBuffer, memory *admission.Request) *rowWriter {
 	a := &s.rows
-	*a = rowWriter{c: c, memory: memory, own: a.own, binary: a.binary[:0], binaryColumn: a.binaryColumn[:0], digits: append(a.digits[:0], '0'), yield: c.yield}
+	if a.yield == nil { // a scratch needs it once
+		a.yield = func() error { return a.c.yield() }
+	}
+	*a = rowWriter{c: c, memory: memory, own: a.own, binary: a.binary[:0], binaryColumn: a.binaryColumn[:0], digits: append(a.digits[:0], '0'), yield: a.yield}
 	return a
 }
 

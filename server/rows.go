@@ -32,9 +32,8 @@ var missingSchema = listSchema(countSchema)
 
 // rows is POST /v1/table/{table}/rows.
 func (s *Server) rows(x *requestContext) error {
-	var body rowsBody
-	err := x.decode(false, func(d *decoder) { rowsFields.read(d, &body) })
-	if err != nil {
+	body := &x.reads
+	if err := x.decode(false, func(d *decoder) { rowsFields.read(d, body) }); err != nil {
 		return err
 	}
 	items := body.items

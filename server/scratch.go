@@ -12,6 +12,7 @@ type scratch struct {
 	decoder   decoder
 	body      []byte
 	mutations []widecol.Mutation
+	reads     rowsBody
 	ends      []int  // of each item of a write: the index behind its last mutation
 	values    []byte // encoded values that are not part of the body
 	collected []byte // memory for a responseBuffer
@@ -39,9 +40,11 @@ func (s *scratch) reuse() {
 	poison.Bytes(s.rows.own)
 	s.decoder.Reset(nil)
 	s.decoder.x = nil
-	s.rows = rowWriter{own: keep(s.rows.own, keepBody), binary: keep(s.rows.binary, keepBody), binaryColumn: keep(s.rows.binaryColumn, keepBody), digits: s.rows.digits}
+	s.rows = rowWriter{own: keep(s.rows.own, keepBody), binary: keep(s.rows.binary, keepBody), binaryColumn: keep(s.rows.binaryColumn, keepBody), digits: s.rows.digits, yield: s.rows.yield}
 	s.key = ""
 	clear(s.mutations) // they point into the body
+	clear(s.reads.items)
+	s.reads = rowsBody{items: keep(s.reads.items, keepMutations)}
 	s.body, s.mutations, s.ends, s.values, s.collected = keep(s.body, keepBody), keep(s.mutations, keepMutations),
 		keep(s.ends, keepMutations), keep(s.values, keepBody), keep(s.collected, keepOut)
 	scratches.Put(s)
