@@ -5,12 +5,14 @@ import "sync"
 // Budget is an amount that requests share, such as bytes. It never makes anyone wait: what does
 // not fit is refused. It is safe for concurrent use.
 type Budget struct {
+	size int64
+
 	mu   sync.Mutex
 	free int64 // guarded by mu
 }
 
 // NewBudget returns a Budget of n.
-func NewBudget(n int64) *Budget { return &Budget{free: n} }
+func NewBudget(n int64) *Budget { return &Budget{size: n, free: n} }
 
 // Take takes n, all or nothing, and reports whether it did.
 func (b *Budget) Take(n int64) bool {

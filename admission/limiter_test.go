@@ -286,6 +286,12 @@ func TestRequest(t *testing.T) {
 	if !r.Charge(60) || r.Charge(41) || !r.Charge(40) {
 		t.Error("100 bytes are not 60 and 40")
 	}
+	if r.TooLarge(0) || !r.TooLarge(1) {
+		t.Error("who has all of it could have one more")
+	}
+	if other := (&Request{Control: control}); other.Charge(1) || other.TooLarge(100) || !other.TooLarge(101) {
+		t.Error("whether a request is too large depends on others")
+	}
 	slot, err := r.Begin(t.Context(), Scan)
 	if err != nil || control.Scans().Free() != MaxScans-1 {
 		t.Errorf("%v, %d scans are free", err, control.Scans().Free())

@@ -24,6 +24,9 @@ func (r *Request) Charge(n int64) bool {
 	return true
 }
 
+// TooLarge reports whether n bytes more than the request has would be too much even if no other request had any.
+func (r *Request) TooLarge(n int64) bool { return r.charged.Load()+n > r.Control.memory.size }
+
 // Refund gives back n bytes that were charged, before Close.
 func (r *Request) Refund(n int64) {
 	r.charged.Add(-n)

@@ -30,8 +30,8 @@ func (a *rowWriter) writeBinary(c *cell.Cell, label string) error {
 	}
 	a.binary = a.appendCell(out, c, label)
 	for len(a.binary) > a.charged+chargeStep {
-		if !a.memory.Charge(chargeStep) {
-			return overloaded()
+		if err := charge(a.memory, chargeStep); err != nil {
+			return err
 		}
 		a.charged += chargeStep
 	}

@@ -49,8 +49,8 @@ const firstRead = 16 << 10
 // readAll reads source to its end, into a buffer that has size bytes at first.
 func (x *requestContext) readAll(source io.Reader, size int64) error {
 	size = min(size, x.maxBody+1)
-	if !x.admitted.Charge(size) {
-		return overloaded()
+	if err := charge(&x.admitted, size); err != nil {
+		return err
 	}
 	x.body = grow(x.body, size)
 	for {
@@ -67,8 +67,8 @@ func (x *requestContext) readAll(source io.Reader, size int64) error {
 			continue
 		}
 		more := min(size, x.maxBody+1-size)
-		if !x.admitted.Charge(more) {
-			return overloaded()
+		if err := charge(&x.admitted, more); err != nil {
+			return err
 		}
 		size += more
 		x.body = grow(x.body, size)

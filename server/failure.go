@@ -134,7 +134,17 @@ func inBody(place string) bool { return place != atPath && place != atQuery && p
 
 func shuttingDown() error { return later("shutting_down", "the server is shutting down") }
 
-func overloaded() error { return later("overloaded", "too many bytes of other requests are under way") }
+// charge takes memory for a request. Without room for it the request is refused: for now, or for good if it would need
+// more than all requests together may have.
+func charge(r *admission.Request, n int64) error {
+	switch {
+	case r.Charge(n):
+		return nil
+	case r.TooLarge(n):
+		return refuse(http.StatusRequestEntityTooLarge, "request_too_large", atBody, "the request needs more memory than all requests together may have: divide it, or raise the server's memory limit")
+	}
+	return later("overloaded", "too many bytes of other requests are under way")
+}
 
 func later(code, message string) error {
 	return &failure{status: http.StatusServiceUnavailable, code: code, message: message, retry: true}

@@ -42,8 +42,8 @@ func contentEncoding(h http.Header) (string, error) {
 // inflate reads a compressed body. It counts the inflated bytes against the limits as they come,
 // and ignores the size that the body claims.
 func (x *requestContext) inflate(encoding string) error {
-	if !x.admitted.Charge(inflaterMemory) {
-		return overloaded()
+	if err := charge(&x.admitted, inflaterMemory); err != nil {
+		return err
 	}
 	r, release, err := inflater(encoding, x.r.Body)
 	defer release()

@@ -103,13 +103,13 @@ func (s *lineSource) end(err error) {
 }
 
 func (s *lineSource) readAll(encoding string) error {
-	if !s.admitted.Charge(s.piece) {
-		return overloaded()
+	if err := charge(s.admitted, s.piece); err != nil {
+		return err
 	}
 	var from io.Reader = timedBody{s}
 	if encoding != "" {
-		if !s.admitted.Charge(inflaterMemory) {
-			return overloaded()
+		if err := charge(s.admitted, inflaterMemory); err != nil {
+			return err
 		}
 		inflated, release, err := inflater(encoding, from)
 		defer release()
@@ -188,7 +188,10 @@ func (b *chargedBytes) append(more []byte) error {
 	if need := int64(len(b.bytes) + len(more)); need > b.charged {
 		size := max(need, b.charged+min(b.charged, mostGrown))
 		if !b.memory.Charge(size - b.charged) {
-			return overloaded()
+			size = need
+			if err := charge(b.memory, size-b.charged); err != nil {
+				return err
+			}
 		}
 		b.charged = size
 		b.bytes = grow(b.bytes, size)

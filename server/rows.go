@@ -37,8 +37,8 @@ func (s *Server) rows(x *requestContext) error {
 		return err
 	}
 	items := body.items
-	if !x.admitted.Charge(x.decoder.memory()) {
-		return overloaded()
+	if err := charge(&x.admitted, x.decoder.memory()); err != nil {
+		return err
 	}
 	x.explains(body.explain)
 	view, err := x.openView()
