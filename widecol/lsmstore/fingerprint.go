@@ -3,8 +3,8 @@ package lsmstore
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"hash"
+	"math"
 
 	"colonnade/widecol"
 )
@@ -111,11 +111,53 @@ func (d *digest) query(q *widecol.Query) {
 		d.number(int64(v.Type))
 		d.bytes(v.Value)
 	}
-	tree, _ := json.Marshal(q.RowFilter) // of plain fields: it cannot fail
-	d.bytes(tree)
+	d.tree(q.RowFilter)
 	for _, n := range []int64{q.ColumnCellLimit, q.RowCellLimit, q.RowLimit, q.Offset, q.CellLimit} {
 		d.number(n)
 	}
+}
+
+// tree adds a filter tree; nil is none.
+func (d *digest) tree(f *widecol.RowFilter) {
+	d.flag(f != nil)
+	if f == nil {
+		return
+	}
+	d.bytes([]byte(f.Op.String()))
+	switch f.Op {
+	case widecol.Chain, widecol.Interleave:
+		d.number(int64(len(f.Filters)))
+		for _, sub := range f.Filters {
+			d.tree(sub)
+		}
+	case widecol.Condition:
+		d.tree(f.If)
+		d.tree(f.Then)
+		d.tree(f.Else)
+	case widecol.RowKeyRegex, widecol.FamilyRegex, widecol.QualifierRegex, widecol.ValueRegex:
+		d.bytes(f.Pattern)
+	case widecol.RowSample:
+		d.number(int64(math.Float64bits(f.P)))
+	case widecol.ColumnRange:
+		d.bytes([]byte(f.Family))
+		d.bound(f.Start)
+		d.bound(f.End)
+	case widecol.ValueRange:
+		d.bound(f.Start)
+		d.bound(f.End)
+	case widecol.TimestampRange:
+		d.number(f.Times.Start)
+		d.number(f.Times.End)
+	case widecol.RowOffset, widecol.RowLimit, widecol.ColumnLimit:
+		d.number(f.N)
+	case widecol.ApplyLabel:
+		d.bytes([]byte(f.Label))
+	}
+}
+
+func (d *digest) bound(b widecol.Bound) {
+	d.number(int64(b.Kind))
+	d.bytes(b.Value)
 }
 
 func fingerprintOfUpdate(u *widecol.ReadModifyWrite) [sha256.Size]byte {
