@@ -167,8 +167,11 @@ const (
 	// longText is the longest text that is turned into characters as a whole. A longer one is read
 	// character by character, which takes longer and no memory.
 	longText = 64 << 10
-	// longMatch bounds the steps of a match that cannot be cancelled.
-	longMatch = 4 << 20
+	// checkSteps bounds the steps of a match between two checks of the context: some 10 ms. A match of fewer
+	// cannot be cancelled.
+	checkSteps = 4 << 20
+	// checkBytes is the most bytes of a long text between two checks.
+	checkBytes = 512
 )
 
 // match reports whether a text matches the pattern as a whole.
@@ -180,8 +183,8 @@ func (e *Eval) match(p *pattern, text []byte) bool {
 		return found
 	case p.rest:
 		return slices.ContainsFunc(p.starts, func(start []byte) bool { return bytes.HasPrefix(text, start) })
-	case len(text) > longText || len(text)*p.steps > longMatch:
-		e.long = longReader{text: text, e: e}
+	case len(text) > longText || len(text)*p.steps > checkSteps:
+		e.long = longReader{text: text, every: min(max(checkSteps/p.steps, 1), checkBytes), e: e}
 		matched := p.re.MatchReader(&e.long)
 		e.long.text = nil
 		return matched
@@ -206,18 +209,16 @@ func ascii(text []byte) bool {
 
 // longReader reads a text as Latin-1. It ends early when the evaluation is cancelled.
 type longReader struct {
-	text []byte
-	at   int
-	e    *Eval
+	text  []byte
+	at    int
+	every int // bytes between two checks
+	e     *Eval
 }
 
 func (r *longReader) ReadRune() (rune, int, error) {
-	if r.at >= len(r.text) || r.at%checkBytes == 0 && r.e.cancelled() {
+	if r.at >= len(r.text) || r.at%r.every == 0 && r.e.cancelled() {
 		return 0, 0, io.EOF
 	}
 	r.at++
 	return rune(r.text[r.at-1]), 1, nil
 }
-
-// checkBytes is the number of bytes of a long text between two checks of the context.
-const checkBytes = 512

@@ -1,6 +1,7 @@
 package rowfilter_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -475,6 +476,21 @@ func TestCancelled(t *testing.T) {
 		if !errors.Is(e.Err(), context.Canceled) {
 			t.Errorf("%s: %v", name, e.Err())
 		}
+	}
+}
+
+// TestCancelledSoon: however large an expression is, a match looks at the context every few million steps.
+func TestCancelledSoon(t *testing.T) {
+	const steps, looks, most = 16_000, 4, 4 << 20
+	f := regex(widecol.ValueRegex, "(?:"+strings.Repeat("a?", 8)+"){1000}b")
+	p, err := rowfilter.Compile(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := p.NewEval(&countdown{background, looks}, f)
+	pushAll(e, []byte("row"), cellsOf(1, bytes.Repeat([]byte("a"), 1<<17)), make([]cell.Cell, 2))
+	if n := e.ReadOfLong(); n == 0 || n*steps > looks*most {
+		t.Errorf("%d looks for %d bytes of %d steps", looks, n, steps)
 	}
 }
 
