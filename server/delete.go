@@ -44,6 +44,9 @@ func (s *Server) deleteRows(x *requestContext) error {
 	}
 	x.out = appendField(x.out, `,"micros":`, x.elapsed().Microseconds())
 	x.out = append(x.out, '}')
+	if del.DryRun {
+		return x.finish("Nothing was changed")
+	}
 	return x.finish("Rows deleted")
 }
 

@@ -11,22 +11,36 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"colonnade/widecol/lsmstore/lsmtest"
+	"colonnade/widecol/storetest"
 )
 
-// TestDocumentedCommands runs the curl commands of docs/api.md, in order, against one server. Each must
-// succeed, except those whose error the page shows: it must be that error. A result that the page shows must be
-// that result.
+// TestDocumentedCommands runs the curl commands of docs/api.md, in order, against one server with the store that the
+// program has. Each must succeed, except those whose error the page shows: it must be that error. A result that the page
+// shows must be that result.
 func TestDocumentedCommands(t *testing.T) {
 	page, err := os.ReadFile("../docs/api.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newClient(t)
+	now := steppingClock()
+	subject, err := lsmtest.Open(&storetest.Env{Now: func() int64 { return now().UnixMicro() }, MaxValue: 1 << 20, Plain: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer subject.Store.Close()
+	c := clientOf(t, subject.Store, Options{})
 	ran := 0
 	for _, d := range documented(string(page)) {
 		ran++
 		w := httptest.NewRecorder()
 		c.ServeHTTP(w, d.request(t))
+		for more := true; more; { // families that move arrive
+			if more, err = subject.Step(); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if w.Header().Get("Content-Type") == linesType {
 			if got, want := linesWithoutTimes(w.Body.String()), linesWithoutTimes(d.answer); got != want {
 				t.Errorf("%s:\ngot  %s\nwant %s", d.text, got, want)
