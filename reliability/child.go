@@ -23,8 +23,7 @@ const garbagePercent = 400
 func child(ctx context.Context, f flags, p report.Part, dir string) error {
 	debug.SetGCPercent(garbagePercent)
 	var s report.Section
-	env := report.Env{Seed: f.seed, Server: f.server, Dir: dir, First: f.first}
-	if err := p.Run(ctx, env, &s); err != nil {
+	if err := p.Run(ctx, f.env(f.seed, dir), &s); err != nil {
 		return fmt.Errorf("%s: %w", p.Name, err)
 	}
 	data, err := json.Marshal(&s)
@@ -35,19 +34,22 @@ func child(ctx context.Context, f flags, p report.Part, dir string) error {
 }
 
 // parent runs one round of a part in a child process, which may crash or hang.
-func parent(ctx context.Context, f flags, p report.Part, seed uint64, dir string) *report.Section {
+func parent(ctx context.Context, f flags, p report.Part, env report.Env) *report.Section {
 	var s report.Section
-	repeat := fmt.Sprintf("-part %s -seed %d", p.Name, seed)
+	repeat := env.Repeat(p.Name)
 	self, err := os.Executable()
 	if err != nil {
 		s.Fail(repeat, "%v", err)
 		return &s
 	}
-	result := dir + "/section.json"
+	result := env.Dir + "/section.json"
 	os.Remove(result)
-	args := []string{"-child", result, "-part", p.Name, "-seed", fmt.Sprint(seed), "-server", f.server}
+	args := []string{"-child", result, "-part", p.Name, "-seed", fmt.Sprint(env.Seed), "-server", f.server}
 	if f.first {
 		args = append(args, "-first")
+	}
+	if f.short {
+		args = append(args, "-short")
 	}
 	limited, cancel := context.WithTimeout(ctx, p.Limit)
 	defer cancel()

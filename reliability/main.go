@@ -24,6 +24,7 @@ type flags struct {
 	out    string
 	server string
 	first  bool
+	short  bool
 	child  string
 }
 
@@ -35,6 +36,7 @@ func main() {
 	flag.StringVar(&f.out, "out", "", "file for the report, as JSON")
 	flag.StringVar(&f.server, "server", "", "colonnade binary to test; default: one built from this source")
 	flag.BoolVar(&f.first, "first", false, "end at the first failure")
+	flag.BoolVar(&f.short, "short", false, "a fourth of each part, which the seed chooses")
 	flag.StringVar(&f.child, "child", "", "used by the program itself: run one part and write its section to this file")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -47,6 +49,11 @@ func main() {
 	if !green {
 		os.Exit(1)
 	}
+}
+
+// env returns the environment of a round.
+func (f *flags) env(seed uint64, dir string) report.Env {
+	return report.Env{Seed: seed, Server: f.server, Dir: dir, First: f.first, Short: f.short}
 }
 
 func names() string {
@@ -90,7 +97,7 @@ func run(ctx context.Context, f flags) (green bool, err error) {
 			return false, err
 		}
 	}
-	r := report.Report{Commit: commit(ctx), Go: runtime.Version(), Cores: runtime.NumCPU(), Seed: f.seed, Begin: time.Now()}
+	r := report.Report{Commit: commit(ctx), Go: runtime.Version(), Cores: runtime.NumCPU(), Seed: f.seed, Short: f.short, Begin: time.Now()}
 	err = rounds(ctx, f, list, dir, &r)
 	r.Finish(time.Now())
 	fmt.Print(&r)
@@ -107,12 +114,13 @@ func rounds(ctx context.Context, f flags, list []report.Part, dir string, r *rep
 	for seed := f.seed; ; seed++ {
 		for _, p := range list {
 			begin := time.Now()
-			s := parent(ctx, f, p, seed, dir)
+			env := f.env(seed, dir)
+			s := parent(ctx, f, p, env)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 			took := time.Since(begin)
-			r.Add(p, s, took, fmt.Sprintf("-part %s -seed %d", p.Name, seed))
+			r.Add(p, env, s, took)
 			fmt.Fprintf(os.Stderr, "%s, seed %d: %.1f s, failed: %v\n", p.Name, seed, took.Seconds(), s.Failed())
 			if f.first && s.Failed() || f.hours > 0 && time.Now().After(end) {
 				return nil

@@ -19,7 +19,7 @@ import (
 var Part = report.Part{
 	Name:    "branches",
 	About:   "error branches that have run",
-	Minimum: map[string]int64{"error_branches": 200},
+	Minimum: func(report.Env) map[string]int64 { return map[string]int64{"error_branches": 200} },
 	Limit:   10 * time.Minute,
 	Run:     run,
 }

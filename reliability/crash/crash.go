@@ -17,8 +17,8 @@ import (
 	"colonnade/reliability/script"
 )
 
-// least are the minimums of a round. It goes on until it has reached them.
-var least = map[string]int64{"crash_points": 12_000, "images": 60_000, "nested_images": 3_000, "second_crashes": 60_000, "move_steps": 800}
+// least are the minimums of a full round. A round goes on until it has reached its own.
+var least = report.Least(map[string]int64{"crash_points": 12_000, "images": 60_000, "nested_images": 3_000, "second_crashes": 60_000, "move_steps": 800})
 
 // Part is this part of the harness.
 var Part = report.Part{
@@ -73,15 +73,15 @@ func run(ctx context.Context, env report.Env, s *report.Section) error {
 	// Every image has its own stack, and a memory profile would keep them all.
 	runtime.MemProfileRate = 0
 	exploreAll(ctx, env, s, 0, turns)
-	for turn := turns; wanting(turn, s); turn++ {
+	for turn := turns; wanting(turn, env, s); turn++ {
 		exploreAll(ctx, env, s, turn, turn+1)
 	}
 	return ctx.Err()
 }
 
 // wanting reports whether a round needs another turn.
-func wanting(turn int, s *report.Section) bool {
-	return turn < maxTurns && !s.Failed() && len(s.Missing(least)) > 0
+func wanting(turn int, env report.Env, s *report.Section) bool {
+	return turn < maxTurns && !s.Failed() && len(s.Missing(least(env))) > 0
 }
 
 // exploreAll runs all workloads for the given turns.

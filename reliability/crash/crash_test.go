@@ -39,11 +39,26 @@ func TestStoreSurvives(t *testing.T) {
 	}
 }
 
+// TestShortRound: it stops at fewer operations, and everything happens there.
+func TestShortRound(t *testing.T) {
+	whole, short := explored(script.Engine).Figures(), new(report.Section)
+	explore(context.Background(), &brief, report.Env{Seed: 1, Short: true}, 0, short)
+	figures := short.Figures()
+	if short.Failed() || figures["crash_points"].Value > whole["crash_points"].Value/2 {
+		t.Errorf("a short round stops %d times, a whole one %d; failed: %v", figures["crash_points"].Value, whole["crash_points"].Value, short.Failed())
+	}
+	for _, name := range []string{"crash_points", "images", "second_crashes", "reads_before_crash"} {
+		if figures[name].Value < 5 {
+			t.Errorf("%s is only %d", name, figures[name].Value)
+		}
+	}
+}
+
 // TestRoundGoesOn: a round that has done too little has further turns, up to a bound, unless
 // it has found something.
 func TestRoundGoesOn(t *testing.T) {
 	var little, enough, failed report.Section
-	for name, n := range least {
+	for name, n := range least(report.Env{}) {
 		little.Add(name, n-1)
 		enough.Add(name, n)
 		failed.Add(name, n-1)
@@ -51,11 +66,15 @@ func TestRoundGoesOn(t *testing.T) {
 	failed.Fail("", "a promise is broken")
 	for _, c := range []struct {
 		turns int
+		short bool
 		s     *report.Section
 		want  bool
-	}{{turns, &enough, false}, {turns, &little, true}, {maxTurns - 1, &little, true}, {maxTurns, &little, false}, {turns, &failed, false}} {
-		if got := wanting(c.turns, c.s); got != c.want {
-			t.Errorf("after %d turns, wanting is %t, want %t", c.turns, got, c.want)
+	}{
+		{turns, false, &enough, false}, {turns, false, &little, true}, {maxTurns - 1, false, &little, true},
+		{maxTurns, false, &little, false}, {turns, false, &failed, false}, {turns, true, &little, false},
+	} {
+		if got := wanting(c.turns, report.Env{Short: c.short}, c.s); got != c.want {
+			t.Errorf("after %d turns of a round, short is %t, wanting is %t, want %t", c.turns, c.short, got, c.want)
 		}
 	}
 }

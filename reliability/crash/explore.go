@@ -75,7 +75,7 @@ func explore(ctx context.Context, w *workload, env report.Env, turn uint64, s *r
 func (x *explorer) over() bool { return x.ctx.Err() != nil || x.env.First && x.s.Failed() }
 
 func (x *explorer) fail(from string, err error) {
-	x.s.Fail(fmt.Sprintf("-part crash -seed %d", x.env.Seed), "%s: %s: %v", x.name, from, err)
+	x.s.Fail(x.env.Repeat("crash"), "%s: %s: %v", x.name, from, err)
 }
 
 // live runs the workload.
@@ -156,12 +156,17 @@ func (g gate) Drop(space string) error {
 	return g.Store.Drop(space)
 }
 
-// hook returns the function to call around every operation of the workload.
+// hook returns the function to call before and after every operation of the workload. A short round stops at every
+// fourth operation.
 func (x *explorer) hook(fs *vfs.Mem, l *ledger.Ledger) func(vfs.Op, bool) {
 	rnd := rand.New(rand.NewPCG(x.seed, 0))
 	strength, ops := int64(-1), int64(-1)
+	point := -1
 	return func(op vfs.Op, done bool) {
 		if x.over() {
+			return
+		}
+		if point++; !x.env.Chosen(point / 2) {
 			return
 		}
 		x.points.Add(1)

@@ -22,7 +22,7 @@ import (
 var Part = report.Part{
 	Name:    "faults",
 	About:   "an error of the disk at every operation, then a loss of power",
-	Minimum: map[string]int64{"injections": 3500, "second_fault_images": 50_000, "groups_failed": 9, "move_steps": 1500},
+	Minimum: report.Least(map[string]int64{"injections": 3500, "second_fault_images": 50_000, "groups_failed": 9, "move_steps": 1500}),
 	Limit:   15 * time.Minute,
 	Run:     run,
 }
@@ -73,12 +73,15 @@ func run(ctx context.Context, env report.Env, s *report.Section) error {
 }
 
 // stride is the distance between two operations that fail one after the other. So every part of a workload is
-// tried soon, and all of it in the end.
+// tried soon, and all of it in the end. A short round takes some of the first.
 const stride = 11
 
 // sweep runs a workload with a failure at every operation, until it ends before the failure.
 func sweep(ctx context.Context, w *workload, env report.Env, s *report.Section) {
 	for first := range int64(stride) {
+		if !env.Chosen(int(first)) {
+			continue
+		}
 		var next atomic.Int64
 		var passed atomic.Bool // the end of the workload
 		var workers sync.WaitGroup
@@ -103,7 +106,7 @@ func everyWay(w *workload, at int64, env report.Env, s *report.Section) bool {
 		f := newFault(at, effect, way >= 3, env.Seed+uint64(at)+way)
 		t := &trial{workload: w, seed: env.Seed, fault: f, disk: vfs.NewMem()}
 		if err := t.run(); err != nil {
-			s.Fail(fmt.Sprintf("-part faults -seed %d", env.Seed), "%s, operation %d: %v: %v", w.name, at, f, err)
+			s.Fail(env.Repeat("faults"), "%s, operation %d: %v: %v", w.name, at, f, err)
 		}
 		if e := f.happened(); e != nil {
 			hit = true

@@ -25,7 +25,7 @@ func failGroups(env report.Env, s *report.Section) {
 				return
 			}
 			if err := failGroup(errno, effect); err != nil {
-				s.Fail(fmt.Sprintf("-part faults -seed %d", env.Seed), "sync of a group fails with %v, effect %d: %v", errno, effect, err)
+				s.Fail(env.Repeat("faults"), "sync of a group fails with %v, effect %d: %v", errno, effect, err)
 			}
 			s.Add("groups_failed", 1)
 		}

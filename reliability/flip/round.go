@@ -2,7 +2,6 @@ package flip
 
 import (
 	"context"
-	"fmt"
 	"runtime/metrics"
 	"sync"
 	"sync/atomic"
@@ -40,7 +39,7 @@ func (r *round) work(ctx context.Context) {
 		r.section.Add("cases", 1)
 		r.section.Add(string(v.class), 1)
 		if !v.good() {
-			r.section.Fail(fmt.Sprintf("-part flip -seed %d", r.env.Seed), "%s: %s: %s", v.class, d.what, v.why)
+			r.section.Fail(r.env.Repeat("flip"), "%s: %s: %s", v.class, d.what, v.why)
 		}
 		if v.class == hung || !v.good() && r.env.First {
 			r.stop.Store(true)

@@ -34,7 +34,7 @@ import (
 var Part = report.Part{
 	Name:    "kill9",
 	About:   "a real server is killed under load, and nothing is lost, torn or come back",
-	Minimum: map[string]int64{"kills": 300, "terminations": 12, "kills_in_recovery": 20, "acked_rows": 100_000, "rows_verified": 100_000, "checks": 6, "intruders": 9, "copies": 9, "moves": 500},
+	Minimum: report.Least(map[string]int64{"kills": 300, "terminations": 12, "kills_in_recovery": 20, "acked_rows": 100_000, "rows_verified": 100_000, "checks": 6, "intruders": 9, "copies": 9, "moves": 500}),
 	Limit:   5 * time.Minute,
 	Run:     round,
 }
@@ -47,8 +47,8 @@ const (
 
 func round(ctx context.Context, env report.Env, s *report.Section) error {
 	count(s, nil)
-	repeat := fmt.Sprintf("-part kill9 -seed %d", env.Seed)
-	for i := range directories {
+	repeat := env.Repeat("kill9")
+	for i := range env.Share(directories) {
 		dir := filepath.Join(env.Dir, fmt.Sprint(i))
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return err

@@ -11,7 +11,6 @@ package meta
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,18 +34,18 @@ const (
 var Part = report.Part{
 	Name:  "meta",
 	About: "random operations under random configurations, against the model",
-	Minimum: map[string]int64{
+	Minimum: report.Least(map[string]int64{
 		"seeds": 150, "operations": 300_000, "configurations": storetest.Configurations * 150,
 		"crashes": 2_000, "reopens": 1_000, "snapshots_read": 10_000, "scans": 50_000,
 		"flushes": 5_000, "compactions": 2_000, "unknown_outcomes": 300, "writes_at_once": 5_000,
-	},
+	}),
 	Limit: 20 * time.Minute,
 	Run:   run,
 }
 
 func run(ctx context.Context, env report.Env, s *report.Section) error {
 	r := round{open: lsmtest.Open, env: env, section: s}
-	r.run(ctx, seeds)
+	r.run(ctx, uint64(env.Share(seeds)))
 	return nil
 }
 
@@ -68,7 +67,7 @@ func (r *round) run(ctx context.Context, count uint64) {
 	for range workers {
 		working.Go(func() {
 			for n := r.next.Add(1) - 1; n < count && ctx.Err() == nil && !(r.env.First && r.failed()); n = r.next.Add(1) - 1 {
-				r.try(uint64(uint32(r.env.Seed*count + n)))
+				r.try(uint64(uint32(r.env.Seed*seeds + n)))
 			}
 		})
 	}
@@ -78,7 +77,7 @@ func (r *round) run(ctx context.Context, count uint64) {
 		if i < shrunk && ctx.Err() == nil {
 			text = f.Shrunk()
 		}
-		r.section.Fail(fmt.Sprintf("-part meta -seed %d -first", r.env.Seed), "%s", text)
+		r.section.Fail(r.env.Repeat("meta")+" -first", "%s", text)
 	}
 }
 

@@ -49,7 +49,7 @@ func TestRound(t *testing.T) {
 		data, _ := s.MarshalJSON()
 		t.Errorf("%s", data)
 	}
-	for name := range Part.Minimum {
+	for name := range Part.Minimum(report.Env{}) {
 		if s.Figures()[name].Value == 0 {
 			t.Errorf("%s is 0", name)
 		}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"colonnade/reliability/report"
 )
 
 // TestPlantedBugsFitTheSource: a mutant of code that has changed would test
@@ -26,6 +28,27 @@ func TestPlantedBugsFitTheSource(t *testing.T) {
 	slices.Sort(numbers)
 	if len(slices.Compact(numbers)) != len(planted) {
 		t.Errorf("numbers of the mutants: %v", numbers)
+	}
+}
+
+// TestRotation: full and short rounds with successive seeds plant every bug once, and enough each time.
+func TestRotation(t *testing.T) {
+	for _, env := range []report.Env{{Seed: 70}, {Seed: 70, Short: true}} {
+		var numbers []int
+		for range rotationOf(env) {
+			list := chosen(env)
+			if int64(len(list)) < Part.Minimum(env)["planted"] {
+				t.Errorf("%+v plants %d bugs", env, len(list))
+			}
+			for _, m := range list {
+				numbers = append(numbers, m.number)
+			}
+			env.Seed++
+		}
+		slices.Sort(numbers)
+		if len(numbers) != len(planted) || len(slices.Compact(numbers)) != len(planted) {
+			t.Errorf("rounds such as %+v plant %v", env, numbers)
+		}
 	}
 }
 

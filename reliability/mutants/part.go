@@ -12,17 +12,28 @@ import (
 	"colonnade/reliability/report"
 )
 
-// rotation is in how many rounds every mutant has its turn once.
+// rotation is in how many full rounds every mutant has its turn once.
 const rotation = 5
 
+// rotationOf is the same for rounds such as this one.
+func rotationOf(env report.Env) uint64 {
+	if env.Short {
+		return report.Shares * rotation
+	}
+	return rotation
+}
+
 // Part plants a fifth of the bugs each round, those of which the number leaves
-// the seed's remainder, so that five rounds in a row try all of them.
+// the seed's remainder, so that five rounds in a row try all of them. A short round
+// plants a fourth of those, and hunts them with full rounds of the other parts.
 var Part = report.Part{
-	Name:    "mutants",
-	About:   "planted bugs that the other parts have to catch",
-	Minimum: map[string]int64{"planted": int64(len(planted)) / rotation},
-	Limit:   75 * time.Minute, // five at the backstop, and building them
-	Run:     run,
+	Name:  "mutants",
+	About: "planted bugs that the other parts have to catch",
+	Minimum: func(env report.Env) map[string]int64 {
+		return map[string]int64{"planted": int64(len(planted)) / int64(rotationOf(env))}
+	},
+	Limit: 75 * time.Minute, // five at the backstop, and building them
+	Run:   run,
 }
 
 const (
@@ -40,10 +51,7 @@ func run(ctx context.Context, env report.Env, s *report.Section) error {
 	if err != nil {
 		return err
 	}
-	for _, m := range planted {
-		if uint64(m.number)%rotation != env.Seed%rotation {
-			continue
-		}
+	for _, m := range chosen(env) {
 		if err := m.try(ctx, root, env, s); err != nil {
 			return err
 		}
@@ -52,6 +60,17 @@ func run(ctx context.Context, env report.Env, s *report.Section) error {
 		}
 	}
 	return nil
+}
+
+// chosen returns the bugs of a round.
+func chosen(env report.Env) (list []mutant) {
+	every := rotationOf(env)
+	for _, m := range planted {
+		if uint64(m.number)%every == env.Seed%every {
+			list = append(list, m)
+		}
+	}
+	return list
 }
 
 // try plants one bug.
@@ -74,7 +93,7 @@ func (m mutant) try(ctx context.Context, root string, env report.Env, s *report.
 	s.Add("planted", 1)
 	s.Largest("longest_life_cpu_ms", h.work.Milliseconds())
 	if escaped := h.escaped(); escaped != "" {
-		s.Fail(fmt.Sprintf("-part mutants -seed %d", env.Seed), "mutant %d (%s) lives on: part %s %s\n%s", m.number, m.bug, m.part, escaped, h.output)
+		s.Fail(env.Repeat("mutants"), "mutant %d (%s) lives on: part %s %s\n%s", m.number, m.bug, m.part, escaped, h.output)
 		return nil
 	}
 	s.Add("caught", 1)

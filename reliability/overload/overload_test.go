@@ -3,6 +3,7 @@ package overload
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,20 @@ import (
 	"colonnade/reliability/remote"
 	"colonnade/reliability/report"
 )
+
+// TestShortRounds: four with successive seeds have all trials, each with the figures that it must reach.
+func TestShortRounds(t *testing.T) {
+	whole := minimum(report.Env{})
+	sum := map[string]int64{}
+	for seed := range uint64(report.Shares) {
+		for name, least := range minimum(report.Env{Seed: 7 + seed, Short: true}) {
+			sum[name] += least
+		}
+	}
+	if !maps.Equal(sum, whole) || whole["trials"] != int64(len(trials)) {
+		t.Errorf("four short rounds have to reach %v, a whole one %v", sum, whole)
+	}
+}
 
 // times returns n durations.
 func times(n int, each time.Duration) []time.Duration {

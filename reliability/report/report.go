@@ -14,6 +14,7 @@ type Report struct {
 	Go      string            `json:"go"`
 	Cores   int               `json:"cores"`
 	Seed    uint64            `json:"seed"` // of the first round, the next has the next
+	Short   bool              `json:"short"`
 	Begin   time.Time         `json:"begin"`
 	Seconds float64           `json:"seconds"`
 	Green   bool              `json:"green"`
@@ -26,23 +27,24 @@ type Entry struct {
 	Rounds   int               `json:"rounds"`
 	Seconds  float64           `json:"seconds"`
 	Figures  map[string]Figure `json:"figures"`
-	Minimum  map[string]int64  `json:"minimum,omitempty"` // of a round
+	Minimum  map[string]int64  `json:"minimum,omitempty"` // of the first round
 	Failures []Failure         `json:"failures"`
 	More     int               `json:"more_failures,omitempty"`
 }
 
-// Add adds a round of a part. Each figure below its minimum becomes a failure.
-func (r *Report) Add(p Part, s *Section, took time.Duration, repeat string) {
+// Add adds the round of a part in env. Each figure below its minimum becomes a failure.
+func (r *Report) Add(p Part, env Env, s *Section, took time.Duration) {
 	if r.Parts == nil {
 		r.Parts = make(map[string]*Entry)
 	}
+	least := p.Minimum(env)
 	e := r.Parts[p.Name]
 	if e == nil {
-		e = &Entry{About: p.About, Figures: map[string]Figure{}, Minimum: p.Minimum, Failures: []Failure{}}
+		e = &Entry{About: p.About, Figures: map[string]Figure{}, Minimum: least, Failures: []Failure{}}
 		r.Parts[p.Name] = e
 	}
-	for _, name := range s.Missing(p.Minimum) {
-		s.Fail(repeat, "too little was done to say anything: %s is %d, and has to be at least %d", name, s.figures[name].Value, p.Minimum[name])
+	for _, name := range s.Missing(least) {
+		s.Fail(env.Repeat(p.Name), "too little was done to say anything: %s is %d, and has to be at least %d", name, s.figures[name].Value, least[name])
 	}
 	e.Rounds++
 	e.Seconds += took.Seconds()

@@ -11,7 +11,8 @@ import (
 // TestReport: sums add up over rounds, largest figures stay, and a round that
 // does too little, or finds something, turns the report red.
 func TestReport(t *testing.T) {
-	p := Part{Name: "p", About: "about p", Minimum: map[string]int64{"cases": 10}}
+	least := map[string]int64{"cases": 10}
+	p := Part{Name: "p", About: "about p", Minimum: Least(least)}
 	round := func(cases, slowest int64) *Section {
 		var s Section
 		s.Add("cases", cases-1)
@@ -20,14 +21,14 @@ func TestReport(t *testing.T) {
 		return &s
 	}
 	var r Report
-	r.Add(p, round(10, 7), time.Second, "")
-	r.Add(p, round(11, 3), time.Second, "")
+	r.Add(p, Env{}, round(10, 7), time.Second)
+	r.Add(p, Env{}, round(11, 3), time.Second)
 	r.Finish(time.Now())
 	e := r.Parts["p"]
 	if !r.Green || e.Rounds != 2 || e.Figures["cases"].Value != 21 || e.Figures["slowest"].Value != 7 {
 		t.Errorf("two good rounds: %+v", r)
 	}
-	r.Add(p, round(9, 1), time.Second, "-part p -seed 3")
+	r.Add(p, Env{Seed: 3}, round(9, 1), time.Second)
 	r.Finish(time.Now())
 	if r.Green || len(e.Failures) != 1 || !strings.HasSuffix(e.Failures[0].Repeat, "-part p -seed 3") {
 		t.Errorf("after a round that did too little: %+v", r)
@@ -37,9 +38,9 @@ func TestReport(t *testing.T) {
 	}
 	failed := round(9, 1)
 	failed.Fail("-part p -seed 4", "row 7 is gone")
-	p.Minimum["rows"] = 1
+	least["rows"] = 1
 	r = Report{}
-	r.Add(p, failed, time.Second, "-part p -seed 4")
+	r.Add(p, Env{Seed: 4}, failed, time.Second)
 	r.Finish(time.Now())
 	text := r.String()
 	if r.Green || len(r.Parts["p"].Failures) != 3 {
@@ -53,6 +54,51 @@ func TestReport(t *testing.T) {
 	var empty Report
 	if empty.Finish(time.Now()); empty.Green {
 		t.Error("a report without parts is green")
+	}
+}
+
+// TestShort: a short round may do a fourth of the work, no less, and says how to repeat it.
+func TestShort(t *testing.T) {
+	p := Part{Name: "p", Minimum: Least(map[string]int64{"cases": 10})}
+	short := Env{Seed: 3, Short: true}
+	for _, test := range []struct {
+		env   Env
+		cases int64
+		want  string
+	}{
+		{short, 2, ""},
+		{short, 1, "-part p -seed 3 -short"},
+		{Env{Seed: 3}, 2, "-part p -seed 3"},
+	} {
+		var s Section
+		s.Add("cases", test.cases)
+		var r Report
+		r.Add(p, test.env, &s, time.Second)
+		failures, got := r.Parts["p"].Failures, ""
+		if len(failures) > 0 {
+			_, got, _ = strings.Cut(failures[0].Repeat, "go run . ")
+		}
+		if got != test.want {
+			t.Errorf("%d cases in %+v: repeat with %q, want %q", test.cases, test.env, got, test.want)
+		}
+	}
+}
+
+// TestShares: four short rounds with successive seeds do everything once, a full one does all.
+func TestShares(t *testing.T) {
+	for i := range 9 {
+		done := 0
+		for seed := range uint64(Shares) {
+			if (Env{Seed: 70 + seed, Short: true}).Chosen(i) {
+				done++
+			}
+		}
+		if done != 1 || !(Env{Seed: 70}).Chosen(i) {
+			t.Errorf("%d is done by %d of four short rounds", i, done)
+		}
+	}
+	if short, full := (Env{Short: true}).Share(9), (Env{}).Share(9); short != 3 || full != 9 {
+		t.Errorf("of 9 a short round does %d and a full one %d, want 3 and 9", short, full)
 	}
 }
 
@@ -83,7 +129,7 @@ func TestSectionTravels(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r Report
-	r.Add(Part{Name: "p"}, &got, 0, "")
+	r.Add(Part{Name: "p", Minimum: Least(nil)}, Env{}, &got, 0)
 	e := r.Parts["p"]
 	if e.Figures["m"] != (Figure{Value: 4, Largest: true}) || len(e.Failures) != maxFailures || e.More != 2 {
 		t.Errorf("arrived as %+v", e)
