@@ -59,6 +59,15 @@ func closeWithLog(t testing.TB, db *DB) {
 	}
 }
 
+// stride is the distance of the operations at which a test makes something happen: one, or n in a short run under the
+// race detector.
+func stride(n int64) int64 {
+	if raceEnabled && testing.Short() {
+		return n
+	}
+	return 1
+}
+
 // mustOpenIdle opens a store with a clock that stands still. Timers do nothing, such as sealing an
 // idle log.
 func mustOpenIdle(t testing.TB, fs vfs.FS) *DB {

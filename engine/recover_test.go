@@ -138,7 +138,7 @@ func TestFaultAndSecondFaultInRecovery(t *testing.T) {
 	for name, others := range recoveries {
 		t.Run(name, func(t *testing.T) {
 			s := newUnsyncedStore(t, others)
-			for n := int64(0); ; n++ {
+			for n := int64(0); ; n += stride(4) {
 				fs := s.fs.Clone()
 				failure := &vfs.Failure{At: n, Fault: vfs.Fault{Err: syscall.EIO}, Match: func(op vfs.Op) bool { return op.Kind != vfs.OpRead }}
 				db, err := s.open(vfs.Inject(fs, failure.Rule))
@@ -352,7 +352,7 @@ func TestWriteErrorInRecovery(t *testing.T) {
 		{"files of all", few, 1 << 20, manifest.TableSuffix, 8 << 20, 2},
 	} {
 		opt.SegmentBytes = c.segments
-		for n := int64(0); ; n++ {
+		for n := int64(0); ; n += stride(3) {
 			fs := c.image.Clone()
 			failure := &vfs.Failure{At: n, Fault: vfs.Fault{Err: syscall.EIO}, Match: func(op vfs.Op) bool {
 				return op.Kind == vfs.OpSync && strings.Contains(op.Name, c.files)

@@ -74,7 +74,7 @@ func TestManyRangesUnderAKey(t *testing.T) {
 	}
 	d.Rows = widecol.NewRowSet(ranges...)
 	parts := 0
-	for at, over := int64(0), false; !over; at++ {
+	for at, over := int64(0), false; !over; at += stride(5) {
 		failure := &vfs.Failure{At: at, Sticky: true, Fault: vfs.Fault{Err: syscall.EIO, Effect: vfs.Full}, Match: func(op vfs.Op) bool { return op.Kind.Changes() }}
 		image := failOver(t, failure, func(s *lsmstore.Store) { writeRows(t, s, rows) }, func(s *lsmstore.Store) { s.Delete(context.Background(), "t", &d, "k") })
 		over = failure.Hits() == 0

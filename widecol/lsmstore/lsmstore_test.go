@@ -2,6 +2,7 @@ package lsmstore_test
 
 import (
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -20,7 +21,10 @@ func TestRandom(t *testing.T) {
 		seeds = 4
 	}
 	for seed := range seeds {
-		storetest.Random(t, lsmtest.Open, seed, 300)
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			storetest.Random(t, lsmtest.Open, seed, 300)
+		})
 	}
 }
 
