@@ -27,9 +27,9 @@ SEED ?= $(shell date +%s)
 RACE := ./admission/... ./client ./cmd/... ./engine/... ./memtable/... ./server ./server/http1 ./sstable/blockcache ./vfs/... ./widecol/lsmstore/...
 # Long tests of theirs that `make test` alone runs: of code that one goroutine runs, or, as Divide,
 # of a store that no two goroutines use.
-SEQUENTIAL := ^Test(Divide|FilterOpenCases|FilterReaders|MergeRandom|NotesOfFull|PickAmplification|PickRandom|TakeRows|VisibilityRandom|WantsPays)$$
+SEQUENTIAL := ^Test(AdviceIsTrue|Divide|DivideManyFiles|ExplainConditions|FilterOpenCases|FilterReaders|MergeRandom|NotesOfFull|Pages|PickAmplification|PickRandom|TakeRows|TenThousandRanges|VisibilityRandom|WantsPays)$$
 
-.PHONY: help run build test race vet lint fuzz reliability soak soak-random harness bench profile bench-service bench-peers clean
+.PHONY: help run build test race race-full vet lint fuzz reliability reliability-short soak soak-random harness bench profile bench-service bench-peers clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -49,6 +49,9 @@ race: ## Run the tests of concurrent packages under the race detector (needs a C
 	$(GO) test -race -short -timeout 20m -skip '$(SEQUENTIAL)' $(RACE)
 	$(GO) test -race -short -run 'Readahead|Released' ./sstable ./internal/poison
 
+race-full: ## The same at full size: every operation fails, every case of the contract in every mode
+	$(GO) test -race -timeout 60m -skip '$(SEQUENTIAL)' $(RACE)
+
 vet: ## Look for suspicious code, and code that gofmt would change
 	$(GO) vet ./...
 	@for m in $(MODULES); do (cd $$m && $(MODULE_GO) vet ./...) || exit 1; done
@@ -61,9 +64,15 @@ lint: ## Run staticcheck, in the version that .ci/lint/go.mod names
 fuzz: ## Try each fuzz target, FUZZTIME long
 	.ci/fuzz $(FUZZTIME)
 
-# The seed is the number of commits, so that each has other histories and other planted bugs.
+# The seed is the number of commits, so that each has other histories and other planted bugs, and the
+# short rounds of successive commits do other fourths of a round.
+COMMITS = $(shell git rev-list --count HEAD 2>/dev/null || echo 1)
+
 reliability: harness ## Crash, break, kill and overload it for about twenty minutes; writes reliability.json
-	$(HARNESS) -seed $(shell git rev-list --count HEAD 2>/dev/null || echo 1)
+	$(HARNESS) -seed $(COMMITS)
+
+reliability-short: harness ## A fourth of each part of it, as .ci/run does
+	$(HARNESS) -short -seed $(COMMITS)
 
 soak: harness ## The same with ever new seeds, for HOURS=n
 	$(HARNESS) -hours $(HOURS) -seed $(SEED)
