@@ -144,6 +144,7 @@ func (db *DB) backOffLocked(b *backoff, work string, cause error) {
 	}
 	b.delay = min(max(2*b.delay, firstBackoff), longestBackoff)
 	b.waiting = true
+	db.counted.failures[work]++
 	db.opt.Log.Warn("background work failed, will try again", "work", work, "after", b.delay, "cause", cause)
 	db.opt.Clock.AfterFunc(b.delay, func() {
 		db.mu.Lock()
@@ -170,10 +171,11 @@ func (db *DB) flushLoop() {
 			continue
 		}
 		db.mu.Unlock()
-		over := db.foreground.beginFlush()
+		begun, over := db.opt.Clock.Now(), db.foreground.beginFlush()
 		err := db.flush(list)
 		over()
 		db.mu.Lock()
+		db.counted.flushes.Time += db.since(begun)
 		db.flushEndedLocked(err)
 	}
 }
@@ -189,8 +191,10 @@ func (db *DB) compactLoop() {
 			continue
 		}
 		db.mu.Unlock()
+		begun := db.opt.Clock.Now()
 		err := db.compact(job)
 		db.mu.Lock()
+		db.counted.merges.Time += db.since(begun)
 		db.endCompactionLocked(job)
 		db.compactionEndedLocked(job, err)
 	}

@@ -174,6 +174,8 @@ func (db *DB) joinLocked(b *Batch, s *segment) (g *group, leading bool) {
 	g.shared = g.shared || p.shared()
 	g.missing.Add(1)
 	g.writers.waiting.Add(1)
+	db.counted.batches++
+	db.counted.batchBytes += uint64(len(b.buf))
 	db.countWrittenLocked(len(b.buf))
 	leading = !db.leading
 	db.leading = true

@@ -209,6 +209,7 @@ func (db *DB) replace(c *compactionJob, files []*manifest.File) error {
 				tableOf(f).obsolete.Store(true)
 			}
 		}
+		db.counted.countCompactionLocked(&c.choice, files)
 		db.adoptLocked(p)
 	})
 }

@@ -31,10 +31,12 @@ type DB struct {
 	visible          atomic.Uint64 // every batch up to here is durable and in the memtables
 	memTableBytes    atomic.Int64  // of all memtables, frozen ones included
 
-	leaders    chan struct{} // wakes an idle leader
-	groupReady chan struct{} // wakes a leader that waits for a group; holds one signal
-	inserters  chan *group   // wakes an idle inserter of small batches
-	snapshots  snapshots
+	leaders      chan struct{} // wakes an idle leader
+	groupReady   chan struct{} // wakes a leader that waits for a group; holds one signal
+	inserters    chan *group   // wakes an idle inserter of small batches
+	snapshots    snapshots
+	stalls       [StallReasons]stallCounter
+	readCounters [shards]readCounters
 	// readPartitions is a copy of partitions for reads. It is nil when it has to be made again, and once the
 	// DB is closed.
 	readPartitions atomic.Pointer[map[PartitionID]*partition]
@@ -67,6 +69,7 @@ type DB struct {
 	foreground  foregroundPriority
 	background  background
 	scrub       scrubber
+	counted     counters
 }
 
 // LastSeq returns a sequence number. No batch that was acknowledged before has a higher one, and

@@ -14,11 +14,12 @@ import (
 
 // diskReserve is guarded by DB.mu.
 type diskReserve struct {
-	checking   bool  // a check is under way
-	checkedAt  int64 // commit time at the last check, in microseconds
-	written    int64 // bytes of batches since
-	low        bool  // less than the reserve is free
-	writeError error // why the log cannot be written at present, nil if it can
+	checking   bool   // a check is under way
+	checkedAt  int64  // commit time at the last check, in microseconds
+	written    int64  // bytes of batches since
+	free       uint64 // bytes at the last check, 0 if unknown
+	low        bool   // less than the reserve is free
+	writeError error  // why the log cannot be written at present, nil if it can
 }
 
 const (
@@ -53,7 +54,7 @@ func (db *DB) checkFreeSpace() {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	r := &db.diskReserve
-	r.checking = false
+	r.checking, r.free = false, free
 	low := err == nil && free < uint64(db.opt.ReserveBytes)
 	switch {
 	case low && !r.low:

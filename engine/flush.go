@@ -223,6 +223,7 @@ func (db *DB) installFlushed(list []flushJob, last uint64) error {
 			if f := &list[i]; f.inEdit {
 				f.installed = true
 				db.smallFiles.Flushed(manifest.TotalSize(f.out.files))
+				db.counted.countFlushLocked(f.out.files)
 				db.unfreezeLocked(f.p, f.m)
 				db.adoptLocked(f.p)
 			}

@@ -136,6 +136,7 @@ func (db *DB) takeRecycledLocked(size int64) *segment {
 // writeGroup appends the batches of a group to the log and syncs it. durable is the last batch that is
 // known to be durable then. Only the leader calls it.
 func (db *DB) writeGroup(g *group) (durable uint64, err error) {
+	begun := db.opt.Clock.Now()
 	for _, b := range g.batches {
 		if err := db.switchTo(b.segment); err != nil {
 			return 0, err
@@ -145,8 +146,22 @@ func (db *DB) writeGroup(g *group) (durable uint64, err error) {
 		}
 		db.log.current.w.Append(b.seq, b.payload)
 	}
-	err = db.log.current.w.Sync()
+	if err = db.log.current.w.Sync(); err == nil {
+		db.logSynced(g, begun)
+	}
 	return db.log.current.w.Durable(), err
+}
+
+// logSynced reports a group that is durable, to Options.LogSynced.
+func (db *DB) logSynced(g *group, begun int64) {
+	if db.opt.LogSynced == nil {
+		return
+	}
+	s := LogSync{Took: db.since(begun), Batches: len(g.batches)}
+	for i := range g.batches {
+		s.Bytes += recordSize(len(g.batches[i].payload))
+	}
+	db.opt.LogSynced(s)
 }
 
 // switchTo makes s the current segment. It finishes the segments before it, so that they are durable

@@ -31,6 +31,7 @@ func (db *DB) prepareLocked(n int) stallReason {
 		go db.prepare(p, n)
 	}
 	return func(ctx context.Context, t *stallTimer) error {
+		defer db.countStall(StallSegment)()
 		if err := db.awaitSignal(ctx, t, p.done); err != nil || !own {
 			return err
 		}
@@ -89,6 +90,9 @@ func (db *DB) prepareSegment(n int) error {
 		return db.prepareFailedLocked(err)
 	}
 	db.log.next++
+	if old == nil {
+		db.counted.logFilled += size
+	}
 	db.log.spares = append(db.log.spares, s)
 	return nil
 }

@@ -23,6 +23,7 @@ func Open(dir string, opt Options) (*DB, error) {
 	opt = opt.withDefaults()
 	db := &DB{opt: opt, dir: path.Clean(dir), partitions: make(map[PartitionID]*partition), frozen: make(map[*partition]bool), rangesDue: make(map[*partition]uint64)}
 	db.tableCache = newTableCache(opt.OpenFiles)
+	db.counted.failures = make(map[string]uint64)
 	db.smallFiles = compaction.NewSmallFileBudget(opt.MemtableBytes)
 	db.background.init(&db.mu)
 	db.leaders = make(chan struct{})

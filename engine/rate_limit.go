@@ -27,11 +27,17 @@ const (
 	shortestPause = 100 * time.Microsecond
 )
 
+// writeRate returns the rate at a level-0 pressure of slowdownFiles or more, in bytes per second. From
+// stopFiles on, where writers stop, it falls no further.
+func writeRate(files int) int64 {
+	return firstRate >> ((min(files, stopFiles-1) - slowdownFiles) / 2)
+}
+
 // reserve reserves the time for a batch of the given bytes, and returns how long the batch has to wait.
 // now is in microseconds. files is the level-0 pressure of the partition, from slowdownFiles up to
 // stopFiles, not included.
 func (l *writeRateLimit) reserve(now int64, bytes, files int) time.Duration {
-	rate := int64(firstRate) >> ((files - slowdownFiles) / 2)
+	rate := writeRate(files)
 	now *= int64(time.Microsecond)
 	own := int64(bytes) * int64(time.Second) / rate
 	l.until = max(l.until, now) + own

@@ -79,6 +79,10 @@ type Scan struct {
 
 	own Snapshot // of DB.Scan
 
+	tally readTally
+	shard uint32 // of the snapshot
+	asked int    // where in sources those begin that a Bloom filter has let through
+
 	ranges []*rangedel.Set // range tombstones that the snapshot sees
 	cursor rangedel.Cursor // where deleted points to
 }
@@ -120,7 +124,7 @@ func (s *Scan) start(snap *Snapshot, id PartitionID, opt ScanOptions) error {
 		return damage
 	}
 	snap.db.reads.set()
-	s.db, s.p, s.state, s.opt = snap.db, pin.p, pin.state, opt
+	s.db, s.p, s.state, s.opt, s.shard = snap.db, pin.p, pin.state, opt, snap.shard
 	if s.state.ranged.Load() {
 		s.seeRanges(snap.seq)
 	}
@@ -130,6 +134,9 @@ func (s *Scan) start(snap *Snapshot, id PartitionID, opt ScanOptions) error {
 	}
 	s.narrow = s.deleted != nil || opt.Times != nil
 	s.countFiles()
+	if opt.Counts != nil {
+		s.tally.before = opt.Counts.blocks()
+	}
 	err = s.open()
 	s.join() // also after an error, so that Close closes what was opened
 	if opt.Reverse {
@@ -301,12 +308,15 @@ func (s *Scan) openRow() error {
 		}
 	}
 	s.openTables()
+	s.asked = len(s.sources)
 	for _, c := range s.candidates {
 		may := c.filter.MayContain(hash)
 		s.countsOf(c.level).countAsked(may)
 		if !may {
+			s.tally.bloomNo++
 			continue
 		}
+		s.tally.bloomYes++
 		s.sources = append(s.sources, c.reader.NewIterator(s.reading(c.level)))
 		s.probesOf(c.level).Opened++
 	}
@@ -375,7 +385,7 @@ func (s *Scan) openFile(f *manifest.File, level int) error {
 func (s *Scan) reading(level int) sstable.ReadOptions {
 	o := sstable.ReadOptions{
 		Columns: s.opt.Columns, KeysOnly: s.opt.KeysOnly, FillCache: s.opt.FillCache, ReadaheadEnd: s.opt.End, ReadaheadStart: s.opt.Start,
-		Times: s.opt.Times, Passed: &s.passed,
+		Times: s.opt.Times, Passed: &s.passed, Counts: &s.tally.ReadCounts,
 	}
 	if counts := s.countsOf(level); counts != nil {
 		o.Counts = &counts.ReadCounts
@@ -398,7 +408,7 @@ func (s *Scan) NextRow() bool {
 	case s.started:
 		s.in.NextRow()
 	default:
-		s.in.SeekRow(s.opt.Start)
+		s.seek()
 		s.started = true
 	}
 	if s.Row() == nil {
@@ -411,6 +421,19 @@ func (s *Scan) NextRow() bool {
 	s.last, s.passed = false, s.passed[:0]
 	s.rows++
 	return true
+}
+
+// seek moves to the first row. A source that a Bloom filter has let through should have it.
+func (s *Scan) seek() {
+	s.in.SeekRow(s.opt.Start)
+	if s.tally.bloomYes == 0 || s.in.Err() != nil {
+		return
+	}
+	for _, src := range s.sources[s.asked:] {
+		if !bytes.Equal(src.Row(), s.opt.Start) {
+			s.tally.bloomWrong++
+		}
+	}
 }
 
 // SkipColumn says that the caller needs no more versions of a column of the current row, nor of those before
@@ -476,7 +499,10 @@ func (s *Scan) Close() {
 	if s.level0.Asked+s.upper.Asked > 0 {
 		s.db.chargeReads(s.p, s.state, s.level0.Cost(s.rows), s.upper.Cost(s.rows))
 	}
-	s.in, s.db, s.p, s.state, s.opt = nil, nil, nil, nil, ScanOptions{}
+	if s.db != nil {
+		s.db.readCounters[s.shard].add(s.tally.of(s.opt.Counts))
+	}
+	s.in, s.db, s.p, s.state, s.opt, s.tally = nil, nil, nil, nil, ScanOptions{}, readTally{}
 	if s.own.db != nil {
 		s.own.Close()
 		s.own = Snapshot{}

@@ -64,6 +64,19 @@ func (s *Scan) countsOf(level int) *LevelCounts {
 	return &s.opt.Counts.Levels[level]
 }
 
+// blocks adds up what scans have used of the files of all levels.
+func (c *ScanCounts) blocks() (sum sstable.ReadCounts) {
+	for i := range c.Levels {
+		l := &c.Levels[i]
+		sum.BlocksRead += l.BlocksRead
+		sum.BlocksCached += l.BlocksCached
+		sum.ValuesRead += l.ValuesRead
+		sum.ValuesCached += l.ValuesCached
+		sum.BytesDecompressed += l.BytesDecompressed
+	}
+	return sum
+}
+
 // countOpened counts a file that is opened, or that has no family of the scan.
 func (c *LevelCounts) countOpened(mayHave bool) {
 	switch {

@@ -194,6 +194,7 @@ func (db *DB) reportDamage(name string, err error) {
 	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
+	db.counted.scrubErrors++
 	if damage == nil {
 		db.scrub.unreadable = append(db.scrub.unreadable, err)
 	} else if damage.Partition == "" {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,6 +17,51 @@ const (
 	slowdownFiles = 12
 	stopFiles     = 24
 )
+
+// StallReason says what a batch waited for before it entered.
+type StallReason uint8
+
+const (
+	StallMemtables       StallReason = iota // room for it in the memtables: a flush
+	StallLevel0Slowdown                     // the write rate limit
+	StallLevel0Stop                         // fewer files in level 0: a compaction
+	StallRangeTombstones                    // fewer range tombstones: a flush and compactions
+	StallLog                                // room in the log: the flush that frees its oldest segment
+	StallSegment                            // a segment of the log that is being made
+
+	// StallReasons is how many there are.
+	StallReasons = int(iota)
+)
+
+// String returns the name of the reason.
+func (r StallReason) String() string {
+	return [StallReasons]string{"memtables", "level0_slowdown", "level0_stop", "range_tombstones", "log", "log_segment"}[r]
+}
+
+// Stalls counts the waits for one reason that are over. A batch may wait several times.
+type Stalls struct {
+	Count uint64
+	Time  time.Duration // of all batches together
+}
+
+// stallCounter counts the stalls of one reason.
+type stallCounter struct {
+	count  atomic.Uint64
+	micros atomic.Int64
+}
+
+func (c *stallCounter) load() Stalls {
+	return Stalls{c.count.Load(), time.Duration(c.micros.Load()) * time.Microsecond}
+}
+
+// countStall is called at the begin of a wait, and what it returns at its end.
+func (db *DB) countStall(r StallReason) (over func()) {
+	begun := db.opt.Clock.Now()
+	return func() {
+		db.stalls[r].count.Add(1)
+		db.stalls[r].micros.Add(db.since(begun).Microseconds())
+	}
+}
 
 // stallReason is why a batch cannot enter yet. Called without DB.mu, it waits until the reason may
 // have passed. Its error refuses the batch.
@@ -56,6 +102,7 @@ func (db *DB) awaitSignal(ctx context.Context, t *stallTimer, signal <-chan stru
 // delayWrite delays a Commit by d.
 func (db *DB) delayWrite(d time.Duration) stallReason {
 	return func(ctx context.Context, t *stallTimer) error {
+		defer db.countStall(StallLevel0Slowdown)()
 		over := make(chan struct{})
 		stop := db.opt.Clock.AfterFunc(d, func() { close(over) })
 		defer stop()
@@ -73,7 +120,7 @@ func (db *DB) stallReasonLocked(b *Batch, t *stallTimer) stallReason {
 	held := db.memTableBytes.Load() // read once: if it is the whole budget, something must be frozen to flush
 	db.freezeLargestLocked(held)
 	if held >= db.opt.MemtableBytes {
-		return db.awaitProgressLocked()
+		return db.awaitProgressLocked(StallMemtables)
 	}
 	files := 0
 	for i := range b.parts {
@@ -89,12 +136,12 @@ func (db *DB) stallReasonLocked(b *Batch, t *stallTimer) stallReason {
 			if db.compactionStuckLocked(p) {
 				return refuse(p.damage)
 			}
-			return db.awaitProgressLocked()
+			return db.awaitProgressLocked(StallRangeTombstones)
 		}
 	}
 	switch {
 	case files >= stopFiles:
-		return db.awaitProgressLocked()
+		return db.awaitProgressLocked(StallLevel0Stop)
 	case files >= slowdownFiles && !t.delayed:
 		t.delayed = true
 		if wait := db.writeDelayLocked(b); wait > 0 {
@@ -127,16 +174,19 @@ func (db *DB) writeDelayLocked(b *Batch) (wait time.Duration) {
 // room for it.
 func (db *DB) logStallReasonLocked(n int) stallReason {
 	if db.logBytesLocked()+db.opt.SegmentBytes > db.opt.LogBytes && (db.freezeOldestLocked() || db.retirableLocked()) {
-		return db.awaitProgressLocked()
+		return db.awaitProgressLocked(StallLog)
 	}
 	return db.prepareLocked(n)
 }
 
 // awaitProgressLocked waits for the end of a flush or compaction.
-func (db *DB) awaitProgressLocked() stallReason {
+func (db *DB) awaitProgressLocked(r StallReason) stallReason {
 	progress := db.background.progress
 	db.background.signalLocked()
-	return func(ctx context.Context, t *stallTimer) error { return db.awaitSignal(ctx, t, progress) }
+	return func(ctx context.Context, t *stallTimer) error {
+		defer db.countStall(r)()
+		return db.awaitSignal(ctx, t, progress)
+	}
 }
 
 // refuse refuses the batch.

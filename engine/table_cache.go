@@ -20,6 +20,7 @@ type tableCache struct {
 	idle    *sync.Cond // a file may have become idle, or a slot free
 	waiting atomic.Int32
 	slots   int // files that are open or being opened
+	opened  uint64
 	open    []*tableHandle
 	hand    int
 }
@@ -78,11 +79,19 @@ func (c *tableCache) openFile(h *tableHandle, open func() (vfs.File, error)) (vf
 		c.idle.Broadcast()
 		return nil, err
 	}
+	c.opened++
 	h.file, h.index = f, len(c.open)
 	c.open = append(c.open, h)
 	h.recent.Store(true)
 	h.state.Store(2)
 	return f, nil
+}
+
+// counts returns how many files are open, and how many times one was opened.
+func (c *tableCache) counts() (open int, opened uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.open), c.opened
 }
 
 // reserveSlot reserves the slot of one open file. It closes an idle file if none is free.

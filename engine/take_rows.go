@@ -15,7 +15,7 @@ func (s *Scan) PeekRow() []byte {
 	case s.started:
 		s.in.NextRow()
 	default:
-		s.in.SeekRow(s.opt.Start)
+		s.seek()
 	}
 	s.started, s.peeked = true, true
 	return s.Row()
