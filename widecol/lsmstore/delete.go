@@ -177,6 +177,7 @@ func (s *Store) deleteSome(ctx context.Context, t *table, d *widecol.Deletion, r
 		}
 		done++
 	}
+	w.rows = done
 	if e != nil {
 		o := deletedOutcome(d, *n)
 		if !last || done < len(rows) {

@@ -19,15 +19,17 @@ type lockSet struct{ shared, alone uint64 }
 
 func lockOf(row []byte) uint64 { return 1 << (xxhash.Sum64(row) % 64) }
 
-// share adds the rows of mutations.
-func (s *lockSet) share(mutations []widecol.Mutation) {
+// share adds the rows of mutations, and returns how many these are. One that comes back after another counts again.
+func (s *lockSet) share(mutations []widecol.Mutation) (rows int) {
 	var last []byte
 	for i := range mutations {
 		if row := mutations[i].Row; i == 0 || string(row) != string(last) {
 			s.shared |= lockOf(row)
 			last = row
+			rows++
 		}
 	}
+	return rows
 }
 
 // takeAlone adds a row that is read first.

@@ -42,6 +42,7 @@ type rows struct {
 	fresh     bool // the current row has returned no chunk yet
 	err       error
 	done      bool
+	closed    bool
 }
 
 // Next implements widecol.Rows.
@@ -384,6 +385,10 @@ func (r *rows) Stats() widecol.Stats {
 func (r *rows) Close() {
 	r.endExplain(r.done)
 	r.closeParts()
+	if !r.closed {
+		r.closed = true
+		r.view.table.counters.countRead(r.view.snap.Shard(), r.Stats())
+	}
 	if r.counted != nil {
 		r.counted.shards[r.view.snap.Shard()][queriesAt].Add(1)
 		r.counted = nil

@@ -30,7 +30,8 @@ type table struct {
 	settings widecol.TableSettings
 	schema   *schema // nil until the table is there
 
-	rows rowLocks
+	rows     rowLocks
+	counters tableCounters
 }
 
 // exists returns an error if the table was dropped or does not exist yet. The caller holds mu or changing.

@@ -46,9 +46,10 @@ type Store struct {
 	// calls counts the calls under way, so that Close can wait for them.
 	calls sync.WaitGroup
 
-	mu     sync.RWMutex // guards the fields below
-	closed bool
-	tables map[string]*table
+	mu      sync.RWMutex // guards the fields below
+	closed  bool
+	tables  map[string]*table
+	dropped TableCounts // of tables that were dropped
 }
 
 var _ widecol.Store = (*Store)(nil)

@@ -97,6 +97,8 @@ func (s *Store) forget(t *table) {
 	defer s.mu.Unlock()
 	if s.tables[t.name] == t {
 		delete(s.tables, t.name)
+		counts := t.counters.total()
+		s.dropped.Add(&counts)
 	}
 }
 

@@ -76,6 +76,7 @@ func (s *Store) checkAndMutate(ctx context.Context, t *table, c *widecol.CheckAn
 	if err := w.addOrdered(ctx, newOrder(mutations, s.db.NextTime)); err != nil {
 		return false, 0, err
 	}
+	w.rows = min(len(mutations), 1)
 	e.add(&w.batch, outcome{number: checkNumber(matched, int64(len(mutations)))})
 	if w.batch.Len() == 0 {
 		return matched, 0, w.commitNothing(ctx)
@@ -153,6 +154,7 @@ func (s *Store) readModifyWrite(ctx context.Context, t *table, u *widecol.ReadMo
 			w.batch.After = max(w.batch.After, time)
 		}
 	}
+	w.rows = 1
 	for i := range written {
 		c := &written[i]
 		family, _ := cell.SplitColumn(c.Column)

@@ -34,6 +34,7 @@ func (s *Store) View(ctx context.Context, name string) (widecol.View, error) {
 		s.calls.Done()
 		return nil, err
 	}
+	v.table.counters[v.snap.Shard()].reads.Add(1)
 	return openView{v}, nil
 }
 

@@ -224,12 +224,12 @@ func (w *writer) fill(ctx context.Context, mutations []widecol.Mutation) error {
 	}
 	if sets {
 		w.addSets(mutations)
-		w.locks.share(mutations)
+		w.rows = w.locks.share(mutations)
 		w.lock()
 		return nil
 	}
 	o := newOrder(mutations, w.store.db.NextTime)
-	w.locks.share(mutations)
+	w.rows = w.locks.share(mutations)
 	for i := range mutations {
 		if o.needsRead(i) {
 			w.locks.takeAlone(mutations[i].Row)

@@ -17,6 +17,7 @@ type writer struct {
 	batch  engine.Batch
 	column []byte
 	locks  lockSet
+	rows   int // of the batch
 	locked bool
 	lent   bool   // the batch may still call unlock
 	unlock func() // w.unlockRows, made once
@@ -68,6 +69,7 @@ func (w *writer) commit(ctx context.Context) (engine.Commit, error) {
 	w.locked = false
 	commit, err := w.store.db.Commit(ctx, &w.batch)
 	if err == nil {
+		w.table.counters.countWrite(w)
 		return commit, nil
 	}
 	var late *engine.UnknownError
@@ -97,7 +99,7 @@ func (w *writer) release() {
 	size := w.batch.Bytes()
 	w.batch.Reset()
 	poison.Bytes(w.column)
-	w.store, w.table, w.locks, w.locked = nil, nil, lockSet{}, false
+	w.store, w.table, w.locks, w.rows, w.locked = nil, nil, lockSet{}, 0, false
 	if size <= keepBytes {
 		writers.Put(w)
 	}
