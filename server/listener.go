@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"net"
 	"sync"
+	"sync/atomic"
 )
 
 // limitListener bounds the number of connections. When it is full, a new connection replaces the
@@ -13,14 +14,19 @@ type limitListener struct {
 	net.Listener
 	framed bool // see limitConn.Read
 
+	connections *connections
+
 	mu     sync.Mutex
 	free   int
 	silent list.List // of *limitConn without a request so far, oldest first
 }
 
+// connections counts the connections of a Server.
+type connections struct{ open, accepted, refused atomic.Int64 }
+
 // newLimitListener returns a listener whose connections are framed, or carry TLS.
-func newLimitListener(l net.Listener, limit int, framed bool) *limitListener {
-	return &limitListener{Listener: l, framed: framed, free: limit}
+func newLimitListener(l net.Listener, limit int, framed bool, c *connections) *limitListener {
+	return &limitListener{Listener: l, framed: framed, free: limit, connections: c}
 }
 
 // Accept returns the next connection within the limit.
@@ -33,6 +39,7 @@ func (l *limitListener) Accept() (net.Conn, error) {
 		if lc := l.takePlace(c); lc != nil {
 			return lc, nil
 		}
+		l.connections.refused.Add(1)
 		_ = c.Close() // it was promised nothing
 	}
 }
@@ -48,9 +55,12 @@ func (l *limitListener) takePlace(c net.Conn) *limitConn {
 		}
 		victim := oldest.Value.(*limitConn)
 		l.releaseLocked(victim)
+		l.connections.refused.Add(1)
 		_ = victim.Conn.Close() // its reader gets an error
 	}
 	l.free--
+	l.connections.open.Add(1)
+	l.connections.accepted.Add(1)
 	lc := &limitConn{Conn: c, from: l}
 	lc.silent = l.silent.PushBack(lc)
 	return lc
@@ -73,6 +83,7 @@ func (l *limitListener) releaseLocked(c *limitConn) {
 	}
 	c.released = true
 	l.free++
+	l.connections.open.Add(-1)
 	if c.silent != nil {
 		l.silent.Remove(c.silent)
 		c.silent = nil

@@ -89,6 +89,10 @@ func (r *route) id() string {
 func (r *route) responses() schema {
 	all := schema{}
 	for _, a := range append(r.also, r.answer) {
+		if a.texts != nil {
+			all[strconv.Itoa(a.status)] = schema{"description": "Success", "content": textContent(a.texts)}
+			continue
+		}
 		body := a.whole
 		if body == nil {
 			body = envelopeSchema(a.status, a.result)
@@ -103,6 +107,15 @@ func (r *route) responses() schema {
 		all[strconv.Itoa(status)] = schema{"$ref": "#/components/responses/" + strconv.Itoa(status)}
 	}
 	return all
+}
+
+// textContent describes an answer that is text of any of these media types.
+func textContent(kinds []string) schema {
+	content := schema{}
+	for _, kind := range kinds {
+		content[kind] = schema{"schema": textSchema}
+	}
+	return content
 }
 
 // linesContent describes lines of JSON, of which OpenAPI 3.1 has no notion: x-line is the schema of each.

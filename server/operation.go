@@ -34,6 +34,8 @@ type answer struct {
 	result schema // in the envelope
 	whole  schema // of an answer without envelope, in place of result
 	lines  schema // of each line, if the answer may be lines
+
+	texts []string // the media types of an answer that is not JSON
 }
 
 // refusals returns the statuses of errors, in order.

@@ -6,6 +6,7 @@ import (
 
 	"colonnade/access"
 	"colonnade/clock"
+	"colonnade/metrics"
 )
 
 // Options configure a Server. Only Now is required.
@@ -19,6 +20,8 @@ type Options struct {
 	Seed uint64
 	// Log gets the server's own errors. nil drops them.
 	Log *slog.Logger
+	// Metrics are those that GET /metrics answers with. The server adds its own. nil is a new Registry.
+	Metrics *metrics.Registry
 	// Hosts are further names that a client may use as Host. localhost and IP addresses are always
 	// allowed, and without Hosts all names on addresses that are not loopback addresses.
 	Hosts []string
@@ -48,6 +51,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Metrics == nil {
+		o.Metrics = metrics.New()
 	}
 	if o.MaxBody == 0 {
 		o.MaxBody = MaxBody

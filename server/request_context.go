@@ -10,6 +10,7 @@ import (
 
 	"colonnade/access"
 	"colonnade/admission"
+	"colonnade/metrics"
 	"colonnade/server/http1"
 )
 
@@ -35,6 +36,7 @@ type requestContext struct {
 	listing bool            // the same
 	scope   access.Scope    // the same; None before there is a route
 	token   *access.Token   // of the sender; nil without access control, or where none is needed
+	meter   *metrics.Route  // of its route
 
 	explain *explanation // of a read; nil if it is not asked for
 
@@ -46,12 +48,14 @@ type requestContext struct {
 	sent    bool      // the header has gone out
 	own     [2]string // values in the header that other responses do not share
 	encoder encoder
+	written int64 // bytes of the body so far, before compression
 	sendQueue
 }
 
 // ServeHTTP finds the handler of a request and runs it. Here alone an error becomes a response.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &requestContext{server: s, w: w, r: r, start: s.opt.Now(), maxBody: s.opt.MaxBody, scratch: newScratch()}
+	x := &requestContext{server: s, w: w, r: r, start: s.opt.Now(), maxBody: s.opt.MaxBody, meter: s.meters.unknown, scratch: newScratch()}
+	s.meters.Begin()
 	x.responseBuffer = responseBuffer{out: x.collected[:0], to: x}
 	x.admitted.Control = s.admission
 	defer x.release()
@@ -116,8 +120,10 @@ func (x *requestContext) fail(err error) {
 	}
 	if gone || x.sent {
 		x.server.responses[0].Add(1)
+		x.status = metrics.Aborted
 		panic(http.ErrAbortHandler)
 	}
+	x.server.meters.Refused(f.code)
 	h := x.w.Header()
 	for _, field := range f.header {
 		h.Set(field[0], field[1])
@@ -175,4 +181,5 @@ func (x *requestContext) release() {
 	x.admitted.Close()
 	x.collected = x.out
 	x.scratch.reuse()
+	x.meter.End(x.status, x.elapsed(), x.written)
 }

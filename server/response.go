@@ -92,6 +92,7 @@ func (x *requestContext) send(now time.Time, last bool) error {
 func (x *requestContext) write(chunk []byte, last bool) error {
 	// A writer without deadlines is a test's or a wrapper's.
 	_ = http.NewResponseController(x.w).SetWriteDeadline(x.server.opt.Now().Add(x.server.limits.progress))
+	x.written += int64(len(chunk))
 	var err error
 	if x.encoder == nil {
 		_, err = x.w.Write(chunk)

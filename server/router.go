@@ -32,6 +32,7 @@ const (
 var routes = []route{
 	endpoint(admission.Quick, "GET /healthz", (*Server).health, healthOperation),
 	endpoint(admission.Quick, "GET /readyz", (*Server).ready, readyOperation),
+	reads(endpoint(admission.Quick, "GET /metrics", (*Server).metrics, metricsOperation)),
 	endpoint(admission.Quick, "GET /v1/openapi.json", (*Server).openAPI, openAPIOperation),
 	lists(endpoint(admission.Read, "GET /v1/table", (*Server).listTables, listTablesOperation)),
 	admin(endpoint(admission.Write, "PUT /v1/table/{table}", (*Server).createTable, createTableOperation)),
@@ -62,6 +63,11 @@ func endpoint(class admission.Class, pattern string, handle func(*Server, *reque
 
 // scopeOf is what a token must allow for the routes of a class. Those that change schemas are admin routes.
 var scopeOf = [...]access.Scope{admission.Quick: access.None, admission.Read: access.Read, admission.Scan: access.Read, admission.Write: access.Write}
+
+func reads(r route) route {
+	r.scope = access.Read
+	return r
+}
 
 func admin(r route) route {
 	r.scope = access.Admin
@@ -102,6 +108,7 @@ func (x *requestContext) find() (func(*Server, *requestContext) error, error) {
 			case !r.matches(path):
 			case r.method == x.r.Method || r.method == http.MethodGet && x.r.Method == http.MethodHead:
 				x.health = path[0] != "v1"
+				x.meter = x.server.meters.routes[i]
 				x.class, x.scope, x.listing = r.class, r.scope, r.lists
 				x.keyed = r.keyed
 				if r.params == nil && x.r.URL.RawQuery != "" {

@@ -32,7 +32,9 @@ type Server struct {
 	http          http1.Server      // of Serve
 	https         http.Server       // of ServeTLS
 	handler       http.Handler      // s, or what is before it
-	document      func() []byte     // the OpenAPI document, made when it is first asked for
+	connections   connections
+	meters        meters
+	document      func() []byte // the OpenAPI document, made when it is first asked for
 
 	jitterMu sync.Mutex
 	jitter   *rand.Rand // of Retry-After; guarded by jitterMu
@@ -57,6 +59,8 @@ func New(store widecol.Store, opt Options) *Server {
 	for _, host := range opt.Hosts {
 		s.hosts[hostname(host)] = true
 	}
+	s.meters = newMeters(opt.Metrics.FrontEnd("http"))
+	s.addMetrics()
 	s.handler = newHandler(s, opt)
 	s.http = http1.Server{Handler: s.handler, MaxHeader: maxHeader, Log: opt.Log}
 	// Of its own errors, most are failed handshakes: on a public address those of scanners.
@@ -75,7 +79,7 @@ func (s *Server) Serve(l net.Listener) error {
 	s.http.ReadTimeout = s.limits.read
 	s.http.IdleTimeout = s.limits.idle
 	s.http.LingerTimeout = s.limits.linger
-	err := s.http.Serve(newLimitListener(l, s.opt.MaxConns, true))
+	err := s.http.Serve(newLimitListener(l, s.opt.MaxConns, true, &s.connections))
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}

@@ -14,7 +14,7 @@ func (s *Server) ServeTLS(l net.Listener, config *tls.Config) error {
 	s.https.ReadHeaderTimeout = s.limits.header // and of the handshake
 	s.https.ReadTimeout = s.limits.read
 	s.https.IdleTimeout = s.limits.idle
-	err := s.https.ServeTLS(newLimitListener(l, s.opt.MaxConns, false), "", "")
+	err := s.https.ServeTLS(newLimitListener(l, s.opt.MaxConns, false, &s.connections), "", "")
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}

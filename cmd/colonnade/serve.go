@@ -17,6 +17,7 @@ import (
 
 	"colonnade/clock"
 	"colonnade/internal/cores"
+	"colonnade/metrics"
 	"colonnade/server"
 	"colonnade/widecol"
 )
@@ -84,13 +85,15 @@ func serve(cmd *cobra.Command, o *serveOptions) error {
 		return errors.Join(err, guard.close())
 	}
 	defer listener.Close()
-	store, err := openOrStop(signals, o, log)
+	m := metrics.New()
+	m.AddProcess(version())
+	store, err := openOrStop(signals, o, log, m)
 	if store == nil {
 		return errors.Join(err, guard.close())
 	}
 	s := server.New(store, server.Options{
 		Now: time.Now, Clock: clock.System, Seed: rand.Uint64(), Log: log, Hosts: o.hosts, Origins: o.origins, MaxInflight: maxInflight(memory),
-		Access: guard.control, Audit: guard.audit,
+		Access: guard.control, Audit: guard.audit, Metrics: m,
 	})
 	if os.Getenv("GOMAXPROCS") == "" { // an operator knows better
 		cores.AddSpare() // the log nearly always has a sync under way
@@ -119,14 +122,14 @@ func maxInflight(memory int64) int64 {
 
 // openOrStop opens the store. It returns neither a store nor an error if a signal comes first: nothing was
 // served, and the next open repeats the recovery.
-func openOrStop(signals <-chan os.Signal, o *serveOptions, log *slog.Logger) (widecol.Store, error) {
+func openOrStop(signals <-chan os.Signal, o *serveOptions, log *slog.Logger, m *metrics.Registry) (widecol.Store, error) {
 	type opened struct {
 		store widecol.Store
 		err   error
 	}
 	done := make(chan opened, 1)
 	go func() {
-		store, err := openStore(o, log)
+		store, err := openStore(o, log, m)
 		done <- opened{store, err}
 	}()
 	select {

@@ -10,13 +10,15 @@ import (
 
 	"colonnade/clock"
 	"colonnade/engine"
+	"colonnade/metrics"
+	"colonnade/metrics/storemetrics"
 	"colonnade/vfs"
 	"colonnade/widecol"
 	"colonnade/widecol/lsmstore"
 )
 
-// openStore opens the directory of the options.
-func openStore(o *serveOptions, log *slog.Logger) (widecol.Store, error) {
+// openStore opens the directory of the options, and adds the metrics of the store.
+func openStore(o *serveOptions, log *slog.Logger, m *metrics.Registry) (widecol.Store, error) {
 	warnExposed(o.data, log)
 	dir, err := filepath.Abs(o.data) // listings tell the paths of partitions to others
 	if err != nil {
@@ -31,11 +33,13 @@ func openStore(o *serveOptions, log *slog.Logger) (widecol.Store, error) {
 			MemtableBytes: o.memtableMiB << 20,
 			CacheBytes:    o.cacheMiB << 20,
 			OpenFiles:     openFiles(),
+			LogSynced:     storemetrics.LogSynced(m),
 		},
 	})
 	if err != nil {
 		return nil, held(o.data, err)
 	}
+	storemetrics.Add(m, store, clock.System.Now)
 	return store, nil
 }
 

@@ -63,9 +63,15 @@ var moduleRules = Rules{
 			Packages: []string{"clock", "engine", "vfs", "widecol", "widecol/lsmstore", "widecol/storetest"},
 			Except:   map[string]string{"syscall": "the errors of its failing disk"},
 		},
+		"metrics": {Libraries: []string{"github.com/prometheus/client_golang"}},
+		"metrics/storemetrics": {
+			Packages:  []string{"engine", "metrics", "widecol/lsmstore"},
+			Libraries: []string{"github.com/prometheus/client_golang"},
+		},
+
 		"access":                      {},
 		"admission":                   {Packages: []string{"clock", "internal/cores"}},
-		"server":                      {Packages: []string{"access", "admission", "cell", "clock", "internal/cores", "internal/poison", "server/http1", "server/strictjson", "widecol"}, Libraries: []string{"github.com/klauspost/compress", "github.com/rs/cors"}},
+		"server":                      {Packages: []string{"access", "admission", "cell", "clock", "internal/cores", "internal/poison", "metrics", "server/http1", "server/strictjson", "widecol"}, Libraries: []string{"github.com/klauspost/compress", "github.com/prometheus/client_golang", "github.com/rs/cors"}},
 		"server/http1":                {Packages: []string{"clock", "internal/poison"}},
 		"server/strictjson":           {},
 		"server/strictjson/jsonsuite": {},

@@ -8,8 +8,8 @@ import (
 	"colonnade/widecol"
 )
 
-// Metrics says what a Store has done since it was opened, and what it holds. Counts never fall, but for those of a
-// table that was dropped and created again. The numbers are not of exactly one moment.
+// Metrics says what a Store has done since it was opened, and what it holds. Counts never fall. The numbers
+// are not of exactly one moment.
 type Metrics struct {
 	Engine *engine.Metrics
 	Tables []TableMetrics // in no order
@@ -23,6 +23,7 @@ type Metrics struct {
 // TableMetrics describes one table.
 type TableMetrics struct {
 	Name          string
+	ID            engine.PartitionID // of its default partition: no other table ever has it
 	DiskBytes     int64
 	MemtableBytes int64
 	Moves         int // families that move
@@ -56,6 +57,20 @@ func (c *TableCounts) Add(o *TableCounts) {
 	c.RowsWritten += o.RowsWritten
 	c.EntriesWritten += o.EntriesWritten
 	c.BytesWritten += o.BytesWritten
+}
+
+// Sub takes away what o has counted, which is less in each count, or the same.
+func (c *TableCounts) Sub(o *TableCounts) {
+	c.Reads -= o.Reads
+	c.RowsReturned -= o.RowsReturned
+	c.CellsReturned -= o.CellsReturned
+	c.RowsScanned -= o.RowsScanned
+	c.CellsScanned -= o.CellsScanned
+	c.BytesScanned -= o.BytesScanned
+	c.Writes -= o.Writes
+	c.RowsWritten -= o.RowsWritten
+	c.EntriesWritten -= o.EntriesWritten
+	c.BytesWritten -= o.BytesWritten
 }
 
 // tableCounters count for a table, in shards: reads by the shard of their snapshot, writes by a row that they lock.
@@ -135,7 +150,7 @@ func (t *table) metrics(sizes map[engine.PartitionID]*engine.PartitionSize) (m T
 	if t.damage != nil || t.exists() != nil {
 		return m, false
 	}
-	m.Name, m.Moves, m.TableCounts = t.name, len(t.schema.moving), t.counters.total()
+	m.Name, m.ID, m.Moves, m.TableCounts = t.name, t.data, len(t.schema.moving), t.counters.total()
 	for _, id := range t.partitions() {
 		if p := sizes[id]; p != nil {
 			m.DiskBytes += p.DiskBytes
