@@ -72,6 +72,7 @@ func codeOf(w *httptest.ResponseRecorder) string {
 // is looked at.
 var needed = map[string]access.Scope{
 	"GET /healthz": access.None, "GET /readyz": access.None, "GET /v1/openapi.json": access.None,
+	"GET /metrics": access.Read,
 	"GET /v1/table": access.Read, "GET /v1/table/{table}": access.Read, "GET /v1/table/{table}/row": access.Read,
 	"GET /v1/table/{table}/advice": access.Read, "POST /v1/table/{table}/rows": access.Read, "POST /v1/table/{table}/scan": access.Read,
 	"POST /v1/table/{table}/count": access.Read, "POST /v1/table/{table}/aggregate": access.Read,

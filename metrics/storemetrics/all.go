@@ -80,7 +80,7 @@ func seconds(micros int64) float64 { return float64(micros) / float64(time.Secon
 var all = []metric{
 	// Batches and the log.
 	counter("colonnade_batches_total", "Batches that were taken, each the change of a request or a part of it.", func(s *snapshot) uint64 { return s.Engine.Batches }),
-	counter("colonnade_batch_bytes_total", "Bytes of these batches as they are in the log.", func(s *snapshot) uint64 { return s.Engine.BatchBytes }),
+	counter("colonnade_batch_bytes_total", "Bytes of the batches that were taken, as they are in the log.", func(s *snapshot) uint64 { return s.Engine.BatchBytes }),
 	gauge("colonnade_log_segments", "Segments of the log in use.", func(s *snapshot) int { return s.Engine.LogSegments }),
 	gauge("colonnade_log_size_bytes", "Bytes of the segments in use. After a crash, the next start reads so much.", func(s *snapshot) int64 { return s.Engine.LogBytes }),
 	gauge("colonnade_log_reserved_bytes", "Bytes of segments that are ready or kept for reuse.", func(s *snapshot) int64 { return s.Engine.LogReservedBytes }),
@@ -121,7 +121,7 @@ var all = []metric{
 
 	// Stalls.
 	byStall("colonnade_write_stalls_total", "Waits of writes before they were taken, by what they waited for.", func(n engine.Stalls) float64 { return float64(n.Count) }),
-	byStall("colonnade_write_stall_seconds_total", "Time of these waits, of all writes together.", func(n engine.Stalls) float64 { return n.Time.Seconds() }),
+	byStall("colonnade_write_stall_seconds_total", "Time that writes waited before they were taken, of all writes together.", func(n engine.Stalls) float64 { return n.Time.Seconds() }),
 	gauge("colonnade_write_rate_limit_bytes_per_second", "Rate to which writes of the slowest partition are slowed down. 0 is no limit.", func(s *snapshot) int64 { return s.Engine.WriteRateLimit }),
 	family("colonnade_partitions", "Partitions of the store, by whether their writes are taken at once, slowed down, or wait for a compaction.", prometheus.GaugeValue, []string{"writes"}, func(s *snapshot, emit emit) {
 		slowed, stopped := s.Engine.SlowedPartitions, s.Engine.StoppedPartitions
@@ -168,7 +168,7 @@ var all = []metric{
 	gauge("colonnade_disk_reserve_bytes", "Bytes of the disk below which writes are refused.", func(s *snapshot) int64 { return max(0, s.Engine.ReserveBytes) }),
 	counter("colonnade_scrub_passes_total", "Times that the scrubber has read everything on disk.", func(s *snapshot) int { return s.Engine.Scrub.Passes }),
 	counter("colonnade_scrub_files_total", "Sorted files and log segments that the scrubber has read and found whole.", func(s *snapshot) int { return s.Engine.Scrub.Files }),
-	counter("colonnade_scrub_bytes_total", "Bytes of these files.", func(s *snapshot) int64 { return s.Engine.Scrub.Bytes }),
+	counter("colonnade_scrub_bytes_total", "Bytes of the files that the scrubber has read and found whole.", func(s *snapshot) int64 { return s.Engine.Scrub.Bytes }),
 	counter("colonnade_scrub_errors_total", "Damaged and unreadable files that the scrubber has met. It meets them again in each pass.", func(s *snapshot) uint64 { return s.Engine.ScrubErrors }),
 	gauge("colonnade_scrub_last_end_timestamp_seconds", "When the last pass of the scrubber ended, 0 if none has.", func(s *snapshot) float64 { return seconds(s.Engine.Scrub.Ended) }),
 	gauge("colonnade_idempotency_keys", "Idempotency keys that are stored, some of them expired.", func(s *snapshot) uint64 { return s.Keys }),
@@ -181,11 +181,11 @@ var all = []metric{
 	counter("colonnade_cells_returned_total", "Cell versions that queries returned.", func(s *snapshot) uint64 { return s.Total.CellsReturned }),
 	counter("colonnade_rows_scanned_total", "Rows that queries looked at, returned or not.", func(s *snapshot) uint64 { return s.Total.RowsScanned }),
 	counter("colonnade_cells_scanned_total", "Cell versions and tombstones that queries stepped over, returned or not.", func(s *snapshot) uint64 { return s.Total.CellsScanned }),
-	counter("colonnade_scanned_bytes_total", "Bytes of these.", func(s *snapshot) uint64 { return s.Total.BytesScanned }),
+	counter("colonnade_scanned_bytes_total", "Bytes of what queries stepped over: keys, times and values.", func(s *snapshot) uint64 { return s.Total.BytesScanned }),
 	counter("colonnade_writes_total", "Batches that became durable, those of moves included.", func(s *snapshot) uint64 { return s.Total.Writes }),
-	counter("colonnade_rows_written_total", "Rows in these batches, but for moves and ranges of rows that were deleted.", func(s *snapshot) uint64 { return s.Total.RowsWritten }),
-	counter("colonnade_entries_written_total", "Entries in these batches: cell versions, tombstones and those of idempotency keys.", func(s *snapshot) uint64 { return s.Total.EntriesWritten }),
-	counter("colonnade_written_bytes_total", "Bytes of these batches.", func(s *snapshot) uint64 { return s.Total.BytesWritten }),
+	counter("colonnade_rows_written_total", "Rows in durable batches, but for moves and ranges of rows that were deleted.", func(s *snapshot) uint64 { return s.Total.RowsWritten }),
+	counter("colonnade_entries_written_total", "Entries in durable batches: cell versions, tombstones and those of idempotency keys.", func(s *snapshot) uint64 { return s.Total.EntriesWritten }),
+	counter("colonnade_written_bytes_total", "Bytes of durable batches, as they are in the log.", func(s *snapshot) uint64 { return s.Total.BytesWritten }),
 
 	// The same by table.
 	gauge("colonnade_tables", "Tables.", func(s *snapshot) int { return len(s.Tables) }),
@@ -196,9 +196,9 @@ var all = []metric{
 	byTable("colonnade_table_cells_returned_total", "Cell versions of a table that queries returned.", prometheus.CounterValue, func(t *shownTable) uint64 { return t.CellsReturned }),
 	byTable("colonnade_table_rows_scanned_total", "Rows of a table that queries looked at.", prometheus.CounterValue, func(t *shownTable) uint64 { return t.RowsScanned }),
 	byTable("colonnade_table_cells_scanned_total", "Cell versions and tombstones of a table that queries stepped over.", prometheus.CounterValue, func(t *shownTable) uint64 { return t.CellsScanned }),
-	byTable("colonnade_table_scanned_bytes_total", "Bytes of these.", prometheus.CounterValue, func(t *shownTable) uint64 { return t.BytesScanned }),
+	byTable("colonnade_table_scanned_bytes_total", "Bytes of what queries stepped over in a table.", prometheus.CounterValue, func(t *shownTable) uint64 { return t.BytesScanned }),
 	byTable("colonnade_table_writes_total", "Batches of a table that became durable.", prometheus.CounterValue, func(t *shownTable) uint64 { return t.Writes }),
-	byTable("colonnade_table_rows_written_total", "Rows of a table in these batches.", prometheus.CounterValue, func(t *shownTable) uint64 { return t.RowsWritten }),
-	byTable("colonnade_table_entries_written_total", "Entries of a table in these batches.", prometheus.CounterValue, func(t *shownTable) uint64 { return t.EntriesWritten }),
-	byTable("colonnade_table_written_bytes_total", "Bytes of these batches.", prometheus.CounterValue, func(t *shownTable) uint64 { return t.BytesWritten }),
+	byTable("colonnade_table_rows_written_total", "Rows of a table in durable batches.", prometheus.CounterValue, func(t *shownTable) uint64 { return t.RowsWritten }),
+	byTable("colonnade_table_entries_written_total", "Entries of a table in durable batches.", prometheus.CounterValue, func(t *shownTable) uint64 { return t.EntriesWritten }),
+	byTable("colonnade_table_written_bytes_total", "Bytes of durable batches of a table.", prometheus.CounterValue, func(t *shownTable) uint64 { return t.BytesWritten }),
 }
