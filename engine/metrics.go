@@ -16,41 +16,48 @@ type Metrics struct {
 	Batches    uint64 // that have entered
 	BatchBytes uint64 // of these, encoded
 
-	LogSegments        int   // in use
-	LogBytes           int64 // of these
-	LogReservedBytes   int64 // of segments that are kept for later
-	LogFilled          int64 // bytes of zeros written to make segments, a count
-	MemtablesGrowing   int   // that have entries
-	MemtablesFrozen    int   // that wait for their flush
-	MemtableBytes      int64 // of all memtables
-	MemtableBudget     int64 // Options.MemtableBytes
-	Flushes            Work  // of memtables
-	Moves, Drops       uint64
-	Merges             Work // compactions that read and write
-	CompactionCPUs     int  // that compactions run on now
-	CompactionDebt     int64
-	Failures           map[string]uint64 // of background work that is tried again, by kind of work
-	Levels             [manifest.NumLevels]LevelMetrics
-	Partitions         []PartitionSize // in no order
-	Stalls             [StallReasons]Stalls
-	SlowedPartitions   int   // whose writers are slowed down
-	StoppedPartitions  int   // of these, whose writers wait
-	WriteRateLimit     int64 // of the slowest of these, in bytes per second; 0 for none
-	Reads              ReadMetrics
-	CacheBlocks        int
-	CacheBytes         int64
-	CacheBudget        int64 // Options.CacheBytes
-	OpenFiles          int   // sorted files
-	OpenFilesLimit     int   // Options.OpenFiles
-	FilesOpened        uint64
-	Scrub              ScrubStats
-	ScrubErrors        uint64 // damaged and unreadable files that the scrubber has met
-	Snapshots          SnapshotStats
-	SnapshotsLimit     int
-	FreeBytes          uint64 // of the disk when it was last looked at, at most a second before the last batch; 0 if unknown
-	ReserveBytes       int64  // Options.ReserveBytes
-	Damaged            int    // partitions and files with known damage
-	Failed, Full, Late bool   // read-only until it is opened again; the disk is full; it does not answer
+	LogSegments      int   // in use
+	LogBytes         int64 // of these
+	LogReservedBytes int64 // of segments that are kept for later
+	LogFilled        int64 // bytes of zeros written to make segments
+
+	MemtablesGrowing int // that have entries
+	MemtablesFrozen  int // that wait for their flush
+	MemtableBytes    int64
+	MemtableBudget   int64 // Options.MemtableBytes
+
+	Levels         [manifest.NumLevels]LevelMetrics
+	Partitions     []PartitionSize   // in no order
+	Flushes        Work              // each of a memtable
+	Merges         Work              // compactions that read and write
+	Moves, Drops   uint64            // compactions that do not
+	CompactionCPUs int               // that compactions run on now
+	CompactionDebt int64             // see compaction.Debt
+	Failures       map[string]uint64 // of background work that is tried again: "flush", "compaction" or "log"
+
+	Stalls            [StallReasons]Stalls
+	SlowedPartitions  int   // whose writers are slowed down
+	StoppedPartitions int   // of these, whose writers wait
+	WriteRateLimit    int64 // of the slowest of these, in bytes per second; 0 for none
+
+	Reads          ReadMetrics
+	CacheBlocks    int
+	CacheBytes     int64
+	CacheBudget    int64 // Options.CacheBytes
+	OpenFiles      int   // sorted files
+	OpenFilesLimit int   // Options.OpenFiles
+	FilesOpened    uint64
+	Snapshots      SnapshotStats
+	SnapshotsLimit int // Options.Snapshots
+
+	ReadOnly     bool // until it is opened again
+	DiskFull     bool
+	SlowDisk     bool   // the disk does not answer
+	FreeBytes    uint64 // of the disk at the last look, at most a second before the last batch; 0 if unknown
+	ReserveBytes int64  // Options.ReserveBytes
+	Damaged      int    // partitions and files with known damage
+	Scrub        ScrubStats
+	ScrubErrors  uint64 // damaged and unreadable files that the scrubber has met
 }
 
 // Work counts flushes or compactions.
@@ -228,7 +235,7 @@ func (db *DB) fillMetrics(m *Metrics) (versions []countedVersion) {
 	}
 	m.CompactionCPUs = db.background.compactionCPUs
 	m.Scrub = db.scrub.stats
-	m.FreeBytes, m.Full, m.Late, m.Failed = db.diskReserve.free, db.diskReserve.fullLocked() != nil, db.slow, db.failed != nil
+	m.ReadOnly, m.DiskFull, m.SlowDisk, m.FreeBytes = db.failed != nil, db.diskReserve.fullLocked() != nil, db.slow, db.diskReserve.free
 	versions = make([]countedVersion, 0, len(db.partitions))
 	options := db.compactionOptions()
 	for _, p := range db.partitions {

@@ -159,9 +159,9 @@ var all = []metric{
 
 	// State.
 	family("colonnade_store_refuses_writes", "1 while the store takes no writes for this reason, else 0.", prometheus.GaugeValue, []string{"reason"}, func(s *snapshot, emit emit) {
-		emit(truth(s.Engine.Failed), "read_only")
-		emit(truth(s.Engine.Full), "disk_full")
-		emit(truth(s.Engine.Late), "slow_disk")
+		emit(truth(s.Engine.ReadOnly), "read_only")
+		emit(truth(s.Engine.DiskFull), "disk_full")
+		emit(truth(s.Engine.SlowDisk), "slow_disk")
 	}),
 	gauge("colonnade_damage", "Partitions and files that are known to be damaged or unreadable.", func(s *snapshot) int { return s.Engine.Damaged }),
 	gauge("colonnade_disk_free_bytes", "Free bytes of the disk when the store last looked, which it does every second while there are writes. 0 if it does not know.", func(s *snapshot) uint64 { return s.Engine.FreeBytes }),
