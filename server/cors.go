@@ -1,7 +1,10 @@
 package server
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/rs/cors"
 )
@@ -13,7 +16,7 @@ func newHandler(s *Server, opt Options) http.Handler {
 		return s
 	}
 	for _, origin := range opt.Origins {
-		if err := s.origin.AddTrustedOrigin(origin); err != nil {
+		if err := errors.Join(CheckOrigin(origin), s.origin.AddTrustedOrigin(origin)); err != nil {
 			panic("server: Options.Origins: " + err.Error())
 		}
 	}
@@ -26,7 +29,11 @@ func newHandler(s *Server, opt Options) http.Handler {
 	}).Handler(s)
 }
 
-// CheckOrigin reports what is wrong with a text as an element of Options.Origins.
+// CheckOrigin reports what is wrong with a text as an element of Options.Origins. Package cors would take * for any
+// text, and so let other pages read.
 func CheckOrigin(origin string) error {
+	if strings.Contains(origin, "*") {
+		return fmt.Errorf("origin %q has a *, and stands for one origin", origin)
+	}
 	return new(http.CrossOriginProtection).AddTrustedOrigin(origin)
 }

@@ -56,7 +56,7 @@ func TestOrigins(t *testing.T) {
 			t.Errorf("%s: Vary is %q", name, w.Header().Values("Vary"))
 		}
 	}
-	for origin, ok := range map[string]bool{page: true, "http://localhost:3000": true, "*": false, "console.example.com": false, page + "/": false, "": false} {
+	for origin, ok := range map[string]bool{page: true, "http://localhost:3000": true, "*": false, "https://*": false, "https://*.example.com": false, "console.example.com": false, page + "/": false, "": false} {
 		if err := CheckOrigin(origin); (err == nil) != ok {
 			t.Errorf("%q: %v", origin, err)
 		}

@@ -380,6 +380,7 @@ func TestAccessMistakes(t *testing.T) {
 		{"--auth-failures -1", "must be a whole number from 0 to 1000", 2},
 		{"--cors-origin *", "is no origin such as https://console.example.com", 2},
 		{"--cors-origin https://a/b", "is no origin", 2},
+		{"--cors-origin https://*.a", "without *", 2},
 		{"--listen 0.0.0.0:0 --tokens tokens", "needs tokens, tls-cert and tls-key", 2},
 		{"--listen 0.0.0.0:0 --tls-cert cert --tls-key key", "needs tokens, tls-cert and tls-key", 2},
 	} {

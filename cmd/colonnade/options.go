@@ -103,7 +103,7 @@ func (o *serveOptions) checkAccess() error {
 	}
 	for _, origin := range o.origins {
 		if err := server.CheckOrigin(origin); err != nil {
-			return o.config.Wrong("cors-origin", "%q is no origin such as https://console.example.com, without a path", origin)
+			return o.config.Wrong("cors-origin", "%q is no origin such as https://console.example.com, without a path and without *", origin)
 		}
 	}
 	return nil
