@@ -243,6 +243,7 @@ func TestAudit(t *testing.T) {
 		{"Bearer secret-token", "DELETE", "/v1/table/web/column-family/f", ``, `refused DELETE web f 401 invalid_token`},
 		{admin, "DELETE", "/v1/table/web/column-family/f", ``, `schema_change DELETE web f 202 `},
 		{admin, "GET", "/v1/nothing", ``, ``},
+		{"", "DELETE", "/v1/table/secret*", ``, ``},
 	} {
 		g.audit.Reset()
 		w := g.as(c.authorization, c.method, c.path, c.body)

