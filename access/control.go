@@ -12,7 +12,7 @@ type Control struct {
 	failures failures
 }
 
-// NewControl returns a Control with tokens. An address may fail perMinute times in a minute before it is refused
+// NewControl returns a Control with tokens, nil if SetTokens comes before requests. An address may fail perMinute times in a minute before it is refused
 // unheard; 0 is without that limit.
 func NewControl(tokens *Tokens, perMinute int) *Control {
 	c := new(Control)

@@ -27,16 +27,15 @@ func openProtection(ctx context.Context, o *serveOptions, log *slog.Logger) (p *
 	p = new(protection)
 	if o.tlsCert != "" {
 		p.certificates = &certificates{cert: o.tlsCert, key: o.tlsKey, clientCA: o.tlsClientCA}
-		if err := p.certificates.load(); err != nil {
-			return nil, err
-		}
-		watch(ctx, p.certificates.paths(), func() {
-			if err := p.certificates.load(); err != nil {
+		if err := watch(ctx, p.certificates.paths(), p.certificates.load, func(err error) {
+			if err != nil {
 				log.Error("the certificates stay as they are", "cause", err)
 				return
 			}
 			log.Info("certificates were read again", "tls_cert", o.tlsCert)
-		})
+		}); err != nil {
+			return nil, err
+		}
 	}
 	if p.audit, p.auditFile, err = openAudit(o); err != nil {
 		return nil, err
@@ -87,26 +86,32 @@ func openAccess(ctx context.Context, o *serveOptions, log, audit *slog.Logger) (
 	if o.tokens == "" {
 		return nil, nil
 	}
-	tokens, err := tokenfile.Read(o.tokens)
+	control := access.NewControl(nil, int(o.authFailures))
+	load := func() error {
+		tokens, err := tokenfile.Read(o.tokens)
+		if err != nil {
+			return err
+		}
+		before := control.Tokens()
+		control.SetTokens(tokens)
+		if before != nil {
+			removed, added := tokens.Changes(before)
+			logTokens(log, audit, "token_removed", removed)
+			logTokens(log, audit, "token_added", added)
+		}
+		return nil
+	}
+	err := watch(ctx, []string{o.tokens}, load, func(err error) {
+		if err != nil {
+			log.Error("the tokens stay as they are, because the token file cannot be read", "cause", err)
+		}
+	})
 	if err != nil {
 		return nil, noTokens(o.tokens, err)
 	}
-	if len(tokens.All()) == 0 {
+	if len(control.Tokens().All()) == 0 {
 		log.Warn("the token file has no token: nobody can read or change anything", "file", o.tokens)
 	}
-	control := access.NewControl(tokens, int(o.authFailures))
-	watch(ctx, []string{o.tokens}, func() {
-		now, err := tokenfile.Read(o.tokens)
-		if err != nil {
-			log.Error("the tokens stay as they are, because the token file cannot be read", "cause", err)
-			return
-		}
-		before := control.Tokens()
-		control.SetTokens(now)
-		removed, added := now.Changes(before)
-		logTokens(log, audit, "token_removed", removed)
-		logTokens(log, audit, "token_added", added)
-	})
 	return control, nil
 }
 

@@ -10,33 +10,47 @@ import (
 // secret are swapped.
 const watchInterval = time.Second
 
-// watch calls changed, in a goroutine of its own, whenever one of some files is another one than before, until ctx is
-// done.
-func watch(ctx context.Context, paths []string, changed func()) {
-	state := func() (all []os.FileInfo) {
-		for _, path := range paths {
-			info, _ := os.Stat(path) // nil for a file that is missing
-			all = append(all, info)
-		}
-		return all
+// watch calls load, which reads some files, and returns its error. If there is none, a goroutine calls it again whenever one
+// of the files is another one than before, until ctx is done, and tells done how that ended. After an error it tries again,
+// also without a change: there may have been no descriptor left to open the file, and a token that was revoked would stay.
+func watch(ctx context.Context, paths []string, load func() error, done func(error)) error {
+	before := look(paths) // before load: what changes after it is seen later
+	if err := load(); err != nil {
+		return err
 	}
-	before := state()
 	go func() {
 		clock := time.NewTicker(watchInterval)
 		defer clock.Stop()
+		var failed error
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-clock.C:
 			}
-			now := state()
-			if !sameFiles(before, now) {
-				before = now
-				changed()
+			now := look(paths)
+			changed := !sameFiles(before, now)
+			if !changed && failed == nil {
+				continue
 			}
+			before = now
+			err := load()
+			if changed || err == nil { // the same error again is no news
+				done(err)
+			}
+			failed = err
 		}
 	}()
+	return nil
+}
+
+// look returns what there is to know of files without reading them, nil for a file that is missing.
+func look(paths []string) (all []os.FileInfo) {
+	for _, path := range paths {
+		info, _ := os.Stat(path)
+		all = append(all, info)
+	}
+	return all
 }
 
 func sameFiles(a, b []os.FileInfo) bool {
