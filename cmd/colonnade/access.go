@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
-	"os"
-	"sync"
 
 	"colonnade/access"
 	"colonnade/cmd/colonnade/internal/tokenfile"
@@ -37,7 +34,7 @@ func openProtection(ctx context.Context, o *serveOptions, log *slog.Logger) (p *
 			return nil, err
 		}
 	}
-	if p.audit, p.auditFile, err = openAudit(o); err != nil {
+	if p.audit, p.auditFile, err = openAudit(o, log); err != nil {
 		return nil, err
 	}
 	if p.control, err = openAccess(ctx, o, log, p.audit); err != nil {
@@ -123,52 +120,4 @@ func logTokens(log, audit *slog.Logger, event string, tokens []*access.Token) {
 			audit.Info(event, attrs...)
 		}
 	}
-}
-
-// auditFile is the file of the audit log. It is safe for concurrent use.
-type auditFile struct {
-	path string
-
-	mu sync.Mutex
-	f  *os.File // guarded by mu
-}
-
-// openAudit returns the audit log, or nil without one.
-func openAudit(o *serveOptions) (*slog.Logger, *auditFile, error) {
-	if o.auditLog == "" {
-		return nil, nil, nil
-	}
-	a := &auditFile{path: o.auditLog}
-	if err := a.reopen(); err != nil {
-		return nil, nil, fmt.Errorf("--audit-log: %w", err)
-	}
-	return slog.New(slog.NewJSONHandler(a, nil)), a, nil
-}
-
-// reopen opens the file by its name again, which is another file after a rotation. If that fails, the one before stays.
-func (a *auditFile) reopen() error {
-	f, err := os.OpenFile(a.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.f != nil {
-		err = a.f.Close()
-	}
-	a.f = f
-	return err
-}
-
-// Write appends a line.
-func (a *auditFile) Write(p []byte) (int, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.f.Write(p)
-}
-
-func (a *auditFile) Close() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return errors.Join(a.f.Sync(), a.f.Close())
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -344,6 +345,57 @@ func TestAuditRotated(t *testing.T) {
 		if text, err := os.ReadFile(path); err != nil || strings.Count(string(text), "\n") != 1 || !strings.Contains(string(text), want) {
 			t.Errorf("%s has %q, %v", path, text, err)
 		}
+	}
+}
+
+// TestAuditNotWritten has the audit log on a device that is full: the server's log says so once, and the stop is in order.
+func TestAuditNotWritten(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	s := startServe(t, filepath.Join(dir, "data"), "--audit-log", "/dev/full")
+	for _, name := range []string{"a", "b"} {
+		r, err := http.NewRequest(http.MethodPut, s.url+"/v1/table/"+name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil || answer.StatusCode != http.StatusCreated {
+			t.Fatalf("%v, %v", answer, err)
+		}
+		answer.Body.Close()
+	}
+	if code := s.stop(syscall.SIGTERM); code != 0 {
+		t.Errorf("code %d", code)
+	}
+	if n := strings.Count(s.stderr.String(), "the audit log cannot be written"); n != 1 {
+		t.Errorf("the log says %d times that the audit log cannot be written:\n%s", n, s.stderr)
+	}
+}
+
+// TestAuditWrittenAgain counts the lines that were lost.
+func TestAuditWrittenAgain(t *testing.T) {
+	var log bytes.Buffer
+	path := filepath.Join(t.TempDir(), "audit.log")
+	audit, file, err := openAudit(&serveOptions{auditLog: path}, slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := file.f
+	if file.f, err = os.Open(path); err != nil { // for reading
+		t.Fatal(err)
+	}
+	audit.Info("one")
+	audit.Info("two")
+	file.f.Close()
+	file.f = good
+	audit.Info("three")
+	if err := file.Close(); err != nil {
+		t.Error(err)
+	}
+	if strings.Count(log.String(), "\n") != 2 || !strings.Contains(log.String(), "cannot be written") || !strings.Contains(log.String(), "lost_lines=2") {
+		t.Errorf("the log is\n%s", &log)
 	}
 }
 
