@@ -18,7 +18,7 @@ const maxSize = 16 << 20
 
 // Read returns the tokens of a file, which only its owner may be able to read. An empty file has none.
 func Read(path string) (*access.Tokens, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a named pipe would wait for a writer
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func Update(path string, change func(*access.Tokens) (*access.Tokens, error)) er
 	if tokens, err = change(tokens); err != nil {
 		return err
 	}
-	return replace(path, tokens.Encode())
+	return replace(f, path, tokens.Encode())
 }
 
 // resolve follows symbolic links, so that the file that they lead to is replaced, and not they.
@@ -108,8 +108,8 @@ func lock(path string) (*os.File, error) {
 	}
 }
 
-// replace puts a file with a text in place of another.
-func replace(path string, text []byte) error {
+// replace puts a file with a text in place of another, which is open, and has its owner.
+func replace(old *os.File, path string, text []byte) error {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, ".tokens-*") // for its owner alone
 	if err != nil {
@@ -117,7 +117,7 @@ func replace(path string, text []byte) error {
 	}
 	defer os.Remove(f.Name()) // in vain once it is in place
 	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync(), f.Close())
+	err = errors.Join(err, keepOwner(f, old), f.Sync(), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
@@ -129,4 +129,17 @@ func replace(path string, text []byte) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+// keepOwner gives a file the owner and the group of another one, if root replaces a file of somebody else: the server of that
+// user could not read the new one.
+func keepOwner(f, old *os.File) error {
+	info, err := old.Stat()
+	if err != nil {
+		return err
+	}
+	if of, ok := info.Sys().(*syscall.Stat_t); ok && int(of.Uid) != os.Geteuid() {
+		return f.Chown(int(of.Uid), int(of.Gid))
+	}
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -57,6 +58,27 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
+// TestUpdateKeepsOwner: root may change the tokens of a server that runs as another user.
+func TestUpdateKeepsOwner(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root may replace the file of another user")
+	}
+	path := filepath.Join(t.TempDir(), "tokens.json")
+	add(t, path)
+	const user, group = 12345, 12346
+	if err := os.Chown(path, user, group); err != nil {
+		t.Fatal(err)
+	}
+	add(t, path)
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if of := info.Sys().(*syscall.Stat_t); of.Uid != user || of.Gid != group || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file is of user %d, group %d, mode %v", of.Uid, of.Gid, info.Mode())
+	}
+}
+
 // TestUpdateFails: a change that fails leaves the file as it was.
 func TestUpdateFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens.json")
@@ -86,7 +108,12 @@ func TestRefused(t *testing.T) {
 		}
 		return path
 	}
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for path, want := range map[string]string{
+		pipe:                                    "is not a file of tokens",
 		filepath.Join(dir, "none"):              "no such file",
 		dir:                                     "is not a file of tokens",
 		write("others", `{"tokens":[]}`, 0o644): "chmod 600",
