@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -75,6 +76,19 @@ func hasFields(line string, want []string) bool {
 	got := strings.Fields(line)
 	return len(got) >= len(want) && strings.Join(got[:len(want)], " ") == strings.Join(want, " ")
 }
+
+// TestTokenNotPrinted has a standard output that is full.
+func TestTokenNotPrinted(t *testing.T) {
+	var stderr bytes.Buffer
+	code := run([]string{"token", "create", "--scope", "read", "--tokens", filepath.Join(t.TempDir(), "tokens.json")}, strings.NewReader(""), fullWriter{}, &stderr)
+	if code != exitFailed || !strings.Contains(stderr.String(), "colonnade token revoke") {
+		t.Errorf("code %d, %s", code, &stderr)
+	}
+}
+
+type fullWriter struct{}
+
+func (fullWriter) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
 func TestTokenMistakes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens.json")

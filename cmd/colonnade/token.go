@@ -121,9 +121,11 @@ func createToken(cmd *cobra.Command, path string, wanted access.Token) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "token %s in %s allows %s of tables %s and %s; keep what follows: it cannot be shown again\n",
+	fmt.Fprintf(cmd.ErrOrStderr(), "token %s in %s allows %s of tables %s and %s; keep it: it cannot be shown again\n",
 		token.ID, path, token.Scope, strings.Join(token.Tables, ", "), validity(token))
-	fmt.Fprintln(cmd.OutOrStdout(), secret)
+	if _, err := fmt.Fprintln(cmd.OutOrStdout(), secret); err != nil {
+		return fmt.Errorf("the token could not be printed, so nobody has it: colonnade token revoke --tokens %s %s removes it: %w", path, token.ID, err)
+	}
 	return nil
 }
 
