@@ -245,6 +245,20 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// TestFailuresForgotten: looking through all addresses makes room for many, also if few are even.
+func TestFailuresForgotten(t *testing.T) {
+	var f failures
+	f.allow(1)
+	address := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}) }
+	for i := range maxAddresses {
+		f.add(address(i), start.Add(time.Duration(i)*time.Microsecond))
+	}
+	f.add(address(maxAddresses), start.Add(time.Minute+10*time.Microsecond))
+	if n := len(f.even); n > maxAddresses/2+1 {
+		t.Errorf("%d addresses are left", n)
+	}
+}
+
 // TestFailuresBounded has more addresses fail than are kept.
 func TestFailuresBounded(t *testing.T) {
 	c := NewControl(new(Tokens), 1)

@@ -59,15 +59,15 @@ func (f *failures) add(from netip.Addr, now time.Time) {
 	f.even[key] = even.Add(f.interval)
 }
 
-// forgetLocked drops the addresses that are even. If none is, it drops all: who has 50,000 addresses is not stopped
-// by their limit, and others must not be locked out by it.
+// forgetLocked drops the addresses that are even. If most are not, it drops all: who has so many addresses is not stopped
+// by their limit, and looking through them all at each failure would cost more than the failures.
 func (f *failures) forgetLocked(now time.Time) {
 	for key, even := range f.even {
 		if !even.After(now) {
 			delete(f.even, key)
 		}
 	}
-	if len(f.even) >= maxAddresses {
+	if len(f.even) > maxAddresses/2 {
 		clear(f.even)
 	}
 }
