@@ -3,7 +3,7 @@
 GO      ?= go
 BINARY  := bin/colonnade
 # Modules of their own, so that what they depend on weighs on nobody else.
-MODULES := reliability bench/service bench/peers
+MODULES := reliability bench/service bench/peers deploy
 # They are vetted and tested without C: one of the peers brings a compressor in C, which
 # takes longer to compile than all their tests to run. What is measured has it.
 MODULE_GO := CGO_ENABLED=0 $(GO)
