@@ -12,8 +12,8 @@ type Control struct {
 	failures failures
 }
 
-// NewControl returns a Control with tokens, nil if SetTokens comes before requests. An address may fail perMinute times in a minute before it is refused
-// unheard; 0 is without that limit.
+// NewControl returns a Control with tokens, nil if SetTokens comes before requests. After perMinute failures in a
+// minute, further ones of an address are TooManyFailures, which count no more; 0 is without that limit.
 func NewControl(tokens *Tokens, perMinute int) *Control {
 	c := new(Control)
 	c.failures.allow(perMinute)
@@ -29,22 +29,22 @@ func (c *Control) SetTokens(tokens *Tokens) { c.tokens.Store(tokens) }
 
 // Identify returns the token of a secret that came from an address. "" is no secret. The error is a *Refusal.
 func (c *Control) Identify(secret string, from netip.Addr, now time.Time) (*Token, error) {
-	if secret == "" {
-		return nil, &Refusal{Reason: Missing}
+	t := c.tokens.Load().find(secret)
+	if t != nil && !t.Expired(now) {
+		// Whatever others behind the same address send: a valid token is not guessed.
+		return t, nil
 	}
 	if wait := c.failures.wait(from, now); wait > 0 {
 		return nil, &Refusal{Reason: TooManyFailures, RetryAfter: wait}
 	}
-	t := c.tokens.Load().find(secret)
+	c.failures.add(from, now)
 	switch {
+	case secret == "":
+		return nil, &Refusal{Reason: Missing}
 	case t == nil:
-		c.failures.add(from, now)
 		return nil, &Refusal{Reason: Unknown}
-	case t.Expired(now):
-		c.failures.add(from, now)
-		return nil, &Refusal{Reason: Expired, Token: t}
 	}
-	return t, nil
+	return nil, &Refusal{Reason: Expired, Token: t}
 }
 
 // Reason says why a sender was not identified.

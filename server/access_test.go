@@ -193,9 +193,15 @@ func TestAccessFailures(t *testing.T) {
 	if !slices.Equal(codes, want) {
 		t.Errorf("the answers are %v", codes)
 	}
-	w := g.as(good, "GET", "/v1/table", "")
+	if lines := strings.Count(g.audit.String(), "\n"); lines != 10 {
+		t.Errorf("the audit log has %d lines, want one for each failure before there were too many", lines)
+	}
+	w := g.as("", "GET", "/v1/table", "")
 	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "6" {
-		t.Errorf("a good token of the same address: %d, Retry-After %q, %s", w.Code, w.Header().Get("Retry-After"), w.Body)
+		t.Errorf("a request without a token: %d, Retry-After %q, %s", w.Code, w.Header().Get("Retry-After"), w.Body)
+	}
+	if w := g.as(good, "GET", "/v1/table", ""); w.Code != http.StatusOK {
+		t.Errorf("a valid token of the same address: %d %s", w.Code, w.Body)
 	}
 	if w := g.as("", "GET", "/healthz", ""); w.Code != http.StatusOK {
 		t.Errorf("a probe: %d", w.Code)

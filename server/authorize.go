@@ -67,6 +67,7 @@ func unidentified(err error) error {
 	f.access = true
 	switch refusal.Reason {
 	case access.TooManyFailures:
+		f.access = false // its failures before are in the audit log: an address must not fill the disk with it
 		f.status, f.code = http.StatusTooManyRequests, "too_many_failures"
 		return f.with("Retry-After", strconv.Itoa(int(math.Ceil(refusal.RetryAfter.Seconds()))))
 	case access.Missing:

@@ -21,7 +21,7 @@ type failure struct {
 	message string        // a sentence that names what is wrong
 	retry   bool          // nothing has changed, and the same request may soon succeed
 	after   time.Duration // when to retry; 0 if unknown
-	access  bool          // it is about the token of the request
+	access  bool          // it is about the token of the request, for the audit log
 	header  [][2]string   // more fields of the header
 	cause   error         // for the log alone
 }

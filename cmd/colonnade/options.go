@@ -63,7 +63,7 @@ func declareOptions(flags *pflag.FlagSet) *serveOptions {
 
 	c.Section("Access")
 	c.String(&o.tokens, "tokens", "", "file of tokens, as colonnade token makes it: requests need one of them; a change of the file applies within two seconds")
-	c.Int64(&o.authFailures, "auth-failures", 20, config.Range{Min: 0, Max: 1000, Unit: "a minute"}, "requests with a wrong token that an address may send before it is refused unheard; 0 for any number")
+	c.Int64(&o.authFailures, "auth-failures", 20, config.Range{Min: 0, Max: 1000, Unit: "a minute"}, "requests without a valid token of an address before further ones get 429 and no line in the audit log; 0 for any number")
 	c.String(&o.auditLog, "audit-log", "", "file that gets a line of JSON for each change of a schema or of tokens, and for each request that is refused for its token; SIGHUP opens it again")
 	c.String(&o.tlsCert, "tls-cert", "", "file with the certificate of the server and those between it and the authority, in PEM; a change applies within two seconds")
 	c.String(&o.tlsKey, "tls-key", "", "file with the key of tls-cert, in PEM")
