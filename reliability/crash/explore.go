@@ -27,6 +27,7 @@ type explorer struct {
 
 	mu   sync.Mutex
 	seen map[sight]bool
+	kept int // images of the workload, each seen for the first time
 
 	points, images, nested, second, depth, reads, moved atomic.Int64
 }
@@ -156,17 +157,12 @@ func (g gate) Drop(space string) error {
 	return g.Store.Drop(space)
 }
 
-// hook returns the function to call before and after every operation of the workload. A short round stops at every
-// fourth operation.
+// hook returns the function to call around every operation of the workload.
 func (x *explorer) hook(fs *vfs.Mem, l *ledger.Ledger) func(vfs.Op, bool) {
 	rnd := rand.New(rand.NewPCG(x.seed, 0))
 	strength, ops := int64(-1), int64(-1)
-	point := -1
 	return func(op vfs.Op, done bool) {
 		if x.over() {
-			return
-		}
-		if point++; !x.env.Chosen(point / 2) {
 			return
 		}
 		x.points.Add(1)

@@ -25,7 +25,8 @@ const (
 	checkEvery = 16
 )
 
-// take takes an image and judges it, unless an equal one was judged before.
+// take takes an image and judges it, unless an equal one was taken before. Of the images of the workload, not those of
+// later crashes, a short round judges every fourth.
 func (x *explorer) take(fs *vfs.Mem, k kind, im image) {
 	if x.over() {
 		return
@@ -35,7 +36,7 @@ func (x *explorer) take(fs *vfs.Mem, k kind, im image) {
 	im.from = fmt.Sprintf("%v %s", k, im.from)
 	history := im.mark
 	im.mark = im.fs.Fingerprint()
-	if !x.first(sight{content: im.mark, strength: im.debts.Strength, killed: im.killed, history: history}) {
+	if !x.first(sight{content: im.mark, strength: im.debts.Strength, killed: im.killed, history: history}) || im.depth == 1 && !im.nested && !x.chosen() {
 		return
 	}
 	x.judge(im)
@@ -49,6 +50,14 @@ func (x *explorer) first(s sight) bool {
 	}
 	x.seen[s] = true
 	return true
+}
+
+// chosen reports whether the round judges the next image of the workload.
+func (x *explorer) chosen() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.kept++
+	return x.env.Chosen(x.kept)
 }
 
 func (x *explorer) judge(im image) {
