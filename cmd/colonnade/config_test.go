@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -144,6 +145,10 @@ func withoutTimes(log string) string {
 
 // TestHangupWithoutAFile: a closed terminal ends the server.
 func TestHangupWithoutAFile(t *testing.T) {
+	// A process that was started with the signal ignored, as by nohup, would hand that down.
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, syscall.SIGHUP)
+	defer signal.Stop(handled)
 	s := startServe(t, filepath.Join(t.TempDir(), "data"))
 	s.stop(syscall.SIGHUP)
 	if status := s.cmd.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != syscall.SIGHUP {
