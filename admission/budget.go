@@ -5,10 +5,9 @@ import "sync"
 // Budget is an amount that requests share, such as bytes. It never makes anyone wait: what does
 // not fit is refused. It is safe for concurrent use.
 type Budget struct {
-	size int64
-
 	mu   sync.Mutex
-	free int64 // guarded by mu
+	size int64 // guarded by mu
+	free int64 // guarded by mu; negative after a Resize below what is taken
 }
 
 // NewBudget returns a Budget of n.
@@ -32,7 +31,22 @@ func (b *Budget) Give(n int64) {
 	b.free += n
 }
 
-// Free returns what is left.
+// Resize makes it a Budget of n. What is taken stays taken.
+func (b *Budget) Resize(n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.free += n - b.size
+	b.size = n
+}
+
+// Size returns how much it is of.
+func (b *Budget) Size() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.size
+}
+
+// Free returns what is left, negative after a Resize below what is taken.
 func (b *Budget) Free() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

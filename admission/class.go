@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"time"
 
 	"colonnade/clock"
@@ -23,7 +24,7 @@ const (
 	writesPerCore = 32
 	readsPerCore  = 8
 	scansPerCore  = 2
-	// MaxScans bounds the open scans. Each holds a snapshot, which holds memory and files.
+	// MaxScans is the default of Limits.Scans.
 	MaxScans = 256
 
 	// longestWait is how long a request waits for its first slot at most.
@@ -33,17 +34,46 @@ const (
 	standingWait = 100 * time.Millisecond
 )
 
+// Limits are how much requests may take together. A zero field is its default.
+type Limits struct {
+	// Memory bounds the bytes of all bodies under way. The default is 256 MiB.
+	Memory int64
+	// Scans bounds the open scans, whether they work or wait for their clients. Each holds a
+	// snapshot, which holds memory and files. The default is the constant MaxScans.
+	Scans int64
+	// WriteSlots, ReadSlots and ScanSlots are the slots of each class: how many requests work at a time.
+	// The defaults are 32, 8 and 2 for each CPU.
+	WriteSlots, ReadSlots, ScanSlots int
+}
+
+// WithDefaults returns the limits without zeros.
+func (l Limits) WithDefaults() Limits {
+	n := cores.Count()
+	return Limits{
+		Memory:     cmp.Or(l.Memory, 256<<20),
+		Scans:      cmp.Or(l.Scans, MaxScans),
+		WriteSlots: cmp.Or(l.WriteSlots, writesPerCore*n),
+		ReadSlots:  cmp.Or(l.ReadSlots, readsPerCore*n),
+		ScanSlots:  cmp.Or(l.ScanSlots, scansPerCore*n),
+	}
+}
+
+// slots returns the slots of each class.
+func (l Limits) slots() [Scan + 1]int {
+	return [...]int{Write: l.WriteSlots, Read: l.ReadSlots, Scan: l.ScanSlots}
+}
+
 // Limiters are the limiters of each class, nil for Quick.
 type Limiters [Scan + 1]*Limiter
 
-// NewLimiters returns the limiters for this machine.
-func NewLimiters(c clock.Clock) Limiters {
-	n := cores.Count()
+// NewLimiters returns limiters with the slots of l.
+func NewLimiters(l Limits, c clock.Clock) Limiters {
+	l = l.WithDefaults()
 	return Limiters{
-		Write: NewLimiter(writesPerCore*n, standingWait, longestWait, c),
-		Read:  NewLimiter(readsPerCore*n, standingWait, longestWait, c),
+		Write: NewLimiter(l.WriteSlots, standingWait, longestWait, c),
+		Read:  NewLimiter(l.ReadSlots, standingWait, longestWait, c),
 		// A slot of a scan comes free when another scan has collected a chunk of its
 		// response. That takes longer than a whole read, and the wait is worth it.
-		Scan: NewLimiter(scansPerCore*n, longestWait, longestWait, c),
+		Scan: NewLimiter(l.ScanSlots, longestWait, longestWait, c),
 	}
 }

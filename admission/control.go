@@ -13,9 +13,23 @@ type Control struct {
 	entered  sync.WaitGroup // Add only with mu held and draining not set
 }
 
-// New returns a Control whose requests may hold memory bytes of bodies together.
-func New(memory int64, limiters Limiters) *Control {
-	return &Control{memory: NewBudget(memory), scans: NewBudget(MaxScans), limiters: limiters}
+// New returns a Control with limits, of which limiters have the slots.
+func New(l Limits, limiters Limiters) *Control {
+	l = l.WithDefaults()
+	return &Control{memory: NewBudget(l.Memory), scans: NewBudget(l.Scans), limiters: limiters}
+}
+
+// SetLimits changes the limits of a Control in use. What requests have taken stays taken, so a lower
+// limit holds once enough of them have ended.
+func (c *Control) SetLimits(l Limits) {
+	l = l.WithDefaults()
+	c.memory.Resize(l.Memory)
+	c.scans.Resize(l.Scans)
+	for class, slots := range l.slots() {
+		if limiter := c.limiters[class]; limiter != nil {
+			limiter.resize(slots)
+		}
+	}
 }
 
 // Limiter returns the limiter of a class, nil for Quick.

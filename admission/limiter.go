@@ -33,7 +33,8 @@ type Limiter struct {
 	target, interval int64 // in microseconds
 
 	mu    sync.Mutex
-	free  int       // slots; 0 while a request waits
+	slots int
+	free  int       // of the slots; at most 0 while a request waits, negative after a resize below what is taken
 	queue list.List // of chan struct{}, closed when the request gets a slot
 	pace  paceMeter // of the queue since it was last empty
 	calm  int64     // when the expected wait was last below half of target
@@ -42,7 +43,7 @@ type Limiter struct {
 // NewLimiter returns a Limiter with a number of slots. target and interval are as in the type's
 // comment; with target = interval patience is never short.
 func NewLimiter(slots int, target, interval time.Duration, c clock.Clock) *Limiter {
-	return &Limiter{clock: c, free: slots, target: target.Microseconds(), interval: interval.Microseconds(), calm: c.Now()}
+	return &Limiter{clock: c, slots: slots, free: slots, target: target.Microseconds(), interval: interval.Microseconds(), calm: c.Now()}
 }
 
 // acquire takes a slot for a new request, and waits for it if need be. It returns a *Refusal, or
@@ -84,7 +85,7 @@ func (l *Limiter) reacquire(ctx context.Context) error {
 func (l *Limiter) tryAcquire() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.free == 0 {
+	if l.free <= 0 {
 		return false
 	}
 	l.free--
@@ -149,15 +150,29 @@ func (l *Limiter) wait(ctx context.Context, e *list.Element, late <-chan struct{
 func (l *Limiter) release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e := l.queue.Front()
-	if e == nil {
-		l.free++
-		return
+	l.free++
+	l.grantLocked()
+}
+
+// grantLocked gives free slots to the requests that wait longest.
+func (l *Limiter) grantLocked() {
+	for l.free > 0 && l.queue.Len() > 0 {
+		e := l.queue.Front()
+		l.free--
+		now := l.clock.Now()
+		l.pace.count(now)
+		l.removeLocked(e, now)
+		close(e.Value.(chan struct{}))
 	}
-	now := l.clock.Now()
-	l.pace.count(now)
-	l.removeLocked(e, now)
-	close(e.Value.(chan struct{}))
+}
+
+// resize changes the number of slots. Requests that have one keep it.
+func (l *Limiter) resize(slots int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.free += slots - l.slots
+	l.slots = slots
+	l.grantLocked()
 }
 
 // removeLocked takes a request out of the queue.
@@ -175,7 +190,7 @@ func (l *Limiter) contended() bool {
 	return l.queue.Len() > 0
 }
 
-// Free returns the number of free slots, for tests and metrics.
+// Free returns the number of free slots, negative while more are taken than there are, for tests and metrics.
 func (l *Limiter) Free() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

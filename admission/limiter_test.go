@@ -236,7 +236,7 @@ func TestQueueThatStandsStill(t *testing.T) {
 // TestReacquire: a request that had a slot waits for the next one without end, but for its context.
 func TestReacquire(t *testing.T) {
 	manual := clock.NewManual(0)
-	control := New(1<<20, Limiters{Read: NewLimiter(1, testTarget, testInterval, manual)})
+	control := New(Limits{}, Limiters{Read: NewLimiter(1, testTarget, testInterval, manual)})
 	r := Request{Control: control}
 	slot, err := r.Begin(t.Context(), Read)
 	if err != nil {
@@ -281,7 +281,7 @@ func TestReacquire(t *testing.T) {
 
 // TestRequest: what it takes comes back with Close.
 func TestRequest(t *testing.T) {
-	control := New(100, NewLimiters(clock.NewManual(0)))
+	control := New(Limits{Memory: 100}, NewLimiters(Limits{}, clock.NewManual(0)))
 	r := Request{Control: control}
 	if !r.Charge(60) || r.Charge(41) || !r.Charge(40) {
 		t.Error("100 bytes are not 60 and 40")
@@ -313,7 +313,7 @@ func TestRequest(t *testing.T) {
 
 // TestDrain: requests under way are waited for, new ones do not enter.
 func TestDrain(t *testing.T) {
-	control := New(1, NewLimiters(clock.NewManual(0)))
+	control := New(Limits{}, NewLimiters(Limits{}, clock.NewManual(0)))
 	if !control.Enter() || control.Draining() {
 		t.Fatal("it does not begin open")
 	}
@@ -328,4 +328,49 @@ func TestDrain(t *testing.T) {
 	}
 	control.Leave()
 	<-done
+}
+
+// TestSetLimits: more slots go to requests that wait, fewer hold once enough are given back, and 0 is the
+// default.
+func TestSetLimits(t *testing.T) {
+	f := newFixture(t, 2)
+	control := New(Limits{Memory: 100, Scans: 5}, Limiters{Write: f.Limiter})
+	r := Request{Control: control}
+	if !r.Charge(80) {
+		t.Fatal("no room for 80 bytes of 100")
+	}
+	outcomes := f.join(t.Context(), 3)
+
+	control.SetLimits(Limits{Memory: 200, Scans: 7, WriteSlots: 4})
+	for range 2 {
+		if o := <-outcomes; o.err != nil || o.who > 2 {
+			t.Errorf("%+v, want a slot for the first two", o)
+		}
+	}
+	if f.Waiting() != 1 || control.Memory().Free() != 120 || control.Scans().Free() != 7 {
+		t.Errorf("larger: %d wait, %d bytes and %d scans are free", f.Waiting(), control.Memory().Free(), control.Scans().Free())
+	}
+
+	control.SetLimits(Limits{Memory: 50, Scans: 1, WriteSlots: 2})
+	if r.Charge(1) || f.tryAcquire() {
+		t.Fatal("room beyond the smaller limits")
+	}
+	f.release()
+	f.release()
+	if f.Waiting() != 1 || f.Free() != 0 {
+		t.Errorf("%d wait, %d slots are free, want 1 and 0: two are in use", f.Waiting(), f.Free())
+	}
+	f.release()
+	if o := <-outcomes; o.err != nil {
+		t.Errorf("the last one: %v", o.err)
+	}
+	r.Close()
+	if free := control.Memory().Free(); free != 50 {
+		t.Errorf("%d bytes are free at the end, want 50", free)
+	}
+
+	control.SetLimits(Limits{})
+	if got, want := control.Scans().Free(), int64(MaxScans); got != want {
+		t.Errorf("%d scans, want %d", got, want)
+	}
 }

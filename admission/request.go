@@ -25,7 +25,7 @@ func (r *Request) Charge(n int64) bool {
 }
 
 // TooLarge reports whether n bytes more than the request has would be too much even if no other request had any.
-func (r *Request) TooLarge(n int64) bool { return r.charged.Load()+n > r.Control.memory.size }
+func (r *Request) TooLarge(n int64) bool { return r.charged.Load()+n > r.Control.memory.Size() }
 
 // Refund gives back n bytes that were charged, before Close.
 func (r *Request) Refund(n int64) {

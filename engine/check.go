@@ -27,7 +27,7 @@ type CheckResult struct {
 // tombstones cover nothing where they are said not to; every record of the log and the partitions that it refers to. An error means that the check could not be
 // completed.
 func Check(fs vfs.FS, dir string, report func(*CorruptError)) (CheckResult, error) {
-	opt := Options{FS: fs}.withDefaults()
+	opt := Options{FS: fs}.WithDefaults()
 	c := &checker{db: &DB{opt: opt, dir: path.Clean(dir), tableCache: newTableCache(opt.OpenFiles), partitions: make(map[PartitionID]*partition)}}
 	c.report = func(e *CorruptError) {
 		c.result.DamageCount++

@@ -20,7 +20,7 @@ import (
 // Nothing that a crash has left is removed before the log has been read and everything that is only in
 // there is on disk again; see recovery.
 func Open(dir string, opt Options) (*DB, error) {
-	opt = opt.withDefaults()
+	opt = opt.WithDefaults()
 	db := &DB{opt: opt, dir: path.Clean(dir), partitions: make(map[PartitionID]*partition), frozen: make(map[*partition]bool), rangesDue: make(map[*partition]uint64)}
 	db.tableCache = newTableCache(opt.OpenFiles)
 	db.counted.failures = make(map[string]uint64)

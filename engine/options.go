@@ -72,7 +72,8 @@ const maxMemtables = 8 << 30
 // MaxBatch is the largest encoded batch in bytes.
 const MaxBatch = 128 << 20
 
-func (o Options) withDefaults() Options {
+// WithDefaults returns the options with a default for each that is zero.
+func (o Options) WithDefaults() Options {
 	if o.Rand == nil {
 		o.Rand = rand.Reader
 	}

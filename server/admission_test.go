@@ -139,7 +139,7 @@ func TestLongWorkLetsOthersIn(t *testing.T) {
 // when one has ended.
 func TestOpenScans(t *testing.T) {
 	c, store, _ := streaming(t, fakeRows{rows: -1})
-	c.admission.Scans().Take(admission.MaxScans - 1)
+	c.admission.Scans().Take(c.opt.Limits.Scans - 1)
 	w := dial(t, listen(t, c.Server))
 	w.send(scanRequest)
 	eventually(t, "the scan is open", func() bool { return store.open.Load() == 2 })
@@ -181,6 +181,6 @@ func TestNoSlotIsLost(t *testing.T) {
 				return false
 			}
 		}
-		return c.admission.Scans().Free() == admission.MaxScans
+		return c.admission.Scans().Free() == c.opt.Limits.Scans
 	})
 }

@@ -44,7 +44,7 @@ const (
 func (x *requestContext) startSource(encoding string) *lineSource {
 	s := &lineSource{
 		body: x.r.Body, response: http.NewResponseController(x.w), admitted: &x.admitted,
-		now: x.server.opt.Now, patience: x.server.limits.progress, piece: sourcePiece,
+		now: x.server.opt.Now, patience: x.server.timeouts.Progress, piece: sourcePiece,
 		ended: make(chan struct{}), waiting: chargedBytes{memory: &x.admitted},
 	}
 	if n := x.r.ContentLength; n >= 0 && encoding == "" {

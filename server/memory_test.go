@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"colonnade/admission"
 )
 
 // TestTooLargeForMemory: a request that needs more memory than all requests together may have is not told to come again.
 func TestTooLargeForMemory(t *testing.T) {
-	c := serverWith(t, Options{MaxInflight: 1 << 20})
+	c := serverWith(t, Options{Limits: admission.Limits{Memory: 1 << 20}})
 	wide := `{"row":{"prefix":"none"}}`
 	c.refused(413, "request_too_large", "", "POST", "/v1/table/t/rows", `{"items":[`+wide+strings.Repeat(","+wide, 4096)+"]}")
 	c.refused(413, "request_too_large", "", "POST", "/v1/table/t/write", `{"items":[{"row_key":"r","cells":[{"column_key":"title:","type":"string","value":"`+strings.Repeat("v", 1<<20)+`"}]}]}`)

@@ -25,7 +25,7 @@ func (s *Server) metrics(x *requestContext) error {
 		h[fixedHeader[i].name] = fixedHeader[i].values
 	}
 	delete(h, "Vary") // the Registry says on what its answer depends
-	_ = http.NewResponseController(x.w).SetWriteDeadline(s.opt.Now().Add(s.limits.progress))
+	_ = http.NewResponseController(x.w).SetWriteDeadline(s.opt.Now().Add(s.timeouts.Progress))
 	s.opt.Metrics.ServeHTTP(scrape{x.w, x}, x.r)
 	return nil
 }
@@ -73,15 +73,15 @@ func (s *Server) addMetrics() {
 	counter := func(name, help string, value func() int64) prometheus.Collector {
 		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(value()) })
 	}
-	memory, most := s.admission.Memory(), s.opt.MaxInflight
+	memory, scans := s.admission.Memory(), s.admission.Scans()
 	s.opt.Metrics.Add(
 		gauge("colonnade_connections", "Open connections.", nil, s.connections.open.Load),
 		gauge("colonnade_connections_limit", "Connections that may be open.", nil, func() int64 { return int64(s.opt.MaxConns) }),
 		counter("colonnade_connections_accepted_total", "Connections that were accepted and got a place.", s.connections.accepted.Load),
 		counter("colonnade_connections_refused_total", "Connections closed at once, or before their first request, because all places were taken.", s.connections.refused.Load),
-		gauge("colonnade_request_memory_bytes", "Memory that bodies of requests and what is made of them hold.", nil, func() int64 { return most - memory.Free() }),
-		gauge("colonnade_request_memory_limit_bytes", "Memory that bodies of requests and what is made of them may hold together.", nil, func() int64 { return most }),
-		gauge("colonnade_scans_open", "Scans, counts and aggregates under way.", nil, func() int64 { return admission.MaxScans - s.admission.Scans().Free() }),
+		gauge("colonnade_request_memory_bytes", "Memory that bodies of requests and what is made of them hold.", nil, func() int64 { return memory.Size() - memory.Free() }),
+		gauge("colonnade_request_memory_limit_bytes", "Memory that bodies of requests and what is made of them may hold together.", nil, memory.Size),
+		gauge("colonnade_scans_open", "Scans, counts and aggregates under way.", nil, func() int64 { return scans.Size() - scans.Free() }),
 	)
 	for class, name := range map[admission.Class]string{admission.Write: "write", admission.Read: "read", admission.Scan: "scan"} {
 		l, labels := s.admission.Limiter(class), prometheus.Labels{"class": name}

@@ -1,10 +1,12 @@
 package server
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
 	"colonnade/access"
+	"colonnade/admission"
 	"colonnade/clock"
 	"colonnade/metrics"
 )
@@ -35,11 +37,13 @@ type Options struct {
 	// MaxBody bounds the body of a write or a read of rows, in bytes before and after inflating. 0
 	// is the constant MaxBody.
 	MaxBody int64
-	// MaxInflight bounds the bytes of all bodies under way together. Requests beyond it get 503. 0
-	// is 256 MiB.
-	MaxInflight int64
-	// MaxConns bounds the connections of Serve. 0 is 4,096.
+	// Limits are shared by all requests. Those beyond them get 503. Limits.Memory must be more than
+	// MaxBody.
+	Limits admission.Limits
+	// MaxConns bounds the connections of Serve. 0 is the constant MaxConns.
 	MaxConns int
+	// Timeouts bound waits. A zero field is its default.
+	Timeouts Timeouts
 }
 
 func (o Options) withDefaults() Options {
@@ -58,17 +62,19 @@ func (o Options) withDefaults() Options {
 	if o.MaxBody == 0 {
 		o.MaxBody = MaxBody
 	}
-	if o.MaxInflight == 0 {
-		o.MaxInflight = 256 << 20
-	}
+	o.Limits = o.Limits.WithDefaults()
+	o.Timeouts = o.Timeouts.WithDefaults()
 	if o.MaxConns == 0 {
-		o.MaxConns = 4096
+		o.MaxConns = MaxConns
 	}
 	return o
 }
 
 // MaxBody is the default of Options.MaxBody, in bytes.
 const MaxBody = 64 << 20
+
+// MaxConns is the default of Options.MaxConns.
+const MaxConns = 4096
 
 // maxSmallBody bounds the bodies of other requests, in bytes. Decoded, they can be many times as
 // large.
@@ -77,24 +83,27 @@ const maxSmallBody = 4 << 20
 // maxHeader bounds the header of a request, in bytes. http1 allows up to 4 KiB more.
 const maxHeader = 16 << 10
 
-// timeouts bound how long a client may keep the server waiting. All but the last may end up to a
-// sixteenth late (http1). They are fields of a Server so that tests can change them.
-type timeouts struct {
-	header   time.Duration // for the header of a request
-	read     time.Duration // for the whole request
-	linger   time.Duration // for the rest of an unwanted body
-	progress time.Duration // for flushSize bytes of a response
-	idle     time.Duration // between two requests of a connection
-	write    time.Duration // for the store to confirm a change; after it the outcome is unknown
-	drain    time.Duration // for requests under way at a shutdown
+// Timeouts bound how long a client may keep the server waiting, and the server its clients. Those of clients
+// may end up to a sixteenth late (http1).
+type Timeouts struct {
+	Header   time.Duration // for the header of a request; the default is 5 s
+	Read     time.Duration // for the whole request, but a stream of lines; 30 s
+	Progress time.Duration // for a piece of a stream of lines, or of a response; 60 s
+	Idle     time.Duration // between two requests of a connection; 60 s
+	Write    time.Duration // for the store to confirm a change; after it the outcome is unknown; 30 s
+	Drain    time.Duration // for requests under way at a shutdown; 10 s
+	linger   time.Duration // for the rest of an unwanted body; 1 s
 }
 
-var defaultTimeouts = timeouts{
-	header:   5 * time.Second,
-	read:     30 * time.Second,
-	linger:   time.Second,
-	progress: 60 * time.Second,
-	idle:     60 * time.Second,
-	write:    30 * time.Second,
-	drain:    10 * time.Second,
+// WithDefaults returns the timeouts without zeros.
+func (t Timeouts) WithDefaults() Timeouts {
+	return Timeouts{
+		Header:   cmp.Or(t.Header, 5*time.Second),
+		Read:     cmp.Or(t.Read, 30*time.Second),
+		Progress: cmp.Or(t.Progress, 60*time.Second),
+		Idle:     cmp.Or(t.Idle, 60*time.Second),
+		Write:    cmp.Or(t.Write, 30*time.Second),
+		Drain:    cmp.Or(t.Drain, 10*time.Second),
+		linger:   cmp.Or(t.linger, time.Second),
+	}
 }

@@ -29,7 +29,7 @@ func dividing(t *testing.T, slots, parts int) (*client, *fakeStore) {
 			t.Error("a view was closed before its answers")
 		}
 		eventually(t, "all is given back", func() bool {
-			return c.admission.Limiter(admission.Scan).Free() == slots && store.open.Load() == 0 && c.admission.Scans().Free() == admission.MaxScans && c.parallelScans.Free() == maxParallelScans
+			return c.admission.Limiter(admission.Scan).Free() == slots && store.open.Load() == 0 && c.admission.Scans().Free() == c.opt.Limits.Scans && c.parallelScans.Free() == maxParallelScans
 		})
 	})
 	return c, store

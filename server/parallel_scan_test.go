@@ -268,7 +268,7 @@ func TestWorkersMakeRoom(t *testing.T) {
 		view: &fakeView{store: store}, slots: make(chan struct{}, 3), order: make(chan *scanPart, 3),
 		ctx: t.Context(), rest: make([]widecol.Query, 2), left: 2,
 	}
-	control := admission.New(1<<20, admission.Limiters{admission.Scan: limiter(1, clock.System)})
+	control := admission.New(admission.Limits{}, admission.Limiters{admission.Scan: limiter(1, clock.System)})
 	w := &scanWorker{parallelScan: d}
 	w.Slot = mustBegin(t, control, admission.Scan)
 	ctx, cancel := context.WithCancel(t.Context())

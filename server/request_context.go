@@ -105,7 +105,7 @@ func (x *requestContext) ctx() context.Context { return x.r.Context() }
 // changeContext returns the context for the one change of a request. After its deadline the outcome
 // of the change is unknown.
 func (x *requestContext) changeContext() (context.Context, context.CancelFunc) {
-	return http1.WithTimeout(x.r, x.server.limits.write)
+	return http1.WithTimeout(x.r, x.server.timeouts.Write)
 }
 
 func (x *requestContext) elapsed() time.Duration { return x.server.opt.Now().Sub(x.start) }
@@ -162,7 +162,7 @@ const maxRetryAfter = int(admission.LongestRetry/time.Second) + 1
 // so by itself; the deadline is for other servers.
 func (x *requestContext) abandonBody() {
 	x.w.Header().Set("Connection", "close")
-	_ = http.NewResponseController(x.w).SetReadDeadline(x.server.opt.Now().Add(x.server.limits.linger))
+	_ = http.NewResponseController(x.w).SetReadDeadline(x.server.opt.Now().Add(x.server.timeouts.linger))
 }
 
 func (x *requestContext) logFailure(f *failure) {

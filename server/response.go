@@ -91,7 +91,7 @@ func (x *requestContext) send(now time.Time, last bool) error {
 // for progress to take it, however long the whole response takes.
 func (x *requestContext) write(chunk []byte, last bool) error {
 	// A writer without deadlines is a test's or a wrapper's.
-	_ = http.NewResponseController(x.w).SetWriteDeadline(x.server.opt.Now().Add(x.server.limits.progress))
+	_ = http.NewResponseController(x.w).SetWriteDeadline(x.server.opt.Now().Add(x.server.timeouts.Progress))
 	x.written += int64(len(chunk))
 	var err error
 	if x.encoder == nil {

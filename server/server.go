@@ -22,8 +22,8 @@ import (
 // the Store after Shutdown.
 type Server struct {
 	store         widecol.Store
-	opt           Options // without zeros
-	limits        timeouts
+	opt           Options  // without zeros
+	timeouts      Timeouts // those of opt, but for tests
 	origin        http.CrossOriginProtection
 	hosts         map[string]bool
 	admission     *admission.Control
@@ -48,9 +48,9 @@ func New(store widecol.Store, opt Options) *Server {
 	s := &Server{
 		store:         store,
 		opt:           opt,
-		limits:        defaultTimeouts,
+		timeouts:      opt.Timeouts,
 		hosts:         make(map[string]bool),
-		admission:     admission.New(opt.MaxInflight, admission.NewLimiters(opt.Clock)),
+		admission:     admission.New(opt.Limits, admission.NewLimiters(opt.Limits, opt.Clock)),
 		senders:       admission.NewBudget(int64(sendersPerCore * cores.Count())),
 		parallelScans: admission.NewBudget(maxParallelScans),
 		document:      sync.OnceValue(func() []byte { return document(routes) }),
@@ -68,6 +68,9 @@ func New(store widecol.Store, opt Options) *Server {
 	return s
 }
 
+// SetLimits replaces Options.Limits, for requests from now on. Those under way keep what they have.
+func (s *Server) SetLimits(l admission.Limits) { s.admission.SetLimits(l) }
+
 // Handler returns the server as an http.Handler, for use without Serve.
 func (s *Server) Handler() http.Handler { return s.handler }
 
@@ -75,10 +78,10 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // before Shutdown does.
 func (s *Server) Serve(l net.Listener) error {
 	s.http.Now, s.http.Clock = s.opt.Now, s.opt.Clock
-	s.http.HeaderTimeout = s.limits.header
-	s.http.ReadTimeout = s.limits.read
-	s.http.IdleTimeout = s.limits.idle
-	s.http.LingerTimeout = s.limits.linger
+	s.http.HeaderTimeout = s.timeouts.Header
+	s.http.ReadTimeout = s.timeouts.Read
+	s.http.IdleTimeout = s.timeouts.Idle
+	s.http.LingerTimeout = s.timeouts.linger
 	err := s.http.Serve(newLimitListener(l, s.opt.MaxConns, true, &s.connections))
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
@@ -87,10 +90,10 @@ func (s *Server) Serve(l net.Listener) error {
 }
 
 // Shutdown stops accepting connections, answers new requests with 503, and waits for those under way
-// until ctx is done, at most 10 seconds. Then it aborts the rest and returns an error. A handler
+// until ctx is done, at most Timeouts.Drain. Then it aborts the rest and returns an error. A handler
 // inside a call of the Store ends when that call does.
 func (s *Server) Shutdown(ctx context.Context) error {
-	ctx, stop := context.WithTimeout(ctx, s.limits.drain)
+	ctx, stop := context.WithTimeout(ctx, s.timeouts.Drain)
 	defer stop()
 	done := s.admission.Drain()
 

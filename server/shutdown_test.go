@@ -58,7 +58,7 @@ func TestShutdown(t *testing.T) {
 func TestShutdownTimeout(t *testing.T) {
 	c, w, _ := held(t)
 	w.send("GET /") // whoever watches the client looks no further, and would not see it go
-	c.limits.drain = 20 * time.Millisecond
+	c.timeouts.Drain = 20 * time.Millisecond
 	if err := c.Shutdown(context.Background()); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want that the deadline has passed", err)
 	}

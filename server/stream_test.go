@@ -85,7 +85,7 @@ func TestClientGoesEarly(t *testing.T) {
 // holds on to is released (H12).
 func TestSlowReader(t *testing.T) {
 	c, store, _ := streaming(t, fakeRows{rows: -1})
-	c.limits.progress = 50 * time.Millisecond
+	c.timeouts.Progress = 50 * time.Millisecond
 	w := dial(t, listen(t, c.Server))
 	w.send(scanRequest)
 	store.waitClosed(t)
@@ -219,7 +219,7 @@ func TestCompression(t *testing.T) {
 		if !json.Valid(body) || e.want != "" && w.Body.Len() > len(body)/2 {
 			t.Errorf("%q: got %d bytes in %d", e.accept, len(body), w.Body.Len())
 		}
-		if c.admission.Memory().Free() != c.opt.MaxInflight {
+		if c.admission.Memory().Free() != c.opt.Limits.Memory {
 			t.Errorf("%q: got %d bytes of memory free at the end, want all", e.accept, c.admission.Memory().Free())
 		}
 	}
@@ -283,7 +283,7 @@ func TestStatuses(t *testing.T) {
 // without end.
 func TestUnknownOutcome(t *testing.T) {
 	c, store, _ := streaming(t, fakeRows{})
-	c.limits.write = time.Millisecond
+	c.timeouts.Write = time.Millisecond
 	store.onWrite = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 	if e := c.call("POST", "/v1/table/t/write", cellOf("i64", "1")); e.Status != 504 || e.Error.Code != "outcome_unknown" {
 		t.Errorf("got %d %+v", e.Status, e.Error)

@@ -35,7 +35,7 @@ func listen(t *testing.T, s *Server) (address string) {
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
 	t.Cleanup(func() {
-		s.limits.drain = time.Second
+		s.timeouts.Drain = time.Second
 		_ = s.Shutdown(context.Background()) // tests of Shutdown look at its error
 		if err := <-done; err != nil {
 			t.Errorf("Serve: %v", err)
@@ -120,7 +120,7 @@ func (c *client) limit(class admission.Class, l *admission.Limiter) {
 		limiters[class] = c.admission.Limiter(admission.Class(class))
 	}
 	limiters[class] = l
-	c.admission = admission.New(c.opt.MaxInflight, limiters)
+	c.admission = admission.New(c.opt.Limits, limiters)
 }
 
 // serverWith returns a server with tables t and options for a test of the wire.
@@ -128,7 +128,7 @@ func serverWith(t *testing.T, opt Options) *client {
 	store := memstore.New(memstore.Options{})
 	c := clientOf(t, store, opt)
 	c.opt.Now = time.Now // deadlines of connections are real
-	c.limits.linger = 50 * time.Millisecond
+	c.timeouts.linger = 50 * time.Millisecond
 	c.webtable()
 	return c
 }
@@ -229,21 +229,21 @@ func TestInflating(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "all memory is given back", func() bool { return s.admission.Memory().Free() == s.opt.MaxInflight })
-	s.admission.Memory().Take(s.opt.MaxInflight - inflaterMemory + 1)
+	eventually(t, "all memory is given back", func() bool { return s.admission.Memory().Free() == s.opt.Limits.Memory })
+	s.admission.Memory().Take(s.opt.Limits.Memory - inflaterMemory + 1)
 	w := dial(t, address)
 	w.send(countHead + "Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}")
 	if r, body := w.answer(); r.StatusCode != 503 {
 		t.Errorf("without memory for the window: got %d %s", r.StatusCode, body)
 	}
-	s.admission.Memory().Give(s.opt.MaxInflight - inflaterMemory + 1)
-	eventually(t, "all memory is given back", func() bool { return s.admission.Memory().Free() == s.opt.MaxInflight })
+	s.admission.Memory().Give(s.opt.Limits.Memory - inflaterMemory + 1)
+	eventually(t, "all memory is given back", func() bool { return s.admission.Memory().Free() == s.opt.Limits.Memory })
 }
 
 // TestSlowClients: whoever dawdles is cut off (H11, H12).
 func TestSlowClients(t *testing.T) {
 	s := serverWith(t, Options{})
-	s.limits.header, s.limits.read = 50*time.Millisecond, 100*time.Millisecond
+	s.timeouts.Header, s.timeouts.Read = 50*time.Millisecond, 100*time.Millisecond
 	address := listen(t, s.Server)
 	t.Run("header", func(t *testing.T) {
 		w := dial(t, address)
@@ -279,12 +279,12 @@ func TestLongAnswer(t *testing.T) {
 	c := clientOf(t, store, Options{})
 	c.opt.Now = time.Now
 	c.webtable()
-	c.limits.read = 50 * time.Millisecond
+	c.timeouts.Read = 50 * time.Millisecond
 	store.onWrite = func(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(4 * c.limits.read): // longer than the deadline, or there is nothing to see
+		case <-time.After(4 * c.timeouts.Read): // longer than the deadline, or there is nothing to see
 			return nil
 		}
 	}
@@ -371,7 +371,7 @@ func TestHostileRequests(t *testing.T) {
 // the answer.
 func TestRefusedMayGoOn(t *testing.T) {
 	s := serverWith(t, Options{})
-	s.limits.linger = patience
+	s.timeouts.linger = patience
 	address := listen(t, s.Server)
 	for request, status := range map[string]int{
 		"GET /healthz HTTP/1.1\nHost: localhost\n\n":                     400,
@@ -442,7 +442,7 @@ func TestSilentConnections(t *testing.T) {
 // TestMemoryLimit: bodies that are not there yet count, and the request over
 // the limit is refused before its body is read.
 func TestMemoryLimit(t *testing.T) {
-	s := serverWith(t, Options{MaxInflight: 100_000})
+	s := serverWith(t, Options{Limits: admission.Limits{Memory: 100_000}})
 	address := listen(t, s.Server)
 	first := dial(t, address)
 	first.send(countHead + "Content-Length: 90000\r\n\r\n{}")

@@ -183,7 +183,7 @@ func TestLineRefusals(t *testing.T) {
 		if got := c.titles(); got != "before before2 com.c org.a org.b" {
 			t.Errorf("%.100s, after others: got the rows %s", line, got)
 		}
-		if free := c.admission.Memory().Free(); free != c.opt.MaxInflight {
+		if free := c.admission.Memory().Free(); free != c.opt.Limits.Memory {
 			t.Errorf("%.100s: got %d bytes free at the end", line, free)
 		}
 	}
@@ -392,7 +392,7 @@ func TestLinesClientGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = w.Conn.Close()
-	eventually(t, "all is given back", func() bool { return c.admission.Memory().Free() == c.opt.MaxInflight })
+	eventually(t, "all is given back", func() bool { return c.admission.Memory().Free() == c.opt.Limits.Memory })
 	if got := c.titles(); got != "a com.c org.a org.b" {
 		t.Errorf("got the rows %s", got)
 	}
@@ -401,7 +401,7 @@ func TestLinesClientGoes(t *testing.T) {
 // TestSlowLines: a client that sends nothing for long is told so, with its lines written.
 func TestSlowLines(t *testing.T) {
 	c := serverWith(t, Options{})
-	c.limits.progress = 50 * time.Millisecond
+	c.timeouts.Progress = 50 * time.Millisecond
 	w := dial(t, listen(t, c.Server))
 	w.send(linesHead + "Transfer-Encoding: chunked\r\n\r\n" + chunkOf(lineOf("a", 1)+lineOf("b", 1)[:20]))
 	status, _, body, err := w.rest()
@@ -413,7 +413,7 @@ func TestSlowLines(t *testing.T) {
 // TestErrorAmidLines: the error is the end of the answer, which a client can read that is still sending.
 func TestErrorAmidLines(t *testing.T) {
 	c := serverWith(t, Options{})
-	c.limits.linger = patience
+	c.timeouts.linger = patience
 	w := dial(t, listen(t, c.Server))
 	w.send(linesHead + "Transfer-Encoding: chunked\r\n\r\n" + chunkOf(lineOf("a", 1)+"{}\n"))
 	go func() { // until the server has enough of it
@@ -485,7 +485,7 @@ func TestLinesPanic(t *testing.T) {
 	if w := c.writeLines(lineOf("a", 1)); w.Code != 500 {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
-	if free := c.admission.Memory().Free(); free != c.opt.MaxInflight {
+	if free := c.admission.Memory().Free(); free != c.opt.Limits.Memory {
 		t.Errorf("got %d bytes free at the end", free)
 	}
 }
@@ -493,9 +493,9 @@ func TestLinesPanic(t *testing.T) {
 // TestManyLines: however long a body is, it is written in bounded batches, in order, and takes bounded memory.
 func TestManyLines(t *testing.T) {
 	const rows, value = 60_000, 1000
-	c := serverWith(t, Options{MaxInflight: 20 << 20})
+	c := serverWith(t, Options{Limits: admission.Limits{Memory: 20 << 20}})
 	lowest := atomic.Int64{}
-	lowest.Store(c.opt.MaxInflight)
+	lowest.Store(c.opt.Limits.Memory)
 	store := &watchedStore{Store: c.Server.store, drop: true, onWrite: func(mutations []widecol.Mutation) {
 		lowest.Store(min(lowest.Load(), c.admission.Memory().Free()))
 	}}
@@ -529,10 +529,10 @@ func TestManyLines(t *testing.T) {
 	if most := slices.Max(store.batches); most > (2*batchBytes+sourcePiece)/value || len(store.batches) < 20 {
 		t.Errorf("got %d batches, the largest of %d rows", len(store.batches), most)
 	}
-	if used := c.opt.MaxInflight - lowest.Load(); used > 8<<20 {
+	if used := c.opt.Limits.Memory - lowest.Load(); used > 8<<20 {
 		t.Errorf("the request took %d bytes", used)
 	}
-	eventually(t, "all is given back", func() bool { return c.admission.Memory().Free() == c.opt.MaxInflight })
+	eventually(t, "all is given back", func() bool { return c.admission.Memory().Free() == c.opt.Limits.Memory })
 }
 
 // TestBatchRows: a batch of short rows is bounded by their number.
@@ -542,7 +542,7 @@ func TestBatchRows(t *testing.T) {
 	store := &watchedStore{Store: c.Server.store, drop: true}
 	store.onWrite = func([]widecol.Mutation) {
 		if len(store.batches) == 1 {
-			eventually(t, "much waits", func() bool { return c.opt.MaxInflight-c.admission.Memory().Free() > sourceAhead })
+			eventually(t, "much waits", func() bool { return c.opt.Limits.Memory-c.admission.Memory().Free() > sourceAhead })
 		}
 	}
 	c.Server.store = store
@@ -566,7 +566,7 @@ func TestLinesAhead(t *testing.T) {
 		if n := body.read.Load(); n < sourceAhead || n > most {
 			t.Errorf("got %d bytes read, want up to %d", n, most)
 		}
-		if used := c.opt.MaxInflight - c.admission.Memory().Free(); used > 3*sourceAhead {
+		if used := c.opt.Limits.Memory - c.admission.Memory().Free(); used > 3*sourceAhead {
 			t.Errorf("got %d bytes in use", used)
 		}
 		taken := chargedBytes{memory: &x.admitted}
@@ -614,7 +614,7 @@ func (s *watchedStore) Write(ctx context.Context, table string, mutations []wide
 // before the next. Longer ones are refused.
 func TestLongLines(t *testing.T) {
 	const limit = 6 << 20
-	c := serverWith(t, Options{MaxBody: limit, MaxInflight: 20 << 20})
+	c := serverWith(t, Options{MaxBody: limit, Limits: admission.Limits{Memory: 20 << 20}})
 	store := &watchedStore{Store: c.Server.store}
 	var free []int64
 	store.onWrite = func([]widecol.Mutation) { free = append(free, c.admission.Memory().Free()) }
@@ -629,7 +629,7 @@ func TestLongLines(t *testing.T) {
 	if status, _, body, err := w.rest(); status != 200 || err != nil || strings.Contains(body, "error") {
 		t.Fatalf("got %d %v %s", status, err, body)
 	}
-	if last := c.opt.MaxInflight - free[len(free)-1]; len(free) != 3 || last > 4<<20 {
+	if last := c.opt.Limits.Memory - free[len(free)-1]; len(free) != 3 || last > 4<<20 {
 		t.Errorf("in %d batches, the last one took %d bytes", len(free), last)
 	}
 

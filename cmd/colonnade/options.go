@@ -19,12 +19,6 @@ const defaultData = "./colonnade-data"
 // dataVariable is the environment variable of --data, which check takes, too.
 const dataVariable = config.Prefix + "DATA"
 
-// maxMemtableMiB is what package engine bounds Options.MemtableBytes to.
-const maxMemtableMiB = 8 << 10
-
-// maxMiB is more than any machine has.
-const maxMiB = 1 << 30
-
 // serveOptions are the options of serve. The values of those that a reload takes are for the goroutine
 // that reloads.
 type serveOptions struct {
@@ -45,6 +39,22 @@ type serveOptions struct {
 
 	memtableMiB int64
 	cacheMiB    int64
+
+	maxBodyMiB     int64
+	maxInflightMiB int64
+	maxConnections int64
+	maxScans       int64
+	writeSlots     int64
+	readSlots      int64
+	scanSlots      int64
+
+	timeouts server.Timeouts
+
+	diskReserveMiB    int64
+	walMiB            int64
+	compactionWorkers int64
+	scrubMiB          int64
+	openFiles         int64
 
 	logLevel  string
 	logFormat string
@@ -73,6 +83,10 @@ func declareOptions(flags *pflag.FlagSet) *serveOptions {
 	c.Section("Memory")
 	c.Int64(&o.memtableMiB, "memtable-mib", 128, config.Range{Min: 1, Max: maxMemtableMiB, Unit: "MiB"}, "memory for writes that are not in sorted files yet; also what a restart after a crash has to replay")
 	c.Int64(&o.cacheMiB, "cache-mib", 256, config.Range{Min: 1, Max: maxMiB, Unit: "MiB"}, "memory for blocks of sorted files")
+
+	o.declareLimits()
+	o.declareTimeouts()
+	o.declareDisk()
 
 	c.Section("Log of the server")
 	c.Choice(&o.logLevel, "log-level", "info", []string{"debug", "info", "warn", "error"}, "least level of what goes to standard error").Reloads()

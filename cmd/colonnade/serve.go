@@ -5,26 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/signal"
 	"runtime/debug"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"colonnade/clock"
 	"colonnade/internal/cores"
 	"colonnade/metrics"
 	"colonnade/server"
 	"colonnade/widecol"
 )
-
-// otherMemory is the memory of the process besides memtables and cache: indexes and filters of open files,
-// requests and responses under way, the runtime.
-const otherMemory = 100 << 20
 
 func newServe() *cobra.Command {
 	cmd := &cobra.Command{
@@ -35,10 +28,10 @@ comes. Once it is ready it prints one line to standard output:
 
   listening on http://127.0.0.1:9876
 
-An interrupt or SIGTERM ends it: requests under way are finished (for up to 10 s),
-what is in memory is flushed to sorted files, which leaves an empty log, and the
-code is 0. A second signal ends it at once. Neither that nor a crash loses
-anything that was acknowledged.
+An interrupt or SIGTERM ends it: requests under way are finished, for up to
+--drain-timeout, what is in memory is flushed to sorted files, which leaves an
+empty log, and the code is 0. A second signal ends it at once. Neither that nor a
+crash loses anything that was acknowledged.
 
 Options may also stand in the environment, --cache-mib as COLONNADE_CACHE_MIB, and
 in the TOML file of --config, as cache-mib = 512. A flag wins over the environment,
@@ -71,7 +64,7 @@ func serve(cmd *cobra.Command, o *serveOptions) error {
 	for _, w := range warnings {
 		log.Warn(w)
 	}
-	memory := limitMemory(o)
+	debug.SetMemoryLimit(o.memoryLimit())
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
 	guard, err := openProtection(ctx, o, log)
@@ -91,10 +84,8 @@ func serve(cmd *cobra.Command, o *serveOptions) error {
 	if store == nil {
 		return errors.Join(err, guard.close())
 	}
-	s := server.New(store, server.Options{
-		Now: time.Now, Clock: clock.System, Seed: rand.Uint64(), Log: log, Hosts: o.hosts, Origins: o.origins, MaxInflight: maxInflight(memory),
-		Access: guard.control, Audit: guard.audit, Metrics: m,
-	})
+	s := server.New(store, o.serverOptions(log, guard, m))
+	o.config.OnReload(func() { s.SetLimits(o.limits()) })
 	if os.Getenv("GOMAXPROCS") == "" { // an operator knows better
 		cores.AddSpare() // the log nearly always has a sync under way
 	}
@@ -102,22 +93,6 @@ func serve(cmd *cobra.Command, o *serveOptions) error {
 	hangup := func() { guard.hangup(log); o.reload(log) }
 	err = serveUntil(signals, hangups, hangup, s, func() error { return guard.serve(s, listener) }, log)
 	return errors.Join(err, store.Close(), guard.close())
-}
-
-// limitMemory sets the runtime's memory limit to the sum of the options, so that garbage does not double it,
-// unless GOMEMLIMIT is set. It returns the limit.
-func limitMemory(o *serveOptions) int64 {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit((o.memtableMiB+o.cacheMiB)<<20 + otherMemory)
-	}
-	return debug.SetMemoryLimit(-1)
-}
-
-// maxInflight returns how much of the memory the bodies of requests may take: a quarter, because a decoded
-// body takes several times its size (package server says how many) and the other budgets have the rest, but
-// at least one body of the largest size.
-func maxInflight(memory int64) int64 {
-	return min(max(memory/4, server.MaxBody+1), 256<<20)
 }
 
 // openOrStop opens the store. It returns neither a store nor an error if a signal comes first: nothing was

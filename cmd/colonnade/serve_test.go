@@ -17,8 +17,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-
-	"colonnade/server"
 )
 
 // served is a serve in a process of its own.
@@ -243,8 +241,8 @@ func TestDirectoryHeldByAnotherProcess(t *testing.T) {
 	}
 }
 
-// slowRequest begins a request that does not end by itself.
-func slowRequest(t *testing.T, url string) net.Conn {
+// slowRequest begins a request that does not end by itself, with a body of some length.
+func slowRequest(t *testing.T, url, line string, length int) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 	if err != nil {
@@ -252,10 +250,10 @@ func slowRequest(t *testing.T, url string) net.Conn {
 	}
 	t.Cleanup(func() { conn.Close() })
 	// An answer to the header says that the server waits for the body.
-	fmt.Fprintf(conn, "PUT /v1/table/slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n")
-	line, err := bufio.NewReader(conn).ReadString('\n')
-	if err != nil || !strings.Contains(line, "100 Continue") {
-		t.Fatalf("answer %q, %v, want one to go on", line, err)
+	fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", line, length)
+	answer, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil || !strings.Contains(answer, "100 Continue") {
+		t.Fatalf("answer %q, %v, want one to go on", answer, err)
 	}
 	return conn
 }
@@ -263,7 +261,7 @@ func slowRequest(t *testing.T, url string) net.Conn {
 func TestRequestUnderWayIsFinished(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	s := startServe(t, dir)
-	conn := slowRequest(t, s.url)
+	conn := slowRequest(t, s.url, "PUT /v1/table/slow", 100)
 	s.signal(syscall.SIGTERM)
 	<-s.stderr.come
 	fmt.Fprintf(conn, "{%98s}", "")
@@ -280,7 +278,7 @@ func TestRequestUnderWayIsFinished(t *testing.T) {
 func TestSecondSignalEndsAtOnce(t *testing.T) {
 	for sig, want := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143} {
 		s := startServe(t, filepath.Join(t.TempDir(), "data"))
-		slowRequest(t, s.url)
+		slowRequest(t, s.url, "PUT /v1/table/slow", 100)
 		s.signal(syscall.SIGTERM)
 		<-s.stderr.come
 		if code := s.stop(sig); code != want {
@@ -314,9 +312,9 @@ func TestInsecureListensAnywhere(t *testing.T) {
 // one body of any size that is allowed always fits.
 func TestMaxInflight(t *testing.T) {
 	for _, e := range []struct{ memory, want int64 }{
-		{math.MaxInt64, 256 << 20}, {4 << 30, 256 << 20}, {484 << 20, 121 << 20}, {256 << 20, server.MaxBody + 1}, {1, server.MaxBody + 1},
+		{math.MaxInt64, 256}, {4 << 30, 256}, {484 << 20, 121}, {256 << 20, 65}, {1, 65},
 	} {
-		if got := maxInflight(e.memory); got != e.want {
+		if got := maxInflightMiB(e.memory, 64); got != e.want {
 			t.Errorf("of %d bytes of memory: got %d, want %d", e.memory, got, e.want)
 		}
 	}

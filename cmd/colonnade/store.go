@@ -6,10 +6,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"colonnade/clock"
-	"colonnade/engine"
 	"colonnade/metrics"
 	"colonnade/metrics/storemetrics"
 	"colonnade/vfs"
@@ -24,18 +22,7 @@ func openStore(o *serveOptions, log *slog.Logger, m *metrics.Registry) (widecol.
 	if err != nil {
 		return nil, err
 	}
-	store, err := lsmstore.Open(lsmstore.Options{
-		Dir: filepath.ToSlash(dir),
-		Engine: engine.Options{
-			FS:            vfs.OS,
-			Clock:         clock.System,
-			Log:           log,
-			MemtableBytes: o.memtableMiB << 20,
-			CacheBytes:    o.cacheMiB << 20,
-			OpenFiles:     openFiles(),
-			LogSynced:     storemetrics.LogSynced(m),
-		},
-	})
+	store, err := lsmstore.Open(lsmstore.Options{Dir: filepath.ToSlash(dir), Engine: o.engineOptions(log, m)})
 	if err != nil {
 		return nil, held(o.data, err)
 	}
@@ -49,19 +36,6 @@ func warnExposed(dir string, log *slog.Logger) {
 	if err == nil && info.Mode().Perm()&0o077 != 0 {
 		log.Warn("the directory is open to other users of this machine: chmod 700 closes it", "directory", dir, "mode", info.Mode().Perm())
 	}
-}
-
-// maxOpenFiles bounds the open sorted files.
-const maxOpenFiles = 4096
-
-// openFiles returns how many sorted files the store may open: half of the process's limit. The other half
-// is for connections and files being written.
-func openFiles() int {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return 0 // the store's own default
-	}
-	return int(min(max(limit.Cur/2, 1), maxOpenFiles))
 }
 
 // held replaces the error of an open by one that says which process holds the lock, if that is the cause.
