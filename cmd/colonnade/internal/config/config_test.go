@@ -121,7 +121,8 @@ func TestFileOfTheEnvironment(t *testing.T) {
 // TestMistakes: every mistake is reported with its place, its value and what it must be, all in one go.
 func TestMistakes(t *testing.T) {
 	const size = "must be a whole number from 1 to 100 (MiB)"
-	const list = `must be a list of strings that are not empty: ["a", "b"] in a file, a,b in the environment`
+	const form = `, as ["a", "b"]`
+	const list = "must be a list of strings that are not empty"
 	for _, test := range []struct {
 		file    string
 		environ []string
@@ -134,17 +135,17 @@ func TestMistakes(t *testing.T) {
 		{"size-mib = 7.5", nil, nil, "FILE:1: size-mib = 7.5: " + size},
 		{"size-mib = 2026-09-01", nil, nil, "FILE:1: size-mib = 2026-09-01: " + size},
 		{"size-mib = [7]", nil, nil, "FILE:1: size-mib = [7]: " + size},
-		{"wait = 30", nil, nil, "FILE:1: wait = 30: must be a duration from 1s to 1h, in quotes in a file"},
-		{`wait = "30"`, nil, nil, `FILE:1: wait = "30": must be a duration from 1s to 1h, in quotes in a file`},
-		{`wait = "61m"`, nil, nil, `FILE:1: wait = "61m": must be a duration from 1s to 1h, in quotes in a file`},
+		{"wait = 30", nil, nil, "FILE:1: wait = 30: must be a duration from 1s to 1h, such as 90s, in quotes"},
+		{`wait = "30"`, nil, nil, `FILE:1: wait = "30": must be a duration from 1s to 1h, such as 90s, in quotes`},
+		{`wait = "61m"`, nil, nil, `FILE:1: wait = "61m": must be a duration from 1s to 1h, such as 90s, in quotes`},
 		{`force = "true"`, nil, nil, `FILE:1: force = "true": must be true or false`},
 		{`level = "loud"`, nil, nil, `FILE:1: level = "loud": must be debug, info or warn`},
 		{"level = 1", nil, nil, "FILE:1: level = 1: must be debug, info or warn"},
-		{`dir = ""`, nil, nil, `FILE:1: dir = "": must be a string that is not empty, in quotes in a file`},
-		{"note = 1", nil, nil, "FILE:1: note = 1: must be a string, in quotes in a file"},
-		{`host = "a"`, nil, nil, `FILE:1: host = "a": ` + list},
-		{`host = ["a", 1]`, nil, nil, `FILE:1: host = ["a", 1]: ` + list},
-		{`host = ["a", ""]`, nil, nil, `FILE:1: host = ["a", ""]: ` + list},
+		{`dir = ""`, nil, nil, `FILE:1: dir = "": must be a string that is not empty, in quotes`},
+		{"note = 1", nil, nil, "FILE:1: note = 1: must be a string, in quotes"},
+		{`host = "a"`, nil, nil, `FILE:1: host = "a": ` + list + form},
+		{`host = ["a", 1]`, nil, nil, `FILE:1: host = ["a", 1]: ` + list + form},
+		{`host = ["a", ""]`, nil, nil, `FILE:1: host = ["a", ""]: ` + list + form},
 		{"size-mb = 7", nil, nil, `FILE:1: unknown key "size-mb", did you mean size-mib?`},
 		{"Size_MiB = 7", nil, nil, `FILE:1: unknown key "Size_MiB", did you mean size-mib?`},
 		{"colour = 7", nil, nil, `FILE:1: unknown key "colour"`},
@@ -159,11 +160,12 @@ func TestMistakes(t *testing.T) {
 		{strings.Repeat("#\n", maxFile), nil, nil, "configuration: FILE has more than 1048576 bytes"},
 		{"twice-mib = 9", nil, nil, "FILE:1: twice-mib = 9: must be at least size-mib, which is 10"},
 		{"size-mib = 0\nnot = 1", []string{"COLONNADE_WAIT=1", "COLONNADE_HOST=a,,b", "COLONNADE_SIZE_MIB="}, nil,
-			"COLONNADE_WAIT=1: must be a duration from 1s to 1h, in quotes in a file\nCOLONNADE_HOST=a,,b: " + list + "\nFILE:1: size-mib = 0: " + size + "\nFILE:2: unknown key \"not\", did you mean note?"},
+			"COLONNADE_WAIT=1: must be a duration from 1s to 1h, such as 90s\nCOLONNADE_HOST=a,,b: " + list + "\nFILE:1: size-mib = 0: " + size + "\nFILE:2: unknown key \"not\", did you mean note?"},
 		{"", nil, []string{"--size-mib", "0"}, `invalid argument "0" for "--size-mib" flag: ` + size},
 		{"", nil, []string{"--size-mb", "1"}, "unknown flag: --size-mb, did you mean --size-mib?"},
 		{"", nil, []string{"--zzzzzz"}, "unknown flag: --zzzzzz"},
 		{"", nil, []string{"--host", ""}, `invalid argument "" for "--host" flag: ` + list},
+		{"", []string{"COLONNADE_CONFIG=FILE"}, []string{"--config", ""}, "--config: must name a file"},
 		{"", nil, []string{"--twice-mib", "9"}, "--twice-mib 9: must be at least size-mib, which is 10"},
 	} {
 		e := newExample()

@@ -17,6 +17,9 @@ const maxFile = 1 << 20
 
 // readFile returns what the file sets, by option. Without a file it is nothing.
 func (s *Set) readFile() (map[string]*setting, error) {
+	if s.path == "" && s.flags.Changed("config") { // as of an empty variable of a script
+		return nil, errors.New("--config: must name a file")
+	}
 	if s.path == "" {
 		return nil, nil
 	}
@@ -86,7 +89,7 @@ func (s *Set) takeKey(key key, value any) (*setting, error) {
 	converted, ok := o.kind.convert(value)
 	set := &setting{converted, at, fmt.Sprintf("%s: %s = %s", at, key.name, key.value)}
 	if !ok {
-		return nil, set.wrong("must be " + o.kind.rule())
+		return nil, set.wrong("must be " + o.kind.rule() + o.kind.form())
 	}
 	return set, nil
 }

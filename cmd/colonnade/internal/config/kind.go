@@ -14,6 +14,7 @@ type kind interface {
 	name() string                                       // of the type, in the help
 	limits() string                                     // what a value may be, in short; "" for anything
 	rule() string                                       // the same, behind "must be"
+	form() string                                       // what to add for a file
 	parse(text string) (any, bool)                      // from a variable
 	parseFlag(word string, before *setting) (any, bool) // from a flag, and the same flag before it
 	convert(value any) (any, bool)                      // from TOML
@@ -30,10 +31,11 @@ func (text) name() string   { return "string" }
 func (text) limits() string { return "" }
 func (k text) rule() string {
 	if k.filled {
-		return `a string that is not empty, in quotes in a file`
+		return "a string that is not empty"
 	}
-	return "a string, in quotes in a file"
+	return "a string"
 }
+func (text) form() string                                 { return ", in quotes" }
 func (k text) parse(s string) (any, bool)                 { return s, s != "" || !k.filled }
 func (k text) parseFlag(s string, _ *setting) (any, bool) { return k.parse(s) }
 func (k text) convert(value any) (any, bool) {
@@ -51,6 +53,7 @@ func (k choice) limits() string {
 	return strings.Join(k[:len(k)-1], ", ") + " or " + k[len(k)-1]
 }
 func (k choice) rule() string                               { return k.limits() }
+func (choice) form() string                                 { return "" }
 func (k choice) parse(s string) (any, bool)                 { return s, slices.Contains(k, s) }
 func (k choice) parseFlag(s string, _ *setting) (any, bool) { return k.parse(s) }
 func (k choice) convert(value any) (any, bool) {
@@ -66,8 +69,9 @@ type texts struct{}
 func (texts) name() string   { return "string" }
 func (texts) limits() string { return "" }
 func (texts) rule() string {
-	return `a list of strings that are not empty: ["a", "b"] in a file, a,b in the environment`
+	return "a list of strings that are not empty"
 }
+func (texts) form() string { return `, as ["a", "b"]` }
 func (texts) parse(s string) (any, bool) {
 	list := strings.Split(s, ",")
 	for i := range list {
@@ -105,6 +109,7 @@ type boolean struct{}
 func (boolean) name() string   { return "bool" }
 func (boolean) limits() string { return "" }
 func (boolean) rule() string   { return "true or false" }
+func (boolean) form() string   { return "" }
 func (boolean) parse(s string) (any, bool) {
 	b, err := strconv.ParseBool(s)
 	return b, err == nil
@@ -133,6 +138,7 @@ func (k Range) convert(value any) (any, bool) {
 	n, ok := value.(int64)
 	return n, ok && k.Min <= n && n <= k.Max
 }
+func (Range) form() string          { return "" }
 func (Range) toml(value any) string { return strconv.FormatInt(value.(int64), 10) }
 func (Range) show(value any) string { return strconv.FormatInt(value.(int64), 10) }
 
@@ -141,7 +147,7 @@ func (Range) show(value any) string { return strconv.FormatInt(value.(int64), 10
 func (Span) name() string     { return "duration" }
 func (k Span) limits() string { return brief(k.Min) + " to " + brief(k.Max) }
 func (k Span) rule() string {
-	return fmt.Sprintf("a duration from %s to %s, in quotes in a file", brief(k.Min), brief(k.Max))
+	return fmt.Sprintf("a duration from %s to %s, such as 90s", brief(k.Min), brief(k.Max))
 }
 func (k Span) parse(s string) (any, bool) {
 	d, err := time.ParseDuration(s)
@@ -152,6 +158,7 @@ func (k Span) convert(value any) (any, bool) {
 	s, _ := value.(string)
 	return k.parse(s)
 }
+func (Span) form() string          { return ", in quotes" }
 func (Span) toml(value any) string { return quote(brief(value.(time.Duration))) }
 func (Span) show(value any) string { return brief(value.(time.Duration)) }
 
