@@ -34,10 +34,9 @@ func (c *Control) Identify(secret string, from netip.Addr, now time.Time) (*Toke
 		// Whatever others behind the same address send: a valid token is not guessed.
 		return t, nil
 	}
-	if wait := c.failures.wait(from, now); wait > 0 {
+	if wait := c.failures.add(from, now); wait > 0 {
 		return nil, &Refusal{Reason: TooManyFailures, RetryAfter: wait}
 	}
-	c.failures.add(from, now)
 	switch {
 	case secret == "":
 		return nil, &Refusal{Reason: Missing}

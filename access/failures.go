@@ -27,36 +27,27 @@ func (f *failures) allow(perMinute int) {
 	}
 }
 
-// wait returns how long an address must wait, 0 if it need not.
-func (f *failures) wait(from netip.Addr, now time.Time) time.Duration {
+// add counts a failure of an address and returns 0. If the address has had too many, it counts nothing and returns how
+// long the address must wait.
+func (f *failures) add(from netip.Addr, now time.Time) (wait time.Duration) {
 	if f.interval == 0 {
 		return 0
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	even, ok := f.even[network(from)]
-	if !ok {
-		return 0
-	}
-	return max(0, even.Sub(now)-(time.Minute-f.interval))
-}
-
-// add counts a failure.
-func (f *failures) add(from netip.Addr, now time.Time) {
-	if f.interval == 0 {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.even) >= maxAddresses {
-		f.forgetLocked(now)
 	}
 	key := network(from)
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	even := f.even[key]
 	if even.Before(now) {
 		even = now
 	}
+	if wait := even.Sub(now) - (time.Minute - f.interval); wait > 0 {
+		return wait
+	}
+	if len(f.even) >= maxAddresses {
+		f.forgetLocked(now)
+	}
 	f.even[key] = even.Add(f.interval)
+	return 0
 }
 
 // forgetLocked drops the addresses that are even. If most are not, it drops all: who has so many addresses is not stopped

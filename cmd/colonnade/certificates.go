@@ -33,13 +33,11 @@ func (c *certificates) load() error {
 	return nil
 }
 
-// config returns the configuration for listening, which always has what was loaded last.
+// config returns the configuration for listening. It gives each client what was loaded last, so load comes before.
 func (c *certificates) config() *tls.Config {
-	return &tls.Config{
-		MinVersion:         tls.VersionTLS12,
-		NextProtos:         []string{"h2", "http/1.1"},
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.current.Load(), nil },
-	}
+	config := c.current.Load().Clone()
+	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.current.Load(), nil }
+	return config
 }
 
 // paths are those of the files.
