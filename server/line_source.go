@@ -71,6 +71,13 @@ func (s *lineSource) take(b *chargedBytes) (over bool, err error) {
 	return false, err
 }
 
+// whole reports whether the goroutine has seen the end of the body.
+func (s *lineSource) whole() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err == io.EOF
+}
+
 // stop ends the goroutine, and waits for it.
 func (s *lineSource) stop() {
 	s.mu.Lock()
@@ -121,7 +128,7 @@ func (s *lineSource) readAll(encoding string) error {
 	piece := make([]byte, s.piece)
 	for {
 		n, err := from.Read(piece)
-		if err := s.put(piece[:n]); err != nil {
+		if err := s.put(piece[:n], err == io.EOF); err != nil {
 			return err
 		}
 		switch {
@@ -141,8 +148,8 @@ func bodyFailure(err error) error {
 	return readFailure(err)
 }
 
-// put lets a piece wait for the handler.
-func (s *lineSource) put(piece []byte) error {
+// put lets a piece wait for the handler. Behind the last one nothing follows: whole is true before its lines are answered.
+func (s *lineSource) put(piece []byte, last bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.waiting.bytes) >= sourceAhead && !s.stopped {
@@ -153,6 +160,9 @@ func (s *lineSource) put(piece []byte) error {
 	}
 	if err := s.waiting.append(piece); err != nil {
 		return err
+	}
+	if last {
+		s.err = io.EOF
 	}
 	s.changed.Signal()
 	return nil

@@ -159,8 +159,11 @@ const maxRetryAfter = int(admission.LongestRetry/time.Second) + 1
 
 // abandonBody closes the connection after the response instead of reading the rest of the body. The
 // client gets a moment to finish sending: closing at once could take the response from it. http1 does
-// so by itself; the deadline is for other servers.
+// so by itself; the deadline is for other servers. HTTP/2 ends the stream alone.
 func (x *requestContext) abandonBody() {
+	if x.r.ProtoMajor != 1 {
+		return
+	}
 	x.w.Header().Set("Connection", "close")
 	_ = http.NewResponseController(x.w).SetReadDeadline(x.server.opt.Now().Add(x.server.timeouts.linger))
 }

@@ -291,6 +291,7 @@ func (w *lineWrite) sendLine() error {
 	w.Release()
 	if !w.sent {
 		w.status, w.asLines, w.live = http.StatusOK, true, true
+		w.promiseClose()
 		w.sendHeader(w.server.opt.Now(), false)
 	}
 	err := w.requestContext.write(w.out, false)
@@ -304,4 +305,12 @@ func (w *lineWrite) sendLine() error {
 		return errGone
 	}
 	return nil
+}
+
+// promiseClose makes a connection of net/http's server end with the answer if some of the body may stay unread: stop ends
+// a Read in the middle of a chunk, and that server would go on with what follows as if it were the next request.
+func (w *lineWrite) promiseClose() {
+	if w.r.ProtoMajor == 1 && w.r.Context().Value(http.ServerContextKey) != nil && !w.source.whole() {
+		w.w.Header().Set("Connection", "close")
+	}
 }

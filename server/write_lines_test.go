@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -8,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -724,6 +726,52 @@ func TestLinesOnOtherServer(t *testing.T) {
 		}
 	}
 	writer.Close()
+}
+
+// TestConnectionAfterLines: a connection of net/http's server ends with the answer when some of the body may be left. What
+// is left is no request. After a body that was read the connection goes on.
+func TestConnectionAfterLines(t *testing.T) {
+	c := serverWith(t, Options{})
+	s := httptest.NewServer(c.Handler())
+	defer s.Close()
+	conn, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	chunk := func(line string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(line), line) }
+	head := "POST /v1/table/t/write HTTP/1.1\r\nHost: localhost\r\nContent-Type: " + linesType + "\r\nTransfer-Encoding: chunked\r\n\r\n"
+	_, _ = io.WriteString(conn, head+chunk(lineOf("a", 1)))
+	r, err := http.ReadResponse(in, nil)
+	if err != nil || r.StatusCode != 200 || !r.Close {
+		t.Fatalf("got %v, %+v", err, r)
+	}
+	_, _ = io.WriteString(conn, chunk("{}\n")+"ff") // a chunk begins
+	answer, err := io.ReadAll(r.Body)
+	if err != nil || strings.Count(string(answer), "\n") != 2 || !strings.Contains(string(answer), `"error"`) {
+		t.Errorf("got %v, %s", err, answer)
+	}
+	_, _ = io.WriteString(conn, "\r\nGET /v1/tables HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	if rest, _ := io.ReadAll(in); len(rest) > 0 {
+		t.Errorf("behind the answer: %q", rest)
+	}
+	if conn, err = net.Dial("tcp", s.Listener.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	in = bufio.NewReader(conn)
+	for range 3 {
+		line := lineOf("a", 1)
+		_, _ = fmt.Fprintf(conn, "POST /v1/table/t/write HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", linesType, len(line), line)
+		r, err := http.ReadResponse(in, nil)
+		if err != nil || r.StatusCode != 200 {
+			t.Fatalf("got %v, %+v", err, r)
+		}
+		if _, err := io.Copy(io.Discard, r.Body); err != nil || r.Close {
+			t.Errorf("got %v, close %v", err, r.Close)
+		}
+	}
 }
 
 // TestUnaskedLines: nothing else of a write has changed for those who send JSON.
