@@ -56,6 +56,7 @@ func (x *requestContext) readAll(source io.Reader, size int64) error {
 	for {
 		n, err := source.Read(x.body[len(x.body):size])
 		x.body = x.body[:len(x.body)+n]
+		x.received = int64(len(x.body))
 		switch {
 		case int64(len(x.body)) > x.maxBody:
 			return x.tooLarge()

@@ -24,6 +24,9 @@ func (s *Server) checkAndMutate(x *requestContext) error {
 	if err != nil {
 		return checkFailure(err, &c)
 	}
+	if time != 0 {
+		x.stats.Rows = 1
+	}
 	x.begin(http.StatusOK)
 	if matched {
 		x.out = append(x.out, `{"matched":true`...)

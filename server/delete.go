@@ -35,6 +35,7 @@ func (s *Server) deleteRows(x *requestContext) error {
 	if err != nil {
 		return placed(err, func(_ string, i int) string { return del.column.at("column", i) })
 	}
+	x.stats.Rows, x.stats.Cells = n.Rows, n.Cells
 	x.begin(http.StatusOK)
 	if del.DryRun {
 		x.out = appendField(x.out, `{"row_count":`, n.Rows)

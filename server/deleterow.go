@@ -44,6 +44,7 @@ func (s *Server) deleteRow(x *requestContext) error {
 	if err != nil {
 		return placed(err, func(_ string, i int) string { return del.column.at(del.field, i) })
 	}
+	x.stats.Rows, x.stats.Cells = 1, n.Cells
 	x.begin(http.StatusAccepted)
 	x.out = appendField(x.out, `{"deleted_cells_count":`, n.Cells)
 	x.out = appendField(x.out, `,"micros_per_item":`, x.elapsed().Microseconds()/max(n.Cells, 1))

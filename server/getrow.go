@@ -36,6 +36,7 @@ func (s *Server) getRow(x *requestContext) error {
 	defer view.Close()
 	a := x.newRowWriter(&x.responseBuffer, &x.admitted)
 	a.explain, q.Yield = x.explain, a.yield
+	defer func() { x.stats = a.stats }()
 	rows, err := x.explain.scan(x.ctx(), view, &q)
 	if err != nil {
 		return placed(err, func(_ string, i int) string {

@@ -2,7 +2,6 @@ package server
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -57,10 +56,10 @@ type meters struct {
 }
 
 func newMeters(f *metrics.FrontEnd) meters {
-	m := meters{FrontEnd: f, unknown: f.Route("unknown", http.StatusNotFound)}
+	m := meters{FrontEnd: f, unknown: f.Route(unknownRoute, http.StatusNotFound)}
 	for i := range routes {
 		r := &routes[i]
-		m.routes = append(m.routes, f.Route(r.method+" /"+strings.Join(r.path, "/"), r.answer.status))
+		m.routes = append(m.routes, f.Route(r.pattern, r.answer.status))
 	}
 	return m
 }

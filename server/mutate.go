@@ -110,6 +110,7 @@ func (x *requestContext) answerMutate(time int64, outcomes []error) error {
 		}
 		first = end
 	}
+	x.stats.Rows, x.stats.Cells = rows, cells
 	x.begin(http.StatusOK)
 	x.out = appendField(x.out, `{"items":{"row_count":`, rows)
 	x.out = appendField(x.out, `,"cell_count":`, cells)

@@ -34,6 +34,8 @@ type Options struct {
 	// Audit gets a line for each change of a schema, and for each request that was refused for its token. nil
 	// drops them.
 	Audit *slog.Logger
+	// AccessLog gets a line for each request that has come to its handler. nil drops them.
+	AccessLog *slog.Logger
 	// MaxBody bounds the body of a write or a read of rows, in bytes before and after inflating. 0
 	// is the constant MaxBody.
 	MaxBody int64

@@ -26,6 +26,7 @@ func (s *Server) readModifyWrite(x *requestContext) error {
 	if err != nil {
 		return ruleFailure(err, &u)
 	}
+	x.stats.Rows, x.stats.Cells = 1, int64(len(written))
 	x.begin(http.StatusOK)
 	x.out = append(x.out, `{"row":`...)
 	a := x.newRowWriter(&x.responseBuffer, &x.admitted)

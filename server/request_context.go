@@ -12,6 +12,7 @@ import (
 	"colonnade/admission"
 	"colonnade/metrics"
 	"colonnade/server/http1"
+	"colonnade/widecol"
 )
 
 // requestContext is a request and the response that is being made for it. It belongs to the
@@ -31,7 +32,8 @@ type requestContext struct {
 	bodyRead bool  // no byte of the body is left unread
 	admitted admission.Request
 
-	class   admission.Class // of its route
+	pattern string          // of its route, "unknown" if there is none
+	class   admission.Class // the same
 	keyed   bool            // the same
 	listing bool            // the same
 	scope   access.Scope    // the same; None before there is a route
@@ -39,6 +41,9 @@ type requestContext struct {
 	meter   *metrics.Route  // of its route
 
 	explain *explanation // of a read; nil if it is not asked for
+
+	received int64         // bytes of the body so far, inflated
+	stats    widecol.Stats // of its queries; of a change the rows and cells that it wrote, as far as it knows
 
 	// The response; see response.go.
 	responseBuffer
@@ -54,7 +59,7 @@ type requestContext struct {
 
 // ServeHTTP finds the handler of a request and runs it. Here alone an error becomes a response.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &requestContext{server: s, w: w, r: r, start: s.opt.Now(), maxBody: s.opt.MaxBody, meter: s.meters.unknown, scratch: newScratch()}
+	x := &requestContext{server: s, w: w, r: r, start: s.opt.Now(), maxBody: s.opt.MaxBody, pattern: unknownRoute, meter: s.meters.unknown, scratch: newScratch()}
 	s.meters.Begin()
 	x.responseBuffer = responseBuffer{out: x.collected[:0], to: x}
 	x.admitted.Control = s.admission
@@ -184,5 +189,9 @@ func (x *requestContext) release() {
 	x.admitted.Close()
 	x.collected = x.out
 	x.scratch.reuse()
-	x.meter.End(x.status, x.elapsed(), x.written)
+	took := x.elapsed()
+	x.meter.End(x.status, took, x.written)
+	if x.server.opt.AccessLog != nil {
+		x.logAccess(took)
+	}
 }

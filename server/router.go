@@ -12,16 +12,20 @@ import (
 
 // route is an endpoint: a method and a path with open segments for names.
 type route struct {
-	method string
-	path   []string
-	handle func(*Server, *requestContext) error
-	class  admission.Class
-	scope  access.Scope // what a token must allow
-	bulk   bool         // its bodies may have Options.MaxBody bytes
-	keyed  bool         // it takes an Idempotency-Key
-	lists  bool         // it is about the tables that the token allows, not about all
+	pattern string // the method and the path as they are written here
+	method  string
+	path    []string
+	handle  func(*Server, *requestContext) error
+	class   admission.Class
+	scope   access.Scope // what a token must allow
+	bulk    bool         // its bodies may have Options.MaxBody bytes
+	keyed   bool         // it takes an Idempotency-Key
+	lists   bool         // it is about the tables that the token allows, not about all
 	operation
 }
+
+// unknownRoute stands for the pattern of a request without a route.
+const unknownRoute = "unknown"
 
 // Open segments of a path.
 const (
@@ -58,7 +62,7 @@ var routes = []route{
 
 func endpoint(class admission.Class, pattern string, handle func(*Server, *requestContext) error, o operation) route {
 	method, path, _ := strings.Cut(pattern, " ")
-	return route{class: class, scope: scopeOf[class], method: method, path: strings.Split(path[1:], "/"), handle: handle, operation: o}
+	return route{pattern: pattern, class: class, scope: scopeOf[class], method: method, path: strings.Split(path[1:], "/"), handle: handle, operation: o}
 }
 
 // scopeOf is what a token must allow for the routes of a class. Those that change schemas are admin routes.
@@ -108,7 +112,7 @@ func (x *requestContext) find() (func(*Server, *requestContext) error, error) {
 			case !r.matches(path):
 			case r.method == x.r.Method || r.method == http.MethodGet && x.r.Method == http.MethodHead:
 				x.health = path[0] != "v1"
-				x.meter = x.server.meters.routes[i]
+				x.pattern, x.meter = r.pattern, x.server.meters.routes[i]
 				x.class, x.scope, x.listing = r.class, r.scope, r.lists
 				x.keyed = r.keyed
 				if r.params == nil && x.r.URL.RawQuery != "" {

@@ -53,6 +53,7 @@ func (s *Server) rows(x *requestContext) error {
 	x.beginRows(http.StatusOK)
 	a := x.newRowWriter(&x.responseBuffer, &x.admitted)
 	a.line, a.explain = x.lineWriter(x.asLines), x.explain
+	defer func() { x.stats = a.stats }()
 	var missing []int
 	for i := range items {
 		if err := x.Step(i + 1); err != nil {

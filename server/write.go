@@ -30,10 +30,11 @@ func (s *Server) write(x *requestContext) error {
 	if _, err := s.store.Write(ctx, x.table, x.mutations, x.key); err != nil {
 		return x.writeFailure(err)
 	}
-	rows := int64(len(x.ends))
+	rows, cells := int64(len(x.ends)), int64(len(x.mutations))
+	x.stats.Rows, x.stats.Cells = rows, cells
 	x.begin(http.StatusOK)
 	x.out = appendField(x.out, `{"items":{"row_count":`, rows)
-	x.out = appendField(x.out, `,"cell_count":`, int64(len(x.mutations)))
+	x.out = appendField(x.out, `,"cell_count":`, cells)
 	x.out = appendField(x.out, `},"micros_per_item":`, x.elapsed().Microseconds()/rows)
 	x.out = append(x.out, '}')
 	return x.finish("Data ingestion successful")

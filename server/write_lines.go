@@ -122,7 +122,10 @@ func (w *lineWrite) await() error {
 		}
 		w.Release()
 		w.dropTaken()
-		switch over, err := w.source.take(&w.text); {
+		before := len(w.text.bytes)
+		over, err := w.source.take(&w.text)
+		w.received += int64(len(w.text.bytes) - before)
+		switch {
 		case over:
 			w.over = err
 		case err != nil:
@@ -203,6 +206,8 @@ func (w *lineWrite) writeBatch(wrong error) (end bool, err error) {
 		time, err := w.server.store.Write(ctx, w.table, w.mutations[:w.ends[n-1]], "")
 		cancel()
 		if err == nil {
+			w.stats.Rows += int64(n)
+			w.stats.Cells += int64(w.ends[n-1])
 			if err := w.answer(w.numbers[n-1], time); err != nil {
 				return true, err
 			}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"log/slog"
 	"net"
 
 	"colonnade/access"
@@ -14,50 +12,26 @@ import (
 // protection is what stands between the network and the tables.
 type protection struct {
 	control      *access.Control // nil without access control
-	audit        *slog.Logger    // nil without an audit log
-	auditFile    *auditFile      // the same
 	certificates *certificates   // nil without TLS
 }
 
 // openProtection opens the files that the options name. It follows their changes until ctx is done.
-func openProtection(ctx context.Context, o *serveOptions, log *slog.Logger) (p *protection, err error) {
+func openProtection(ctx context.Context, o *serveOptions, l *logs) (p *protection, err error) {
 	p = new(protection)
 	if o.tlsCert != "" {
 		p.certificates = &certificates{cert: o.tlsCert, key: o.tlsKey, clientCA: o.tlsClientCA}
 		if err := watch(ctx, p.certificates.paths(), p.certificates.load, func(err error) {
 			if err != nil {
-				log.Error("the certificates stay as they are", "cause", err)
+				l.server.Error("the certificates stay as they are", "cause", err)
 				return
 			}
-			log.Info("certificates were read again", "tls_cert", o.tlsCert)
+			l.server.Info("certificates were read again", "tls_cert", o.tlsCert)
 		}); err != nil {
 			return nil, err
 		}
 	}
-	if p.audit, p.auditFile, err = openAudit(o, log); err != nil {
-		return nil, err
-	}
-	if p.control, err = openAccess(ctx, o, log, p.audit); err != nil {
-		return nil, errors.Join(err, p.close())
-	}
-	return p, nil
-}
-
-// hangup opens the audit log again.
-func (p *protection) hangup(log *slog.Logger) {
-	if p.auditFile == nil {
-		return
-	}
-	if err := p.auditFile.reopen(); err != nil {
-		log.Error("the audit log goes on in the file that is open", "cause", err)
-	}
-}
-
-func (p *protection) close() error {
-	if p.auditFile == nil {
-		return nil
-	}
-	return p.auditFile.Close()
+	p.control, err = openAccess(ctx, o, l)
+	return p, err
 }
 
 // serve serves a listener until the server is shut down.
@@ -79,7 +53,7 @@ func (p *protection) scheme() string {
 // openAccess returns the Control of the token file, or nil without one. A changed file is taken over until ctx is done.
 // A file that is broken or missing is logged, and the tokens stay as they are: otherwise a mistake in it would lock
 // everybody out, or let nobody be revoked unnoticed.
-func openAccess(ctx context.Context, o *serveOptions, log, audit *slog.Logger) (*access.Control, error) {
+func openAccess(ctx context.Context, o *serveOptions, l *logs) (*access.Control, error) {
 	if o.tokens == "" {
 		return nil, nil
 	}
@@ -93,31 +67,31 @@ func openAccess(ctx context.Context, o *serveOptions, log, audit *slog.Logger) (
 		control.SetTokens(tokens)
 		if before != nil {
 			removed, added := tokens.Changes(before)
-			logTokens(log, audit, "token_removed", removed)
-			logTokens(log, audit, "token_added", added)
+			l.tokens("token_removed", removed)
+			l.tokens("token_added", added)
 		}
 		return nil
 	}
 	err := watch(ctx, []string{o.tokens}, load, func(err error) {
 		if err != nil {
-			log.Error("the tokens stay as they are, because the token file cannot be read", "cause", err)
+			l.server.Error("the tokens stay as they are, because the token file cannot be read", "cause", err)
 		}
 	})
 	if err != nil {
 		return nil, noTokens(o.tokens, err)
 	}
 	if len(control.Tokens().All()) == 0 {
-		log.Warn("the token file has no token: nobody can read or change anything", "file", o.tokens)
+		l.server.Warn("the token file has no token: nobody can read or change anything", "file", o.tokens)
 	}
 	return control, nil
 }
 
-func logTokens(log, audit *slog.Logger, event string, tokens []*access.Token) {
+func (l *logs) tokens(event string, tokens []*access.Token) {
 	for _, t := range tokens {
 		attrs := []any{"token", t.ID, "token_name", t.Name, "scope", t.Scope.String(), "tables", t.Tables}
-		log.Info(event, attrs...)
-		if audit != nil {
-			audit.Info(event, attrs...)
+		l.server.Info(event, attrs...)
+		if l.audit != nil {
+			l.audit.Info(event, attrs...)
 		}
 	}
 }

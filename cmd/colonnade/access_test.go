@@ -392,10 +392,11 @@ func TestAuditNotWritten(t *testing.T) {
 func TestAuditWrittenAgain(t *testing.T) {
 	var log bytes.Buffer
 	path := filepath.Join(t.TempDir(), "audit.log")
-	audit, file, err := openAudit(&serveOptions{auditLog: path}, slog.New(slog.NewTextHandler(&log, nil)))
+	file, err := openLogFile("audit log", path, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
+	audit := slog.New(slog.NewJSONHandler(file, nil))
 	good := file.f
 	if file.f, err = os.Open(path); err != nil { // for reading
 		t.Fatal(err)

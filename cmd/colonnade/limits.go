@@ -89,21 +89,22 @@ func (o *serveOptions) declareDisk() {
 }
 
 // serverOptions returns the options for package server.
-func (o *serveOptions) serverOptions(log *slog.Logger, guard *protection, m *metrics.Registry) server.Options {
+func (o *serveOptions) serverOptions(l *logs, guard *protection, m *metrics.Registry) server.Options {
 	return server.Options{
-		Now:      time.Now,
-		Clock:    clock.System,
-		Seed:     rand.Uint64(),
-		Log:      log,
-		Hosts:    o.hosts,
-		Origins:  o.origins,
-		Access:   guard.control,
-		Audit:    guard.audit,
-		Metrics:  m,
-		MaxBody:  o.maxBodyMiB << 20,
-		MaxConns: int(o.maxConnections),
-		Limits:   o.limits(),
-		Timeouts: o.timeouts,
+		Now:       time.Now,
+		Clock:     clock.System,
+		Seed:      rand.Uint64(),
+		Log:       l.server,
+		Hosts:     o.hosts,
+		Origins:   o.origins,
+		Access:    guard.control,
+		Audit:     l.audit,
+		AccessLog: l.access,
+		Metrics:   m,
+		MaxBody:   o.maxBodyMiB << 20,
+		MaxConns:  int(o.maxConnections),
+		Limits:    o.limits(),
+		Timeouts:  o.timeouts,
 	}
 }
 

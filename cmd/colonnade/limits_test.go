@@ -37,7 +37,7 @@ func loaded(t *testing.T, args ...string) *serveOptions {
 // TestDefaultLimits: without options the packages have the defaults of their own.
 func TestDefaultLimits(t *testing.T) {
 	o := loaded(t)
-	s, wantServer := o.serverOptions(nil, new(protection), nil), server.Options{
+	s, wantServer := o.serverOptions(new(logs), new(protection), nil), server.Options{
 		MaxBody:  server.MaxBody,
 		MaxConns: server.MaxConns,
 		Limits:   admission.Limits{Memory: o.maxInflightMiB << 20}.WithDefaults(),
@@ -66,7 +66,7 @@ func TestLimitsReachTheirPlace(t *testing.T) {
 	o := loaded(t, strings.Fields("--max-body-mib 3 --max-inflight-mib 4 --max-connections 5 --max-scans 6 --write-slots 7 --read-slots 8 --scan-slots 9 "+
 		"--header-timeout 10s --read-timeout 11s --progress-timeout 12s --idle-timeout 13s --write-timeout 14s --drain-timeout 15s "+
 		"--memtable-mib 16 --cache-mib 17 --disk-reserve-mib 18 --wal-mib 64 --compaction-workers 20 --scrub-mib 21 --open-files 22")...)
-	s := o.serverOptions(nil, new(protection), nil)
+	s := o.serverOptions(new(logs), new(protection), nil)
 	if s.MaxBody != 3<<20 || s.MaxConns != 5 || s.Limits != (admission.Limits{Memory: 4 << 20, Scans: 6, WriteSlots: 7, ReadSlots: 8, ScanSlots: 9}) {
 		t.Errorf("got %+v", s)
 	}

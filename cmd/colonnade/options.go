@@ -58,6 +58,7 @@ type serveOptions struct {
 
 	logLevel  string
 	logFormat string
+	accessLog string
 }
 
 // declareOptions declares the options of serve.
@@ -90,7 +91,8 @@ func declareOptions(flags *pflag.FlagSet) *serveOptions {
 
 	c.Section("Log of the server")
 	c.Choice(&o.logLevel, "log-level", "info", []string{"debug", "info", "warn", "error"}, "least level of what goes to standard error").Reloads()
-	c.Choice(&o.logFormat, "log-format", "text", []string{"text", "json"}, "form of the lines on standard error")
+	c.Choice(&o.logFormat, "log-format", "text", []string{"text", "json"}, "form of the lines on standard error, and of the access log")
+	c.String(&o.accessLog, "access-log", "", "file that gets a line for each request, or - for standard error, at level info; SIGHUP opens it again; see operations.md")
 	return o
 }
 
@@ -167,8 +169,13 @@ func (o *serveOptions) newLog(w io.Writer) *slog.Logger {
 	follow := func() { _ = level.UnmarshalText([]byte(o.logLevel)) } // the option takes no other words
 	follow()
 	o.config.OnReload(follow)
+	return slog.New(o.logHandler(w, level))
+}
+
+// logHandler writes lines in the form that the options ask for. A nil level is that of information.
+func (o *serveOptions) logHandler(w io.Writer, level slog.Leveler) slog.Handler {
 	if o.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+		return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})
 	}
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+	return slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})
 }

@@ -47,7 +47,7 @@ that over the file. SIGHUP reads the file again. See colonnade config.`,
 	return cmd
 }
 
-func serve(cmd *cobra.Command, o *serveOptions) error {
+func serve(cmd *cobra.Command, o *serveOptions) (err error) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
@@ -56,18 +56,23 @@ func serve(cmd *cobra.Command, o *serveOptions) error {
 		return err
 	}
 	hangups := make(chan os.Signal, 1)
-	if o.config.Path() != "" || o.auditLog != "" { // without them a closed terminal ends the process, as ever
+	logs, err := openLogs(o, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, logs.close()) }()
+	if o.config.Path() != "" || logs.files != nil { // without them a closed terminal ends the process, as ever
 		signal.Notify(hangups, syscall.SIGHUP)
 		defer signal.Stop(hangups)
 	}
-	log := o.newLog(cmd.ErrOrStderr())
+	log := logs.server
 	for _, w := range warnings {
 		log.Warn(w)
 	}
 	debug.SetMemoryLimit(o.memoryLimit())
 	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
-	guard, err := openProtection(ctx, o, log)
+	guard, err := openProtection(ctx, o, logs)
 	if err != nil {
 		return err
 	}
@@ -75,24 +80,24 @@ func serve(cmd *cobra.Command, o *serveOptions) error {
 	// This comes first: if the address is taken, no new directory must be left behind.
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
-		return errors.Join(err, guard.close())
+		return err
 	}
 	defer listener.Close()
 	m := metrics.New()
 	m.AddProcess(version())
 	store, err := openOrStop(signals, o, log, m)
 	if store == nil {
-		return errors.Join(err, guard.close())
+		return err
 	}
-	s := server.New(store, o.serverOptions(log, guard, m))
+	s := server.New(store, o.serverOptions(logs, guard, m))
 	o.config.OnReload(func() { s.SetLimits(o.limits()) })
 	if os.Getenv("GOMAXPROCS") == "" { // an operator knows better
 		cores.AddSpare() // the log nearly always has a sync under way
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "listening on %s://%s\n", guard.scheme(), listener.Addr())
-	hangup := func() { guard.hangup(log); o.reload(log) }
+	hangup := func() { logs.reopen(); o.reload(log) }
 	err = serveUntil(signals, hangups, hangup, s, func() error { return guard.serve(s, listener) }, log)
-	return errors.Join(err, store.Close(), guard.close())
+	return errors.Join(err, store.Close())
 }
 
 // openOrStop opens the store. It returns neither a store nor an error if a signal comes first: nothing was

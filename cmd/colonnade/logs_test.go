@@ -1,0 +1,76 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// awaitFile waits until a file is there and has a word.
+func awaitFile(t *testing.T, s *served, path, word string) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; {
+		if text, err := os.ReadFile(path); err == nil && strings.Contains(string(text), word) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("there is no %q in %s:\n%s", word, path, s.stderr)
+		}
+	}
+}
+
+// TestAccessLogRotated moves the access log away and hangs up, as logrotate does.
+func TestAccessLogRotated(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "access.log")
+	s := startServe(t, filepath.Join(dir, "data"), "--access-log", path)
+	s.call("PUT", "/v1/table/before", "")
+	awaitFile(t, s, path, `route="PUT /v1/table/{table}" table=before status=201 bytes_in=0`)
+	if err := os.Rename(path, path+".1"); err != nil {
+		t.Fatal(err)
+	}
+	s.signal(syscall.SIGHUP)
+	awaitFile(t, s, path, "")
+	s.call("PUT", "/v1/table/after", "")
+	if code := s.stop(syscall.SIGTERM); code != 0 {
+		t.Errorf("code %d:\n%s", code, s.stderr)
+	}
+	for path, want := range map[string]string{path: "table=after", path + ".1": "table=before"} {
+		if text, err := os.ReadFile(path); err != nil || strings.Count(string(text), "\n") != 1 || !strings.Contains(string(text), want) {
+			t.Errorf("%s has %q, %v", path, text, err)
+		}
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v: others can read it", info, err)
+	}
+}
+
+// TestAccessLogAmongOthers: the lines go to the log of the server, in its form, and from level info on.
+func TestAccessLogAmongOthers(t *testing.T) {
+	for level, want := range map[string]int{"info": 1, "warn": 0} {
+		s := startServe(t, filepath.Join(t.TempDir(), "data"), "--access-log", "-", "--log-format", "json", "--log-level", level)
+		s.call("PUT", "/v1/table/t", "")
+		s.stop(syscall.SIGTERM)
+		if got := strings.Count(s.stderr.String(), `"msg":"request","address":"127.0.0.1","method":"PUT","route":"PUT /v1/table/{table}","table":"t","status":201`); got != want {
+			t.Errorf("level %s: %d lines in\n%s", level, got, s.stderr)
+		}
+	}
+}
+
+// TestLogsThatCannotBeOpened: the error names the option and the file, and no directory is made.
+func TestLogsThatCannotBeOpened(t *testing.T) {
+	dir := t.TempDir()
+	for _, option := range []string{"--access-log", "--audit-log"} {
+		path := filepath.Join(dir, "none", "x.log")
+		got := runLine("", "serve", "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0", option, path)
+		if got.code != exitFailed || !strings.Contains(got.stderr, option+": open "+path+": no such file or directory") {
+			t.Errorf("%+v", got)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("there is %v", left)
+	}
+}

@@ -1,0 +1,59 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// logAccess writes the line of a request to Options.AccessLog. It has names and sizes, nothing of a row, and of the path
+// only the table: the rest may be anything.
+func (x *requestContext) logAccess(took time.Duration) {
+	var attrs [14]slog.Attr
+	line := append(attrs[:0],
+		slog.String("address", addressOf(x.r).String()),
+		slog.String("method", shorten(x.r.Method)),
+		slog.String("route", x.pattern))
+	if x.table != "" {
+		line = append(line, slog.String("table", shorten(x.table)))
+	}
+	line = append(line,
+		slog.Int("status", x.status),
+		slog.Int64("bytes_in", x.received),
+		slog.Int64("bytes_out", x.written),
+		slog.Int64("rows", x.stats.Rows),
+		slog.Int64("cells", x.stats.Cells),
+		slog.Duration("took", took.Round(time.Microsecond)))
+	line = x.appendSender(line)
+	x.server.opt.AccessLog.LogAttrs(context.WithoutCancel(x.ctx()), slog.LevelInfo, "request", line...)
+}
+
+// appendSender appends who sent a request, and the trace that it is part of, as far as they are known.
+func (x *requestContext) appendSender(line []slog.Attr) []slog.Attr {
+	if x.token != nil {
+		line = append(line, slog.String("token", x.token.ID))
+		if x.token.Name != "" {
+			line = append(line, slog.String("token_name", x.token.Name))
+		}
+	}
+	if id := traceID(x.r.Header); id != "" {
+		line = append(line, slog.String("trace_id", id))
+	}
+	return line
+}
+
+// traceID returns the id of the trace in the header traceparent (W3C Trace Context), or "".
+func traceID(h http.Header) string {
+	const idAt, idEnd, length = 3, 35, 55 // VERSION-TRACE-PARENT-FLAGS, in hexadecimal digits: 2, 32, 16, 2
+	values := h["Traceparent"]
+	if len(values) != 1 || len(values[0]) < length || values[0][idAt-1] != '-' || values[0][idEnd] != '-' {
+		return ""
+	}
+	id := values[0][idAt:idEnd]
+	if strings.Trim(id, "0123456789abcdef") != "" || strings.Trim(id, "0") == "" {
+		return ""
+	}
+	return id
+}
