@@ -45,7 +45,7 @@ func (s *Server) aggregate(x *requestContext) error {
 	}
 	a := sel.Aggregate
 	a.Query = sel.query
-	x.explains(sel.explain)
+	x.explainsQuery(sel.explain, &a.Query)
 	view, err := x.openView()
 	if err != nil {
 		return err

@@ -20,7 +20,7 @@ func (s *Server) count(x *requestContext) error {
 	if err := x.decode(false, func(d *decoder) { countFields.read(d, &sel) }); err != nil {
 		return err
 	}
-	x.explains(sel.explain)
+	x.explainsQuery(sel.explain, &sel.query)
 	view, err := x.openView()
 	if err != nil {
 		return err

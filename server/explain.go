@@ -16,6 +16,7 @@ const (
 	noExplain   explainMode = iota
 	withExplain             // beside the result
 	onlyExplain             // in its place: the store does the work, and nothing of the result is answered
+	logExplain              // in the log of slow queries alone
 )
 
 // explainShape is the shape of the field of a request.
@@ -38,8 +39,11 @@ func (d *decoder) explainMode() explainMode {
 // for one goroutine; those that work on parts of a read have one each. All methods take nil, for a read that is not
 // to be explained.
 type explanation struct {
-	mode explainMode
-	now  func() time.Time
+	mode  explainMode
+	now   func() time.Time
+	query widecol.Query // whose shape goes to the log of slow queries
+	items int           // of a rows request; query is that of the first
+
 	widecol.Explain
 	allRows bool // the query asked last has all rows, though parts of it may not
 
@@ -49,12 +53,28 @@ type explanation struct {
 	write   time.Duration // rows into JSON, and waiting for the client and other parts
 }
 
-// explains begins the explanation of a read whose request is decoded, if it asks for one.
-func (x *requestContext) explains(mode explainMode) {
-	if mode != noExplain {
-		x.explain = &explanation{mode: mode, now: x.server.opt.Now, receive: x.elapsed()}
+// explains begins the explanation of a read whose request is decoded, if it asks for one or slow queries are logged.
+// It returns nil if nobody wants it.
+func (x *requestContext) explains(mode explainMode) *explanation {
+	if mode == noExplain {
+		if x.server.slowQuery.Load() == 0 {
+			return nil
+		}
+		mode = logExplain
+	}
+	x.explain = &explanation{mode: mode, now: x.server.opt.Now, receive: x.elapsed()}
+	return x.explain
+}
+
+// explainsQuery is explains for a read of one query.
+func (x *requestContext) explainsQuery(mode explainMode, q *widecol.Query) {
+	if e := x.explains(mode); e != nil {
+		e.query = *q
 	}
 }
+
+// answered reports whether the answer has the explanation.
+func (e *explanation) answered() bool { return e != nil && e.mode != logExplain }
 
 // alone reports whether nothing but the explanation is answered.
 func (e *explanation) alone() bool { return e != nil && e.mode == onlyExplain }
@@ -172,14 +192,18 @@ func (x *requestContext) beginExplained() bool {
 // appendExplain appends the explanation as the last field of an object, if there is one.
 func (x *requestContext) appendExplain(s *widecol.Stats) {
 	e := x.explain
-	if e == nil {
+	if !e.answered() {
 		return
 	}
-	out := x.out
 	if !e.alone() {
-		out = append(out, ',')
+		x.out = append(x.out, ',')
 	}
-	out = appendField(out, `"explain":{"rows":{"scanned":`, s.RowsScanned)
+	x.out = e.append(append(x.out, `"explain":`...), s, x.elapsed())
+}
+
+// append appends the explanation. s is what the read has looked at, total how long it took.
+func (e *explanation) append(out []byte, s *widecol.Stats, total time.Duration) []byte {
+	out = appendField(out, `{"rows":{"scanned":`, s.RowsScanned)
 	out = appendField(out, `,"returned":`, s.Rows)
 	out = appendField(out, `},"cells":{"scanned":`, s.CellsScanned)
 	out = appendField(out, `,"returned":`, s.Cells)
@@ -202,8 +226,8 @@ func (x *requestContext) appendExplain(s *widecol.Stats) {
 	out = appendField(out, `,"open":`, e.open.Microseconds())
 	out = appendField(out, `,"read":`, e.read.Microseconds())
 	out = appendField(out, `,"write":`, e.write.Microseconds())
-	out = appendField(out, `,"total":`, x.elapsed().Microseconds())
-	x.out = append(out, "}}"...)
+	out = appendField(out, `,"total":`, total.Microseconds())
+	return append(out, "}}"...)
 }
 
 func appendDropped(out []byte, d *widecol.DroppedCells) []byte {

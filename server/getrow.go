@@ -26,9 +26,11 @@ func (s *Server) getRow(x *requestContext) error {
 		return err
 	}
 	q := widecol.NewQuery()
-	if err := x.rowOfQuery(&q); err != nil {
+	mode, err := x.rowOfQuery(&q)
+	if err != nil {
 		return err
 	}
+	x.explainsQuery(mode, &q)
 	view, err := x.openView()
 	if err != nil {
 		return err
@@ -64,9 +66,9 @@ func (s *Server) getRow(x *requestContext) error {
 }
 
 // rowOfQuery reads the parameters key and explain, each once, and column, any number of times.
-func (x *requestContext) rowOfQuery(q *widecol.Query) error {
-	invalid := func(code, format string, args ...any) error {
-		return refuse(http.StatusBadRequest, code, atQuery, format, args...)
+func (x *requestContext) rowOfQuery(q *widecol.Query) (explainMode, error) {
+	invalid := func(code, format string, args ...any) (explainMode, error) {
+		return noExplain, refuse(http.StatusBadRequest, code, atQuery, format, args...)
 	}
 	params, err := url.ParseQuery(x.r.URL.RawQuery)
 	if err != nil {
@@ -96,12 +98,12 @@ func (x *requestContext) rowOfQuery(q *widecol.Query) error {
 		return invalid("invalid_row_key", "row key has %d bytes, allowed are 1 to %d", len(key), widecol.MaxRowKey)
 	}
 	q.SetKey([]byte(key))
+	mode := noExplain
 	if params.Has("explain") {
-		mode, ok := map[string]explainMode{"true": withExplain, "only": onlyExplain}[params.Get("explain")]
-		if !ok {
+		var ok bool
+		if mode, ok = map[string]explainMode{"true": withExplain, "only": onlyExplain}[params.Get("explain")]; !ok {
 			return invalid("invalid_parameter", "the parameter explain must be true or only, or be left out")
 		}
-		x.explains(mode)
 	}
 	if columns := params["column"]; columns != nil {
 		f, err := widecol.ColumnsFilter(columns...)
@@ -110,5 +112,5 @@ func (x *requestContext) rowOfQuery(q *widecol.Query) error {
 		}
 		q.Filter = f
 	}
-	return nil
+	return mode, nil
 }

@@ -36,6 +36,8 @@ type Options struct {
 	Audit *slog.Logger
 	// AccessLog gets a line for each request that has come to its handler. nil drops them.
 	AccessLog *slog.Logger
+	// SlowQuery is how long a query must take for Log to get it, with its explanation. 0 is for none.
+	SlowQuery time.Duration
 	// MaxBody bounds the body of a write or a read of rows, in bytes before and after inflating. 0
 	// is the constant MaxBody.
 	MaxBody int64

@@ -40,7 +40,7 @@ type requestContext struct {
 	token   *access.Token   // of the sender; nil without access control, or where none is needed
 	meter   *metrics.Route  // of its route
 
-	explain *explanation // of a read; nil if it is not asked for
+	explain *explanation // of a read; nil if neither its client nor the log of slow queries asks for it
 
 	received int64         // bytes of the body so far, inflated
 	stats    widecol.Stats // of its queries; of a change the rows and cells that it wrote, as far as it knows
@@ -187,9 +187,10 @@ func (x *requestContext) release() {
 	x.abandonSender() // of a response that is broken off
 	x.dropEncoder()
 	x.admitted.Close()
+	took := x.elapsed()
+	x.logSlow(took) // it looks at the query, which is part of the body
 	x.collected = x.out
 	x.scratch.reuse()
-	took := x.elapsed()
 	x.meter.End(x.status, took, x.written)
 	if x.server.opt.AccessLog != nil {
 		x.logAccess(took)

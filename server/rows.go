@@ -40,7 +40,9 @@ func (s *Server) rows(x *requestContext) error {
 	if err := charge(&x.admitted, x.decoder.memory()); err != nil {
 		return err
 	}
-	x.explains(body.explain)
+	if e := x.explains(body.explain); e != nil {
+		e.query, e.items = items[0].query(), len(items)
+	}
 	view, err := x.openView()
 	if err != nil {
 		return err
@@ -139,18 +141,8 @@ func (d *decoder) memory() int64 {
 
 // readRow appends the rows of item i. found reports whether there are any.
 func (x *requestContext) readRow(a *rowWriter, view widecol.View, item *rowRead, i int) (found bool, err error) {
-	q := widecol.NewQuery()
-	if item.wide != nil {
-		q = *item.wide
-	}
-	if item.key != nil {
-		q.SetKey(item.key)
-	}
-	a.strip = q.KeysOnly
-	q.RowCellLimit, q.RowFilter, q.Yield = item.cellLimit, item.filter, a.yield
-	if item.column != nil {
-		q.Filter, q.ColumnCellLimit = item.column.Filter, item.column.limit
-	}
+	q := item.query()
+	a.strip, q.Yield = q.KeysOnly, a.yield
 	rows, err := x.explain.scan(x.ctx(), view, &q)
 	if err != nil {
 		return false, placed(err, func(_ string, family int) string {
@@ -162,6 +154,22 @@ func (x *requestContext) readRow(a *rowWriter, view widecol.View, item *rowRead,
 	}
 	defer rows.Close()
 	return a.writeAll(rows)
+}
+
+// query returns the query of an item.
+func (r *rowRead) query() widecol.Query {
+	q := widecol.NewQuery()
+	if r.wide != nil {
+		q = *r.wide
+	}
+	if r.key != nil {
+		q.SetKey(r.key)
+	}
+	q.RowCellLimit, q.RowFilter = r.cellLimit, r.filter
+	if r.column != nil {
+		q.Filter, q.ColumnCellLimit = r.column.Filter, r.column.limit
+	}
+	return q
 }
 
 // rowsBody is the body of a rows request.

@@ -28,7 +28,7 @@ func (s *Server) scan(x *requestContext) error {
 	if err := sel.page.begin(x.table, &sel.query); err != nil {
 		return err
 	}
-	x.explains(sel.explain)
+	x.explainsQuery(sel.explain, &sel.query)
 	view, err := x.openView()
 	if err != nil {
 		return err

@@ -39,6 +39,8 @@ type Server struct {
 	jitterMu sync.Mutex
 	jitter   *rand.Rand // of Retry-After; guarded by jitterMu
 
+	slowQuery atomic.Int64 // Options.SlowQuery, or what SetSlowQuery replaced it with
+
 	responses [6]atomic.Uint64 // by the first digit of the status; 0 is aborted
 }
 
@@ -59,6 +61,7 @@ func New(store widecol.Store, opt Options) *Server {
 	for _, host := range opt.Hosts {
 		s.hosts[hostname(host)] = true
 	}
+	s.SetSlowQuery(opt.SlowQuery)
 	s.meters = newMeters(opt.Metrics.FrontEnd("http"))
 	s.addMetrics()
 	s.handler = newHandler(s, opt)
@@ -70,6 +73,9 @@ func New(store widecol.Store, opt Options) *Server {
 
 // SetLimits replaces Options.Limits, for requests from now on. Those under way keep what they have.
 func (s *Server) SetLimits(l admission.Limits) { s.admission.SetLimits(l) }
+
+// SetSlowQuery replaces Options.SlowQuery, for queries that begin from now on.
+func (s *Server) SetSlowQuery(d time.Duration) { s.slowQuery.Store(int64(d)) }
 
 // Handler returns the server as an http.Handler, for use without Serve.
 func (s *Server) Handler() http.Handler { return s.handler }

@@ -100,6 +100,7 @@ func (o *serveOptions) serverOptions(l *logs, guard *protection, m *metrics.Regi
 		Access:    guard.control,
 		Audit:     l.audit,
 		AccessLog: l.access,
+		SlowQuery: o.slowQuery(),
 		Metrics:   m,
 		MaxBody:   o.maxBodyMiB << 20,
 		MaxConns:  int(o.maxConnections),
@@ -107,6 +108,8 @@ func (o *serveOptions) serverOptions(l *logs, guard *protection, m *metrics.Regi
 		Timeouts:  o.timeouts,
 	}
 }
+
+func (o *serveOptions) slowQuery() time.Duration { return time.Duration(o.slowMs) * time.Millisecond }
 
 // limits returns those of serverOptions that a reload changes.
 func (o *serveOptions) limits() admission.Limits {

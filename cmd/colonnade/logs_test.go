@@ -74,3 +74,34 @@ func TestLogsThatCannotBeOpened(t *testing.T) {
 		t.Errorf("there is %v", left)
 	}
 }
+
+// TestSlowQueriesAreReloaded: a running server begins to log slow queries, and ends it. A query over much takes a
+// millisecond; one over nothing is no slower than an hour.
+func TestSlowQueriesAreReloaded(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "colonnade.toml")
+	if err := os.WriteFile(path, []byte("slow-query-ms = 3600000\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := startServe(t, filepath.Join(dir, "data"), "--config", path)
+	s.call("PUT", "/v1/table/t", `{"column_families":[{"name":"f"}]}`)
+	item := `{"row_key":"key-that-is-not-logged","cells":[{"column_key":"f:q","type":"string","value":"` + strings.Repeat("v", 1<<20) + `"}]}`
+	for range 8 {
+		s.call("POST", "/v1/table/t/write", `{"items":[`+item+`]}`)
+	}
+	s.call("POST", "/v1/table/t/scan", `{}`)
+	s.hangup(path, "slow-query-ms = 1\n", "an option has changed")
+	come := s.stderr.next("slow query")
+	s.call("POST", "/v1/table/t/scan", `{}`)
+	<-come
+	s.hangup(path, "slow-query-ms = 0\n", "an option has changed")
+	s.call("POST", "/v1/table/t/scan", `{}`)
+	s.stop(syscall.SIGTERM)
+	log := s.stderr.String()
+	if n := strings.Count(log, `level=WARN msg="slow query" route="POST /v1/table/{table}/scan" table=t`); n != 1 || !strings.Contains(log, `\"blocks\":{\"read\":`) && !strings.Contains(log, `\"memtables\":1`) {
+		t.Errorf("%d lines in\n%.2000s", n, log)
+	}
+	if strings.Contains(log, "not-logged") || strings.Contains(log, "vvv") {
+		t.Errorf("the log has something of a row:\n%.2000s", log)
+	}
+}

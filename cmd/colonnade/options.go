@@ -59,6 +59,7 @@ type serveOptions struct {
 	logLevel  string
 	logFormat string
 	accessLog string
+	slowMs    int64
 }
 
 // declareOptions declares the options of serve.
@@ -93,6 +94,7 @@ func declareOptions(flags *pflag.FlagSet) *serveOptions {
 	c.Choice(&o.logLevel, "log-level", "info", []string{"debug", "info", "warn", "error"}, "least level of what goes to standard error").Reloads()
 	c.Choice(&o.logFormat, "log-format", "text", []string{"text", "json"}, "form of the lines on standard error, and of the access log")
 	c.String(&o.accessLog, "access-log", "", "file that gets a line for each request, or - for standard error, at level info; SIGHUP opens it again; see operations.md")
+	c.Int64(&o.slowMs, "slow-query-ms", 0, config.Range{Min: 0, Max: 3_600_000, Unit: "ms"}, "queries that take as long are logged with their shape and what they read, at level warn; 0 for none; see operations.md").Reloads()
 	return o
 }
 

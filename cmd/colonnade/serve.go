@@ -90,7 +90,10 @@ func serve(cmd *cobra.Command, o *serveOptions) (err error) {
 		return err
 	}
 	s := server.New(store, o.serverOptions(logs, guard, m))
-	o.config.OnReload(func() { s.SetLimits(o.limits()) })
+	o.config.OnReload(func() {
+		s.SetLimits(o.limits())
+		s.SetSlowQuery(o.slowQuery())
+	})
 	if os.Getenv("GOMAXPROCS") == "" { // an operator knows better
 		cores.AddSpare() // the log nearly always has a sync under way
 	}
