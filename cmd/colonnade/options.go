@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -60,6 +61,8 @@ type serveOptions struct {
 	logFormat string
 	accessLog string
 	slowMs    int64
+
+	pprofListen string
 }
 
 // declareOptions declares the options of serve.
@@ -95,6 +98,9 @@ func declareOptions(flags *pflag.FlagSet) *serveOptions {
 	c.Choice(&o.logFormat, "log-format", "text", []string{"text", "json"}, "form of the lines on standard error, and of the access log")
 	c.String(&o.accessLog, "access-log", "", "file that gets a line for each request, or - for standard error, at level info; SIGHUP opens it again; see operations.md")
 	c.Int64(&o.slowMs, "slow-query-ms", 0, config.Range{Min: 0, Max: 3_600_000, Unit: "ms"}, "queries that take as long are logged with their shape and what they read, at level warn; 0 for none; see operations.md").Reloads()
+
+	c.Section("Profiles and traces")
+	c.String(&o.pprofListen, "pprof-listen", "", "HOST:PORT for profiles of the process (net/http/pprof), without access control, so a loopback address unless insecure is set; none by default")
 	return o
 }
 
@@ -103,7 +109,7 @@ func (o *serveOptions) load(ctx context.Context) (warnings []string, err error) 
 	if warnings, err = o.config.Load(os.Environ()); err != nil {
 		return nil, usageError{err}
 	}
-	if err := o.checkListen(ctx); err != nil {
+	if err := errors.Join(o.checkListen(ctx), o.checkPprofListen(ctx)); err != nil {
 		return nil, usageError{err}
 	}
 	return warnings, nil
@@ -143,6 +149,29 @@ func (o *serveOptions) checkListen(ctx context.Context) error {
 	if !local {
 		return o.config.Wrong("listen", "the address can be reached from other machines, so it needs tokens, tls-cert and tls-key: see colonnade token; "+
 			"without them anyone there could read and change every table, or listen in: to accept that, add --insecure")
+	}
+	return nil
+}
+
+// checkPprofListen refuses addresses that other machines can reach: profiles have no access control.
+func (o *serveOptions) checkPprofListen(ctx context.Context) error {
+	if o.pprofListen == "" {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(o.pprofListen)
+	if err != nil {
+		return o.config.Wrong("pprof-listen", "must be HOST:PORT, such as 127.0.0.1:6060")
+	}
+	if o.insecure {
+		return nil
+	}
+	local, err := loopback(ctx, host)
+	if err != nil {
+		return o.config.Wrong("pprof-listen", "%v", err)
+	}
+	if !local {
+		return o.config.Wrong("pprof-listen", "the address can be reached from other machines, and profiles have no access control: use 127.0.0.1 and a tunnel, "+
+			"such as ssh -L 6060:127.0.0.1:6060, or add --insecure")
 	}
 	return nil
 }

@@ -83,6 +83,11 @@ func serve(cmd *cobra.Command, o *serveOptions) (err error) {
 		return err
 	}
 	defer listener.Close()
+	stopPprof, err := servePprof(o, log)
+	if err != nil {
+		return err
+	}
+	defer stopPprof()
 	m := metrics.New()
 	m.AddProcess(version())
 	store, err := openOrStop(signals, o, log, m)
