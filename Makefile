@@ -21,6 +21,8 @@ HARNESS := cd reliability && GOCOVERDIR=$(CURDIR)/bin/coverage ../bin/reliabilit
 HOURS ?= 1
 SEEDS ?= 10000
 SEED ?= $(shell date +%s)
+# What `make release` builds for: by default linux and darwin, amd64 and arm64.
+SYSTEMS ?=
 # What `make race` is about: packages with goroutines or locks of their own. The
 # formats below them are shared between goroutines only by these, but for the blocks
 # of sstable's readahead. In all of them memory that is given back is overwritten (internal/poison).
@@ -29,7 +31,7 @@ RACE := ./admission/... ./client ./cmd/... ./engine/... ./memtable/... ./server 
 # of a store that no two goroutines use.
 SEQUENTIAL := ^Test(AdviceIsTrue|Divide|DivideManyFiles|ExplainConditions|FilterOpenCases|FilterReaders|MergeRandom|NotesOfFull|Pages|PickAmplification|PickRandom|TakeRows|TenThousandRanges|VisibilityRandom|WantsPays)$$
 
-.PHONY: help run build test race race-full vet lint fuzz reliability reliability-short soak soak-random harness bench profile bench-service bench-peers clean
+.PHONY: help run build test race race-full vet lint fuzz reliability reliability-short soak soak-random harness bench profile bench-service bench-peers release clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -99,5 +101,8 @@ bench-peers: ## Measure other engines beside this one, ROWS=n; writes REPORT.md 
 	cd bench/peers && $(GO) build -o ../../bin/peers .
 	bin/peers -rows $(ROWS) -runs $(RUNS) -out bench/peers/REPORT.md
 
+release: ## Build archives, packages, SBOMs and checksums into dist/, with SYSTEMS="linux/amd64 …"
+	.ci/release/build $(SYSTEMS)
+
 clean: ## Remove what was built; the data stays
-	rm -rf bin
+	rm -rf bin dist

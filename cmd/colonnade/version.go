@@ -15,14 +15,24 @@ func newVersion() *cobra.Command {
 		Example: "  colonnade version",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "colonnade %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			v := version()
+			if commit != "" {
+				v += " (commit " + commit + ")"
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "colonnade %s %s %s/%s\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}
 }
 
-// version returns the version of the module, or else the commit, or else "unknown".
+// The linker sets these in a release: its version and its commit. See .ci/release/build.
+var release, commit string
+
+// version returns the version of the release or the module, or else the commit, or else "unknown".
 func version() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
