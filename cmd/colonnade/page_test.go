@@ -14,8 +14,8 @@ import (
 )
 
 // runPage runs the commands of a document, its sh blocks, in one bash, in a directory of their own, after some of the
-// test's. They are run as they stand there but for the port, and for replace, pairs of old and new. It returns the directory
-// and what was printed.
+// test's. They are run as they stand there but for replace, pairs of old and new. It returns the directory and what was
+// printed.
 func runPage(t *testing.T, page, before string, replace ...string) (dir, output string) {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -26,7 +26,7 @@ func runPage(t *testing.T, page, before string, replace ...string) (dir, output 
 	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
 		script += block[1]
 	}
-	script = strings.NewReplacer(append(replace, "9876", freePort(t))...).Replace(script)
+	script = strings.NewReplacer(replace...).Replace(script)
 
 	dir = t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
