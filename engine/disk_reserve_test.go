@@ -181,7 +181,7 @@ func lacks(t *testing.T, errno syscall.Errno, effect vfs.Effect, at int64) bool 
 	mem := vfs.NewMem()
 	failure := &vfs.Failure{At: at, Sticky: true, Fault: vfs.Fault{Err: errno, Effect: effect}, Match: func(op vfs.Op) bool {
 		switch op.Kind {
-		case vfs.OpCreate, vfs.OpReuse, vfs.OpRename, vfs.OpRemove, vfs.OpMkdir, vfs.OpWrite:
+		case vfs.OpCreate, vfs.OpReuse, vfs.OpRename, vfs.OpLink, vfs.OpRemove, vfs.OpMkdir, vfs.OpWrite:
 			return op.Name != "store"
 		}
 		return false

@@ -100,6 +100,7 @@ func (r *recovery) removeOrphans() error {
 	db.mu.Lock()
 	db.releaseTornLocked()
 	db.mu.Unlock()
+	r.removeCheckpoints()
 	return r.removeOrphanTables()
 }
 
@@ -124,6 +125,15 @@ func (r *recovery) removeOrphanTables() error {
 		id, ok := manifest.ParseName(name, "", "")
 		return ok && r.db.partitions[PartitionID(id)] == nil
 	})
+}
+
+// removeCheckpoints removes the checkpoints of the process before, which nobody can ask for any more. What
+// cannot be removed takes room, and the next open tries again.
+func (r *recovery) removeCheckpoints() {
+	dir := r.db.path(manifest.CheckpointsDir)
+	if err := removeAll(r.db.opt.FS, dir); err != nil {
+		r.db.opt.Log.Warn("old checkpoints not removed", "directory", dir, "cause", err)
+	}
 }
 
 // remove removes a file that nothing refers to. A file that cannot be removed does no harm: the next

@@ -659,3 +659,27 @@ func TestImagePages(t *testing.T) {
 		}
 	}
 }
+
+// A link is one more name, with the content that the file has under the first one.
+func TestCrashLink(t *testing.T) {
+	m := NewMem()
+	must(t, m.MkdirAll("/d"))
+	must(t, m.MkdirAll("/e"))
+	must(t, m.SyncDir("/"))
+	durable(t, m, "/d/a", "A")
+	must(t, m.Link("/d/a", "/e/b"))
+	wantDump(t, "link not synced", m.Crash(DropAll, 0), "d/ d/a=A e/")
+	wantDump(t, "link kept by chance", m.Crash(KeepAll, 0), "d/ d/a=A e/ e/b=A")
+	must(t, m.Remove("/d/a"))
+	must(t, m.SyncDir("/d"))
+	wantDump(t, "first name removed, link not synced", m.Crash(DropAll, 0), "d/ e/")
+	must(t, m.SyncDir("/e"))
+	wantDump(t, "both synced", m.Crash(DropAll, 0), "d/ e/ e/b=A")
+	wantDump(t, "a copy", m.Clone(), "d/ e/ e/b=A")
+	for _, model := range []Model{SizeNoData, Garbage} {
+		wantDump(t, model.String(), m.Crash(model, 1), "d/ e/ e/b=A")
+	}
+	m.SetCapacity(1)
+	must(t, m.Remove("/e/b"))
+	durable(t, m, "/f", "F") // the room of a file with two names is free once both are gone
+}

@@ -309,6 +309,36 @@ func TestRename(t *testing.T) {
 	})
 }
 
+func TestLink(t *testing.T) {
+	eachFS(t, func(t *testing.T, fsys FS, dir string) {
+		sub := path.Join(dir, "sub")
+		must(t, fsys.MkdirAll(sub))
+		a, b := path.Join(dir, "a"), path.Join(sub, "b")
+		w, err := fsys.Create(a)
+		must(t, err)
+		must(t, fsys.Link(a, b))
+		writeTo(t, w, "A")
+		must(t, w.Close())
+		wantContent(t, fsys, b, "A")
+		must(t, fsys.Remove(a))
+		wantList(t, fsys, dir, "sub")
+		wantContent(t, fsys, b, "A")
+
+		wantIs(t, "Link of a missing file", fsys.Link(a, path.Join(sub, "c")), fs.ErrNotExist)
+		wantIs(t, "Link into a missing directory", fsys.Link(b, path.Join(dir, "none", "c")), fs.ErrNotExist)
+		put(t, fsys, a, "another")
+		wantIs(t, "Link over a file", fsys.Link(a, b), fs.ErrExist)
+		wantIs(t, "Link over a directory", fsys.Link(a, sub), fs.ErrExist)
+		wantContent(t, fsys, b, "A")
+		if err := fsys.Link(a, b); CannotLink(err) {
+			t.Errorf("CannotLink(%v): got true for a taken name", err)
+		}
+		if !CannotLink(&fs.PathError{Op: "link", Path: b, Err: syscall.EXDEV}) {
+			t.Error("CannotLink: got false for two file systems")
+		}
+	})
+}
+
 func TestRemove(t *testing.T) {
 	eachFS(t, func(t *testing.T, fsys FS, dir string) {
 		sub, a := path.Join(dir, "sub"), path.Join(dir, "sub", "a")

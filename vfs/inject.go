@@ -134,6 +134,11 @@ func (i *Injected) Rename(old, new string) error {
 	return i.do(op, func() error { return i.inner.Rename(old, new) }, nil)
 }
 
+func (i *Injected) Link(old, new string) error {
+	op := Op{Kind: OpLink, Name: old, To: new}
+	return i.do(op, func() error { return i.inner.Link(old, new) }, nil)
+}
+
 func (i *Injected) Remove(name string) error {
 	return i.do(Op{Kind: OpRemove, Name: name}, func() error { return i.inner.Remove(name) }, nil)
 }

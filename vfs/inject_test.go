@@ -25,6 +25,8 @@ func operate(kind Kind, fsys FS, w, r File) (result any, err error) {
 		return f != nil, err
 	case OpRename:
 		return nil, fsys.Rename("/d/a", "/d/new")
+	case OpLink:
+		return nil, fsys.Link("/d/a", "/d/new")
 	case OpRemove:
 		return nil, fsys.Remove("/d/a")
 	case OpList:
@@ -73,6 +75,7 @@ func TestInjectEffects(t *testing.T) {
 		{OpOpen, before, before, before, "false false false"},
 		{OpReuse, before, before, "new=abcdef w=1234", "false false false"},
 		{OpRename, before, before, "new=abcdef w=1234", ""},
+		{OpLink, before, before, "a=abcdef new=abcdef w=1234", ""},
 		{OpRemove, before, before, "w=1234", ""},
 		{OpList, before, before, before, "false false false"},
 		{OpMkdir, before, before + " x/", before + " x/ x/y/", ""},

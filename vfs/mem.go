@@ -205,6 +205,28 @@ func (m *Mem) rename(kind Kind, old, new string) error {
 	return nil
 }
 
+func (m *Mem) Link(old, new string) error {
+	return m.change(Op{Kind: OpLink, Name: old, To: new}, func() error {
+		f, err := m.file(OpLink, old)
+		if err != nil {
+			return err
+		}
+		d, base, err := m.parent(OpLink, new)
+		if err != nil {
+			return err
+		}
+		if _, ok := d.live[base]; ok {
+			return pathError(OpLink, new, fs.ErrExist)
+		}
+		if m.free() == 0 {
+			return pathError(OpLink, new, syscall.ENOSPC)
+		}
+		f.links++
+		d.change(dirOp{seq: m.nextSeq(), op: Op{Kind: OpLink, Name: old, To: new}, set: base, node: node{file: f}})
+		return nil
+	})
+}
+
 func (m *Mem) Remove(name string) error {
 	return m.change(Op{Kind: OpRemove, Name: name}, func() error {
 		n, err := m.lookup(OpRemove, name)
@@ -232,7 +254,7 @@ const removedKept = 4
 // unlink removes a name from the count of f.
 func (m *Mem) unlink(f *file) {
 	f.links--
-	if f.live.size > 0 {
+	if f.live.size > 0 && f.links == 0 {
 		m.removed = append(slices.Clone(m.removed), f.live.share())
 		m.removed = m.removed[max(len(m.removed)-removedKept, 0):]
 	}

@@ -10,6 +10,7 @@ const (
 	OpOpen
 	OpReuse
 	OpRename
+	OpLink
 	OpRemove
 	OpList
 	OpMkdir // FS.MkdirAll
@@ -24,7 +25,7 @@ const (
 	OpClose // File.Close; closing a lock is not an operation
 )
 
-var kindNames = [...]string{"create", "open", "reuse", "rename", "remove", "list", "mkdir", "syncdir", "lock",
+var kindNames = [...]string{"create", "open", "reuse", "rename", "link", "remove", "list", "mkdir", "syncdir", "lock",
 	"stat", "freespace", "read", "write", "sync", "size", "close"}
 
 func (k Kind) String() string {
@@ -38,7 +39,7 @@ func (k Kind) String() string {
 // Each of them is a crash point.
 func (k Kind) Changes() bool {
 	switch k {
-	case OpCreate, OpReuse, OpRename, OpRemove, OpMkdir, OpSyncDir, OpLock, OpWrite, OpSync:
+	case OpCreate, OpReuse, OpRename, OpLink, OpRemove, OpMkdir, OpSyncDir, OpLock, OpWrite, OpSync:
 		return true
 	}
 	return false
@@ -48,15 +49,15 @@ func (k Kind) Changes() bool {
 type Op struct {
 	Kind   Kind
 	N      int64  // running number, from 0
-	Name   string // the file or directory; of a rename or reuse, the old name
-	To     string // the new name of a rename or reuse
+	Name   string // the file or directory; of a rename, reuse or link, the old name
+	To     string // the new name of a rename, reuse or link
 	Offset int64  // of a read or write
 	Len    int    // of a read or write: the bytes asked for
 }
 
 func (op Op) String() string {
 	switch op.Kind {
-	case OpRename, OpReuse:
+	case OpRename, OpReuse, OpLink:
 		return fmt.Sprintf("#%d %v %s %s", op.N, op.Kind, op.Name, op.To)
 	case OpRead, OpWrite:
 		return fmt.Sprintf("#%d %v %s %d+%d", op.N, op.Kind, op.Name, op.Offset, op.Len)

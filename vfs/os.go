@@ -92,6 +92,8 @@ var errNotRegular = errors.New("not a regular file")
 
 func (osFS) Rename(old, new string) error { return os.Rename(old, new) }
 
+func (osFS) Link(old, new string) error { return os.Link(old, new) }
+
 func (osFS) Remove(name string) error { return os.Remove(name) }
 
 func (osFS) List(dir string) ([]string, error) {

@@ -24,7 +24,7 @@ type pendingOp struct {
 
 // Pending returns the operations that a crash may undo, in the order of issue:
 // OpWrite of a file with its offset and length, and OpCreate, OpMkdir, OpRename,
-// OpReuse and OpRemove of a directory. Op.N is the index, which AllButOne,
+// OpReuse, OpLink and OpRemove of a directory. Op.N is the index, which AllButOne,
 // OnlyOne and Prefix take. A rename between two directories counts twice, new
 // name first. An operation covered by a failed sync stays here, since no later
 // sync makes it durable, until something newer replaces what it did.

@@ -21,8 +21,10 @@
 package vfs
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"syscall"
 )
 
 // FS is a file system. It is safe for concurrent use.
@@ -48,6 +50,11 @@ type FS interface {
 	// it is atomic even across a crash. Between two, a crash may leave either name, both, or, if the
 	// directory of old is synced before that of new, neither. It does not rename directories.
 	Rename(old, new string) error
+
+	// Link gives the file old the further name new, which is durable when the directory of new is
+	// synced. It fails with fs.ErrExist if the name new is taken, and with an error that CannotLink
+	// recognises where the file system has no such names. A linked file must not be reused.
+	Link(old, new string) error
 
 	// Remove removes a file or an empty directory. Open handles stay usable.
 	Remove(name string) error
@@ -99,6 +106,17 @@ type File interface {
 
 	// Size returns the length of the file. For a reused file that includes the old content.
 	Size() (int64, error)
+}
+
+// CannotLink reports whether Link failed because a file cannot have a name there, not for another
+// reason: the two names are on different file systems, or it knows no such names, or not that many.
+func CannotLink(err error) bool {
+	for _, errno := range []syscall.Errno{syscall.EXDEV, syscall.EPERM, syscall.ENOTSUP, syscall.ENOSYS, syscall.EMLINK} {
+		if errors.Is(err, errno) {
+			return true
+		}
+	}
+	return false
 }
 
 // blockSize is the unit to which a Write to a reused file may pad with zeros, in bytes.

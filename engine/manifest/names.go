@@ -12,12 +12,14 @@ import (
 //	manifest-00000007
 //	wal/00000012.log
 //	partitions/00000003/00000045.sst
+//	checkpoints/<name>/                with the layout of a store
 //
 // Numbers have at least eight digits.
 const (
-	LockFile      = "LOCK"
-	LogDir        = "wal"
-	PartitionsDir = "partitions"
+	LockFile       = "LOCK"
+	LogDir         = "wal"
+	PartitionsDir  = "partitions"
+	CheckpointsDir = "checkpoints"
 
 	FilePrefix    = "manifest-"
 	SegmentSuffix = ".log"

@@ -15,9 +15,9 @@ type errno struct {
 
 var (
 	opens   = []vfs.Kind{vfs.OpCreate, vfs.OpOpen, vfs.OpReuse, vfs.OpList, vfs.OpSyncDir, vfs.OpLock}
-	changes = []vfs.Kind{vfs.OpCreate, vfs.OpReuse, vfs.OpRename, vfs.OpRemove, vfs.OpMkdir, vfs.OpLock, vfs.OpWrite}
-	grows   = []vfs.Kind{vfs.OpCreate, vfs.OpReuse, vfs.OpRename, vfs.OpMkdir, vfs.OpLock, vfs.OpWrite, vfs.OpSync, vfs.OpSyncDir}
-	names   = []vfs.Kind{vfs.OpCreate, vfs.OpOpen, vfs.OpReuse, vfs.OpRename, vfs.OpRemove, vfs.OpList, vfs.OpMkdir, vfs.OpLock, vfs.OpStat}
+	changes = []vfs.Kind{vfs.OpCreate, vfs.OpReuse, vfs.OpRename, vfs.OpLink, vfs.OpRemove, vfs.OpMkdir, vfs.OpLock, vfs.OpWrite}
+	grows   = []vfs.Kind{vfs.OpCreate, vfs.OpReuse, vfs.OpRename, vfs.OpLink, vfs.OpMkdir, vfs.OpLock, vfs.OpWrite, vfs.OpSync, vfs.OpSyncDir}
+	names   = []vfs.Kind{vfs.OpCreate, vfs.OpOpen, vfs.OpReuse, vfs.OpRename, vfs.OpLink, vfs.OpRemove, vfs.OpList, vfs.OpMkdir, vfs.OpLock, vfs.OpStat}
 )
 
 var errnos = []errno{
