@@ -82,6 +82,9 @@ func (db *DB) OpenCheckpoint(name, file string) (vfs.File, error) {
 	return db.opt.FS.Open(path.Join(db.CheckpointPath(name), file))
 }
 
+// ID returns the identity of the store, which is part of every checksum.
+func (db *DB) ID() [16]byte { return db.store }
+
 // CheckpointPath returns the directory of a checkpoint.
 func (db *DB) CheckpointPath(name string) string { return db.path(manifest.CheckpointsDir, name) }
 

@@ -5,22 +5,20 @@ import (
 	"errors"
 	"log/slog"
 	"time"
-
-	"colonnade/access"
 )
 
-// audit writes a line about a request that may have changed a schema, or that was refused for its token, to
+// audit writes a line about a request that may have changed a schema or was for a checkpoint, or that was refused for its token, to
 // Options.Audit. It has names, and nothing of a row.
 func (s *Server) audit(x *requestContext, err error) {
 	var f *failure
 	if err != nil && !errors.Is(err, errGone) {
 		f = failureOf(err)
 	}
-	event := "schema_change"
+	event := x.event
 	switch {
 	case f != nil && f.access:
 		event = "refused"
-	case x.scope != access.Admin, s.opt.Access != nil && x.token == nil: // the second breaks a rule, whoever sent it
+	case event == "", s.opt.Access != nil && x.token == nil: // the second breaks a rule, whoever sent it
 		return
 	}
 	attrs := make([]slog.Attr, 0, 10)

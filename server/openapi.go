@@ -76,7 +76,7 @@ func (r *route) describe() schema {
 func (r *route) id() string {
 	words := []string{strings.ToLower(r.method)}
 	for _, segment := range r.path {
-		if segment != "v1" && segment != familySegment && segment != tableSegment {
+		if segment != "v1" && segment[0] != '{' {
 			words = append(words, strings.TrimSuffix(segment, ".json"))
 		}
 	}
@@ -158,6 +158,12 @@ func (r *route) parameters() (all []schema) {
 	}
 	if slices.Contains(r.path, familySegment) {
 		add("path", "family", "The name of a column family.", true, familyNameSchema)
+	}
+	if slices.Contains(r.path, checkpointSegment) {
+		add("path", "checkpoint", "The id of a checkpoint.", true, textSchema)
+	}
+	if slices.Contains(r.path, fileSegment) {
+		add("path", "file", "The name of a file of the checkpoint, each slash as %2F.", true, textSchema)
 	}
 	for _, p := range r.operation.params {
 		add("query", p.name, p.does, p.required, p.schema)

@@ -28,6 +28,9 @@ type requestContext struct {
 	table  string // the names in the path
 	family string
 
+	checkpoint string
+	file       string // of the checkpoint
+
 	maxBody  int64 // bytes that the body may have
 	bodyRead bool  // no byte of the body is left unread
 	admitted admission.Request
@@ -36,6 +39,7 @@ type requestContext struct {
 	class   admission.Class // the same
 	keyed   bool            // the same
 	listing bool            // the same
+	event   string          // the same
 	scope   access.Scope    // the same; None before there is a route
 	token   *access.Token   // of the sender; nil without access control, or where none is needed
 	meter   *metrics.Route  // of its route
@@ -49,6 +53,8 @@ type requestContext struct {
 	responseBuffer
 	status  int
 	asLines bool      // it is lines, not JSON
+	asBytes bool      // it is the bytes of a file
+	length  int64     // how many
 	live    bool      // each line goes out as it is, at once
 	sent    bool      // the header has gone out
 	own     [2]string // values in the header that other responses do not share

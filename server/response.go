@@ -44,7 +44,7 @@ func (x *requestContext) reply(status int, message string) error {
 // sendFailure responds with an error. It ignores whether that can be sent.
 func (x *requestContext) sendFailure(f *failure) {
 	now := x.server.opt.Now()
-	x.status, x.asLines, x.live = f.status, false, false
+	x.status, x.asLines, x.asBytes, x.live = f.status, false, false, false
 	x.out = append(x.out[:0], `{"message":`...)
 	x.out = appendString(x.out, f.message)
 	x.out = append(x.out, `,"result":null`...)
@@ -117,7 +117,12 @@ var fixedHeader = []struct {
 	{"X-Server", []string{"colonnade"}},
 }
 
-var linesContentType = []string{linesType}
+var (
+	linesContentType = []string{linesType}
+	bytesContentType = []string{bytesType}
+)
+
+const bytesType = "application/octet-stream"
 
 func (x *requestContext) sendHeader(now time.Time, last bool) {
 	x.sent = true
@@ -133,10 +138,14 @@ func (x *requestContext) sendHeader(now time.Time, last bool) {
 	if x.asLines {
 		h["Content-Type"] = linesContentType
 	}
-	if !x.live && (!last || len(x.out) >= compressFrom) {
+	if x.asBytes {
+		h["Content-Type"] = bytesContentType
+		h.Set("Content-Length", strconv.FormatInt(x.length, 10))
+	}
+	if !x.live && !x.asBytes && (!last || len(x.out) >= compressFrom) {
 		x.chooseEncoder()
 	}
-	if x.encoder == nil && last {
+	if x.encoder == nil && last && !x.asBytes {
 		x.own[1] = strconv.Itoa(len(x.out))
 		h["Content-Length"] = x.own[1:]
 	}

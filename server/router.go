@@ -21,6 +21,7 @@ type route struct {
 	bulk    bool         // its bodies may have Options.MaxBody bytes
 	keyed   bool         // it takes an Idempotency-Key
 	lists   bool         // it is about the tables that the token allows, not about all
+	event   string       // of its requests in the audit log; "" for none
 	operation
 }
 
@@ -31,6 +32,9 @@ const unknownRoute = "unknown"
 const (
 	tableSegment  = "{table}"
 	familySegment = "{family}"
+
+	checkpointSegment = "{checkpoint}"
+	fileSegment       = "{file}"
 )
 
 var routes = []route{
@@ -58,6 +62,9 @@ var routes = []route{
 	endpoint(admission.Scan, "GET /v1/table/{table}/advice", (*Server).advice, adviceOperation),
 	endpoint(admission.Read, "GET /v1/table/{table}/row", (*Server).getRow, getRowOperation),
 	keyed(endpoint(admission.Write, "DELETE /v1/table/{table}/row", (*Server).deleteRow, deleteRowOperation)),
+	audited("checkpoint", endpoint(admission.Write, "POST /v1/checkpoint", (*Server).createCheckpoint, createCheckpointOperation)),
+	audited("", endpoint(admission.Read, "GET /v1/checkpoint/{checkpoint}/file/{file}", (*Server).checkpointFile, checkpointFileOperation)),
+	audited("checkpoint", endpoint(admission.Write, "DELETE /v1/checkpoint/{checkpoint}", (*Server).removeCheckpoint, removeCheckpointOperation)),
 }
 
 func endpoint(class admission.Class, pattern string, handle func(*Server, *requestContext) error, o operation) route {
@@ -73,8 +80,11 @@ func reads(r route) route {
 	return r
 }
 
-func admin(r route) route {
-	r.scope = access.Admin
+func admin(r route) route { return audited("schema_change", r) }
+
+// audited is an admin route whose requests are in the audit log under a name.
+func audited(event string, r route) route {
+	r.scope, r.event = access.Admin, event
 	return r
 }
 
@@ -113,7 +123,7 @@ func (x *requestContext) find() (func(*Server, *requestContext) error, error) {
 			case r.method == x.r.Method || r.method == http.MethodGet && x.r.Method == http.MethodHead:
 				x.health = path[0] != "v1"
 				x.pattern, x.meter = r.pattern, x.server.meters.routes[i]
-				x.class, x.scope, x.listing = r.class, r.scope, r.lists
+				x.class, x.scope, x.listing, x.event = r.class, r.scope, r.lists, r.event
 				x.keyed = r.keyed
 				if r.params == nil && x.r.URL.RawQuery != "" {
 					return nil, refuse(http.StatusBadRequest, "unknown_parameter", atQuery, "this endpoint takes no parameters in the query of the URL")
@@ -160,7 +170,7 @@ func (r *route) matches(path []string) bool {
 		return false
 	}
 	for i := len(path) - 1; i >= 0; i-- { // routes differ mostly at the end
-		if segment := r.path[i]; segment != path[i] && segment != tableSegment && segment != familySegment {
+		if segment := r.path[i]; segment != path[i] && segment[0] != '{' {
 			return false
 		}
 	}
@@ -182,6 +192,10 @@ func (x *requestContext) name(r *route, path []string) error {
 		case familySegment:
 			x.family = path[i]
 			err = widecol.CheckFamilyName(x.family)
+		case checkpointSegment:
+			x.checkpoint = path[i]
+		case fileSegment:
+			x.file = path[i]
 		}
 		if err != nil {
 			return placed(err, func(string, int) string { return atPath })

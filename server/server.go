@@ -34,6 +34,7 @@ type Server struct {
 	handler       http.Handler      // s, or what is before it
 	connections   connections
 	meters        meters
+	checkpoints   checkpoints
 	document      func() []byte // the OpenAPI document, made when it is first asked for
 
 	jitterMu sync.Mutex
@@ -57,6 +58,10 @@ func New(store widecol.Store, opt Options) *Server {
 		parallelScans: admission.NewBudget(maxParallelScans),
 		document:      sync.OnceValue(func() []byte { return document(routes) }),
 		jitter:        rand.New(rand.NewPCG(opt.Seed, 0)),
+	}
+	s.checkpoints = checkpoints{clock: opt.Clock, log: opt.Log, open: make(map[string]*checkpoint)}
+	if c, ok := store.(widecol.Checkpointer); ok {
+		s.checkpoints.store = c
 	}
 	for _, host := range opt.Hosts {
 		s.hosts[hostname(host)] = true

@@ -1,5 +1,10 @@
 package widecol
 
+import (
+	"context"
+	"io"
+)
+
 // These interfaces are optional. A caller finds them by a type assertion on a Store or a View, and does without
 // what is not there.
 
@@ -31,4 +36,45 @@ type DamageReporter interface {
 	// Damage returns the damage that is known, an error for each damaged part of the store, or nil for none.
 	// It is safe for concurrent use, and reads no files.
 	Damage() []error
+}
+
+// Checkpointer is a Store that can make a copy of itself as of one moment, in files beside its own. It is safe for
+// concurrent use.
+type Checkpointer interface {
+	// Checkpoint makes a checkpoint of tables, of the whole Store if there are none. It has what every call before it
+	// has changed, and of each call beside it all or nothing. It stays until RemoveCheckpoint, or until the Store is
+	// opened anew. It fails with UnknownTable, and with the kind DiskFull if there is no room for it.
+	Checkpoint(ctx context.Context, tables []string) (Checkpoint, error)
+	// OpenCheckpoint opens a file of a checkpoint.
+	OpenCheckpoint(id, file string) (CheckpointFileReader, error)
+	// RemoveCheckpoint removes a checkpoint. Files of it that are open can still be read.
+	RemoveCheckpoint(id string) error
+}
+
+// Checkpoint is a copy of a Store, or of some tables of it.
+type Checkpoint struct {
+	ID     string // of letters and digits; no two have the same
+	Store  string // the identity of the Store; files of the same name of two Stores are different
+	Path   string // the directory of the files
+	Tables []CheckpointTable
+	Files  []CheckpointFile // sorted by name
+}
+
+// CheckpointTable is a table of a checkpoint.
+type CheckpointTable struct {
+	Name       string
+	Partitions []uint64
+}
+
+// CheckpointFile is a file of a checkpoint.
+type CheckpointFile struct {
+	Name     string // slash-separated, below Checkpoint.Path
+	Size     int64
+	Checksum uint64 // xxhash64 of the file
+}
+
+// CheckpointFileReader is an open file.
+type CheckpointFileReader interface {
+	io.ReaderAt
+	io.Closer
 }
