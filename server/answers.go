@@ -23,7 +23,7 @@ func objectOf(fields schema) schema {
 	return objectSchema(fields, slices.Sorted(maps.Keys(fields))...)
 }
 
-// versionSchema is the schema of a version that rowWriter.appendCell appends.
+// versionSchema is the schema of a version that rowWriter.beginVersion begins.
 var versionSchema = named("Version", objectSchema(schema{"time": timeSchema, "type": typeSchema, "value": answeredSchema, "labels": listSchema(textSchema)}, "time", "type", "value"))
 
 var (

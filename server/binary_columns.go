@@ -11,11 +11,11 @@ const chargeStep = 64 << 10
 
 // writeBinary writes a version of a binary column to the list that follows the other columns. A row may have any
 // number of them, so the list counts as memory of the request.
-func (a *rowWriter) writeBinary(c *cell.Cell, label string) error {
+func (a *rowWriter) writeBinary(c *cell.Cell, i int) error {
 	out := a.binary
 	switch {
 	case len(out) > 0 && bytes.Equal(a.binaryColumn, c.Column):
-		out = append(out, `,{"time":`...)
+		out = append(out, ',')
 	default:
 		if len(out) > 0 {
 			out = append(out, "]},"...)
@@ -25,10 +25,10 @@ func (a *rowWriter) writeBinary(c *cell.Cell, label string) error {
 		out = appendText(out, family)
 		out = append(out, `,"qualifier":`...)
 		out = appendBytes(out, qualifier)
-		out = append(out, `,"cells":[{"time":`...)
+		out = append(out, `,"cells":[`...)
 		a.binaryColumn = append(a.binaryColumn[:0], c.Column...)
 	}
-	a.binary = a.appendCell(out, c, label)
+	a.binary = a.endVersion(a.beginVersion(out, c), i)
 	for len(a.binary) > a.charged+chargeStep {
 		if err := charge(a.memory, chargeStep); err != nil {
 			return err

@@ -92,19 +92,30 @@ func plain(s []byte, i int) int {
 		}
 		return len(s)
 	}
-	for ; i < len(s); i++ {
-		if c := s[i]; c == '"' || c == '\\' || c < 0x20 || c >= utf8.RuneSelf {
-			break
+	if n := len(s) - i; n > 0 {
+		if m := marks8(short(s[i:])) << (8 * (8 - n)); m != 0 {
+			return i + bits.TrailingZeros64(m)/8 - (8 - n)
 		}
 	}
-	return i
+	return len(s)
+}
+
+// short returns the bytes of s, 1 to 7, as the lowest ones of a number.
+func short(s []byte) uint64 {
+	if len(s) >= 4 {
+		low, high := binary.LittleEndian.Uint32(s), binary.LittleEndian.Uint32(s[len(s)-4:])
+		return uint64(low) | uint64(high)<<(8*(len(s)-4))
+	}
+	return uint64(s[0]) | uint64(s[len(s)/2])<<(8*(len(s)/2)) | uint64(s[len(s)-1])<<(8*(len(s)-1))
 }
 
 // marks sets the highest bit of each of the first eight bytes of s that may need an escape. Only the
 // lowest mark is certain: a subtraction can also mark the byte above a marked one.
-func marks(s []byte) uint64 {
+func marks(s []byte) uint64 { return marks8(binary.LittleEndian.Uint64(s)) }
+
+// marks8 is marks for a number that has the first byte as its lowest.
+func marks8(w uint64) uint64 {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
-	w := binary.LittleEndian.Uint64(s)
 	quote, backslash := w^ones*'"', w^ones*'\\'
 	return ((quote - ones) | (backslash - ones) | (w - ones*0x20) | w) & high
 }

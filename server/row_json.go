@@ -29,6 +29,7 @@ type rowWriter struct {
 	open   bool               // a row was begun and not ended
 	last   []byte             // the column of the cell appended last, of the current row
 	own    []byte             // holds last when its chunk has gone
+	labels []string           // of the chunk's cells, nil for none
 	named  int                // how many bytes of last are its family's name and what ends that
 
 	binary       []byte // the binary columns of the current row, as JSON
@@ -39,17 +40,37 @@ type rowWriter struct {
 	yield   func() error // of the queries
 	explain *explanation // nil for none
 
-	// Many cells of a response were written by one request.
+	*versionTexts
+}
+
+// versionTexts are texts of times. Many cells of a response were written by one request, and have few types.
+type versionTexts struct {
 	time   int64
 	digits []byte // time in decimal
+	starts [cell.TypeCount]versionStart
+}
+
+// versionStart is the text of a version up to its value.
+type versionStart struct {
+	time int64
+	text []byte // {"time":1,"type":"i64","value":
+}
+
+func newVersionTexts() *versionTexts {
+	v := &versionTexts{digits: []byte{'0'}}
+	for t := range v.starts {
+		v.renew(cell.Type(t), 0)
+	}
+	return v
 }
 
 func (s *scratch) newRowWriter(c *responseBuffer, memory *admission.Request) *rowWriter {
 	a := &s.rows
-	if a.yield == nil { // a scratch needs it once
+	if a.yield == nil { // a scratch needs them once
 		a.yield = func() error { return a.c.yield() }
+		a.versionTexts = newVersionTexts()
 	}
-	*a = rowWriter{c: c, memory: memory, own: a.own, binary: a.binary[:0], binaryColumn: a.binaryColumn[:0], digits: append(a.digits[:0], '0'), yield: a.yield}
+	*a = rowWriter{c: c, memory: memory, own: a.own, binary: a.binary[:0], binaryColumn: a.binaryColumn[:0], yield: a.yield, versionTexts: a.versionTexts}
 	return a
 }
 
@@ -119,67 +140,71 @@ func (a *rowWriter) writeCells(cells []cell.Cell, labels []string) error {
 	if a.line != nil {
 		return a.writeLineCells(cells)
 	}
+	a.labels = labels
+	out, last := a.c.out, a.last
 	for i := range cells {
 		c := &cells[i]
-		if !a.strip && !c.Type.Fits(c.Value) {
+		if c.Type != cell.String && !a.strip && !c.Type.Fits(c.Value) {
 			return damagedValue(c)
 		}
-		out := a.c.out
-		if a.last != nil && bytes.Equal(a.last, c.Column) {
-			out = append(out, `,{"time":`...)
-		} else if next, ok := a.beginColumn(out, c.Column); ok {
+		if last != nil && bytes.Equal(last, c.Column) {
+			out = append(out, ',')
+		} else if next, ok := a.beginColumn(out, last, c.Column); ok {
 			out = next
-		} else if err := a.writeBinary(c, labelOf(labels, i)); err != nil {
+		} else if err := a.writeBinary(c, i); err != nil {
 			return err
 		} else {
 			continue
 		}
-		a.c.out = a.appendCell(out, c, labelOf(labels, i))
-		a.last = c.Column
-		if err := a.c.flushIfFull(); err != nil {
-			return err
+		out = a.endVersion(a.beginVersion(out, c), i)
+		last = c.Column
+		if len(out) >= flushSize {
+			a.c.out = out
+			if err := a.c.to.flush(); err != nil {
+				return err
+			}
+			out = a.c.out
 		}
 	}
+	a.c.out, a.last = out, last
 	return nil
-}
-
-// labelOf returns the label of cell i of a chunk, "" for none.
-func labelOf(labels []string, i int) string {
-	if labels == nil {
-		return ""
-	}
-	return labels[i]
 }
 
 func damagedValue(c *cell.Cell) error {
 	return refuse(http.StatusInternalServerError, "corruption", atBody, "a stored value of %d bytes does not have its type, %s", len(c.Value), c.Type)
 }
 
-// appendCell appends a version, behind the name of the field of its time.
-func (a *rowWriter) appendCell(out []byte, c *cell.Cell, label string) []byte {
-	out = a.appendTime(out, c.Time)
-	out = append(out, typeAndValue[c.Type]...)
-	if a.strip {
-		out = append(out, "null"...)
-	} else {
-		out = appendValue(out, c.Type, c.Value)
+// beginVersion appends a version of a column up to its value.
+func (a *rowWriter) beginVersion(out []byte, c *cell.Cell) []byte {
+	start := &a.starts[c.Type]
+	if start.time != c.Time {
+		a.renew(c.Type, c.Time)
 	}
-	if label != "" {
+	out = append(out, start.text...)
+	if a.strip {
+		return append(out, "null"...)
+	}
+	return appendValue(out, c.Type, c.Value)
+}
+
+// endVersion ends a version, with the label of cell i of its chunk.
+func (a *rowWriter) endVersion(out []byte, i int) []byte {
+	if a.labels != nil && a.labels[i] != "" {
 		out = append(out, `,"labels":["`...)
-		out = append(out, label...)
+		out = append(out, a.labels[i]...)
 		out = append(out, `"]`...)
 	}
 	return append(out, '}')
 }
 
-// beginColumn ends the last column, and its family if the new one has another, and begins the
-// new one up to the time of its first version. It returns false, and changes nothing, for a binary column.
-func (a *rowWriter) beginColumn(out, column []byte) (_ []byte, ok bool) {
+// beginColumn ends the last column, nil for none, and its family if the new one has another, and begins the
+// new one up to its first version. It returns false, and changes nothing, for a binary column.
+func (a *rowWriter) beginColumn(out, last, column []byte) (_ []byte, ok bool) {
 	named := a.named
-	if a.last != nil && bytes.HasPrefix(column, a.last[:named]) {
+	if last != nil && bytes.HasPrefix(column, last[:named]) {
 		out = append(out, "],"...)
 	} else {
-		if a.last != nil {
+		if last != nil {
 			out = append(out, "]},"...)
 		}
 		family, qualifier := cell.SplitColumn(column)
@@ -191,15 +216,23 @@ func (a *rowWriter) beginColumn(out, column []byte) (_ []byte, ok bool) {
 		return nil, false
 	}
 	a.named = named
-	return append(out, `:[{"time":`...), true
+	return append(out, ":["...), true
 }
 
-func (a *rowWriter) appendTime(out []byte, time int64) []byte {
-	if time != a.time {
-		a.time = time
-		a.digits = strconv.AppendInt(a.digits[:0], time, 10)
+func (v *versionTexts) appendTime(out []byte, time int64) []byte {
+	if time != v.time {
+		v.time = time
+		v.digits = strconv.AppendInt(v.digits[:0], time, 10)
 	}
-	return append(out, a.digits...)
+	return append(out, v.digits...)
+}
+
+// renew makes the start of versions of a type that of another time.
+func (v *versionTexts) renew(t cell.Type, time int64) {
+	s := &v.starts[t]
+	s.time = time
+	s.text = v.appendTime(append(s.text[:0], `{"time":`...), time)
+	s.text = append(s.text, typeAndValue[t]...)
 }
 
 // addStats adds the cost of a query to that of others. Queries of one request read the same

@@ -40,7 +40,7 @@ func (s *scratch) reuse() {
 	poison.Bytes(s.rows.own)
 	s.decoder.Reset(nil)
 	s.decoder.x = nil
-	s.rows = rowWriter{own: keep(s.rows.own, keepBody), binary: keep(s.rows.binary, keepBody), binaryColumn: keep(s.rows.binaryColumn, keepBody), digits: s.rows.digits, yield: s.rows.yield}
+	s.rows = rowWriter{own: keep(s.rows.own, keepBody), binary: keep(s.rows.binary, keepBody), binaryColumn: keep(s.rows.binaryColumn, keepBody), yield: s.rows.yield, versionTexts: s.rows.versionTexts}
 	s.key = ""
 	clear(s.mutations) // they point into the body
 	clear(s.reads.items)
