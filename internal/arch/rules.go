@@ -71,7 +71,7 @@ var moduleRules = Rules{
 
 		"access":                      {},
 		"admission":                   {Packages: []string{"clock", "internal/cores"}},
-		"server":                      {Packages: []string{"access", "admission", "cell", "clock", "internal/cores", "internal/poison", "metrics", "server/http1", "server/strictjson", "widecol"}, Libraries: []string{"github.com/klauspost/compress", "github.com/prometheus/client_golang", "github.com/rs/cors"}},
+		"server":                      {Packages: []string{"access", "admission", "cell", "clock", "internal/cores", "internal/poison", "metrics", "server/http1", "server/strictjson", "widecol"}, Libraries: []string{"github.com/cespare/xxhash/v2", "github.com/klauspost/compress", "github.com/prometheus/client_golang", "github.com/rs/cors"}},
 		"server/http1":                {Packages: []string{"clock", "internal/poison"}},
 		"server/strictjson":           {},
 		"server/strictjson/jsonsuite": {},
