@@ -29,10 +29,17 @@ func (db *DB) Commit(ctx context.Context, b *Batch) (Commit, error) {
 		b.inserted()
 		return Commit{}, err
 	}
+	var begun, entered int64
+	if db.opt.Trace != nil {
+		begun = db.opt.Clock.Now()
+	}
 	g, leading, err := db.enter(ctx, b)
 	if err != nil {
 		b.inserted()
 		return Commit{}, err
+	}
+	if db.opt.Trace != nil {
+		entered = db.opt.Clock.Now()
 	}
 	if p := b.pending(nil); !p.shared() {
 		db.insert(g, &p)
@@ -41,7 +48,12 @@ func (db *DB) Commit(ctx context.Context, b *Batch) (Commit, error) {
 		db.startLeader()
 	}
 	c := Commit{Seq: b.seq, Time: b.time()}
-	if err := g.await(ctx); err != nil {
+	size := len(b.buf)
+	err = g.await(ctx)
+	if db.opt.Trace != nil {
+		db.traceCommit(ctx, g, begun, entered, size, err)
+	}
+	if err != nil {
 		b.lent = true // to the group, which may still write or insert it
 		return c, err
 	}

@@ -30,6 +30,7 @@ type group struct {
 	done      chan struct{} // closed when the outcome is known
 	err       error         // the outcome, once done is closed
 	writers   *wakeup       // that wait for the outcome
+	synced    logTimes      // for Options.Trace; to be read once done is closed
 }
 
 // pendingBatch is a batch on its way into the log and the memTables.

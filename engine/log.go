@@ -152,16 +152,19 @@ func (db *DB) writeGroup(g *group) (durable uint64, err error) {
 	return db.log.current.w.Durable(), err
 }
 
-// logSynced reports a group that is durable, to Options.LogSynced.
+// logSynced reports a group that is durable, to Options.LogSynced, and keeps it for Options.Trace.
 func (db *DB) logSynced(g *group, begun int64) {
-	if db.opt.LogSynced == nil {
+	if db.opt.LogSynced == nil && db.opt.Trace == nil {
 		return
 	}
 	s := LogSync{Took: db.since(begun), Batches: len(g.batches)}
 	for i := range g.batches {
 		s.Bytes += recordSize(len(g.batches[i].payload))
 	}
-	db.opt.LogSynced(s)
+	g.synced = logTimes{begun: begun, synced: begun + s.Took.Microseconds(), bytes: s.Bytes}
+	if db.opt.LogSynced != nil {
+		db.opt.LogSynced(s)
+	}
 }
 
 // switchTo makes s the current segment. It finishes the segments before it, so that they are durable

@@ -65,6 +65,8 @@ type Options struct {
 	// LogSynced, if it is not nil, is called after each group of batches that was written to the log and synced. It is
 	// called by one goroutine at a time, which all Commits wait for, so it must be quick.
 	LogSynced func(LogSync)
+	// Trace, if it is not nil, is told of commits, flushes and compactions.
+	Trace Tracer
 }
 
 const maxMemtables = 8 << 30

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -38,7 +39,7 @@ func (x *requestContext) appendSender(line []slog.Attr) []slog.Attr {
 			line = append(line, slog.String("token_name", x.token.Name))
 		}
 	}
-	if id := traceID(x.r.Header); id != "" {
+	if id := cmp.Or(x.spans.traceID(), traceID(x.r.Header)); id != "" {
 		line = append(line, slog.String("trace_id", id))
 	}
 	return line

@@ -52,7 +52,7 @@ func (s *Server) aggregate(x *requestContext) error {
 	}
 	defer view.Close()
 	groups, stats, err := x.aggregateParallel(view, &a)
-	x.stats = stats
+	x.looked(stats)
 	if err != nil {
 		return placed(err, func(code string, i int) string {
 			if code == "too_many_groups" {

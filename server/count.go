@@ -27,7 +27,7 @@ func (s *Server) count(x *requestContext) error {
 	}
 	defer view.Close()
 	_, stats, err := x.aggregateParallel(view, &widecol.Aggregate{Query: sel.query, Of: widecol.Count})
-	x.stats = stats
+	x.looked(stats)
 	if err != nil {
 		return placed(err, func(_ string, i int) string { return sel.column.at("column", i) })
 	}

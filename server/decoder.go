@@ -113,11 +113,9 @@ func (x *requestContext) decode(optional bool, read func(*decoder)) error {
 	if err := x.readBody(); err != nil {
 		return err
 	}
-	slot, err := x.admitted.Begin(x.ctx(), x.class)
-	if err != nil {
+	if err := x.takeSlot(); err != nil {
 		return err
 	}
-	x.Slot = slot
 	if optional && len(x.body) == 0 {
 		x.body = append(x.body, "{}"...)
 	}
@@ -128,4 +126,14 @@ func (x *requestContext) decode(optional bool, read func(*decoder)) error {
 	read(d)
 	d.End()
 	return d.Err()
+}
+
+// takeSlot waits for a slot of the route's class.
+func (x *requestContext) takeSlot() error {
+	if x.spans != nil {
+		defer x.waited(x.server.opt.Now())
+	}
+	slot, err := x.admitted.Begin(x.ctx(), x.class)
+	x.Slot = slot
+	return err
 }

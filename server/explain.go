@@ -109,8 +109,9 @@ func (e *explanation) add(part *explanation) {
 	e.write += part.write
 }
 
-// openView opens the view of the request's table.
+// openView opens the view of the request's table, for its queries.
 func (x *requestContext) openView() (widecol.View, error) {
+	x.beginPart(x.ctx(), "store query")
 	e := x.explain
 	if e == nil {
 		return x.server.store.View(x.ctx(), x.table)

@@ -56,6 +56,7 @@ func (s *Server) getRow(x *requestContext) error {
 	if _, err := a.writeAll(rows); err != nil {
 		return err
 	}
+	x.looked(a.stats)
 	if !alone {
 		x.out = append(x.out, "],"...)
 		x.appendStats(&a.stats)

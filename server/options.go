@@ -9,6 +9,7 @@ import (
 	"colonnade/admission"
 	"colonnade/clock"
 	"colonnade/metrics"
+	"colonnade/tracing"
 )
 
 // Options configure a Server. Only Now is required.
@@ -38,6 +39,8 @@ type Options struct {
 	AccessLog *slog.Logger
 	// SlowQuery is how long a query must take for Log to get it, with its explanation. 0 is for none.
 	SlowQuery time.Duration
+	// Tracer follows requests but those for health and metrics. nil follows none.
+	Tracer *tracing.Tracer
 	// MaxBody bounds the body of a write or a read of rows, in bytes before and after inflating. 0
 	// is the constant MaxBody.
 	MaxBody int64

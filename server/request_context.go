@@ -43,6 +43,7 @@ type requestContext struct {
 	scope   access.Scope    // the same; None before there is a route
 	token   *access.Token   // of the sender; nil without access control, or where none is needed
 	meter   *metrics.Route  // of its route
+	spans   *spans          // nil if nobody follows the request
 
 	explain *explanation // of a read; nil if neither its client nor the log of slow queries asks for it
 
@@ -96,6 +97,9 @@ func (s *Server) serve(x *requestContext) (err error) {
 	if err != nil {
 		return err
 	}
+	if s.opt.Tracer != nil && !x.health {
+		s.trace(x)
+	}
 	if err := s.authorize(x); err != nil {
 		return err
 	}
@@ -116,7 +120,14 @@ func (x *requestContext) ctx() context.Context { return x.r.Context() }
 // changeContext returns the context for the one change of a request. After its deadline the outcome
 // of the change is unknown.
 func (x *requestContext) changeContext() (context.Context, context.CancelFunc) {
-	return http1.WithTimeout(x.r, x.server.timeouts.Write)
+	ctx, cancel := http1.WithTimeout(x.r, x.server.timeouts.Write)
+	if x.spans == nil {
+		return ctx, cancel
+	}
+	return x.beginPart(ctx, "store change"), func() {
+		x.endPart()
+		cancel()
+	}
 }
 
 func (x *requestContext) elapsed() time.Duration { return x.server.opt.Now().Sub(x.start) }
@@ -194,6 +205,7 @@ func (x *requestContext) release() {
 	x.dropEncoder()
 	x.admitted.Close()
 	took := x.elapsed()
+	x.endTrace(took)
 	x.logSlow(took) // it looks at the query, which is part of the body
 	x.collected = x.out
 	x.scratch.reuse()

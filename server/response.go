@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"colonnade/admission"
 )
 
 // A response is the envelope
@@ -17,6 +19,9 @@ import (
 
 // begin starts a response.
 func (x *requestContext) begin(status int) {
+	if x.class == admission.Write {
+		x.endPart() // of a query, rows come while the answer is written
+	}
 	x.status = status
 	x.out = append(x.out[:0], `{"result":`...)
 }

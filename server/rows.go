@@ -69,6 +69,7 @@ func (s *Server) rows(x *requestContext) error {
 			missing = append(missing, i)
 		}
 	}
+	x.looked(a.stats)
 	x.endRows(&a.stats)
 	if !x.explain.alone() {
 		if err := x.appendMissing(missing); err != nil {

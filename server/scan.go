@@ -37,7 +37,7 @@ func (s *Server) scan(x *requestContext) error {
 
 	x.beginRows(http.StatusOK)
 	stats, err := x.appendRows(view, &sel.query, &sel.page)
-	x.stats = stats
+	x.looked(stats)
 	if err != nil {
 		return placed(err, func(_ string, i int) string { return sel.column.at("column", i) })
 	}

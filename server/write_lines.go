@@ -159,9 +159,7 @@ func (w *lineWrite) work() error {
 	if w.Limited() {
 		return w.Reacquire()
 	}
-	slot, err := w.admitted.Begin(w.ctx(), w.class)
-	w.Slot = slot
-	return err
+	return w.takeSlot()
 }
 
 // decodeBatch decodes lines as items of a write: those that are there, within the bounds of a batch. An

@@ -16,6 +16,7 @@ import (
 	"colonnade/metrics"
 	"colonnade/metrics/storemetrics"
 	"colonnade/server"
+	"colonnade/tracing"
 	"colonnade/vfs"
 )
 
@@ -89,7 +90,7 @@ func (o *serveOptions) declareDisk() {
 }
 
 // serverOptions returns the options for package server.
-func (o *serveOptions) serverOptions(l *logs, guard *protection, m *metrics.Registry) server.Options {
+func (o *serveOptions) serverOptions(l *logs, guard *protection, m *metrics.Registry, t *tracing.Tracer) server.Options {
 	return server.Options{
 		Now:       time.Now,
 		Clock:     clock.System,
@@ -101,6 +102,7 @@ func (o *serveOptions) serverOptions(l *logs, guard *protection, m *metrics.Regi
 		Audit:     l.audit,
 		AccessLog: l.access,
 		SlowQuery: o.slowQuery(),
+		Tracer:    t,
 		Metrics:   m,
 		MaxBody:   o.maxBodyMiB << 20,
 		MaxConns:  int(o.maxConnections),
@@ -123,8 +125,8 @@ func (o *serveOptions) limits() admission.Limits {
 }
 
 // engineOptions returns the options for package engine.
-func (o *serveOptions) engineOptions(log *slog.Logger, m *metrics.Registry) engine.Options {
-	return engine.Options{
+func (o *serveOptions) engineOptions(log *slog.Logger, m *metrics.Registry, t *tracing.Tracer) engine.Options {
+	e := engine.Options{
 		FS:                  vfs.OS,
 		Clock:               clock.System,
 		Log:                 log,
@@ -137,6 +139,10 @@ func (o *serveOptions) engineOptions(log *slog.Logger, m *metrics.Registry) engi
 		ReserveBytes:        cmp.Or(o.diskReserveMiB<<20, -1),
 		LogSynced:           storemetrics.LogSynced(m),
 	}
+	if t != nil {
+		e.Trace = t
+	}
+	return e
 }
 
 // engineDefaults returns what package engine takes where options follow from the memtables.

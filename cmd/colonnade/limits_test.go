@@ -37,7 +37,7 @@ func loaded(t *testing.T, args ...string) *serveOptions {
 // TestDefaultLimits: without options the packages have the defaults of their own.
 func TestDefaultLimits(t *testing.T) {
 	o := loaded(t)
-	s, wantServer := o.serverOptions(new(logs), new(protection), nil), server.Options{
+	s, wantServer := o.serverOptions(new(logs), new(protection), nil, nil), server.Options{
 		MaxBody:  server.MaxBody,
 		MaxConns: server.MaxConns,
 		Limits:   admission.Limits{Memory: o.maxInflightMiB << 20}.WithDefaults(),
@@ -48,7 +48,7 @@ func TestDefaultLimits(t *testing.T) {
 	}
 	for _, mib := range []string{"1", "128", "1000"} {
 		o := loaded(t, "--memtable-mib", mib)
-		got := o.engineOptions(nil, metrics.New())
+		got := o.engineOptions(nil, metrics.New(), nil)
 		want := engine.Options{MemtableBytes: o.memtableMiB << 20, OpenFiles: int(openFiles())}.WithDefaults()
 		if fields(got) != fields(want) {
 			t.Errorf("%s MiB: got %v, want %v", mib, fields(got), fields(want))
@@ -66,17 +66,17 @@ func TestLimitsReachTheirPlace(t *testing.T) {
 	o := loaded(t, strings.Fields("--max-body-mib 3 --max-inflight-mib 4 --max-connections 5 --max-scans 6 --write-slots 7 --read-slots 8 --scan-slots 9 "+
 		"--header-timeout 10s --read-timeout 11s --progress-timeout 12s --idle-timeout 13s --write-timeout 14s --drain-timeout 15s "+
 		"--memtable-mib 16 --cache-mib 17 --disk-reserve-mib 18 --wal-mib 64 --compaction-workers 20 --scrub-mib 21 --open-files 22")...)
-	s := o.serverOptions(new(logs), new(protection), nil)
+	s := o.serverOptions(new(logs), new(protection), nil, nil)
 	if s.MaxBody != 3<<20 || s.MaxConns != 5 || s.Limits != (admission.Limits{Memory: 4 << 20, Scans: 6, WriteSlots: 7, ReadSlots: 8, ScanSlots: 9}) {
 		t.Errorf("got %+v", s)
 	}
 	if want := (server.Timeouts{Header: 10 * time.Second, Read: 11 * time.Second, Progress: 12 * time.Second, Idle: 13 * time.Second, Write: 14 * time.Second, Drain: 15 * time.Second}); s.Timeouts != want {
 		t.Errorf("got %+v, want %+v", s.Timeouts, want)
 	}
-	if got, want := fields(o.engineOptions(nil, metrics.New())), [...]int64{16 << 20, 17 << 20, 64 << 20, 22, 20, 21 << 20, 18 << 20}; got != want {
+	if got, want := fields(o.engineOptions(nil, metrics.New(), nil)), [...]int64{16 << 20, 17 << 20, 64 << 20, 22, 20, 21 << 20, 18 << 20}; got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if e := loaded(t, "--disk-reserve-mib", "0", "--scrub-mib", "0").engineOptions(nil, metrics.New()); e.ReserveBytes != -1 || e.ScrubBytesPerSecond != -1 {
+	if e := loaded(t, "--disk-reserve-mib", "0", "--scrub-mib", "0").engineOptions(nil, metrics.New(), nil); e.ReserveBytes != -1 || e.ScrubBytesPerSecond != -1 {
 		t.Errorf("reserve %d and scrubber %d are not switched off", e.ReserveBytes, e.ScrubBytesPerSecond)
 	}
 }

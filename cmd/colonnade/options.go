@@ -62,7 +62,9 @@ type serveOptions struct {
 	accessLog string
 	slowMs    int64
 
-	pprofListen string
+	pprofListen   string
+	traceEndpoint string
+	traceRatio    float64
 }
 
 // declareOptions declares the options of serve.
@@ -101,6 +103,9 @@ func declareOptions(flags *pflag.FlagSet) *serveOptions {
 
 	c.Section("Profiles and traces")
 	c.String(&o.pprofListen, "pprof-listen", "", "HOST:PORT for profiles of the process (net/http/pprof), without access control, so a loopback address unless insecure is set; none by default")
+	c.String(&o.traceEndpoint, "trace-endpoint", "", "URL of a collector of OpenTelemetry that takes traces over HTTP, such as http://127.0.0.1:4318; none by default")
+	c.Fraction(&o.traceRatio, "trace-ratio", 0.01, "part of the requests that are traced; of those with a header traceparent the caller decides").Reloads()
+	c.Check(o.checkTraces)
 	return o
 }
 

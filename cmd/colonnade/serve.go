@@ -16,6 +16,7 @@ import (
 	"colonnade/internal/cores"
 	"colonnade/metrics"
 	"colonnade/server"
+	"colonnade/tracing"
 	"colonnade/widecol"
 )
 
@@ -90,14 +91,19 @@ func serve(cmd *cobra.Command, o *serveOptions) (err error) {
 	defer stopPprof()
 	m := metrics.New()
 	m.AddProcess(version())
-	store, err := openOrStop(signals, o, log, m)
+	tracer := o.newTracer(log)
+	defer closeTracer(tracer, log)
+	store, err := openOrStop(signals, o, log, m, tracer)
 	if store == nil {
 		return err
 	}
-	s := server.New(store, o.serverOptions(logs, guard, m))
+	s := server.New(store, o.serverOptions(logs, guard, m, tracer))
 	o.config.OnReload(func() {
 		s.SetLimits(o.limits())
 		s.SetSlowQuery(o.slowQuery())
+		if tracer != nil {
+			tracer.SetRatio(o.traceRatio)
+		}
 	})
 	if os.Getenv("GOMAXPROCS") == "" { // an operator knows better
 		cores.AddSpare() // the log nearly always has a sync under way
@@ -110,14 +116,14 @@ func serve(cmd *cobra.Command, o *serveOptions) (err error) {
 
 // openOrStop opens the store. It returns neither a store nor an error if a signal comes first: nothing was
 // served, and the next open repeats the recovery.
-func openOrStop(signals <-chan os.Signal, o *serveOptions, log *slog.Logger, m *metrics.Registry) (widecol.Store, error) {
+func openOrStop(signals <-chan os.Signal, o *serveOptions, log *slog.Logger, m *metrics.Registry, t *tracing.Tracer) (widecol.Store, error) {
 	type opened struct {
 		store widecol.Store
 		err   error
 	}
 	done := make(chan opened, 1)
 	go func() {
-		store, err := openStore(o, log, m)
+		store, err := openStore(o, log, m, t)
 		done <- opened{store, err}
 	}()
 	select {

@@ -10,19 +10,20 @@ import (
 	"colonnade/clock"
 	"colonnade/metrics"
 	"colonnade/metrics/storemetrics"
+	"colonnade/tracing"
 	"colonnade/vfs"
 	"colonnade/widecol"
 	"colonnade/widecol/lsmstore"
 )
 
 // openStore opens the directory of the options, and adds the metrics of the store.
-func openStore(o *serveOptions, log *slog.Logger, m *metrics.Registry) (widecol.Store, error) {
+func openStore(o *serveOptions, log *slog.Logger, m *metrics.Registry, t *tracing.Tracer) (widecol.Store, error) {
 	warnExposed(o.data, log)
 	dir, err := filepath.Abs(o.data) // listings tell the paths of partitions to others
 	if err != nil {
 		return nil, err
 	}
-	store, err := lsmstore.Open(lsmstore.Options{Dir: filepath.ToSlash(dir), Engine: o.engineOptions(log, m)})
+	store, err := lsmstore.Open(lsmstore.Options{Dir: filepath.ToSlash(dir), Engine: o.engineOptions(log, m, t)})
 	if err != nil {
 		return nil, held(o.data, err)
 	}

@@ -69,9 +69,11 @@ var moduleRules = Rules{
 			Libraries: []string{"github.com/prometheus/client_golang"},
 		},
 
+		"tracing": {Libraries: []string{"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/proto/slim/otlp", "google.golang.org/protobuf"}},
+
 		"access":                      {},
 		"admission":                   {Packages: []string{"clock", "internal/cores"}},
-		"server":                      {Packages: []string{"access", "admission", "cell", "clock", "internal/cores", "internal/poison", "metrics", "server/http1", "server/strictjson", "widecol"}, Libraries: []string{"github.com/cespare/xxhash/v2", "github.com/klauspost/compress", "github.com/prometheus/client_golang", "github.com/rs/cors"}},
+		"server":                      {Packages: []string{"access", "admission", "cell", "clock", "internal/cores", "internal/poison", "metrics", "server/http1", "server/strictjson", "tracing", "widecol"}, Libraries: []string{"github.com/cespare/xxhash/v2", "github.com/klauspost/compress", "github.com/prometheus/client_golang", "github.com/rs/cors"}},
 		"server/http1":                {Packages: []string{"clock", "internal/poison"}},
 		"server/strictjson":           {},
 		"server/strictjson/jsonsuite": {},

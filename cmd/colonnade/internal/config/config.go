@@ -89,6 +89,11 @@ func (s *Set) Derived(p *int64, name, rule string, value func() int64, in Range,
 	return o
 }
 
+// Fraction declares a number from 0 to 1.
+func (s *Set) Fraction(p *float64, name string, value float64, help string) *Option {
+	return declare(s, p, name, value, fraction{}, help)
+}
+
 // Span is what a Duration may be.
 type Span struct{ Min, Max time.Duration }
 

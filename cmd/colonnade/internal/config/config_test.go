@@ -21,6 +21,7 @@ type example struct {
 	force            bool
 	size, twice      int64
 	wait             time.Duration
+	part             float64
 }
 
 func newExample() *example {
@@ -35,6 +36,7 @@ func newExample() *example {
 	e.Int64(&e.size, "size-mib", 10, Range{1, 100, "MiB"}, "how large").Reloads()
 	e.Derived(&e.twice, "twice-mib", "twice size-mib", func() int64 { return 2 * e.size }, Range{1, 1000, "MiB"}, "how large in all").Reloads()
 	e.Duration(&e.wait, "wait", time.Minute, Span{time.Second, time.Hour}, "how long")
+	e.Fraction(&e.part, "share", 0.25, "how much of it")
 	e.Choice(&e.level, "level", "info", []string{"debug", "info", "warn"}, "how much").Reloads()
 	e.Check(func() error {
 		if e.twice < e.size {
@@ -68,13 +70,13 @@ func write(t *testing.T, path, text string) {
 
 // values returns the values, without where they come from.
 func (e *example) values() []any {
-	return []any{e.dir, e.note, e.level, strings.Join(e.hosts, "|"), e.force, e.size, e.twice, e.wait}
+	return []any{e.dir, e.note, e.level, strings.Join(e.hosts, "|"), e.force, e.size, e.twice, e.wait, e.part}
 }
 
 func TestSources(t *testing.T) {
-	defaults := []any{"./data", "", "info", "", false, int64(10), int64(20), time.Minute}
-	all := []any{"d", "n", "warn", "a|b", true, int64(7), int64(8), 90 * time.Second}
-	file := "dir = \"d\"\nnote = 'n'\nlevel = \"warn\"\nhost = [\"a\",\n \"b\"]\nforce = true\nsize-mib = 7\ntwice-mib = 8\nwait = \"90s\"\n"
+	defaults := []any{"./data", "", "info", "", false, int64(10), int64(20), time.Minute, 0.25}
+	all := []any{"d", "n", "warn", "a|b", true, int64(7), int64(8), 90 * time.Second, 0.5}
+	file := "dir = \"d\"\nnote = 'n'\nlevel = \"warn\"\nhost = [\"a\",\n \"b\"]\nforce = true\nsize-mib = 7\ntwice-mib = 8\nwait = \"90s\"\nshare = 0.5\n"
 	for _, test := range []struct {
 		name    string
 		file    string
@@ -87,14 +89,14 @@ func TestSources(t *testing.T) {
 		{"file", file, nil, nil, all},
 		{"BOM and CRLF", "\xef\xbb\xbf" + strings.ReplaceAll(file, "\n", "\r\n"), nil, nil, all},
 		{"environment", "", []string{"COLONNADE_DIR=d", "COLONNADE_NOTE=n", "COLONNADE_LEVEL=warn", "COLONNADE_HOST=a, b", "COLONNADE_FORCE=1",
-			"COLONNADE_SIZE_MIB=7", "COLONNADE_TWICE_MIB=8", "COLONNADE_WAIT=1m30s", "OTHER=x"}, nil, all},
+			"COLONNADE_SIZE_MIB=7", "COLONNADE_TWICE_MIB=8", "COLONNADE_WAIT=1m30s", "COLONNADE_SHARE=.5", "OTHER=x"}, nil, all},
 		{"flags", "", nil, []string{"--dir", "d", "--note=n", "--level", "warn", "--host", "a", "--host", "b", "--force",
-			"--size-mib", "7", "--twice-mib", "8", "--wait", "90s"}, all},
-		{"a derived default follows", "size-mib = 7\n", nil, nil, []any{"./data", "", "info", "", false, int64(7), int64(14), time.Minute}},
+			"--size-mib", "7", "--twice-mib", "8", "--wait", "90s", "--share", "5e-1"}, all},
+		{"a derived default follows", "size-mib = 7\n", nil, nil, []any{"./data", "", "info", "", false, int64(7), int64(14), time.Minute, 0.25}},
 		{"the environment wins over the file", "dir = \"f\"\nsize-mib = 5\nnote = \"f\"\nhost = [\"f\"]\n", []string{"COLONNADE_DIR=e", "COLONNADE_SIZE_MIB=6", "COLONNADE_NOTE=", "COLONNADE_HOST=e"}, nil,
-			[]any{"e", "f", "info", "e", false, int64(6), int64(12), time.Minute}},
+			[]any{"e", "f", "info", "e", false, int64(6), int64(12), time.Minute, 0.25}},
 		{"a flag wins over both", "dir = \"f\"\nforce = true\n", []string{"COLONNADE_DIR=e", "COLONNADE_HOST=e"}, []string{"--dir", "g", "--host", "h", "--force=false"},
-			[]any{"g", "", "info", "h", false, int64(10), int64(20), time.Minute}},
+			[]any{"g", "", "info", "h", false, int64(10), int64(20), time.Minute, 0.25}},
 	} {
 		e := newExample()
 		warnings, err := e.load(t, test.file, test.environ, test.args...)
@@ -138,6 +140,10 @@ func TestMistakes(t *testing.T) {
 		{"wait = 30", nil, nil, "FILE:1: wait = 30: must be a duration from 1s to 1h, such as 90s, in quotes"},
 		{`wait = "30"`, nil, nil, `FILE:1: wait = "30": must be a duration from 1s to 1h, such as 90s, in quotes`},
 		{`wait = "61m"`, nil, nil, `FILE:1: wait = "61m": must be a duration from 1s to 1h, such as 90s, in quotes`},
+		{"share = 1.01", nil, nil, "FILE:1: share = 1.01: must be a number from 0 to 1"},
+		{"share = nan", nil, nil, "FILE:1: share = nan: must be a number from 0 to 1"},
+		{"share = 2", nil, nil, "FILE:1: share = 2: must be a number from 0 to 1"},
+		{"", nil, []string{"--share", "-0.1"}, `invalid argument "-0.1" for "--share" flag: must be a number from 0 to 1`},
 		{`force = "true"`, nil, nil, `FILE:1: force = "true": must be true or false`},
 		{`level = "loud"`, nil, nil, `FILE:1: level = "loud": must be debug, info or warn`},
 		{"level = 1", nil, nil, "FILE:1: level = 1: must be debug, info or warn"},
@@ -219,7 +225,7 @@ func TestRoundTrip(t *testing.T) {
 	for _, args := range [][]string{
 		nil,
 		{"--dir", odd, "--note", odd, "--host", odd, "--host", "b", "--force", "--size-mib", "100", "--wait", "1h0m0s", "--level", "debug"},
-		{"--twice-mib", "1000", "--wait", "61s"},
+		{"--twice-mib", "1000", "--wait", "61s", "--share", "0.001"}, {"--share", "1"},
 	} {
 		first := newExample()
 		if _, err := first.load(t, "", nil, args...); err != nil {
@@ -260,6 +266,7 @@ force = false  # default; restart
 size-mib = 10     # default; 1 to 100 MiB; reload
 # twice-mib = 20  # default, twice size-mib; 1 to 1000 MiB; reload
 wait = "30m"      # from COLONNADE_WAIT; 1s to 1h; restart
+share = 0.25      # default; 0 to 1; restart
 level = "warn"    # from FILE:2; debug, info or warn; reload
 `
 	if got != want {

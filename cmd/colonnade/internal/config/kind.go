@@ -142,6 +142,28 @@ func (Range) form() string          { return "" }
 func (Range) toml(value any) string { return strconv.FormatInt(value.(int64), 10) }
 func (Range) show(value any) string { return strconv.FormatInt(value.(int64), 10) }
 
+// fraction is a number from 0 to 1.
+type fraction struct{}
+
+func (fraction) name() string   { return "float" }
+func (fraction) limits() string { return "0 to 1" }
+func (fraction) rule() string   { return "a number from 0 to 1" }
+func (fraction) form() string   { return "" }
+func (fraction) parse(s string) (any, bool) {
+	f, err := strconv.ParseFloat(s, 64)
+	return f, err == nil && 0 <= f && f <= 1
+}
+func (k fraction) parseFlag(s string, _ *setting) (any, bool) { return k.parse(s) }
+func (fraction) convert(value any) (any, bool) {
+	if n, ok := value.(int64); ok {
+		return float64(n), n == 0 || n == 1
+	}
+	f, ok := value.(float64)
+	return f, ok && 0 <= f && f <= 1
+}
+func (k fraction) toml(value any) string { return k.show(value) }
+func (fraction) show(value any) string   { return strconv.FormatFloat(value.(float64), 'f', -1, 64) }
+
 // A Span is a kind: a duration.
 
 func (Span) name() string     { return "duration" }
