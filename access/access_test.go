@@ -51,8 +51,8 @@ func TestMatches(t *testing.T) {
 		{"a*b*c", "a-b-c", true}, {"a*b*c", "a-c-b", false}, {"a*b*b", "ab", false}, {"a*b*b", "abb", true}, {"a*ab*b", "aabb", true},
 		{"*", "x", true}, {"**", "x", true}, {"*b*", "abc", true}, {"*b*", "ac", false}, {"?", "a", false}, {"[a]", "a", false},
 	} {
-		if got := matches(c.pattern, c.name); got != c.want {
-			t.Errorf("matches(%q, %q) = %v", c.pattern, c.name, got)
+		if got := Matches(c.pattern, c.name); got != c.want {
+			t.Errorf("Matches(%q, %q) = %v", c.pattern, c.name, got)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func (t *Token) Allows(scope Scope, table string) bool {
 		return false
 	}
 	for _, pattern := range t.Tables {
-		if pattern == "*" || table != "" && matches(pattern, table) {
+		if pattern == "*" || table != "" && Matches(pattern, table) {
 			return true
 		}
 	}
@@ -40,8 +40,8 @@ func (t *Token) Allows(scope Scope, table string) bool {
 // Expired reports whether the token is no longer valid.
 func (t *Token) Expired(now time.Time) bool { return !t.Expires.IsZero() && !now.Before(t.Expires) }
 
-// matches reports whether a pattern matches a whole name.
-func matches(pattern, name string) bool {
+// Matches reports whether a pattern, in which * stands for any characters, matches a whole name.
+func Matches(pattern, name string) bool {
 	head, rest, star := strings.Cut(pattern, "*")
 	if !star {
 		return pattern == name

@@ -18,6 +18,9 @@ func (s *Server) checkAndMutate(x *requestContext) error {
 	if err := x.decode(false, func(d *decoder) { x.decodeCheck(d, &c) }); err != nil {
 		return err
 	}
+	if err := x.admitStorage(c.Then, c.Else); err != nil {
+		return err
+	}
 	ctx, cancel := x.changeContext()
 	defer cancel()
 	matched, time, err := s.store.CheckAndMutate(ctx, x.table, &c, x.key)

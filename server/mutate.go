@@ -21,6 +21,9 @@ func (s *Server) mutate(x *requestContext) error {
 	if err := x.decode(false, func(d *decoder) { mutateFields.read(d, &m) }); err != nil {
 		return err
 	}
+	if err := x.admitStorage(x.mutations); err != nil {
+		return err
+	}
 	ctx, cancel := x.changeContext()
 	defer cancel()
 	if m.byRow {

@@ -69,10 +69,10 @@ var refusalMeans = map[int]string{
 	http.StatusRequestEntityTooLarge:       "The body or a value is over a limit",
 	http.StatusUnsupportedMediaType:        "The body's type or compression is not taken",
 	http.StatusUnprocessableEntity:         "The Idempotency-Key came with a different request before",
-	http.StatusTooManyRequests:             "Too many requests from this address had no valid token",
+	http.StatusTooManyRequests:             "The table or the token is over its quota, or too many requests from this address had no valid token",
 	http.StatusRequestHeaderFieldsTooLarge: "The path, its query and the header are too long",
 	http.StatusInternalServerError:         "Stored data is damaged, or there is a bug",
 	http.StatusServiceUnavailable:          "The server is overloaded, read-only or stopping; nothing has happened",
 	http.StatusGatewayTimeout:              "The outcome is unknown: the change may be applied, as a whole, or not",
-	http.StatusInsufficientStorage:         "The disk is full; nothing has happened",
+	http.StatusInsufficientStorage:         "The disk is full, or the table is over its quota of storage; nothing has happened",
 }

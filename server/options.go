@@ -9,6 +9,7 @@ import (
 	"colonnade/admission"
 	"colonnade/clock"
 	"colonnade/metrics"
+	"colonnade/quota"
 	"colonnade/tracing"
 )
 
@@ -39,6 +40,8 @@ type Options struct {
 	AccessLog *slog.Logger
 	// SlowQuery is how long a query must take for Log to get it, with its explanation. 0 is for none.
 	SlowQuery time.Duration
+	// Quotas are those of tables and tokens.
+	Quotas quota.Rules
 	// Tracer follows requests but those for health and metrics. nil follows none.
 	Tracer *tracing.Tracer
 	// MaxBody bounds the body of a write or a read of rows, in bytes before and after inflating. 0

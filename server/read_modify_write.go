@@ -20,6 +20,9 @@ func (s *Server) readModifyWrite(x *requestContext) error {
 	if err := x.decode(false, func(d *decoder) { readModifyWriteFields.read(d, &u) }); err != nil {
 		return err
 	}
+	if err := x.admitUpdate(); err != nil {
+		return err
+	}
 	ctx, cancel := x.changeContext()
 	defer cancel()
 	written, _, err := s.store.ReadModifyWrite(ctx, x.table, &u, x.key)

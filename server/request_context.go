@@ -11,6 +11,7 @@ import (
 	"colonnade/access"
 	"colonnade/admission"
 	"colonnade/metrics"
+	"colonnade/quota"
 	"colonnade/server/http1"
 	"colonnade/widecol"
 )
@@ -44,6 +45,10 @@ type requestContext struct {
 	token   *access.Token   // of the sender; nil without access control, or where none is needed
 	meter   *metrics.Route  // of its route
 	spans   *spans          // nil if nobody follows the request
+
+	quota               *quota.Control // that admitted the request, and is to be paid; nil without quotas
+	paidRows, paidBytes int64          // so far
+	asked               int64          // rows that a rows request asks for
 
 	explain *explanation // of a read; nil if neither its client nor the log of slow queries asks for it
 
@@ -101,6 +106,9 @@ func (s *Server) serve(x *requestContext) (err error) {
 		s.trace(x)
 	}
 	if err := s.authorize(x); err != nil {
+		return err
+	}
+	if err := x.admitQuota(); err != nil {
 		return err
 	}
 	if err := x.takeKey(); err != nil {
@@ -206,6 +214,7 @@ func (x *requestContext) release() {
 	x.admitted.Close()
 	took := x.elapsed()
 	x.endTrace(took)
+	x.payQuota()
 	x.logSlow(took) // it looks at the query, which is part of the body
 	x.collected = x.out
 	x.scratch.reuse()

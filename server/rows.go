@@ -37,6 +37,7 @@ func (s *Server) rows(x *requestContext) error {
 		return err
 	}
 	items := body.items
+	x.asked = int64(len(items))
 	if err := charge(&x.admitted, x.decoder.memory()); err != nil {
 		return err
 	}

@@ -12,8 +12,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"colonnade/admission"
 	"colonnade/internal/cores"
+	"colonnade/quota"
 	"colonnade/server/http1"
 	"colonnade/widecol"
 )
@@ -39,6 +42,10 @@ type Server struct {
 
 	jitterMu sync.Mutex
 	jitter   *rand.Rand // of Retry-After; guarded by jitterMu
+
+	quotas        atomic.Pointer[quota.Control] // nil for none
+	quotaRefusals *prometheus.CounterVec
+	sizes         tableSizes
 
 	slowQuery atomic.Int64 // Options.SlowQuery, or what SetSlowQuery replaced it with
 
@@ -67,6 +74,9 @@ func New(store widecol.Store, opt Options) *Server {
 		s.hosts[hostname(host)] = true
 	}
 	s.SetSlowQuery(opt.SlowQuery)
+	s.SetQuotas(opt.Quotas)
+	s.quotaRefusals = newQuotaRefusals(opt.Metrics)
+	s.sizes.store = store
 	s.meters = newMeters(opt.Metrics.FrontEnd("http"))
 	s.addMetrics()
 	s.handler = newHandler(s, opt)

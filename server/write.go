@@ -25,6 +25,9 @@ func (s *Server) write(x *requestContext) error {
 	if err := x.decode(false, x.decodeWrite); err != nil {
 		return err
 	}
+	if err := x.admitStorage(x.mutations); err != nil {
+		return err
+	}
 	ctx, cancel := x.changeContext()
 	defer cancel()
 	if _, err := s.store.Write(ctx, x.table, x.mutations, x.key); err != nil {

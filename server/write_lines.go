@@ -100,6 +100,10 @@ func (w *lineWrite) run() error {
 		if w.server.admission.Draining() {
 			return w.fail(shuttingDown(), w.line+1, w.line+1)
 		}
+		w.payQuota()
+		if err := w.awaitQuota(); err != nil {
+			return w.fail(err, w.line+1, w.line+1)
+		}
 		if err := w.work(); err != nil {
 			return w.fail(err, w.line+1, w.line+1)
 		}
@@ -199,6 +203,11 @@ func (w *lineWrite) decodeLine(line []byte) error {
 // store refuses an item, the items before it are written. end is true behind an error.
 func (w *lineWrite) writeBatch(wrong error) (end bool, err error) {
 	wrongLine := w.line
+	if len(w.ends) > 0 {
+		if err := w.admitStorage(w.mutations); err != nil {
+			return true, w.fail(err, w.answered+1, w.numbers[len(w.ends)-1])
+		}
+	}
 	for n := len(w.ends); n > 0; {
 		ctx, cancel := w.changeContext()
 		time, err := w.server.store.Write(ctx, w.table, w.mutations[:w.ends[n-1]], "")

@@ -103,6 +103,7 @@ func (o *serveOptions) serverOptions(l *logs, guard *protection, m *metrics.Regi
 		AccessLog: l.access,
 		SlowQuery: o.slowQuery(),
 		Tracer:    t,
+		Quotas:    o.quotas(),
 		Metrics:   m,
 		MaxBody:   o.maxBodyMiB << 20,
 		MaxConns:  int(o.maxConnections),

@@ -22,9 +22,17 @@ func TestDocumentedMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := startServe(t, filepath.Join(t.TempDir(), "data"))
+	file := filepath.Join(t.TempDir(), "colonnade.toml")
+	if err := os.WriteFile(file, []byte("[quota.table.t]\nrows-per-second = 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := startServe(t, filepath.Join(t.TempDir(), "data"), "--config", file)
 	s.call("PUT", "/v1/table/t", "")
 	refused(t, s)
+	s.call("POST", "/v1/table/t/rows", `{"items":[`+strings.Repeat(`{"row":{"key":"a"}},`, 1000)+`{"row":{"key":"a"}}]}`)
+	if status, _, text := s.ask("", "GET", "/v1/table/t", ""); status != http.StatusTooManyRequests {
+		t.Fatalf("over a quota: %d %s", status, text)
+	}
 	text := s.call("GET", "/metrics", "")
 	problems, err := promlint.New(strings.NewReader(text)).Lint()
 	if err != nil || len(problems) > 0 {

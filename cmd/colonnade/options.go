@@ -62,6 +62,9 @@ type serveOptions struct {
 	accessLog string
 	slowMs    int64
 
+	tableQuotas []config.Entry
+	tokenQuotas []config.Entry
+
 	pprofListen   string
 	traceEndpoint string
 	traceRatio    float64
@@ -106,6 +109,8 @@ func declareOptions(flags *pflag.FlagSet) *serveOptions {
 	c.String(&o.traceEndpoint, "trace-endpoint", "", "URL of a collector of OpenTelemetry that takes traces over HTTP, such as http://127.0.0.1:4318; none by default")
 	c.Fraction(&o.traceRatio, "trace-ratio", 0.01, "part of the requests that are traced; of those with a header traceparent the caller decides").Reloads()
 	c.Check(o.checkTraces)
+
+	o.declareQuotas()
 	return o
 }
 

@@ -98,9 +98,11 @@ func serve(cmd *cobra.Command, o *serveOptions) (err error) {
 		return err
 	}
 	s := server.New(store, o.serverOptions(logs, guard, m, tracer))
+	quotas := onChange(o.quotas(), s.SetQuotas)
 	o.config.OnReload(func() {
 		s.SetLimits(o.limits())
 		s.SetSlowQuery(o.slowQuery())
+		quotas(o.quotas())
 		if tracer != nil {
 			tracer.SetRatio(o.traceRatio)
 		}

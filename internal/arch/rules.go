@@ -72,8 +72,9 @@ var moduleRules = Rules{
 		"tracing": {Libraries: []string{"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/proto/slim/otlp", "google.golang.org/protobuf"}},
 
 		"access":                      {},
+		"quota":                       {Packages: []string{"access"}},
 		"admission":                   {Packages: []string{"clock", "internal/cores"}},
-		"server":                      {Packages: []string{"access", "admission", "cell", "clock", "internal/cores", "internal/poison", "metrics", "server/http1", "server/strictjson", "tracing", "widecol"}, Libraries: []string{"github.com/cespare/xxhash/v2", "github.com/klauspost/compress", "github.com/prometheus/client_golang", "github.com/rs/cors"}},
+		"server":                      {Packages: []string{"access", "admission", "cell", "clock", "internal/cores", "internal/poison", "metrics", "quota", "server/http1", "server/strictjson", "tracing", "widecol"}, Libraries: []string{"github.com/cespare/xxhash/v2", "github.com/klauspost/compress", "github.com/prometheus/client_golang", "github.com/rs/cors"}},
 		"server/http1":                {Packages: []string{"clock", "internal/poison"}},
 		"server/strictjson":           {},
 		"server/strictjson/jsonsuite": {},

@@ -27,6 +27,7 @@ const fileVariable = Prefix + "CONFIG"
 type Set struct {
 	flags   *pflag.FlagSet
 	options []*Option
+	tables  []*Table
 	section string
 	path    string // of the file, "" for none
 	checks  []func() error
@@ -115,12 +116,15 @@ func (s *Set) Wrong(name, format string, args ...any) error {
 // container beside a service called colonnade.
 func (s *Set) Load(environ []string) (warnings []string, err error) {
 	warnings, err = s.readEnvironment(environ)
-	settings, fileErr := s.readFile()
+	file, fileErr := s.readFile()
 	if err := errors.Join(err, fileErr); err != nil {
 		return nil, err
 	}
+	for _, t := range s.tables {
+		t.apply(file.tables[t])
+	}
 	for _, o := range s.options {
-		o.inFile = settings[o.Name]
+		o.inFile = file.settings[o.Name]
 		o.now = o.explicit()
 		o.store(o.now.value)
 	}

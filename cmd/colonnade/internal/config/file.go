@@ -15,17 +15,23 @@ import (
 // maxFile bounds the file, in bytes: a larger one is some other file.
 const maxFile = 1 << 20
 
-// readFile returns what the file sets, by option. Without a file it is nothing.
-func (s *Set) readFile() (map[string]*setting, error) {
+// file is what a file sets.
+type file struct {
+	settings map[string]*setting // by option
+	tables   map[*Table][]Entry
+}
+
+// readFile returns what the file sets. Without a file it is nothing.
+func (s *Set) readFile() (set file, err error) {
 	if s.path == "" && s.flags.Changed("config") { // as of an empty variable of a script
-		return nil, errors.New("--config: must name a file")
+		return set, errors.New("--config: must name a file")
 	}
 	if s.path == "" {
-		return nil, nil
+		return set, nil
 	}
 	text, err := read(s.path)
 	if err != nil {
-		return nil, fmt.Errorf("configuration: %w", err)
+		return set, fmt.Errorf("configuration: %w", err)
 	}
 	return s.parseFile(text)
 }
@@ -54,34 +60,51 @@ func read(path string) ([]byte, error) {
 }
 
 // parseFile checks each key, and reports all mistakes together.
-func (s *Set) parseFile(text []byte) (map[string]*setting, error) {
+func (s *Set) parseFile(text []byte) (set file, err error) {
 	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
-		return nil, fmt.Errorf("%s is UTF-16: convert it to UTF-8, as with iconv -f UTF-16 -t UTF-8", s.path)
+		return set, fmt.Errorf("%s is UTF-16: convert it to UTF-8, as with iconv -f UTF-16 -t UTF-8", s.path)
 	}
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	var values map[string]any
 	if err := toml.Unmarshal(text, &values); err != nil {
-		return nil, s.syntaxError(text, err)
+		return set, s.syntaxError(text, err)
 	}
-	settings := make(map[string]*setting)
+	set = file{settings: make(map[string]*setting), tables: make(map[*Table][]Entry)}
 	var all error
+	var entry *Entry // the table that keys are of; nil before the first, and of a heading that is wrong
+	below := false   // a heading
 	for _, key := range keys(text) {
-		set, err := s.takeKey(key, values[key.name])
-		if err != nil {
-			all = errors.Join(all, err)
-			continue
+		var err error
+		switch {
+		case key.table:
+			below = true
+			if entry, err = s.begin(key); err == nil {
+				set.tables[entry.table] = append(set.tables[entry.table], *entry)
+			}
+		case !below:
+			var one *setting
+			if one, err = s.takeKey(key, values[key.name]); err == nil {
+				set.settings[key.name] = one
+			}
+		case entry != nil:
+			err = entry.take(key, within(values, entry.path)[key.name], s.path)
 		}
-		settings[key.name] = set
+		all = errors.Join(all, err)
 	}
-	return settings, all
+	return set, all
+}
+
+// within returns the values of the table at a path, which is there.
+func within(values map[string]any, path []string) map[string]any {
+	for _, part := range path {
+		values, _ = values[part].(map[string]any)
+	}
+	return values
 }
 
 // takeKey returns the setting of a key.
 func (s *Set) takeKey(key key, value any) (*setting, error) {
 	at := fmt.Sprintf("%s:%d", s.path, key.line)
-	if key.table {
-		return nil, fmt.Errorf("%s: [%s] begins a table, and options stand outside of tables", at, key.name)
-	}
 	o := s.lookup(key.name)
 	if o == nil {
 		return nil, fmt.Errorf("%s: unknown key %q%s", at, key.name, didYouMean(key.name, s.names(), strings.Clone))
@@ -109,12 +132,14 @@ func (s *Set) syntaxError(text []byte, err error) error {
 // key is a key of a file, as it stands there.
 type key struct {
 	name  string // with dots between its parts
+	parts []string
 	value string
 	line  int
 	table bool // it is the heading of a table
+	array bool // the same, of an array of tables
 }
 
-// keys returns the keys of a valid file, up to the heading of the first table. The values come from the other
+// keys returns the keys of a valid file, in its order. The values come from the other
 // half of the library: this one alone knows the lines.
 func keys(text []byte) (all []key) {
 	var p unstable.Parser
@@ -131,12 +156,10 @@ func keys(text []byte) (all []key) {
 				k.name += "."
 			}
 			k.name += string(part.Data)
+			k.parts = append(k.parts, string(part.Data))
 		}
-		k.table = e.Kind != unstable.KeyValue
+		k.table, k.array = e.Kind != unstable.KeyValue, e.Kind == unstable.ArrayTable
 		all = append(all, k)
-		if k.table {
-			break
-		}
 	}
 	return all
 }

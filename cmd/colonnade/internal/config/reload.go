@@ -13,7 +13,7 @@ func (s *Set) OnReload(hook func()) { s.hooks = append(s.hooks, hook) }
 // Reload reads the file again and stores the values of options that declared Reloads. It returns what differs
 // from the values in force, also options that take a restart. An error means that nothing has changed.
 func (s *Set) Reload() ([]Change, error) {
-	settings, err := s.readFile()
+	file, err := s.readFile()
 	if err != nil {
 		return nil, err
 	}
@@ -21,8 +21,15 @@ func (s *Set) Reload() ([]Change, error) {
 	for i, o := range s.options {
 		before[i] = *o
 	}
-	changes, changed := s.apply(settings)
+	tables := make([][]Entry, len(s.tables))
+	for i, t := range s.tables {
+		tables[i] = t.now
+	}
+	changes, changed := s.apply(file)
 	if err := s.check(); err != nil {
+		for i, t := range s.tables {
+			t.apply(tables[i])
+		}
 		for i, o := range s.options {
 			*o = before[i]
 			o.store(o.now.value)
@@ -38,10 +45,15 @@ func (s *Set) Reload() ([]Change, error) {
 }
 
 // apply stores what the file sets now.
-func (s *Set) apply(settings map[string]*setting) (changes []Change, changed bool) {
+func (s *Set) apply(file file) (changes []Change, changed bool) {
+	for _, t := range s.tables {
+		if change, differs := t.apply(file.tables[t]); differs {
+			changes, changed = append(changes, change), true
+		}
+	}
 	for _, o := range s.options {
 		old := o.now
-		o.inFile = settings[o.Name]
+		o.inFile = file.settings[o.Name]
 		next := o.explicit()
 		if o.derive != nil && next.from == fromDefault {
 			next.value = o.derive()

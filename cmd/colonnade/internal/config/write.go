@@ -24,7 +24,19 @@ func (s *Set) WriteTOML(w io.Writer) error {
 		}
 		fmt.Fprintf(t, "%s%s = %s\t# %s\n", mark, o.Name, o.kind.toml(o.now.value), o.comment())
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, t := range s.tables {
+		fmt.Fprintf(w, "\n# %s: %s\n", t.heading(t.key), t.help)
+		for _, f := range t.fields {
+			fmt.Fprintf(w, "#   %s: %s; %s\n", f.Name, f.Help, f.limits())
+		}
+		if _, err := io.WriteString(w, t.toml(t.now, true)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // comment returns all but the value of an option.
@@ -60,6 +72,12 @@ func (s *Set) WriteMarkdown(w io.Writer) error {
 			fmt.Fprintf(&b, "\n## %s\n\n| option | default | range | change takes | |\n|---|---|---|---|---|\n", section)
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", o.Name, o.markdownDefault(), o.kind.limits(), o.taken(), o.help)
+	}
+	for _, t := range s.tables {
+		fmt.Fprintf(&b, "\n## `%s`\n\nTables of the file, behind all other options: %s. A reload takes them.\n\n| key | default | range | |\n|---|---|---|---|\n", t.heading(t.key), t.help)
+		for _, f := range t.fields {
+			fmt.Fprintf(&b, "| `%s` | none | %s | %s |\n", f.Name, f.limits(), f.Help)
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
