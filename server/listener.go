@@ -95,7 +95,6 @@ type limitConn struct {
 	from     *limitListener
 	silent   *list.Element // in from.silent; guarded by from.mu
 	released bool          // guarded by from.mu
-	spoken   bool          // it has read bytes; of connections that are not framed
 
 	framing framing
 	refused bool   // by framing; the rest of the input is ignored
@@ -107,16 +106,10 @@ type limitConn struct {
 // too.
 var noRequest = []byte("\x00\r\n\r\n")
 
-// Read reads the bytes that framing allows, if the connection is framed. Otherwise its first bytes, which begin a
-// handshake, count as its first request: net/http bounds the time until the real one.
+// Read reads the bytes that framing allows, if the connection is framed. Of others hearTLS knows when they have spoken.
 func (c *limitConn) Read(p []byte) (int, error) {
 	if !c.from.framed {
-		n, err := c.Conn.Read(p)
-		if n > 0 && !c.spoken {
-			c.spoken = true
-			c.from.heard(c)
-		}
-		return n, err
+		return c.Conn.Read(p)
 	}
 	if c.refused {
 		n := copy(p, c.instead)

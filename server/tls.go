@@ -14,9 +14,23 @@ func (s *Server) ServeTLS(l net.Listener, config *tls.Config) error {
 	s.https.ReadHeaderTimeout = s.timeouts.Header // and of the handshake
 	s.https.ReadTimeout = s.timeouts.Read
 	s.https.IdleTimeout = s.timeouts.Idle
+	s.https.ConnState = hearTLS
 	err := s.https.ServeTLS(newLimitListener(l, s.opt.MaxConns, false, &s.connections), "", "")
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
 	return err
+}
+
+// hearTLS counts a connection as heard once it is active, after its handshake: with the head of a request, or over HTTP/2
+// with the preface. net/http bounds the time until then.
+func hearTLS(c net.Conn, state http.ConnState) {
+	if state != http.StateActive {
+		return
+	}
+	if encrypted, ok := c.(*tls.Conn); ok {
+		if l, ok := encrypted.NetConn().(*limitConn); ok {
+			l.from.heard(l)
+		}
+	}
 }

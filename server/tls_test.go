@@ -132,17 +132,29 @@ func TestTLSShutdown(t *testing.T) {
 	}
 }
 
-// TestTLSConnections: silent connections give way to others, as without TLS.
+// TestTLSConnections: connections without a request give way to others, as without TLS, also those that have begun a
+// handshake, or ended it.
 func TestTLSConnections(t *testing.T) {
 	c := newClient(t)
 	c.opt.MaxConns = 2
 	address, client := listenTLS(t, c.Server)
-	for range 5 {
+	for i := range 6 {
 		silent, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer silent.Close()
+		switch i % 3 {
+		case 1:
+			_, err = silent.Write([]byte{22, 3, 1}) // the beginning of a record with a handshake
+		case 2:
+			config := client.Transport.(*http.Transport).TLSClientConfig.Clone()
+			config.ServerName = "127.0.0.1"
+			err = tls.Client(silent, config).Handshake()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	r, err := client.Get("https://" + address + "/healthz")
 	if err != nil || r.StatusCode != 200 {

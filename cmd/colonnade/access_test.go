@@ -63,6 +63,9 @@ func TestTokenCommands(t *testing.T) {
 	if got := runLine("", "token", "revoke", "--tokens", path, first, "aaaaaaaa"); got.code != exitFailed || !strings.Contains(got.stderr, "nothing was revoked") {
 		t.Errorf("%+v", got)
 	}
+	if got := runLine("", "token", "revoke", "--tokens", path, secret); got.code != exitFailed || !strings.Contains(got.stderr, "in place of its id, which is "+first) || strings.Contains(got.stderr, secret[13:]) {
+		t.Errorf("%+v", got)
+	}
 	if got := runLine("", "token", "revoke", "--tokens", path, first); got != (result{}) {
 		t.Errorf("%+v", got)
 	}

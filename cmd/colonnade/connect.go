@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
+	"net/url"
 	"os"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"colonnade/cmd/colonnade/internal/load"
@@ -30,14 +33,17 @@ func (f *connectFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.key, "key", "", "file with the key of --cert, in PEM")
 }
 
-// server returns the server that the flags name.
-func (f *connectFlags) server() (s load.Server, err error) {
+// server returns the server that the flags name. It warns of a token that others could read.
+func (f *connectFlags) server(cmd *cobra.Command) (s load.Server, err error) {
 	if (f.cert == "") != (f.key == "") {
 		return s, usagef("--cert and --key go together")
 	}
 	s.URL = f.url
 	if s.Token, err = f.token(); err != nil {
 		return s, err
+	}
+	if s.Token != "" && f.exposed(cmd.Context()) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "colonnade: warning: the token goes to %s without encryption, for all in between to read: use https\n", f.url)
 	}
 	if f.ca == "" && f.cert == "" {
 		return s, nil
@@ -56,6 +62,16 @@ func (f *connectFlags) server() (s load.Server, err error) {
 		s.TLS.Certificates = []tls.Certificate{pair}
 	}
 	return s, nil
+}
+
+// exposed reports whether what is sent leaves the machine without encryption.
+func (f *connectFlags) exposed(ctx context.Context) bool {
+	u, err := url.Parse(f.url)
+	if err != nil || u.Scheme != "http" {
+		return false
+	}
+	local, err := loopback(ctx, u.Hostname())
+	return err == nil && !local
 }
 
 // token returns the token to send, or "".

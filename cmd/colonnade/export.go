@@ -98,7 +98,7 @@ func exportTable(cmd *cobra.Command, f exportFlags, args []string) error {
 		return err
 	}
 	var err error
-	if f.Server, err = f.connect.server(); err != nil {
+	if f.Server, err = f.connect.server(cmd); err != nil {
 		return err
 	}
 	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -96,7 +96,7 @@ func importFile(cmd *cobra.Command, f importFlags, args []string) error {
 		return err
 	}
 	var err error
-	if f.Server, err = f.connect.server(); err != nil {
+	if f.Server, err = f.connect.server(cmd); err != nil {
 		return err
 	}
 	source, name, size, err := openSource(cmd.InOrStdin(), args)

@@ -25,7 +25,7 @@ checks of containers, which have no other program.`,
 			if timeout <= 0 {
 				return usagef("--timeout must be more than 0")
 			}
-			to, err := f.server()
+			to, err := f.server(cmd)
 			if err != nil {
 				return err
 			}

@@ -180,6 +180,9 @@ within two seconds; requests under way go on.`,
 			}
 			return tokenfile.Update(*path, func(tokens *access.Tokens) (*access.Tokens, error) {
 				for _, id := range ids {
+					if parts := strings.Split(id, "_"); len(parts) == 3 { // it must not be shown
+						return nil, fmt.Errorf("a token was given in place of its id, which is %s: nothing was revoked", parts[1])
+					}
 					rest, ok := tokens.Without(id)
 					if !ok {
 						return nil, fmt.Errorf("%s has no token %q: colonnade token list shows them, and nothing was revoked", *path, id)
