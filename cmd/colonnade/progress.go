@@ -66,6 +66,20 @@ func (d *display) progress(p load.Progress) {
 	}
 }
 
+// bytes shows how many bytes of how many are done.
+func (d *display) bytes(done, total int64) {
+	if d.bar != nil {
+		d.bar.ChangeMax64(total)
+		d.bar.Set64(done)
+		return
+	}
+	if now := time.Now(); now.Sub(d.last) >= lineEvery {
+		d.last = now
+		seconds := max(now.Sub(d.begin).Seconds(), 1e-6)
+		d.line(fmt.Sprintf("%s of %s: %s/s", megabytes(float64(done)), megabytes(float64(total)), megabytes(float64(done)/seconds)))
+	}
+}
+
 func (d *display) bad(e *load.LineError) {
 	d.badShown++
 	switch {
@@ -82,10 +96,15 @@ func (d *display) retry(wait time.Duration, cause error) {
 
 // line prints a line, also while there is a bar.
 func (d *display) line(text string) {
+	d.clear()
+	fmt.Fprintln(d.w, text)
+}
+
+// clear makes room for other output.
+func (d *display) clear() {
 	if d.bar != nil {
 		d.bar.Clear()
 	}
-	fmt.Fprintln(d.w, text)
 }
 
 // summary returns a line about what was written in which time.

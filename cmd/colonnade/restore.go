@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"colonnade/client"
+	"colonnade/clock"
+	"colonnade/cmd/colonnade/internal/load"
+	"colonnade/engine"
+	"colonnade/server"
+	"colonnade/vfs"
+	"colonnade/widecol/lsmstore"
+)
+
+// restoreFlags are those of backup restore.
+type restoreFlags struct {
+	repositoryFlags
+	connect connectFlags
+	id      string
+	tables  []string
+	as      string
+	temp    string
+}
+
+func newBackupRestore() *cobra.Command {
+	var f restoreFlags
+	cmd := &cobra.Command{
+		Use:   "restore REPOSITORY DIR, or restore REPOSITORY --table TABLE --as NAME",
+		Short: "Restore a backup to a directory, or a table into a running server",
+		Long: `Restore writes a backup to DIR, which must not be there yet, or be empty: a directory
+for serve --data. --table selects tables. DIR gets its name when it is whole: a
+restore that is killed leaves DIR.restoring, which the next one replaces.
+
+With --as it writes one table into a running server, as a new table of another name:
+families, settings and locality groups, then all versions with their times. It needs
+room for the table in --temp. If it is interrupted or fails, delete the new table
+before you try again.`,
+		Example: `  colonnade backup restore /backup/colonnade /var/lib/colonnade
+  colonnade backup restore /backup/colonnade --table webtable --as webtable-yesterday`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case f.as == "" && len(args) < 2:
+				return usagef("name a directory to restore to, or --table and --as for a table of a running server")
+			case f.as != "" && len(args) == 2:
+				return usagef("--as goes with a running server, not with a directory")
+			case f.as != "" && len(f.tables) != 1:
+				return usagef("--as needs one --table")
+			}
+			ctx, stop := interruptible()
+			defer stop()
+			err := f.run(ctx, cmd, args)
+			return interrupted(ctx, err)
+		},
+	}
+	flags := cmd.Flags()
+	f.add(flags)
+	f.addIdentity(flags)
+	flags.StringVar(&f.id, "backup", "", "the backup, or the beginning of its name (default the newest)")
+	flags.StringArrayVar(&f.tables, "table", nil, "only this table; may be repeated (default all)")
+	flags.StringVar(&f.as, "as", "", "name of the new table in a running server")
+	flags.StringVar(&f.temp, "temp", os.TempDir(), "with --as: where there is room for the files of the table")
+	f.connect.add(flags)
+	return cmd
+}
+
+func (f *restoreFlags) run(ctx context.Context, cmd *cobra.Command, args []string) error {
+	begin := time.Now()
+	show := newDisplay(cmd.ErrOrStderr(), "restoring", -1, begin)
+	defer show.close()
+	r, err := f.open(ctx, cmd, args[0], show)
+	if err != nil {
+		return err
+	}
+	b, err := r.Find(ctx, f.id)
+	if err != nil {
+		return err
+	}
+	if f.as != "" {
+		dir, err := os.MkdirTemp(f.temp, "colonnade-restore-*")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		to, err := f.connect.server(cmd)
+		if err != nil {
+			return err
+		}
+		store := filepath.Join(dir, "store")
+		if err := r.Restore(ctx, b, f.tables, store); err != nil {
+			return err
+		}
+		show.close()
+		return f.copyTable(ctx, cmd, to, store)
+	}
+	if err := r.Restore(ctx, b, f.tables, args[1]); err != nil {
+		return err
+	}
+	show.close()
+	fmt.Fprintf(cmd.OutOrStdout(), "%s is backup %s, restored in %.2f s\n", args[1], b.ID, time.Since(begin).Seconds())
+	return nil
+}
+
+// copyTable copies the table from a restored directory, which a server of its own serves to this process alone, to
+// another server: as an export and an import do.
+func (f *restoreFlags) copyTable(ctx context.Context, cmd *cobra.Command, to load.Server, dir string) error {
+	store, err := lsmstore.Open(lsmstore.Options{Dir: filepath.ToSlash(dir), Engine: engine.Options{
+		FS: vfs.OS, Clock: clock.System, MemtableBytes: 16 << 20, CacheBytes: 32 << 20, ScrubBytesPerSecond: -1,
+	}})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	pipes := newPipeListener()
+	served := make(chan error, 1)
+	s := server.New(store, server.Options{Now: time.Now})
+	go func() { served <- s.Serve(pipes) }()
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_ = s.Shutdown(ctx)
+		<-served
+	}()
+	from := load.Server{URL: "http://localhost", Dial: pipes.dial}
+	if err := f.createLike(ctx, from, to); err != nil {
+		return err
+	}
+	r, w := io.Pipe()
+	defer r.Close()
+	exported := make(chan error, 1)
+	go func() {
+		_, err := load.Export(ctx, w, load.ExportOptions{Server: from, Table: f.tables[0], Since: -1, Until: -1, Versions: -1})
+		w.CloseWithError(err)
+		exported <- err
+	}()
+	begin := time.Now()
+	show := newDisplay(cmd.ErrOrStderr(), "writing", -1, begin)
+	in, err := load.NewInput(r)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	done, err := load.Run(ctx, in, load.Options{
+		Server: to, Table: f.as, Name: "backup", Parallel: 4, BatchCells: 5000, Time: begin.UnixMicro(), RetryFor: 2 * time.Minute, Events: show.events(),
+	})
+	show.close()
+	r.Close()
+	if e := <-exported; e != nil && (err == nil || errors.Is(err, e)) {
+		err = e
+	}
+	if err != nil {
+		return fmt.Errorf("table %s is not whole, delete it before you try again: %w", f.as, err)
+	}
+	fmt.Fprintln(cmd.ErrOrStderr(), summary(done, time.Since(begin)))
+	return nil
+}
+
+// createLike creates the new table with the families, settings and groups of the old one.
+func (f *restoreFlags) createLike(ctx context.Context, from, to load.Server) error {
+	old, err := from.Client()
+	if err != nil {
+		return err
+	}
+	defer old.Close()
+	info, err := old.Table(f.tables[0]).Describe(ctx)
+	if err != nil {
+		return err
+	}
+	spec := client.TableSpec{Families: info.Families}
+	for i := range spec.Families {
+		spec.Families[i].Moving = nil
+	}
+	for _, g := range info.Groups {
+		spec.Groups = append(spec.Groups, slices.Clone(g.Families))
+	}
+	target, err := to.Client()
+	if err != nil {
+		return err
+	}
+	defer target.Close()
+	created := target.Table(f.as)
+	if err := created.Create(ctx, spec); err != nil || info.DefaultGC == (client.GC{}) {
+		return err
+	}
+	return created.Configure(ctx, client.TableSettings{DefaultGC: &info.DefaultGC})
+}
+
+// pipeListener is a listener whose connections come from dial, in the same process.
+type pipeListener struct {
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+func newPipeListener() *pipeListener {
+	return &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
+}
+
+func (l *pipeListener) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	select {
+	case l.conns <- theirs:
+		return ours, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l *pipeListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipeListener) Close() error {
+	select {
+	case <-l.closed:
+	default:
+		close(l.closed)
+	}
+	return nil
+}
+
+func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
