@@ -65,15 +65,21 @@ const copyBytes = 1 << 20
 // makeParent makes the directory of a name, durably.
 func (d dir) makeParent(name string) error {
 	parent := filepath.Dir(d.path(name))
-	if _, err := os.Stat(parent); err == nil {
+	var missing []string
+	for at := parent; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		missing = append(missing, at)
+	}
+	if len(missing) == 0 {
 		return nil
 	}
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return err
 	}
-	for at := parent; len(at) >= len(d.root) && at != filepath.Dir(at); {
-		at = filepath.Dir(at)
-		if err := vfs.OS.SyncDir(at); err != nil && !errors.Is(err, fs.ErrPermission) {
+	for _, at := range missing {
+		if err := vfs.OS.SyncDir(filepath.Dir(at)); err != nil {
 			return err
 		}
 	}
