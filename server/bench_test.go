@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -13,8 +15,11 @@ import (
 	"testing"
 	"time"
 
+	"colonnade/access"
 	"colonnade/cell"
 	"colonnade/clock"
+	"colonnade/quota"
+	"colonnade/tracing"
 	"colonnade/widecol"
 )
 
@@ -176,8 +181,38 @@ func (emptyView) Close() {}
 var newBenchRowsOf = newBenchRows()
 
 // BenchmarkRequest is one request through the whole handler, without a network.
-func BenchmarkRequest(b *testing.B) {
-	s := New(emptyStore{}, Options{Now: time.Now})
+func BenchmarkRequest(b *testing.B) { benchmarkRequest(b, Options{}, "") }
+
+// BenchmarkRequestWith is BenchmarkRequest with one of the things that an operator turns on.
+func BenchmarkRequestWith(b *testing.B) {
+	token, secret, err := access.NewToken(rand.NewChaCha8([32]byte{}), access.Token{Name: "a", Scope: access.Admin, Tables: []string{"*"}, Created: time.Now()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	tokens, err := new(access.Tokens).With(token)
+	if err != nil {
+		b.Fatal(err)
+	}
+	traced := func(ratio float64) Options {
+		t := tracing.New(tracing.Options{Endpoint: "http://127.0.0.1:1", Client: &http.Client{}, Ratio: ratio})
+		b.Cleanup(func() { _ = t.Close(context.Background()) })
+		return Options{Tracer: t}
+	}
+	for name, with := range map[string]Options{
+		"tokens":     {Access: access.NewControl(tokens, 20)},
+		"quota":      {Quotas: quota.Rules{Tables: []quota.Rule{{Pattern: "*", Limits: quota.Limits{Rows: 1 << 40, Bytes: 1 << 50}}}}},
+		"access log": {AccessLog: slog.New(slog.NewTextHandler(io.Discard, nil))},
+		"slow log":   {SlowQuery: time.Hour},
+		"traces 1%":  traced(0.01),
+		"traces all": traced(1),
+	} {
+		b.Run(name, func(b *testing.B) { benchmarkRequest(b, with, secret) })
+	}
+}
+
+func benchmarkRequest(b *testing.B, with Options, secret string) {
+	with.Now = time.Now
+	s := New(emptyStore{}, with)
 	for _, e := range []struct{ name, path, body string }{
 		{"row", "/v1/table/t/rows", `{"items":[{"row":{"key":"com.example.host00001/path"}}]}`},
 		{"write", "/v1/table/t/write", cellOf("string", `"some text of moderate length"`)},
@@ -186,6 +221,9 @@ func BenchmarkRequest(b *testing.B) {
 			w := &discardWriter{header: make(http.Header)}
 			r := httptest.NewRequest("POST", e.path, nil)
 			r.ContentLength = int64(len(e.body))
+			if with.Access != nil {
+				r.Header.Set("Authorization", "Bearer "+secret)
+			}
 			body := strings.NewReader(e.body)
 			b.ReportAllocs()
 			for b.Loop() {
