@@ -214,7 +214,7 @@ func TestCrashDuringCheckpoint(t *testing.T) {
 	}
 	images := stop()
 	mustClose(t, db)
-	if len(images) < 100 {
+	if len(images) < 60 {
 		t.Fatalf("only %d images", len(images))
 	}
 	for i := int64(0); i < int64(len(images)); i += stride(4) {
