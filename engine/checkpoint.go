@@ -327,10 +327,10 @@ func (a *asOf) Run() *cell.Run { return &rowmerge.UnknownRun }
 // removeAll removes a file, or a directory with all that is in it. It is no error if there is none.
 func removeAll(fs vfs.FS, name string) error {
 	_, err := fs.Stat(name) // does not follow links
-	if errors.Is(err, iofs.ErrNotExist) {
+	switch {
+	case errors.Is(err, iofs.ErrNotExist):
 		return nil
-	}
-	if errors.Is(err, syscall.EISDIR) {
+	case errors.Is(err, syscall.EISDIR):
 		names, err := fs.List(name)
 		if err != nil {
 			return err
@@ -340,6 +340,8 @@ func removeAll(fs vfs.FS, name string) error {
 				return err
 			}
 		}
+	case err != nil:
+		return err
 	}
 	return fs.Remove(name)
 }

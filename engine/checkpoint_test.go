@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -197,7 +198,7 @@ func TestCrashDuringCheckpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &workload{ids: mustCreate(t, db, "a", "b", "c")}
+	w := &workload{ids: mustCreate(t, db, "a", "b", "c", "d", "e")}
 	if err := w.run(db, 0, 30); err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +215,7 @@ func TestCrashDuringCheckpoint(t *testing.T) {
 	}
 	images := stop()
 	mustClose(t, db)
-	if len(images) < 60 {
+	if len(images) < 100 {
 		t.Fatalf("only %d images", len(images))
 	}
 	for i := int64(0); i < int64(len(images)); i += stride(4) {
@@ -323,5 +324,239 @@ func TestCheckpointRefused(t *testing.T) {
 	}
 	if !slices.IsSortedFunc(files, func(a, b CheckpointFile) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Errorf("the files are not in order: %v", files)
+	}
+}
+
+// checkpointCase is a store with files and memtables, whose checkpoint meets what rule does while it is made.
+type checkpointCase struct {
+	*testing.T
+	mem  *vfs.Mem
+	db   *DB
+	snap *Snapshot
+
+	mu   sync.Mutex             // operations come from several goroutines
+	rule func(vfs.Op) vfs.Fault // nil for nothing; guarded by mu
+}
+
+func (c *checkpointCase) fault(op vfs.Op) vfs.Fault {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.rule == nil {
+		return vfs.Fault{}
+	}
+	return c.rule(op)
+}
+
+func (c *checkpointCase) setRule(rule func(vfs.Op) vfs.Fault) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rule = rule
+}
+
+func newCheckpointCase(t *testing.T, reserve int64) *checkpointCase {
+	c := &checkpointCase{T: t, mem: vfs.NewMem()}
+	opt := crashOptions(vfs.Inject(c.mem, c.fault))
+	opt.MemtableBytes, opt.LogBytes, opt.ReserveBytes = 4<<20, 4<<20, reserve
+	var err error
+	if c.db, err = Open("store", opt); err != nil {
+		t.Fatal(err)
+	}
+	w := &workload{ids: mustCreate(t, c.db, "a", "b", "c")}
+	if err := w.run(c.db, 0, 10); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.db.Flush(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.run(c.db, 10, 20); err != nil {
+		t.Fatal(err)
+	}
+	if c.snap, err = c.db.NewSnapshot(w.ids...); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// make makes the checkpoint under a rule. After an error nothing of it may be there.
+func (c *checkpointCase) make(ctx context.Context, rule func(vfs.Op) vfs.Fault) error {
+	c.Helper()
+	c.setRule(rule)
+	_, err := c.snap.Checkpoint(ctx, "c")
+	c.setRule(nil)
+	if names, listErr := c.mem.List("store/checkpoints/c"); err != nil && listErr == nil {
+		c.Errorf("%v left %q", err, names)
+	}
+	return err
+}
+
+func (c *checkpointCase) close() {
+	c.snap.Close()
+	mustClose(c.T, c.db)
+}
+
+// isCopy reports whether an operation is about a sorted file in a checkpoint.
+func isCopy(op vfs.Op) bool {
+	return strings.HasSuffix(op.Name, ".sst") && strings.Contains(op.Name, "checkpoints")
+}
+
+// noLinks is the rule of a file system without links, with more rules for other operations.
+func noLinks(more func(vfs.Op) vfs.Fault) func(vfs.Op) vfs.Fault {
+	return func(op vfs.Op) vfs.Fault {
+		if op.Kind == vfs.OpLink {
+			return vfs.Fault{Err: syscall.EPERM}
+		}
+		return more(op)
+	}
+}
+
+// TestCheckpointCopiesOverErrors: where files are copied, each operation may fail, with those on the files that are copied.
+func TestCheckpointCopiesOverErrors(t *testing.T) {
+	for at := 0; ; at++ {
+		c := newCheckpointCase(t, -1)
+		seen := 0
+		err := c.make(context.Background(), noLinks(func(op vfs.Op) vfs.Fault {
+			if strings.HasSuffix(op.Name, ".sst") {
+				if seen++; seen-1 == at {
+					return vfs.Fault{Err: syscall.EIO}
+				}
+			}
+			return vfs.Fault{}
+		}))
+		if err != nil && !errors.Is(err, syscall.EIO) {
+			t.Errorf("operation %d: got %v, want the error of the device", at, err)
+		}
+		c.close()
+		if seen <= at {
+			break
+		}
+	}
+}
+
+// TestCheckpointEnds: what ends a checkpoint while it is made, and what can be told before.
+func TestCheckpointEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ended := false
+	end := func(kind vfs.Kind) func(vfs.Op) vfs.Fault {
+		return func(op vfs.Op) vfs.Fault {
+			if op.Kind == kind && isCopy(op) || op.Kind == vfs.OpLink && kind == vfs.OpLink {
+				ended = true
+				cancel()
+			}
+			return vfs.Fault{}
+		}
+	}
+	c := newCheckpointCase(t, 1<<20)
+	defer c.close()
+	if err := c.make(ctx, end(vfs.OpLink)); !errors.Is(err, context.Canceled) || !ended {
+		t.Errorf("a context that ends between two files: got %v", err)
+	}
+	ended = false
+	ctx, cancel = context.WithCancel(context.Background())
+	defer cancel()
+	if err := c.make(ctx, noLinks(end(vfs.OpCreate))); !errors.Is(err, context.Canceled) || !ended {
+		t.Errorf("a context that ends within a copy: got %v", err)
+	}
+	if err := c.make(context.Background(), noLinks(func(op vfs.Op) vfs.Fault {
+		if op.Kind == vfs.OpOpen && strings.HasSuffix(op.Name, ".sst") {
+			c.mem.SetCapacity(1 << 20) // others have taken the room
+		}
+		return vfs.Fault{}
+	})); !errors.Is(err, ErrDiskFull) {
+		t.Errorf("without room for a copy: got %v, want ErrDiskFull", err)
+	}
+	c.mem.SetCapacity(1 << 30)
+	if err := c.make(context.Background(), func(op vfs.Op) vfs.Fault {
+		if op.Kind == vfs.OpWrite && isCopy(op) {
+			return vfs.Fault{Err: syscall.ENOSPC}
+		}
+		return vfs.Fault{}
+	}); !errors.Is(err, ErrDiskFull) {
+		t.Errorf("without room for the memtables: got %v, want ErrDiskFull", err)
+	}
+
+	damage := new(CorruptError)
+	p := c.snap.pins[0].p
+	p.quarantined.Store(&CorruptError{Partition: p.name, Offset: -1, Reason: "damaged by the test"})
+	if err := c.make(context.Background(), nil); !errors.As(err, &damage) {
+		t.Errorf("with a damaged partition: got %v, want a CorruptError", err)
+	}
+	p.quarantined.Store(nil)
+
+	made, err := c.snap.newCheckpoint(context.Background(), "c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made.manifest.NextPartition = 0
+	if err := made.write(); err == nil || !strings.Contains(err.Error(), "contradicts itself") {
+		t.Errorf("a manifest without room for its partitions: got %v", err)
+	}
+	for _, f := range made.tables {
+		tableOf(f).close()
+	}
+	if err := c.db.RemoveCheckpoint("c"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.make(context.Background(), nil); err != nil {
+		t.Errorf("after all of this: %v", err)
+	}
+}
+
+// TestCheckpointOfMissingFile: a file that is gone is damage.
+func TestCheckpointOfMissingFile(t *testing.T) {
+	c := newCheckpointCase(t, -1)
+	defer c.close()
+	for f := range c.snap.pins[0].state.version.Files() {
+		if err := c.mem.Remove(tableOf(f).path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	damage := new(CorruptError)
+	if err := c.make(context.Background(), nil); !errors.As(err, &damage) {
+		t.Errorf("got %v, want a CorruptError", err)
+	}
+}
+
+// TestCheckpointOfClosed: a DB that is closed makes no checkpoint.
+func TestCheckpointOfClosed(t *testing.T) {
+	c := newCheckpointCase(t, -1)
+	mustClose(t, c.db)
+	if err := c.make(context.Background(), nil); !errors.Is(err, ErrClosed) {
+		t.Errorf("got %v, want ErrClosed", err)
+	}
+	c.snap.Close()
+}
+
+// TestRemoveCheckpointOverAnyError: a removal that fails can be made again.
+func TestRemoveCheckpointOverAnyError(t *testing.T) {
+	c := newCheckpointCase(t, -1)
+	defer c.close()
+	for at := 0; ; at++ {
+		if err := c.make(context.Background(), nil); err != nil {
+			t.Fatal(err)
+		}
+		seen := 0
+		c.setRule(func(op vfs.Op) vfs.Fault {
+			if strings.Contains(op.Name, "checkpoints") {
+				if seen++; seen-1 == at {
+					return vfs.Fault{Err: syscall.EIO}
+				}
+			}
+			return vfs.Fault{}
+		})
+		err := c.db.RemoveCheckpoint("c")
+		c.setRule(nil)
+		if seen <= at {
+			if err != nil {
+				t.Error(err)
+			}
+			break
+		}
+		if !errors.Is(err, syscall.EIO) {
+			t.Errorf("operation %d: got %v, want the error of the device", at, err)
+		}
+		if err := c.db.RemoveCheckpoint("c"); err != nil {
+			t.Errorf("after operation %d had failed: %v", at, err)
+		}
 	}
 }
