@@ -71,6 +71,22 @@ func openCheckpoint(t testing.TB, fs vfs.FS, from *DB, name string, files []Chec
 	return db
 }
 
+// filled writes batches 0 to 19 to three new partitions: half of them to files, the others to memtables.
+func filled(t testing.TB, db *DB) *workload {
+	t.Helper()
+	w := &workload{ids: mustCreate(t, db, "a", "b", "c")}
+	if err := w.run(db, 0, 10); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Flush(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.run(db, 10, 20); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
 // TestCheckpoint makes checkpoints while batches are written, flushed and compacted. Each has what was
 // acknowledged before and the same batches in each partition. It takes writes, and so does the DB.
 func TestCheckpoint(t *testing.T) {
@@ -246,16 +262,7 @@ func TestCheckpointOverAnyError(t *testing.T) {
 			}
 			t.Fatal(err)
 		}
-		w := &workload{ids: mustCreate(t, db, "a", "b", "c")}
-		if err := w.run(db, 0, 10); err != nil {
-			t.Fatal(err)
-		}
-		if err := db.Flush(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.run(db, 10, 20); err != nil {
-			t.Fatal(err)
-		}
+		w := filled(t, db)
 		snap, err := db.NewSnapshot(w.ids...)
 		if err != nil {
 			t.Fatal(err)
@@ -361,16 +368,7 @@ func newCheckpointCase(t *testing.T, reserve int64) *checkpointCase {
 	if c.db, err = Open("store", opt); err != nil {
 		t.Fatal(err)
 	}
-	w := &workload{ids: mustCreate(t, c.db, "a", "b", "c")}
-	if err := w.run(c.db, 0, 10); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.db.Flush(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.run(c.db, 10, 20); err != nil {
-		t.Fatal(err)
-	}
+	w := filled(t, c.db)
 	if c.snap, err = c.db.NewSnapshot(w.ids...); err != nil {
 		t.Fatal(err)
 	}
@@ -450,6 +448,9 @@ func TestCheckpointEnds(t *testing.T) {
 	defer c.close()
 	if err := c.make(ctx, end(vfs.OpLink)); !errors.Is(err, context.Canceled) || !ended {
 		t.Errorf("a context that ends between two files: got %v", err)
+	}
+	if err := c.make(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended, with files to link: got %v", err)
 	}
 	ended = false
 	ctx, cancel = context.WithCancel(context.Background())
