@@ -187,8 +187,8 @@ func startSecured(t *testing.T, args ...string) *secured {
 	return s
 }
 
-// status sends a request with a token, and returns the status, or an error's text.
-func (s *secured) status(token, method, path, body string) string {
+// request makes a request with a token, "" for none.
+func (s *served) request(token, method, path, body string) *http.Request {
 	s.t.Helper()
 	r, err := http.NewRequest(method, s.url+path, strings.NewReader(body))
 	if err != nil {
@@ -197,7 +197,13 @@ func (s *secured) status(token, method, path, body string) string {
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
-	answer, err := s.client.Do(r)
+	return r
+}
+
+// status sends a request with a token, and returns the status, or an error's text.
+func (s *secured) status(token, method, path, body string) string {
+	s.t.Helper()
+	answer, err := s.client.Do(s.request(token, method, path, body))
 	if err != nil {
 		return err.Error()
 	}
@@ -349,14 +355,7 @@ func TestAuditRotated(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.signal(syscall.SIGHUP)
-	for deadline := time.Now().Add(time.Minute); ; {
-		if _, err := os.Stat(s.audit); err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("there is no new file:\n%s", s.stderr)
-		}
-	}
+	awaitFile(t, s.served, s.audit, "")
 	s.want("", "GET", "/v1/table/after", "", "401")
 	for path, want := range map[string]string{s.audit: "after", s.audit + ".1": "before"} {
 		if text, err := os.ReadFile(path); err != nil || strings.Count(string(text), "\n") != 1 || !strings.Contains(string(text), want) {

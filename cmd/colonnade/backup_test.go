@@ -106,9 +106,7 @@ func TestBackupUnderLoad(t *testing.T) {
 	c := s.count()
 	repository := filepath.Join(top, "repository")
 	for i := range 4 {
-		for c.acked.Load() < int64(i)*150 {
-			time.Sleep(time.Millisecond) // the writer goes on
-		}
+		until(t, "the writer goes on", func() bool { return c.acked.Load() >= int64(i)*150 })
 		least := c.acked.Load()
 		got := runLine("", "backup", "create", repository, "--url", s.url)
 		most := c.begun.Load()

@@ -14,14 +14,7 @@ import (
 // ask sends a request and returns the status, Retry-After and the body of the answer.
 func (s *served) ask(secret, method, path, body string) (status int, retry, text string) {
 	s.t.Helper()
-	r, err := http.NewRequest(method, s.url+path, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if secret != "" {
-		r.Header.Set("Authorization", "Bearer "+secret)
-	}
-	answer, err := http.DefaultClient.Do(r)
+	answer, err := http.DefaultClient.Do(s.request(secret, method, path, body))
 	if err != nil {
 		s.t.Fatal(err)
 	}
