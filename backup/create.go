@@ -100,16 +100,26 @@ func (c *creation) object(f SourceFile) string {
 	return name
 }
 
-// findKnown lists the objects that are there, and looks into earlier backups, the newest first, for what they hold.
-func (c *creation) findKnown(ctx context.Context) error {
+// objects returns the objects of the store that are there, and their sizes.
+func (c *creation) objects(ctx context.Context) (map[string]int64, error) {
 	list, err := c.r.storage.List(ctx, objectsDir+c.source.Store+"/")
 	if err != nil {
+		return nil, err
+	}
+	there := make(map[string]int64, len(list))
+	for _, o := range list {
+		there[o.Name] = o.Size
+	}
+	return there, nil
+}
+
+// findKnown lists the objects that are there, and looks into earlier backups, the newest first, for what they hold.
+func (c *creation) findKnown(ctx context.Context) error {
+	var err error
+	if c.there, err = c.objects(ctx); err != nil {
 		return err
 	}
-	c.there, c.known = make(map[string]int64), make(map[string]File)
-	for _, o := range list {
-		c.there[o.Name] = o.Size
-	}
+	c.known = make(map[string]File)
 	missing := make(map[string]bool)
 	for _, f := range c.source.Files {
 		if _, ok := c.there[c.object(f)]; ok {
@@ -286,13 +296,9 @@ func (c *creation) describe(ctx context.Context) (name string, err error) {
 
 // checkObjects makes sure that all objects of the backup are there, with their sizes.
 func (c *creation) checkObjects(ctx context.Context) error {
-	list, err := c.r.storage.List(ctx, objectsDir+c.source.Store+"/")
+	there, err := c.objects(ctx)
 	if err != nil {
 		return err
-	}
-	there := make(map[string]int64)
-	for _, o := range list {
-		there[o.Name] = o.Size
 	}
 	for _, f := range c.made.Files {
 		if size, ok := there[f.Object]; !ok || size != f.Stored {

@@ -102,15 +102,11 @@ func (x *requestContext) awaitQuota() error {
 
 // admitStorage refuses mutations that set something in a table that has more bytes than its quota. Deletions stay possible.
 func (x *requestContext) admitStorage(mutations ...[]widecol.Mutation) error {
-	if x.quota == nil {
-		return nil
-	}
-	limit, pattern := x.quota.Storage(x.table)
 	sets := func(m widecol.Mutation) bool { return m.Op == widecol.Set }
-	if limit == 0 || !slices.ContainsFunc(mutations, func(list []widecol.Mutation) bool { return slices.ContainsFunc(list, sets) }) {
+	if x.quota == nil || !slices.ContainsFunc(mutations, func(list []widecol.Mutation) bool { return slices.ContainsFunc(list, sets) }) {
 		return nil
 	}
-	return x.checkStorage(limit, pattern)
+	return x.admitUpdate()
 }
 
 // admitUpdate is admitStorage for an update that always sets something.
@@ -122,10 +118,6 @@ func (x *requestContext) admitUpdate() error {
 	if limit == 0 {
 		return nil
 	}
-	return x.checkStorage(limit, pattern)
-}
-
-func (x *requestContext) checkStorage(limit int64, pattern string) error {
 	size, err := x.server.sizes.of(x.ctx(), x.table, x.server.opt.Now())
 	if err != nil || size <= limit {
 		return err

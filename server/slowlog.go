@@ -79,7 +79,7 @@ func rowsShape(rows widecol.RowSet) slog.Attr {
 	keys, ranges, length := 0, 0, 0
 	for _, r := range rows {
 		length += len(r.Start)
-		if len(r.End) == len(r.Start)+1 && r.End[len(r.Start)] == 0 && string(r.End[:len(r.Start)]) == string(r.Start) {
+		if r.Key() != nil {
 			keys++
 			continue
 		}

@@ -25,11 +25,7 @@ func (d *Deletion) OneRow() []byte {
 	if len(d.Rows) != 1 {
 		return nil
 	}
-	r := d.Rows[0]
-	if n := len(r.Start); len(r.End) == n+1 && r.End[n] == 0 && string(r.End[:n]) == string(r.Start) {
-		return r.Start
-	}
-	return nil
+	return d.Rows[0].Key()
 }
 
 // Whole reports whether the deletion removes its rows as a whole.

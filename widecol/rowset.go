@@ -34,6 +34,14 @@ func (r RowRange) Contains(row []byte) bool {
 	return bytes.Compare(row, r.Start) >= 0 && (r.End == nil || bytes.Compare(row, r.End) < 0)
 }
 
+// Key returns the row key of a range of exactly one, otherwise nil. It is a part of the range.
+func (r RowRange) Key() []byte {
+	if n := len(r.Start); len(r.End) == n+1 && r.End[n] == 0 && string(r.End[:n]) == string(r.Start) {
+		return r.Start
+	}
+	return nil
+}
+
 func (r RowRange) empty() bool { return r.End != nil && bytes.Compare(r.Start, r.End) >= 0 }
 
 // RowSet is a set of row keys: its ranges ascend, and none is empty or touches another. The zero value

@@ -65,8 +65,7 @@ func (s *Store) deleteRanges(ctx context.Context, t *table, d *widecol.Deletion,
 // addRange adds the tombstones for a range of rows: for a single row, readers of other rows are not asked to look
 // at a range tombstone.
 func (w *writer) addRange(r widecol.RowRange) {
-	one := widecol.Deletion{Rows: widecol.RowSet{r}}
-	row := one.OneRow()
+	row := r.Key()
 	for _, id := range w.table.stores() {
 		if row != nil {
 			w.batch.Add(id, row, &cell.Cell{Kind: cell.DeleteRow, Time: cell.TombstoneTime})
