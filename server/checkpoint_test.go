@@ -25,7 +25,7 @@ type checkpointStore struct {
 	mu   sync.Mutex
 	made int
 	open map[string]bool
-	hold chan struct{} // unless nil, of reads
+	hold chan struct{} // unless nil, of reads: see textFile
 }
 
 func newCheckpointStore(content string) *checkpointStore {
@@ -49,6 +49,7 @@ func (s *checkpointStore) Checkpoint(ctx context.Context, tables []string) (wide
 		Files: []widecol.CheckpointFile{{Name: "a/b", Size: int64(len(s.content)), Checksum: 0x1f}, {Name: "empty"}}}, nil
 }
 
+// textFile is a file of a checkpoint. With hold, a read takes one value when it begins, and waits for a second.
 type textFile struct {
 	*strings.Reader
 	hold chan struct{}
@@ -56,6 +57,7 @@ type textFile struct {
 
 func (f textFile) ReadAt(p []byte, off int64) (int, error) {
 	if f.hold != nil {
+		<-f.hold
 		<-f.hold
 	}
 	return f.Reader.ReadAt(p, off)
