@@ -226,7 +226,7 @@ func TestSyncOfNewFileFails(t *testing.T) {
 		return op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, manifest.TableSuffix)
 	}}
 	opt := testOptions(vfs.Inject(mem, failure.Rule))
-	opt.Clock, opt.SyncTimeout = hurried{clock.System}, time.Hour
+	hurry(&opt)
 	db, err := Open("store", opt)
 	if err != nil {
 		t.Fatal(err)
@@ -309,7 +309,8 @@ func TestStallEndsWithCompaction(t *testing.T) {
 		}
 		return vfs.Fault{}
 	})
-	opt.Clock, opt.SyncTimeout = hurried{clock.System}, time.Hour
+	hurry(&opt)
+	opt.StallTimeout = 20 * time.Second // for a store with too many files
 	db, err := Open("store", opt)
 	if err != nil {
 		t.Fatal(err)

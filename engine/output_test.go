@@ -346,7 +346,7 @@ func TestUnreadableOutputIsWrittenAgain(t *testing.T) {
 		return op.Kind == vfs.OpRead && strings.HasSuffix(op.Name, manifest.TableSuffix)
 	}}
 	opt := testOptions(vfs.Inject(vfs.NewMem(), failure.Rule))
-	opt.Clock, opt.SyncTimeout = hurried{clock.System}, time.Hour
+	hurry(&opt)
 	db, err := Open("store", opt)
 	if err != nil {
 		t.Fatal(err)
