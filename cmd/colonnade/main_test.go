@@ -15,6 +15,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(mainVariable) != "" {
 		main()
 	}
+	os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0") // else under the race detector each process takes a second to end
 	os.Exit(m.Run())
 }
 
