@@ -128,7 +128,7 @@ func (s *Snapshot) newCheckpoint(ctx context.Context, name string) (*checkpoint,
 	return &checkpoint{ctx: ctx, snapshot: s, into: into, manifest: &manifest.Manifest{
 		Store: db.store, Edit: db.manifest.Edit,
 		NextFile: db.nextFile, NextPartition: db.manifest.NextPartition,
-		LogStart: db.log.next, Settled: s.seq + 1, LastSeq: s.seq, LastTime: db.lastTime,
+		LogStart: db.log.next, Settled: s.seq + 1, LastSeq: s.seq, LastTime: db.lastTime, Timeline: db.manifest.Timeline,
 		Partitions: make(map[PartitionID]*manifest.Partition),
 	}}, nil
 }

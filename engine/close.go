@@ -162,7 +162,9 @@ func (db *DB) emptyLog() error {
 		return err
 	}
 	for _, old := range append(before, recycled...) {
-		db.obsolete.addFile(db.segmentPath(old.number))
+		if !db.opt.ArchiveLog || old.number <= db.archive.released { // the next open holds the others
+			db.obsolete.addFile(db.segmentPath(old.number))
+		}
 	}
 	return nil
 }

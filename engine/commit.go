@@ -164,6 +164,9 @@ func (db *DB) joinLocked(b *Batch, s *segment) (g *group, leading bool) {
 	b.InsertNow = b.InsertNow || db.awaiting > 0
 	b.seq = db.lastSeq
 	b.setTime(db.lastTime)
+	if s.maxSeq == 0 {
+		s.minTime = db.lastTime
+	}
 	s.maxSeq = b.seq
 	for i := range b.parts {
 		p := db.partitions[b.parts[i].id]

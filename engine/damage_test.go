@@ -181,7 +181,7 @@ func TestNewerSortedFile(t *testing.T) {
 	}
 }
 
-func readAll(t *testing.T, fs vfs.FS, name string) []byte {
+func readAll(t testing.TB, fs vfs.FS, name string) []byte {
 	t.Helper()
 	f, err := fs.Open(name)
 	if err != nil {

@@ -65,6 +65,7 @@ type DB struct {
 	rangesDue   map[*partition]uint64 // those whose new range tombstones have not been looked at, and the last batch with one
 	smallFiles  compaction.SmallFileBudget
 	log         log
+	archive     logArchive
 	diskReserve diskReserve
 	foreground  foregroundPriority
 	background  background

@@ -65,6 +65,7 @@ func (db *DB) checkFreeSpace() {
 	}
 	if r.low = low; low {
 		db.releaseRecycledLocked()
+		db.giveUpHeldLocked()
 		db.opt.Clock.AfterFunc(checkEvery*time.Microsecond, func() {
 			db.mu.Lock()
 			defer db.mu.Unlock()

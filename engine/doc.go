@@ -16,7 +16,8 @@
 //	              inserts the entries into the memtables (insert.go)
 //	group leader  a goroutine: appends the group's records to the log segment, syncs it, then makes the
 //	              group's last sequence number the visible one (group.go, log.go)
-//	log segments  are made before they are needed (log_prepare.go); an idle one is sealed (seal.go)
+//	log segments  are made before they are needed (log_prepare.go); an idle one is sealed (seal.go); finished ones
+//	              can be archived (log_archive.go)
 //	freeze        a memtable that is full, or that pins an old segment, becomes immutable, and the
 //	              partition gets a new one (mem_table.go)
 //	flush         writes frozen memtables to files of level 0 (flush.go, write_rows.go, output.go)
@@ -49,6 +50,7 @@
 //	background    the goroutines and their retries (background.go, obsolete.go); when they run is in
 //	              cpus.go and foreground.go
 //	Flush         and Compact, on demand (manual.go); Stats (stats.go)
+//	checkpoint    a snapshot as files (checkpoint.go); a store is made of one, and of archived batches (restoration.go)
 //	scrub, Check  find damage (scrub.go, check*.go); invariants are checked on the way (invariant.go)
 //	errors        which there are, and which failure of the system means what (errors.go, errno.go)
 //

@@ -32,7 +32,7 @@ var writeGolden = flag.Bool("golden", false, "write the golden directory of the 
 var testdata embed.FS
 
 // goldenDir is the directory of the current format.
-const goldenDir = "testdata/format6"
+const goldenDir = "testdata/format7"
 
 // goldenContents is the content of the partitions: rows in the last level and in level 0, some of
 // them deleted, and a batch over both partitions in the log alone. From format 5 on, there were more
@@ -46,11 +46,14 @@ var goldenContents = map[PartitionID][]string{
 func makeGolden(t *testing.T) *vfs.Mem {
 	mem := vfs.NewMem()
 	opt := testOptions(mem)
-	opt.Clock, opt.SegmentBytes = clock.NewManual(1_700_000_000_000_000), 4<<10
+	opt.Clock, opt.SegmentBytes, opt.ArchiveLog = clock.NewManual(1_700_000_000_000_000), 4<<10, true
 	db, err := Open("store", opt)
 	if err != nil {
 		t.Fatal(err)
 	}
+	db.mu.Lock()
+	db.manifest.Timeline = 1 << 60 // as after a restore
+	db.mu.Unlock()
 	ctx := context.Background()
 	a := mustCreate(t, db, "a")[0]
 	gone := mustCreate(t, db, "gone")[0]
@@ -91,6 +94,10 @@ func makeGolden(t *testing.T) *vfs.Mem {
 	if _, err := db.Commit(ctx, &batch); err != nil {
 		t.Fatal(err)
 	}
+	db.mu.Lock()
+	written := db.log.current.number
+	db.mu.Unlock()
+	db.ReleaseLog(written - 1)
 	closeWithLog(t, db)
 	return mem
 }
@@ -159,16 +166,19 @@ func TestGoldenDirectory(t *testing.T) {
 		saveGolden(t, makeGolden(t), "store")
 		t.Skip("written; build again to test it")
 	}
-	for _, dir := range []string{"testdata/format1", "testdata/format2", "testdata/format3", "testdata/format4", "testdata/format5", goldenDir} {
+	for _, dir := range []string{"testdata/format1", "testdata/format2", "testdata/format3", "testdata/format4", "testdata/format5", "testdata/format6", goldenDir} {
 		t.Run(path.Base(dir), func(t *testing.T) {
-			checkGoldenLevels(t, dir)
+			m := readGoldenManifest(t, dir)
+			checkGoldenLevels(t, m)
+			if dir == goldenDir && (m.Timeline != 1<<60 || len(m.Dropped) != 1 || m.Dropped[0].Name != "gone") {
+				t.Errorf("timeline %x, dropped %v", m.Timeline, m.Dropped)
+			}
 			testGolden(t, loadGoldenOf(t, dir, nil))
 		})
 	}
 }
 
-// checkGoldenLevels: the files of the last level are in the last level, whatever its number was.
-func checkGoldenLevels(t *testing.T, dir string) {
+func readGoldenManifest(t *testing.T, dir string) *manifest.Manifest {
 	names, err := fs.Glob(testdata, dir+"/"+manifest.FilePrefix+"*")
 	if err != nil || len(names) != 1 {
 		t.Fatalf("manifests: %v, %v", names, err)
@@ -181,6 +191,11 @@ func checkGoldenLevels(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return m
+}
+
+// checkGoldenLevels: the files of the last level are in the last level, whatever its number was.
+func checkGoldenLevels(t *testing.T, m *manifest.Manifest) {
 	for level, files := range m.Partitions[1].Version.Levels {
 		want := 0
 		if level == 0 || level == manifest.LastLevel {

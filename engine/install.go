@@ -53,6 +53,7 @@ func (db *DB) nextManifestLocked(flushed map[*partition]*memTable, change func(*
 	next := db.manifest.Next()
 	next.LastSeq = db.lastSeq
 	next.LastTime = db.lastTime
+	next.Dropped = db.archive.droppedLocked()
 	if err := change(next); err != nil {
 		return nil, err
 	}

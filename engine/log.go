@@ -29,6 +29,10 @@ type segment struct {
 	maxSeq uint64      // of the batches assigned to it
 	w      *wal.Writer // nil once the segment is finished
 	torn   bool        // a crash has torn its end; set by recovery
+
+	minTime    int64  // of the first batch assigned to it
+	after      uint64 // no batch of an earlier segment is above, none of this one is not
+	afterKnown bool
 }
 
 // log is guarded by DB.mu. What is marked "of the leader" only the leader uses.
@@ -47,6 +51,8 @@ type log struct {
 	preparing    *segmentPreparation // by a Commit, nil for none
 	onSpareTaken func()              // called when a spare is taken
 	reserveBytes int64               // Options.ReserveBytes, 0 during recovery, which may use the reserve
+
+	fit int64 // size of the next spare, 0 for twice the last one
 
 	unpinned uint64 // the segment that only frozen memtables pin, 0 for none
 
@@ -94,10 +100,17 @@ func (l *log) assignLocked(n int) *segment {
 		if len(l.spares) == 0 {
 			return nil
 		}
-		l.segments = append(l.segments, l.spares[0])
-		l.spares = l.spares[1:]
-		l.onSpareTaken() // so that the next one is made while this one fills
+		l.takeSpareLocked()
 	}
+}
+
+// takeSpareLocked makes the first spare the last segment of the log.
+func (l *log) takeSpareLocked() {
+	last, s := l.segments[len(l.segments)-1], l.spares[0]
+	s.after, s.afterKnown = max(last.after, last.maxSeq), true
+	l.segments = append(l.segments, s)
+	l.spares = l.spares[1:]
+	l.onSpareTaken() // so that the next one is made while this one fills
 }
 
 // recycleLocked keeps the file of an obsolete segment for reuse, unless it has another size or enough
@@ -200,6 +213,7 @@ func (db *DB) nextSegment() error {
 func (db *DB) useLocked(s *segment) {
 	db.log.current = s
 	s.w.Retry = db.retryLogWrite
+	db.segmentFinishedLocked()
 }
 
 // logStartLocked returns the segment at which the log can begin once m is the manifest and the memtables
@@ -246,7 +260,7 @@ func (db *DB) retireSegmentsLocked() {
 			return
 		}
 		l.segments = l.segments[1:]
-		if !db.recycleLocked(s) {
+		if !db.holdLocked(s) && !db.recycleLocked(s) {
 			db.obsolete.addFile(db.segmentPath(s.number))
 		}
 	}

@@ -23,13 +23,7 @@ type segmentPreparation struct {
 // prepareLocked starts to make a segment that can take n bytes of payload, and waits for it. If
 // another Commit is making one already, it waits for that one, which may have room too.
 func (db *DB) prepareLocked(n int) stallReason {
-	p := db.log.preparing
-	own := p == nil
-	if own {
-		p = &segmentPreparation{done: make(chan struct{})}
-		db.log.preparing = p
-		go db.prepare(p, n)
-	}
+	p, own := db.startPreparingLocked(n)
 	return func(ctx context.Context, t *stallTimer) error {
 		defer db.countStall(StallSegment)()
 		if err := db.awaitSignal(ctx, t, p.done); err != nil || !own {
@@ -37,6 +31,17 @@ func (db *DB) prepareLocked(n int) stallReason {
 		}
 		return p.err
 	}
+}
+
+// startPreparingLocked starts to make a segment, unless one is being made; own says that it did.
+func (db *DB) startPreparingLocked(n int) (p *segmentPreparation, own bool) {
+	if p = db.log.preparing; p != nil {
+		return p, false
+	}
+	p = &segmentPreparation{done: make(chan struct{})}
+	db.log.preparing = p
+	go db.prepare(p, n)
+	return p, true
 }
 
 func (db *DB) prepare(p *segmentPreparation, n int) {
@@ -50,9 +55,12 @@ func (db *DB) prepare(p *segmentPreparation, n int) {
 
 // nextSegmentBytesLocked is the size of the next segment: twice that of the last one, up to
 // Options.SegmentBytes. So a store with few writes has a small log, and one with many soon
-// has segments of full size.
+// has segments of full size. After a segment that was finished early it is what fits.
 func (db *DB) nextSegmentBytesLocked() int64 {
 	l := &db.log
+	if l.fit > 0 {
+		return min(l.fit, db.opt.SegmentBytes)
+	}
 	size := int64(firstSegment) / 2
 	if n := len(l.spares); n > 0 {
 		size = l.spares[n-1].size
@@ -90,6 +98,7 @@ func (db *DB) prepareSegment(n int) error {
 		return db.prepareFailedLocked(err)
 	}
 	db.log.next++
+	db.log.fit = 0
 	if old == nil {
 		db.counted.logFilled += size
 	}
@@ -159,6 +168,9 @@ func (db *DB) writeFill(name string, size int64) error {
 func (db *DB) prepareFailedLocked(err error) error {
 	err = fmt.Errorf("make log segment: %w", err)
 	if short := shortage(err); short != nil {
+		if short == ErrDiskFull {
+			db.giveUpHeldLocked()
+		}
 		return fmt.Errorf("%w: %w", short, err)
 	}
 	db.failLocked(err)

@@ -19,6 +19,7 @@ type Metrics struct {
 	LogSegments      int   // in use
 	LogBytes         int64 // of these
 	LogReservedBytes int64 // of segments that are kept for later
+	LogHeldBytes     int64 // of segments that are not archived and not in use
 	LogFilled        int64 // bytes of zeros written to make segments
 
 	MemtablesGrowing int // that have entries
@@ -232,6 +233,9 @@ func (db *DB) fillMetrics(m *Metrics) (versions []countedVersion) {
 		for _, s := range list {
 			m.LogReservedBytes += s.size
 		}
+	}
+	for _, s := range db.archive.held {
+		m.LogHeldBytes += s.size
 	}
 	m.CompactionCPUs = db.background.compactionCPUs
 	m.Scrub = db.scrub.stats

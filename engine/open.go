@@ -88,6 +88,12 @@ func (db *DB) adopt(m *manifest.Manifest) {
 	defer db.mu.Unlock()
 	db.manifest, db.store = m, m.Store
 	db.lastSeq, db.lastTime, db.nextFile = m.LastSeq, m.LastTime, m.NextFile
+	if db.opt.ArchiveLog {
+		for _, d := range m.Dropped {
+			db.archive.dropped = append(db.archive.dropped, pendingDrop{Dropped: d})
+		}
+		db.archive.finished = make(chan struct{})
+	}
 	for _, mp := range m.Partitions {
 		p := db.addPartitionLocked(mp)
 		db.background.compactable[p] = true
@@ -150,8 +156,12 @@ func (db *DB) startLog() {
 	l := &db.log
 	s := l.spares[0]
 	l.spares = l.spares[1:]
+	s.after, s.afterKnown = db.lastSeq, true
 	l.segments = append(l.segments, s)
 	db.useLocked(s)
+	for i := range db.archive.dropped { // before this segment was in use, but perhaps after the last one was read
+		db.archive.dropped[i].segment = s.number
+	}
 }
 
 // checkVacant makes sure that a directory without a manifest is not a store that has lost it. A crash

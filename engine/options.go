@@ -62,6 +62,9 @@ type Options struct {
 	// free, Commit fails with ErrDiskFull. Default: twice MemtableBytes, at least 256 MiB; negative
 	// for none.
 	ReserveBytes int64
+	// ArchiveLog keeps each segment of the log until it is released: see NextLogSegment. While it is off, none is
+	// kept.
+	ArchiveLog bool
 	// LogSynced, if it is not nil, is called after each group of batches that was written to the log and synced. It is
 	// called by one goroutine at a time, which all Commits wait for, so it must be quick.
 	LogSynced func(LogSync)

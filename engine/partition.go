@@ -122,21 +122,32 @@ func (db *DB) addPartitionLocked(mp *manifest.Partition) *partition {
 // DropPartitions removes partitions and everything in them, all in one step, and returns once that is
 // durable. Open snapshots still read them. Errors are those of Commit.
 func (db *DB) DropPartitions(ids ...PartitionID) error {
+	var dropped []manifest.Dropped
 	err := db.install(nil, func(m *manifest.Manifest) error {
 		if db.closed {
 			return ErrClosed
 		}
+		at := max(db.opt.Clock.Now(), db.lastTime+1)
 		for _, id := range ids {
-			if m.Partitions[id] == nil {
+			p := m.Partitions[id]
+			if p == nil {
 				return ErrNoPartition
 			}
 			delete(m.Partitions, id)
+			if db.opt.ArchiveLog {
+				dropped = append(dropped, manifest.Dropped{ID: id, Name: p.Name, Time: at})
+			}
+		}
+		if db.opt.ArchiveLog {
+			db.lastTime, m.LastTime = at, at
+			m.Dropped = append(m.Dropped, dropped...)
 		}
 		return nil
 	}, func() {
 		for _, id := range ids {
 			db.dropPartitionLocked(db.partitions[id])
 		}
+		db.archive.dropLocked(dropped, db.log.segments)
 	})
 	if err != nil {
 		return fmt.Errorf("drop partitions: %w", err)

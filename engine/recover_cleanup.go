@@ -83,7 +83,7 @@ func (r *recovery) removeOrphans() error {
 		return err
 	}
 	for _, s := range r.old {
-		if s.torn && r.keepTorn(s) {
+		if s.torn && r.keepTorn(s) && !db.opt.ArchiveLog || db.holdLocked(s) {
 			continue
 		}
 		if !db.recycleLocked(s) {

@@ -14,13 +14,14 @@ const flushAllPartitions = 32
 
 // shouldFlushAll reports whether all of the log is flushed: its segments exceed the memtable budget, so
 // much of it would be flushed anyway, and there are so few partitions that flushes do not write many
-// small files. A manifest of version 1 cannot record how far such flushes have come.
+// small files. A manifest of version 1 cannot record how far such flushes have come. An archive of the log needs the
+// copies: what was read of the last segment may not be durable there.
 func (r *recovery) shouldFlushAll() bool {
 	var size int64
 	for _, s := range r.liveSegments() {
 		size += s.size
 	}
-	return size > r.db.opt.MemtableBytes && len(r.db.partitions) <= flushAllPartitions && r.manifest.Settled > 0
+	return !r.db.opt.ArchiveLog && size > r.db.opt.MemtableBytes && len(r.db.partitions) <= flushAllPartitions && r.manifest.Settled > 0
 }
 
 // flushIfFull flushes memtables that hold too much. It does nothing unless their bytes have changed,

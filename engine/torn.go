@@ -24,11 +24,16 @@ func (r *recovery) findTorn() error {
 	return nil
 }
 
-// keepTorn renames a torn segment to keep it, and reports whether that succeeded.
+// keepTorn renames a torn segment to keep it, and reports whether that succeeded. One that is held for the archive
+// has both names.
 func (r *recovery) keepTorn(s *segment) bool {
 	db := r.db
 	from, to := db.segmentPath(s.number), db.path(manifest.LogDir, manifest.TornFile(s.number))
-	if err := db.opt.FS.Rename(from, to); err != nil {
+	rename := db.opt.FS.Rename
+	if db.opt.ArchiveLog {
+		rename = db.opt.FS.Link
+	}
+	if err := rename(from, to); err != nil {
 		db.opt.Log.Warn("torn log segment not kept", "file", from, "cause", err)
 		return false
 	}

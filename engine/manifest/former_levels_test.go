@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"testing"
 
 	"github.com/cespare/xxhash/v2"
@@ -10,8 +11,8 @@ import (
 	"colonnade/cell"
 )
 
-// encodeFormer encodes a manifest as version 2 or 3, which have neither range tombstones nor times. No number
-// of these takes more than a byte.
+// encodeFormer encodes a manifest as version 2 or 3, which have neither range tombstones nor times nor a timeline. No
+// number of these, or before them, takes more than a byte.
 func encodeFormer(m *Manifest, version uint32) []byte {
 	for _, p := range m.Partitions {
 		without := p.encode()
@@ -24,7 +25,8 @@ func encodeFormer(m *Manifest, version uint32) []byte {
 		p.encoded = without[:len(without)-1]
 	}
 	data := m.Encode()
-	data = data[:len(data)-8]
+	data = slices.Delete(data[:len(data)-8], HeaderSize+16+8, HeaderSize+16+8+2)
+	binary.LittleEndian.PutUint64(data[len(Magic)+4:], uint64(len(data)-HeaderSize))
 	binary.LittleEndian.PutUint32(data[len(Magic):], version)
 	return binary.LittleEndian.AppendUint64(data, xxhash.Sum64(data))
 }

@@ -31,9 +31,17 @@ import (
 //	| store | edit | nextFile | nextPartition | logStart | copied | settled |
 //	+-------+------+----------+---------------+----------+--------+---------+
 //	  16      uvarint …
-//	+----------+-----------+-------+-----------+-----------+-----
-//	| last seq | last time | count | partition | partition | …
-//	+----------+-----------+-------+-----------+-----------+-----
+//	+----------+-----------+----------+-------+---------+---------+-----
+//	| last seq | last time | timeline | count | dropped | dropped | …
+//	+----------+-----------+----------+-------+---------+---------+-----
+//	+-------+-----------+-----------+-----
+//	| count | partition | partition | …
+//	+-------+-----------+-----------+-----
+//
+//	dropped:
+//	+----+-------------+------+------+
+//	| id | name length | name | time |
+//	+----+-------------+------+------+
 //
 //	partition:
 //	+----+-------------+------+---------+-------+------+------+-----
@@ -64,7 +72,7 @@ import (
 // Numbers of the body are uvarints; checksums are 8 bytes; fixed-width numbers are little
 // endian. Files stand level by level, in the order of the level.
 //
-// Versions 1 to 4 have no times: all times are assumed. Versions 1 to 3 have no range tombstones and no field clean
+// Versions 1 to 5 have no timeline, which is 0, and no list of what was dropped. Versions 1 to 4 have no times: all times are assumed. Versions 1 to 3 have no range tombstones and no field clean
 // seq. Versions 1 and 2 have one level less: what they have below level 0 is read as one level further down, so that
 // level 1 is free. Version 1 has no field settled.
 type Manifest struct {
@@ -80,8 +88,20 @@ type Manifest struct {
 	Settled  uint64
 	LastSeq  uint64 // at least the sequence number of every entry in a file
 	LastTime int64  // at least the commit time of every entry in a file
+	// Timeline tells the logs of stores apart that have grown from one: 0, and a new random number after each
+	// restore.
+	Timeline uint64
+	// Dropped has the partitions that were dropped and that no archived segment of the log tells of yet.
+	Dropped []Dropped
 
 	Partitions map[PartitionID]*Partition
+}
+
+// Dropped is a partition that was dropped.
+type Dropped struct {
+	ID   PartitionID
+	Name string
+	Time int64 // later than every commit before the drop, earlier than every one after it
 }
 
 // Partition is a partition in a manifest. It is immutable, except for its cached encoding.
@@ -96,7 +116,7 @@ type Partition struct {
 
 const (
 	Magic         = "COLMANIF" // part of the format
-	FormatVersion = 5          // part of the format; lower versions are read too
+	FormatVersion = 6          // part of the format; lower versions are read too
 	HeaderSize    = 8 + 4 + 8
 	MaxSize       = 1 << 30 // of a manifest file, in bytes
 )
@@ -118,7 +138,10 @@ func (m *Manifest) Next() *Manifest {
 // because an edit changes only some of them. Calls must not be concurrent.
 func (m *Manifest) Encode() []byte {
 	ids := slices.Sorted(maps.Keys(m.Partitions))
-	size := HeaderSize + 16 + 9*binary.MaxVarintLen64 + 8
+	size := HeaderSize + 16 + 11*binary.MaxVarintLen64 + 8
+	for _, d := range m.Dropped {
+		size += len(d.Name) + 3*binary.MaxVarintLen64
+	}
 	for _, id := range ids {
 		size += len(m.Partitions[id].encode())
 	}
@@ -126,8 +149,12 @@ func (m *Manifest) Encode() []byte {
 	buf = binary.LittleEndian.AppendUint32(buf, FormatVersion)
 	buf = binary.LittleEndian.AppendUint64(buf, 0)
 	buf = append(buf, m.Store[:]...)
-	for _, n := range []uint64{m.Edit, m.NextFile, uint64(m.NextPartition), m.LogStart, m.Copied, m.Settled, m.LastSeq, uint64(m.LastTime)} {
+	for _, n := range []uint64{m.Edit, m.NextFile, uint64(m.NextPartition), m.LogStart, m.Copied, m.Settled, m.LastSeq, uint64(m.LastTime), m.Timeline, uint64(len(m.Dropped))} {
 		buf = binary.AppendUvarint(buf, n)
+	}
+	for _, d := range m.Dropped {
+		buf = appendBytes(binary.AppendUvarint(buf, uint64(d.ID)), []byte(d.Name))
+		buf = binary.AppendUvarint(buf, uint64(d.Time))
 	}
 	buf = binary.AppendUvarint(buf, uint64(len(m.Partitions)))
 	for _, id := range ids {
@@ -228,6 +255,12 @@ func (d *decoder) manifest(version uint32) *Manifest {
 		m.Settled = d.uvarint()
 	}
 	m.LastSeq, m.LastTime = d.uvarint(), int64(d.uvarint())
+	if version > 5 {
+		m.Timeline = d.uvarint()
+		for n := d.uvarint(); n > 0 && d.err == nil; n-- {
+			m.Dropped = append(m.Dropped, Dropped{ID: PartitionID(d.uvarint()), Name: string(d.bytes()), Time: int64(d.uvarint())})
+		}
+	}
 	for n := d.uvarint(); n > 0 && d.err == nil; n-- {
 		p := d.partition(version)
 		if _, twice := m.Partitions[p.ID]; twice {
@@ -353,6 +386,11 @@ func (m *Manifest) Check() error {
 			return fmt.Errorf("partition %s: a range tombstone has sequence number %d, but batches are flushed up to %d", p.Name, seq, p.Flushed)
 		}
 	}
+	for _, d := range m.Dropped {
+		if d.ID >= m.NextPartition || m.Partitions[d.ID] != nil || d.Time > m.LastTime || d.Time < 0 {
+			return fmt.Errorf("partition %d is said to be dropped, which contradicts other fields", d.ID)
+		}
+	}
 	if m.LogStart == 0 || m.LastTime < 0 {
 		return errors.New("numbers contradict each other")
 	}
@@ -365,7 +403,7 @@ func (m *Manifest) Follows(old *Manifest) error {
 	switch {
 	case m.Edit != old.Edit+1:
 		return fmt.Errorf("edit %d of the manifest follows edit %d", m.Edit, old.Edit)
-	case m.Store != old.Store,
+	case m.Store != old.Store, m.Timeline != old.Timeline,
 		m.NextFile < old.NextFile, m.NextPartition < old.NextPartition, m.LogStart < old.LogStart,
 		m.Copied < old.Copied, m.Settled < old.Settled, m.LastSeq < old.LastSeq, m.LastTime < old.LastTime:
 		return fmt.Errorf("edit %d of the manifest takes back what edit %d gave out", m.Edit, old.Edit)
