@@ -11,11 +11,15 @@ import (
 // Checkpoint is a copy of tables as of one moment, in files at the server. It goes when it is deleted, or when none of its
 // files was read for ten minutes.
 type Checkpoint struct {
-	ID     string            `json:"id"`
-	Store  string            `json:"store"` // the identity of the store
-	Path   string            `json:"path"`  // the directory of the files, on the machine of the server
-	Tables []CheckpointTable `json:"tables"`
-	Files  []CheckpointFile  `json:"files"`
+	ID    string `json:"id"`
+	Store string `json:"store"` // the identity of the store
+	Path  string `json:"path"`  // the directory of the files, on the machine of the server
+	// Where it is in the log of the store: no change in it is later than Time.
+	Timeline string            `json:"timeline"`
+	Sequence uint64            `json:"sequence"`
+	Time     int64             `json:"time"` // in microseconds since the Unix epoch
+	Tables   []CheckpointTable `json:"tables"`
+	Files    []CheckpointFile  `json:"files"`
 
 	c *Client
 }

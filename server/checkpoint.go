@@ -23,6 +23,7 @@ var createCheckpointOperation = operation{
 	body: checkpointFields.schema(), without: true,
 	answer: answer{status: http.StatusCreated, result: objectOf(schema{
 		"id": textSchema, "store": textSchema, "path": textSchema,
+		"timeline": textSchema, "sequence": countSchema, "time": countSchema,
 		"tables": listSchema(objectOf(schema{"name": textSchema, "partitions": listSchema(countSchema)})),
 		"files":  listSchema(objectOf(schema{"name": textSchema, "size": countSchema, "xxh64": textSchema})),
 	})},
@@ -60,6 +61,9 @@ func (x *requestContext) appendCheckpoint(c *widecol.Checkpoint) error {
 	x.out = appendString(append(x.out, `{"id":`...), c.ID)
 	x.out = appendString(append(x.out, `,"store":`...), c.Store)
 	x.out = appendString(append(x.out, `,"path":`...), c.Path)
+	x.out = appendString(append(x.out, `,"timeline":`...), c.Timeline)
+	x.out = appendField(x.out, `,"sequence":`, int64(c.Sequence))
+	x.out = appendField(x.out, `,"time":`, c.Time)
 	x.out = append(x.out, `,"tables":[`...)
 	for i, t := range c.Tables {
 		x.comma(i)

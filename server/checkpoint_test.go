@@ -45,7 +45,7 @@ func (s *checkpointStore) Checkpoint(ctx context.Context, tables []string) (wide
 	s.made++
 	id := fmt.Sprint("id", s.made)
 	s.open[id] = true
-	return widecol.Checkpoint{ID: id, Store: "aa", Path: "/checkpoints/" + id, Tables: list,
+	return widecol.Checkpoint{ID: id, Store: "aa", Path: "/checkpoints/" + id, Timeline: "00ff", Sequence: 7, Time: 1_700_000_000_000_000, Tables: list,
 		Files: []widecol.CheckpointFile{{Name: "a/b", Size: int64(len(s.content)), Checksum: 0x1f}, {Name: "empty"}}}, nil
 }
 
@@ -98,7 +98,7 @@ func TestCheckpoint(t *testing.T) {
 	store := newCheckpointStore(content)
 	c := clientOf(t, store, Options{})
 	c.must(201, "PUT", "/v1/table/t", "")
-	c.same(c.must(201, "POST", "/v1/checkpoint", `{"tables":["t"]}`), `{"id":"id1","store":"aa","path":"/checkpoints/id1","tables":[{"name":"t","partitions":[1,2]}],
+	c.same(c.must(201, "POST", "/v1/checkpoint", `{"tables":["t"]}`), `{"id":"id1","store":"aa","path":"/checkpoints/id1","timeline":"00ff","sequence":7,"time":1700000000000000,"tables":[{"name":"t","partitions":[1,2]}],
 		"files":[{"name":"a/b","size":320000,"xxh64":"000000000000001f"},{"name":"empty","size":0,"xxh64":"0000000000000000"}]}`)
 	c.must(201, "POST", "/v1/checkpoint", "")
 	for name, want := range map[string]string{"a/b": content, "empty": ""} {

@@ -53,11 +53,16 @@ type Checkpointer interface {
 
 // Checkpoint is a copy of a Store, or of some tables of it.
 type Checkpoint struct {
-	ID     string // of letters and digits; no two have the same
-	Store  string // the identity of the Store; files of the same name of two Stores are different
-	Path   string // the directory of the files
-	Tables []CheckpointTable
-	Files  []CheckpointFile // sorted by name
+	ID    string // of letters and digits; no two have the same
+	Store string // the identity of the Store; files of the same name of two Stores are different
+	Path  string // the directory of the files
+	// Where it is in the log of the Store: Timeline names the log, Sequence is the number of the last change, and Time no
+	// change in it is later than, in microseconds.
+	Timeline string
+	Sequence uint64
+	Time     int64
+	Tables   []CheckpointTable
+	Files    []CheckpointFile // sorted by name
 }
 
 // CheckpointTable is a table of a checkpoint.

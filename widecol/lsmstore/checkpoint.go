@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -28,6 +29,7 @@ func (s *Store) Checkpoint(ctx context.Context, names []string) (widecol.Checkpo
 		return none, err
 	}
 	defer snap.Close()
+	at := s.db.LastTime()
 	id, err := s.newCheckpointID()
 	if err != nil {
 		return none, err
@@ -37,7 +39,10 @@ func (s *Store) Checkpoint(ctx context.Context, names []string) (widecol.Checkpo
 		return none, failure(err)
 	}
 	store := s.db.ID()
-	c := widecol.Checkpoint{ID: id, Store: hex.EncodeToString(store[:]), Path: s.db.CheckpointPath(id), Tables: tables}
+	c := widecol.Checkpoint{
+		ID: id, Store: hex.EncodeToString(store[:]), Path: s.db.CheckpointPath(id), Tables: tables,
+		Timeline: fmt.Sprintf("%016x", s.db.Timeline()), Sequence: snap.Seq(), Time: at,
+	}
 	for _, f := range files {
 		c.Files = append(c.Files, widecol.CheckpointFile(f))
 	}
