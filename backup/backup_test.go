@@ -21,6 +21,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"colonnade/clock"
+	"colonnade/engine/manifest"
 )
 
 // files are a store whose content a test chooses.
@@ -30,9 +31,13 @@ type files struct {
 	opened  []string
 }
 
+var theManifest = string((&manifest.Manifest{Edit: 7, NextFile: 100, NextPartition: 3, LogStart: 3, Partitions: map[manifest.PartitionID]*manifest.Partition{
+	1: {ID: 1, Name: "a", Version: &manifest.Version{}}, 2: {ID: 2, Name: "b", Version: &manifest.Version{}},
+}}).Encode())
+
 func newFiles() *files {
 	f := &files{content: make(map[string]string)}
-	f.put("manifest-00000007", "the manifest")
+	f.put("manifest-00000007", theManifest)
 	f.put("wal/00000003.log", strings.Repeat("log", 100))
 	for i := range 5 {
 		f.put(fmt.Sprintf("partitions/0000000%d/0000001%d.sst", i%2+1, i), strings.Repeat(fmt.Sprint("file", i), 1000*i))
@@ -107,7 +112,7 @@ func wantSound(t *testing.T, r *Repository, backups int) {
 func wantRestored(t *testing.T, r *Repository, b *Backup, f *files) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
-	if err := r.Restore(context.Background(), b, nil, dir); err != nil {
+	if err := r.Restore(context.Background(), &Point{Backup: b}, nil, dir); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]string{}
@@ -115,6 +120,12 @@ func wantRestored(t *testing.T, r *Repository, b *Backup, f *files) {
 		got[name] = content
 	}
 	delete(got, "LOCK")
+	m, err := manifest.Decode([]byte(got["manifest-00000008"]))
+	if err != nil || m.Timeline == 0 || len(m.Partitions) != 2 {
+		t.Errorf("the manifest of a restored store: %+v, %v", m, err)
+	}
+	delete(got, "manifest-00000008")
+	got["manifest-00000007"] = theManifest
 	if fmt.Sprint(got) != fmt.Sprint(f.content) {
 		t.Errorf("restored %d files, want %d: they differ", len(got), len(f.content))
 	}
@@ -406,7 +417,7 @@ func TestEncrypted(t *testing.T) {
 			continue
 		}
 		target := filepath.Join(t.TempDir(), "data")
-		if err := r.Restore(ctx, made.Backup, nil, target); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := r.Restore(ctx, &Point{Backup: made.Backup}, nil, target); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("restore: got %v, want %q", err, c.want)
 		}
 		if left, _ := filepath.Glob(target + "*"); len(left) > 0 {
@@ -437,13 +448,13 @@ func TestEncrypted(t *testing.T) {
 func TestDamagedSource(t *testing.T) {
 	f := newFiles()
 	r := mustMake(t, NewDir(t.TempDir()), options())
-	for _, content := range []string{"", "the manifesT", "the manifest and more"} {
+	for _, content := range []string{"", strings.ToLower(theManifest), theManifest + " and more"} {
 		s := f.source()
 		f.put("manifest-00000007", content)
 		if _, err := r.Create(context.Background(), s); err == nil || !strings.Contains(err.Error(), "manifest-00000007") {
 			t.Errorf("%q: got %v", content, err)
 		}
-		f.put("manifest-00000007", "the manifest")
+		f.put("manifest-00000007", theManifest)
 		wantSound(t, r, 0)
 	}
 	mustCreate(t, r, f.source())
@@ -597,19 +608,19 @@ func TestRestoreTo(t *testing.T) {
 	target := filepath.Join(top, "data")
 	os.MkdirAll(target, 0o700)
 	os.WriteFile(filepath.Join(target, "mine"), nil, 0o600)
-	if err := r.Restore(ctx, made.Backup, nil, target); err == nil || !strings.Contains(err.Error(), "is not empty") {
+	if err := r.Restore(ctx, &Point{Backup: made.Backup}, nil, target); err == nil || !strings.Contains(err.Error(), "is not empty") {
 		t.Errorf("to a directory with a file: %v", err)
 	}
 	os.Remove(filepath.Join(target, "mine"))
 	os.MkdirAll(filepath.Join(target+restoringSuffix, "wal"), 0o700)
 	os.WriteFile(filepath.Join(target+restoringSuffix, "wal", "half"), nil, 0o600)
-	if err := r.Restore(ctx, made.Backup, nil, target); err != nil {
+	if err := r.Restore(ctx, &Point{Backup: made.Backup}, nil, target); err != nil {
 		t.Fatal(err)
 	}
 	if got := contents(t, target); len(got) != len(f.content)+1 {
 		t.Errorf("restored the files %v", got)
 	}
-	if err := r.Restore(ctx, made.Backup, []string{"c"}, filepath.Join(top, "c")); err == nil || !strings.Contains(err.Error(), `no table "c"`) {
+	if err := r.Restore(ctx, &Point{Backup: made.Backup}, []string{"c"}, filepath.Join(top, "c")); err == nil || !strings.Contains(err.Error(), `no table "c"`) {
 		t.Errorf("of a table that is not there: %v", err)
 	}
 }

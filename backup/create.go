@@ -24,6 +24,7 @@ import (
 // Source is a checkpoint of a store: files that do not change.
 type Source struct {
 	Store  string // the identity of the store
+	Place  Place
 	Path   string // the directory of the files, if it is one of this machine
 	Tables []Table
 	Files  []SourceFile
@@ -57,7 +58,7 @@ func (r *Repository) Create(ctx context.Context, s *Source) (*Made, error) {
 	}
 	defer l.release(ctx)
 	c := &creation{r: r, source: s, made: &Made{Backup: &Backup{
-		Format: Format, Created: time.UnixMicro(r.opt.Clock.Now()).UTC().Truncate(time.Second), Store: s.Store, Tables: s.Tables,
+		Format: Format, Created: time.UnixMicro(r.opt.Clock.Now()).UTC().Truncate(time.Second), Store: s.Store, Place: s.Place, Tables: s.Tables,
 	}}}
 	if err := c.findKnown(ctx); err != nil {
 		return nil, err

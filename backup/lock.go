@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"colonnade/clock"
 )
 
 // Locks keep Prune away from what a backup that is being made will need. Both need storages on which a List shows
@@ -53,7 +55,7 @@ func (r *Repository) lock(ctx context.Context, kind string, excludes ...string) 
 		return nil, err
 	}
 	l.done.Go(func() {
-		for n := 1; r.sleep(beating, r.opt.Beat) == nil; n++ {
+		for n := 1; sleep(beating, r.opt.Clock, r.opt.Beat) == nil; n++ {
 			if l.held(beating) != nil {
 				return
 			}
@@ -112,7 +114,7 @@ func (r *Repository) awaitNone(ctx context.Context, own string, kinds []string) 
 		return nil
 	}
 	r.say(fmt.Sprintf("waiting %v to see whether another backup or prune is alive", 3*r.opt.Beat))
-	if err := r.sleep(ctx, 3*r.opt.Beat); err != nil {
+	if err := sleep(ctx, r.opt.Clock, 3*r.opt.Beat); err != nil {
 		return err
 	}
 	for name, text := range before {
@@ -143,9 +145,9 @@ func (r *Repository) say(text string) {
 }
 
 // sleep waits, or returns the error of the context.
-func (r *Repository) sleep(ctx context.Context, d time.Duration) error {
+func sleep(ctx context.Context, c clock.Clock, d time.Duration) error {
 	over := make(chan struct{})
-	defer r.opt.Clock.AfterFunc(d, func() { close(over) })()
+	defer c.AfterFunc(d, func() { close(over) })()
 	select {
 	case <-over:
 		return nil

@@ -56,8 +56,17 @@ type Backup struct {
 	Format  int       `json:"format"`
 	Created time.Time `json:"created"`
 	Store   string    `json:"store"` // the identity of the store
-	Tables  []Table   `json:"tables"`
-	Files   []File    `json:"files"`
+	Place
+	Tables []Table `json:"tables"`
+	Files  []File  `json:"files"`
+}
+
+// Place is where a backup is in the log of its store.
+type Place struct {
+	Whole    bool   `json:"whole,omitempty"`    // it has all tables
+	Timeline string `json:"timeline,omitempty"` // of the store; programs before the archive of the log wrote none
+	Sequence uint64 `json:"sequence,omitempty"` // number of its last commit
+	Time     int64  `json:"time,omitempty"`     // no commit in it is later, in microseconds since the Unix epoch
 }
 
 // Table is a table of a backup.

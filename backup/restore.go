@@ -23,11 +23,12 @@ import (
 // restoringSuffix is the end of the name of a directory that is being restored.
 const restoringSuffix = ".restoring"
 
-// Restore makes a directory with the store of a backup, or with some of its tables. There must be none of the name, or an empty one.
+// Restore makes a directory with the store of a point, or with some of the tables of a backup without its log. There
+// must be none of the name, or an empty one. The store has a timeline of its own.
 // The directory has another name until all of it is durable. What a killed restore has left under that name is removed.
-func (r *Repository) Restore(ctx context.Context, b *Backup, tables []string, target string) error {
+func (r *Repository) Restore(ctx context.Context, p *Point, tables []string, target string) error {
 	target = filepath.Clean(target)
-	parts, err := b.parts(tables)
+	parts, err := p.Backup.parts(tables)
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func (r *Repository) Restore(ctx context.Context, b *Backup, tables []string, ta
 	if err := empty(temp); err != nil {
 		return err
 	}
-	if err := r.fill(ctx, b, parts, temp); err != nil {
+	if err := r.fill(ctx, p, parts, temp); err != nil {
 		return errors.Join(err, os.RemoveAll(temp))
 	}
 	err = os.Remove(target) // an empty directory
@@ -110,15 +111,15 @@ func empty(dir string) error {
 	return nil
 }
 
-// fill writes the files of a backup to a directory, durably.
-func (r *Repository) fill(ctx context.Context, b *Backup, parts map[uint64]bool, dir string) error {
+// fill writes the files of a backup, and the log up to a point, to a directory, durably.
+func (r *Repository) fill(ctx context.Context, p *Point, parts map[uint64]bool, dir string) error {
 	var files []File
 	total, done := int64(0), int64(0)
 	dirs := map[string]bool{dir: true}
 	for _, sub := range []string{manifest.LogDir, manifest.PartitionsDir} {
 		dirs[filepath.Join(dir, sub)] = true
 	}
-	for _, f := range b.Files {
+	for _, f := range p.Backup.Files {
 		if parts == nil || parts[partitionOf(f.Name)] || partitionOf(f.Name) == 0 {
 			files = append(files, f)
 			total += f.Size
@@ -127,6 +128,9 @@ func (r *Repository) fill(ctx context.Context, b *Backup, parts map[uint64]bool,
 	}
 	if free, err := vfs.OS.FreeSpace(dir); err == nil && free < uint64(total) {
 		return fmt.Errorf("the disk of %s has %d bytes free, and the backup has %d", dir, free, total)
+	}
+	for _, o := range p.log {
+		total += o.stored
 	}
 	for d := range dirs {
 		if err := os.MkdirAll(d, 0o700); err != nil {
@@ -141,11 +145,11 @@ func (r *Repository) fill(ctx context.Context, b *Backup, parts map[uint64]bool,
 			r.opt.Progress(done, total)
 		}
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	group, each := errgroup.WithContext(ctx)
 	group.SetLimit(copiers)
 	for _, f := range files {
 		group.Go(func() error {
-			if err := r.restoreFile(ctx, f, filepath.Join(dir, filepath.FromSlash(f.Name)), progress); err != nil {
+			if err := r.restoreFile(each, f, filepath.Join(dir, filepath.FromSlash(f.Name)), progress); err != nil {
 				return fmt.Errorf("%s: %w", f.Name, err)
 			}
 			return nil
@@ -154,10 +158,8 @@ func (r *Repository) fill(ctx context.Context, b *Backup, parts map[uint64]bool,
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	if parts != nil {
-		if err := onlyPartitions(dir, b, parts); err != nil {
-			return err
-		}
+	if err := r.replay(ctx, p, parts, dir, progress); err != nil {
+		return err
 	}
 	for d := range dirs {
 		if err := vfs.OS.SyncDir(d); err != nil {
@@ -216,36 +218,4 @@ func (c *countedWriter) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
 	c.report(int64(n))
 	return n, err
-}
-
-// onlyPartitions replaces the manifest by one with fewer partitions.
-func onlyPartitions(dir string, b *Backup, parts map[uint64]bool) error {
-	for _, f := range b.Files {
-		if _, ok := manifest.ParseName(f.Name, manifest.FilePrefix, ""); !ok {
-			continue
-		}
-		name := filepath.Join(dir, f.Name)
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		m, err := manifest.Decode(data)
-		if err != nil {
-			return fmt.Errorf("%s: %w", f.Name, err)
-		}
-		for id := range m.Partitions {
-			if !parts[uint64(id)] {
-				delete(m.Partitions, id)
-			}
-		}
-		out, err := os.OpenFile(name, os.O_WRONLY|os.O_TRUNC, 0)
-		if err != nil {
-			return err
-		}
-		_, err = out.Write(m.Encode())
-		if err = errors.Join(err, out.Sync(), out.Close()); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -24,8 +24,8 @@ type Verified struct {
 	Damage int
 }
 
-// Verify reads everything that backups need, all backups if ids is empty, and reports what is missing or not as it
-// was written. An error means that not all could be read.
+// Verify reads everything that backups need, or all backups and the archived log if ids is empty, and reports what is
+// missing or not as it was written. An error means that not all could be read.
 func (r *Repository) Verify(ctx context.Context, ids []string, report func(*Damage)) (Verified, error) {
 	var v Verified
 	count := func(d *Damage) { v.Damage++; report(d) }
@@ -46,6 +46,15 @@ func (r *Repository) Verify(ctx context.Context, ids []string, report func(*Dama
 			needed[f.Object] = append(needed[f.Object], b.ID)
 		}
 	}
+	var log []logObject
+	if len(ids) == 0 {
+		if log, err = r.allLog(ctx, count); err != nil {
+			return v, err
+		}
+	}
+	for _, o := range log {
+		total += o.stored
+	}
 	results := make(chan verifiedObject)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(copiers)
@@ -53,6 +62,15 @@ func (r *Repository) Verify(ctx context.Context, ids []string, report func(*Dama
 		for _, f := range files {
 			group.Go(func() error {
 				result, err := r.verifyObject(ctx, f)
+				if err == nil {
+					results <- result
+				}
+				return err
+			})
+		}
+		for i := range log {
+			group.Go(func() error {
+				result, err := r.verifyLog(ctx, &log[i])
 				if err == nil {
 					results <- result
 				}
@@ -138,6 +156,64 @@ func (r *Repository) verifyObject(ctx context.Context, f File) (v verifiedObject
 	return v, nil
 }
 
+// allLog returns all objects of the log. It reports those that have no name of one.
+func (r *Repository) allLog(ctx context.Context, report func(*Damage)) (log []logObject, err error) {
+	list, err := r.storage.List(ctx, logDir)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range list {
+		l, err := parseLogName(o)
+		if err != nil {
+			report(&Damage{Object: o.Name, Reason: err.Error()})
+			continue
+		}
+		log = append(log, l)
+	}
+	return log, nil
+}
+
+// verifyLog reads an object of the log. An error is one of the storage.
+func (r *Repository) verifyLog(ctx context.Context, o *logObject) (v verifiedObject, err error) {
+	v.File = File{Object: o.name, Stored: o.stored}
+	in, err := r.storage.Get(ctx, o.name)
+	if errors.Is(err, fs.ErrNotExist) { // pruned meanwhile
+		return v, nil
+	} else if err != nil {
+		return v, err
+	}
+	defer in.Close()
+	source := &failing{r: contextReader{ctx, in}}
+	reason := r.readLog(o, source)
+	if errors.Is(reason, errNoIdentity) {
+		v.closed = true
+		reason = checkStored(newSummed(source, sha256.New()), o)
+	}
+	if source.err != nil {
+		return v, fmt.Errorf("read %s: %w", o.name, source.err)
+	}
+	if reason != nil {
+		v.reason = reason.Error()
+	}
+	return v, nil
+}
+
+// readLog reads an object of the log to its end.
+func (r *Repository) readLog(o *logObject, in io.Reader) error {
+	l, err := r.opt.Keys.newLogReader(o, in)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	for err == nil {
+		_, _, err = l.next()
+	}
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
 // readContent writes the content of a file that is stored to w. It fails unless it is the whole content.
 func (r *Repository) readContent(f File, stored io.Reader, w io.Writer) error {
 	plain, err := r.opt.Keys.decrypt(f.Object, stored)
@@ -170,8 +246,9 @@ type Pruned struct {
 	Bytes   int64
 }
 
-// Prune removes all backups but the newest keep, at least 1, and the objects that no backup needs. It fails beside a backup that
-// is being made, and if a backup cannot be read: its objects would go.
+// Prune removes all backups but the newest keep, at least 1, and the objects that no backup needs: of the archived log,
+// what is older than the oldest backup of its store and timeline. It fails beside a backup that is being made, and if a
+// backup cannot be read: its objects would go.
 func (r *Repository) Prune(ctx context.Context, keep int) (p Pruned, err error) {
 	l, err := r.lock(ctx, lockPrune, lockPrune, lockCreate)
 	if err != nil {
@@ -202,12 +279,13 @@ func (r *Repository) Prune(ctx context.Context, keep int) (p Pruned, err error) 
 		}
 		p.Backups = append(p.Backups, b.ID)
 	}
-	for _, prefix := range []string{objectsDir, tempDir} {
+	followed := oldestPlaces(backups[len(gone):])
+	for _, prefix := range []string{objectsDir, tempDir, logDir} {
 		list, err := r.storage.List(ctx, prefix)
 		if err != nil {
 			return p, err
 		}
-		list = slices.DeleteFunc(list, func(o Object) bool { return needed[o.Name] })
+		list = slices.DeleteFunc(list, func(o Object) bool { return needed[o.Name] || prefix == logDir && followed.need(o) })
 		for i, o := range list {
 			if i%100 == 0 {
 				if err := r.stillAlone(ctx, l); err != nil {
@@ -222,6 +300,30 @@ func (r *Repository) Prune(ctx context.Context, keep int) (p Pruned, err error) 
 		}
 	}
 	return p, nil
+}
+
+// places are the oldest place that a backup has in each log, by store and timeline.
+type places map[string]uint64
+
+func oldestPlaces(backups []*Backup) places {
+	p := make(places)
+	for _, b := range backups {
+		key := b.Store + "/" + b.Timeline
+		if seq, ok := p[key]; b.known() && (!ok || b.Sequence < seq) {
+			p[key] = b.Sequence
+		}
+	}
+	return p
+}
+
+// need reports whether an object of the log follows a backup. One that is none of ours stays.
+func (p places) need(o Object) bool {
+	l, err := parseLogName(o)
+	if err != nil {
+		return true
+	}
+	seq, ok := p[l.store+"/"+l.timeline]
+	return ok && l.last >= seq
 }
 
 // stillAlone returns an error if the lock of a prune has gone, or a backup is being made nevertheless: its process was

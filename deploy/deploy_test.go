@@ -51,6 +51,7 @@ func newWatched(t *testing.T) *watched {
 		t.Fatal(err)
 	}
 	storemetrics.Add(m, store, clock.System.Now)
+	m.AddArchive(func() metrics.Archive { return metrics.Archive{} })
 	db, err := tsdb.Open(t.TempDir(), nil, nil, tsdb.DefaultOptions(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -61,18 +61,30 @@ func (f *repositoryFlags) addIdentity(flags *pflag.FlagSet) {
 
 // storage returns the storage that the command line names.
 func (f *repositoryFlags) storage(ctx context.Context, name string) (backup.Storage, error) {
+	dir, bucket, prefix, err := parseRepository(name)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if bucket == "" {
+		return backup.NewDir(dir), nil
+	}
+	return backup.NewBucket(ctx, backup.Bucket{Endpoint: f.endpoint, Region: f.region, Name: bucket, Prefix: prefix})
+}
+
+// parseRepository returns the directory, or the bucket and the prefix, that name a repository.
+func parseRepository(name string) (dir, bucket, prefix string, err error) {
 	rest, ok := strings.CutPrefix(name, "s3://")
 	if !ok {
 		if strings.Contains(name, "://") {
-			return nil, usagef("%s: a repository is a directory, or s3://BUCKET", name)
+			return "", "", "", fmt.Errorf("%s: a repository is a directory, or s3://BUCKET", name)
 		}
-		return backup.NewDir(name), nil
+		return name, "", "", nil
 	}
-	bucket, prefix, _ := strings.Cut(rest, "/")
+	bucket, prefix, _ = strings.Cut(rest, "/")
 	if bucket == "" {
-		return nil, usagef("%s names no bucket: s3://BUCKET, or s3://BUCKET/PREFIX", name)
+		return "", "", "", fmt.Errorf("%s names no bucket: s3://BUCKET, or s3://BUCKET/PREFIX", name)
 	}
-	return backup.NewBucket(ctx, backup.Bucket{Endpoint: f.endpoint, Region: f.region, Name: bucket, Prefix: strings.Trim(prefix, "/")})
+	return "", bucket, strings.Trim(prefix, "/"), nil
 }
 
 // options returns those of the repository. show may be nil.
@@ -205,7 +217,7 @@ func createBackup(ctx context.Context, cmd *cobra.Command, f *repositoryFlags, c
 	if err != nil {
 		return err
 	}
-	made, err := r.Create(ctx, sourceOf(cp))
+	made, err := r.Create(ctx, sourceOf(cp, len(tables) == 0))
 	if err != nil {
 		return err
 	}
@@ -229,8 +241,8 @@ func withoutCheckpoint(url string, err error) error {
 	return err
 }
 
-func sourceOf(cp *client.Checkpoint) *backup.Source {
-	s := &backup.Source{Store: cp.Store, Path: cp.Path, Open: func(ctx context.Context, name string) (io.ReadCloser, error) { return cp.Open(ctx, name) }}
+func sourceOf(cp *client.Checkpoint, whole bool) *backup.Source {
+	s := &backup.Source{Store: cp.Store, Place: backup.Place{Timeline: cp.Timeline, Sequence: cp.Sequence, Time: cp.Time, Whole: whole}, Path: cp.Path, Open: func(ctx context.Context, name string) (io.ReadCloser, error) { return cp.Open(ctx, name) }}
 	for _, t := range cp.Tables {
 		s.Tables = append(s.Tables, backup.Table(t))
 	}
@@ -267,7 +279,7 @@ func newBackupList() *cobra.Command {
 	var f repositoryFlags
 	cmd := &cobra.Command{
 		Use:     "list REPOSITORY",
-		Short:   "List backups, the oldest first",
+		Short:   "List backups, the oldest first, and the times that restore --until takes",
 		Example: "  colonnade backup list /backup/colonnade",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -292,6 +304,13 @@ func newBackupList() *cobra.Command {
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "%s  %9s in %d files  %s\n", b.ID, megabytes(float64(b.Size())), len(b.Files), strings.Join(names, " "))
 			}
+			spans, err := r.Spans(ctx, list)
+			if err != nil {
+				return err
+			}
+			for _, s := range spans {
+				fmt.Fprintf(cmd.OutOrStdout(), "--until %s to %s  of store %.8s, timeline %.8s\n", s.From.Format(time.RFC3339Nano), s.To.Format(time.RFC3339Nano), s.Store, s.Timeline)
+			}
 			if damaged > 0 {
 				return fmt.Errorf("%d descriptions of backups are damaged", damaged)
 			}
@@ -308,7 +327,8 @@ func newBackupVerify() *cobra.Command {
 		Use:   "verify REPOSITORY [BACKUP…]",
 		Short: "Read backups and look for damage",
 		Long: `Verify reads everything that all backups need, or those named, and prints what is
-missing or not as it was written. The code is 1 when there is damage.
+missing or not as it was written. The code is 1 when there is damage. Without names it reads the
+archived log, too.
 
 Of encrypted backups it needs no key to find damage; with --identity it also sees that they
 can be decrypted.`,
@@ -360,7 +380,8 @@ func newBackupPrune() *cobra.Command {
 		Use:   "prune REPOSITORY --keep N",
 		Short: "Remove all backups but the newest",
 		Long: `Prune removes all backups but the newest N, then what none of these needs, also what killed
-backups have left. It fails while a backup is being made.`,
+backups have left, and the archived log that is older than the oldest of them. It fails
+while a backup is being made.`,
 		Example: "  colonnade backup prune /backup/colonnade --keep 7",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

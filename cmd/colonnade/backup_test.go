@@ -359,7 +359,7 @@ func TestCommandsOfTheBackupPage(t *testing.T) {
 	top := t.TempDir()
 	port := freePort(t)
 	os.WriteFile(filepath.Join(top, "colonnade"), fmt.Appendf(nil, "#!/bin/sh\nexec env %s=1 %s \"$@\"\n", mainVariable, os.Args[0]), 0o700)
-	s := startCommand(t, program("serve", "--data", filepath.Join(top, "data"), "--listen", "127.0.0.1:"+port))
+	s := startCommand(t, program("serve", "--data", filepath.Join(top, "data"), "--listen", "127.0.0.1:"+port, "--archive", filepath.Join(top, "backup", "colonnade")))
 	s.call("PUT", "/v1/table/webtable", `{"column_families":[{"name":"f"}]}`)
 	s.call("POST", "/v1/table/webtable/write", `{"items":[{"row_key":"a","cells":[{"column_key":"f:","type":"i64","value":1}]}]}`)
 	keys := newAgeKeys(t, top)

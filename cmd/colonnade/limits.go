@@ -138,6 +138,7 @@ func (o *serveOptions) engineOptions(log *slog.Logger, m *metrics.Registry, t *t
 		Workers:             int(o.compactionWorkers),
 		ScrubBytesPerSecond: cmp.Or(o.scrubMiB<<20, -1),
 		ReserveBytes:        cmp.Or(o.diskReserveMiB<<20, -1),
+		ArchiveLog:          o.archive.name != "",
 		LogSynced:           storemetrics.LogSynced(m),
 	}
 	if t != nil {

@@ -57,6 +57,8 @@ type serveOptions struct {
 	scrubMiB          int64
 	openFiles         int64
 
+	archive archiveOptions
+
 	logLevel  string
 	logFormat string
 	accessLog string
@@ -97,6 +99,7 @@ func declareOptions(flags *pflag.FlagSet) *serveOptions {
 	o.declareLimits()
 	o.declareTimeouts()
 	o.declareDisk()
+	o.declareArchive()
 
 	c.Section("Log of the server")
 	c.Choice(&o.logLevel, "log-level", "info", []string{"debug", "info", "warn", "error"}, "least level of what goes to standard error").Reloads()

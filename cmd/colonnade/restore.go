@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"colonnade/backup"
 	"colonnade/client"
 	"colonnade/clock"
 	"colonnade/cmd/colonnade/internal/load"
@@ -28,6 +29,7 @@ type restoreFlags struct {
 	connect connectFlags
 	id      string
 	tables  []string
+	until   string
 	as      string
 	temp    string
 }
@@ -41,11 +43,16 @@ func newBackupRestore() *cobra.Command {
 for serve --data. --table selects tables. DIR gets its name when it is whole: a
 restore that is killed leaves DIR.restoring, which the next one replaces.
 
+--until TIME restores the state of a second: the newest backup that is not younger, and
+the log that serve --archive has kept since, up to that time, such as
+2026-09-01T10:03:00Z. --until latest takes all that is archived. list shows the times.
+
 With --as it writes one table into a running server, as a new table of another name:
 families, settings and locality groups, then all versions with their times. It needs
 room for the table in --temp. If it is interrupted or fails, delete the new table
 before you try again.`,
 		Example: `  colonnade backup restore /backup/colonnade /var/lib/colonnade
+  colonnade backup restore /backup/colonnade /var/lib/colonnade --until latest
   colonnade backup restore /backup/colonnade --table webtable --as webtable-yesterday`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,6 +63,8 @@ before you try again.`,
 				return usagef("--as goes with a running server, not with a directory")
 			case f.as != "" && len(f.tables) != 1:
 				return usagef("--as needs one --table")
+			case f.until != "" && f.as == "" && len(f.tables) > 0:
+				return usagef("--until restores all tables: leave out --table, or write one table into a running server with --as")
 			}
 			ctx, stop := interruptible()
 			defer stop()
@@ -67,6 +76,7 @@ before you try again.`,
 	f.add(flags)
 	f.addIdentity(flags)
 	flags.StringVar(&f.id, "backup", "", "the backup, or the beginning of its name (default the newest)")
+	flags.StringVar(&f.until, "until", "", "time to restore to, such as 2026-09-01T10:03:00Z, or latest (default that of the backup)")
 	flags.StringArrayVar(&f.tables, "table", nil, "only this table; may be repeated (default all)")
 	flags.StringVar(&f.as, "as", "", "name of the new table in a running server")
 	flags.StringVar(&f.temp, "temp", os.TempDir(), "with --as: where there is room for the files of the table")
@@ -82,7 +92,7 @@ func (f *restoreFlags) run(ctx context.Context, cmd *cobra.Command, args []strin
 	if err != nil {
 		return err
 	}
-	b, err := r.Find(ctx, f.id)
+	p, err := f.point(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -97,18 +107,43 @@ func (f *restoreFlags) run(ctx context.Context, cmd *cobra.Command, args []strin
 			return err
 		}
 		store := filepath.Join(dir, "store")
-		if err := r.Restore(ctx, b, f.tables, store); err != nil {
+		tables := f.tables
+		if f.until != "" { // which partitions a table had then, its restored metadata say
+			tables = nil
+		}
+		if err := r.Restore(ctx, p, tables, store); err != nil {
 			return err
 		}
 		show.close()
 		return f.copyTable(ctx, cmd, to, store)
 	}
-	if err := r.Restore(ctx, b, f.tables, args[1]); err != nil {
+	if err := r.Restore(ctx, p, f.tables, args[1]); err != nil {
 		return err
 	}
 	show.close()
-	fmt.Fprintf(cmd.OutOrStdout(), "%s is backup %s, restored in %.2f s\n", args[1], b.ID, time.Since(begin).Seconds())
+	fmt.Fprintf(cmd.OutOrStdout(), "%s is backup %s", args[1], p.Backup.ID)
+	if f.until != "" {
+		fmt.Fprintf(cmd.OutOrStdout(), " and all changes up to %s", p.Time().Format(time.RFC3339Nano))
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), ", restored in %.2f s\n", time.Since(begin).Seconds())
 	return nil
+}
+
+// point returns what is to be restored.
+func (f *restoreFlags) point(ctx context.Context, r *backup.Repository) (*backup.Point, error) {
+	if f.until == "" {
+		b, err := r.Find(ctx, f.id)
+		return &backup.Point{Backup: b}, err
+	}
+	until := int64(backup.Latest)
+	if f.until != "latest" {
+		at, err := time.Parse(time.RFC3339Nano, f.until)
+		if err != nil {
+			return nil, usagef("--until %s: must be latest, or a time such as 2026-09-01T10:03:00Z or 2026-09-01T12:03:00.5+02:00", f.until)
+		}
+		until = at.UnixMicro()
+	}
+	return r.FindPoint(ctx, f.id, until)
 }
 
 // copyTable copies the table from a restored directory, which a server of its own serves to this process alone, to

@@ -97,6 +97,7 @@ func serve(cmd *cobra.Command, o *serveOptions) (err error) {
 	if store == nil {
 		return err
 	}
+	stopArchive := o.archive.start(store, log, m)
 	s := server.New(store, o.serverOptions(logs, guard, m, tracer))
 	quotas := onChange(o.quotas(), s.SetQuotas)
 	o.config.OnReload(func() {
@@ -113,6 +114,7 @@ func serve(cmd *cobra.Command, o *serveOptions) (err error) {
 	fmt.Fprintf(cmd.OutOrStdout(), "listening on %s://%s\n", guard.scheme(), listener.Addr())
 	hangup := func() { logs.reopen(); o.reload(log) }
 	err = serveUntil(signals, hangups, hangup, s, func() error { return guard.serve(s, listener) }, log)
+	stopArchive()
 	return errors.Join(err, store.Close())
 }
 

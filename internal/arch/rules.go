@@ -89,10 +89,10 @@ var moduleRules = Rules{
 			},
 		},
 
-		// It keeps files outside of a store, and knows of stores only what their files are called.
+		// It keeps files outside of a store. The engine reads and extends the log for it.
 		"backup": {
-			Packages:  []string{"clock", "engine/manifest", "vfs"},
-			Libraries: []string{"filippo.io/age", "github.com/cespare/xxhash/v2", "github.com/minio/minio-go/v7", "golang.org/x/sync"},
+			Packages:  []string{"clock", "engine", "engine/manifest", "vfs"},
+			Libraries: []string{"filippo.io/age", "github.com/cespare/xxhash/v2", "github.com/klauspost/compress", "github.com/minio/minio-go/v7", "golang.org/x/sync"},
 			Except: map[string]string{
 				"os":            "the files of a repository, and of a store that is being restored and not open",
 				"path/filepath": "the same",

@@ -84,6 +84,7 @@ var all = []metric{
 	gauge("colonnade_log_segments", "Segments of the log in use.", func(s *snapshot) int { return s.Engine.LogSegments }),
 	gauge("colonnade_log_size_bytes", "Bytes of the segments in use. After a crash, the next start reads so much.", func(s *snapshot) int64 { return s.Engine.LogBytes }),
 	gauge("colonnade_log_reserved_bytes", "Bytes of segments that are ready or kept for reuse.", func(s *snapshot) int64 { return s.Engine.LogReservedBytes }),
+	gauge("colonnade_log_held_bytes", "Bytes of segments that are kept until they are archived.", func(s *snapshot) int64 { return s.Engine.LogHeldBytes }),
 	counter("colonnade_log_filled_bytes_total", "Bytes of zeros written to make new segments.", func(s *snapshot) int64 { return s.Engine.LogFilled }),
 
 	// Memtables and flushes.

@@ -1,0 +1,292 @@
+package backup
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"sync"
+	"time"
+
+	"colonnade/clock"
+	"colonnade/engine"
+)
+
+// Archiver keeps the log of a running store in a repository. It writes each segment as an object, in order, and
+// releases it then. It is safe for concurrent use.
+//
+//	every Interval    the segment that is being written is finished, if it has batches (finishLoop)
+//	each segment      is packed, written, released; until that succeeds it is tried again (shipLoop)
+//
+// A segment that was lost, or is damaged, leaves a gap: nothing can be restored across it. So does a time without an
+// Archiver. After a crash a segment may come again that has an object; it must have the same batches. If it has not,
+// the directory is a copy of that of another server, or was set back, and the archiver stops.
+type Archiver struct {
+	db      *engine.DB
+	open    func(ctx context.Context) (*Repository, error)
+	opt     ArchiverOptions
+	store   string
+	line    string // the timeline
+	drain   context.Context
+	stop    context.CancelFunc // ends waits for more
+	work    context.Context
+	abandon context.CancelFunc // ends everything
+	loops   sync.WaitGroup
+
+	// Of shipLoop.
+	repository *Repository
+	known      map[uint64]logObject // by number; those before are of no interest
+	previous   uint64               // the last segment that was looked at
+
+	mu    sync.Mutex
+	stats ArchiverStats
+	done  uint64 // segments up to here are archived, or given up
+	hand  int64  // time of the first batch of the segment in hand, 0 for none
+	told  string // the last failure in the log
+}
+
+// ArchiverOptions configure an Archiver. Clock is required.
+type ArchiverOptions struct {
+	Clock clock.Clock
+	// Interval is how often the segment being written is finished. Default 10 s.
+	Interval time.Duration
+	Log      *slog.Logger // default: none
+}
+
+// ArchiverStats say what an Archiver has done.
+type ArchiverStats struct {
+	Segments int64         // written to the repository
+	Bytes    int64         // of their objects
+	Failures int64         // attempts that failed
+	Gaps     int64         // places where segments are missing
+	Stopped  bool          // for good
+	Lag      time.Duration // the age of the oldest commit that is not in the repository
+}
+
+// errStopped ends an archiver for good.
+var errStopped = errors.New("the archive is stopped")
+
+// NewArchiver starts to archive the log of db, which was opened with ArchiveLog. open opens the repository; it is
+// called again until it succeeds.
+func NewArchiver(db *engine.DB, open func(ctx context.Context) (*Repository, error), opt ArchiverOptions) *Archiver {
+	if opt.Interval == 0 {
+		opt.Interval = 10 * time.Second
+	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	id := db.ID()
+	a := &Archiver{db: db, open: open, opt: opt, store: fmt.Sprintf("%x", id[:]), line: timelineText(db.Timeline())}
+	a.work, a.abandon = context.WithCancel(context.Background())
+	a.drain, a.stop = context.WithCancel(a.work)
+	a.loops.Go(a.finishLoop)
+	a.loops.Go(a.shipLoop)
+	return a
+}
+
+// Close archives what is finished and what is being written, until ctx ends. The rest stays in the directory of the
+// store, for the next Archiver.
+func (a *Archiver) Close(ctx context.Context) {
+	defer context.AfterFunc(ctx, a.abandon)()
+	defer a.abandon()
+	if err := a.db.FinishLogSegment(); err != nil {
+		a.opt.Log.Warn("the end of the log is archived after the next start", "cause", err)
+	}
+	a.stop()
+	a.loops.Wait()
+}
+
+// Stats returns what the archiver has done.
+func (a *Archiver) Stats() ArchiverStats {
+	a.mu.Lock()
+	s, done, since := a.stats, a.done, a.hand
+	a.mu.Unlock()
+	if at := a.db.Unarchived(done); since == 0 || at != 0 && at < since {
+		since = at
+	}
+	if since != 0 {
+		s.Lag = max(0, time.Duration(a.opt.Clock.Now()-since)*time.Microsecond)
+	}
+	return s
+}
+
+// finishLoop finishes the segment that is being written.
+func (a *Archiver) finishLoop() {
+	for sleep(a.drain, a.opt.Clock, a.opt.Interval) == nil {
+		if err := a.db.FinishLogSegment(); err != nil {
+			a.failed("finish a segment of the log", err)
+		}
+	}
+}
+
+// shipLoop archives one segment after the other.
+func (a *Archiver) shipLoop() {
+	for {
+		s, err := a.db.NextLogSegment(a.drain, a.previous)
+		if s == nil {
+			return // the archiver, or the DB, is being closed
+		}
+		if err == nil {
+			err = errors.Join(a.ship(s), s.Close())
+		}
+		var corrupt *engine.CorruptError
+		switch {
+		case errors.As(err, &corrupt), errors.Is(err, fs.ErrNotExist):
+			a.gap(s.Number, s.Number, err)
+		case errors.Is(err, errStopped):
+			a.mu.Lock()
+			a.stats.Stopped = true
+			a.mu.Unlock()
+			a.opt.Log.Error("the log is not archived any more", "cause", err)
+			return
+		case a.work.Err() != nil:
+			return
+		case err != nil:
+			a.failed("read a segment of the log", err)
+			if sleep(a.drain, a.opt.Clock, longestPause) != nil {
+				return
+			}
+			continue
+		}
+		a.previous = s.Number
+		a.mu.Lock()
+		a.done, a.hand = s.Number, 0
+		a.mu.Unlock()
+		a.db.ReleaseLog(s.Number)
+	}
+}
+
+// Pauses between two attempts.
+const (
+	firstPause   = 500 * time.Millisecond
+	longestPause = 30 * time.Second
+)
+
+// persist repeats an attempt until it succeeds, or the archiver is closed.
+func (a *Archiver) persist(attempt func() error) error {
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		err := attempt()
+		if err == nil || a.work.Err() != nil {
+			return err
+		}
+		a.failed("archive the log", err)
+		if err := sleep(a.work, a.opt.Clock, pause); err != nil {
+			return err
+		}
+	}
+}
+
+// failed counts a failure, and logs it unless it is that of before.
+func (a *Archiver) failed(what string, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.work.Err() != nil {
+		return
+	}
+	a.stats.Failures++
+	if a.told != err.Error() {
+		a.told = err.Error()
+		a.opt.Log.Warn("could not "+what+", will try again", "cause", err)
+	}
+}
+
+// gap records that segments are not in the archive.
+func (a *Archiver) gap(from, to uint64, cause error) {
+	a.mu.Lock()
+	a.stats.Gaps++
+	a.mu.Unlock()
+	a.opt.Log.Error("segments of the log are not in the archive: make a backup, so that times after this one can be restored", "from", from, "to", to, "cause", cause)
+}
+
+// ship archives a segment. It reads it once. An error is one of reading it, or the archiver is closed or stopped.
+func (a *Archiver) ship(s *engine.LogSegment) error {
+	a.mu.Lock()
+	a.hand = s.Begun()
+	a.mu.Unlock()
+	if err := a.persist(func() error { return a.connect(s.Number) }); err != nil {
+		return err
+	}
+	if a.previous != 0 && s.Number > a.previous+1 {
+		a.gap(a.previous+1, s.Number-1, errors.New("the disk was almost full"))
+		a.previous = s.Number - 1
+	}
+	if known, ok := a.known[s.Number]; ok {
+		return a.compare(s, known)
+	}
+	o := logObject{store: a.store, timeline: a.line, number: s.Number, after: s.After}
+	if before, ok := a.known[s.Number-1]; ok {
+		o.after, o.time = before.last, before.time
+	} else if !s.Complete {
+		return nil // nothing can begin with it
+	}
+	stored, err := a.repository.opt.Keys.pack(&o, s)
+	if err != nil {
+		return a.unlessForked(s, err)
+	}
+	err = a.persist(func() error {
+		return a.repository.storage.Put(a.work, o.name, bytes.NewReader(stored), int64(len(stored)))
+	})
+	if err != nil {
+		return err
+	}
+	delete(a.known, s.Number-1)
+	a.known[s.Number] = o
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.told = ""
+	a.stats.Segments++
+	a.stats.Bytes += int64(len(stored))
+	return nil
+}
+
+// connect opens the repository, if that was not done yet, and finds what it has from the segment before the first
+// one on.
+func (a *Archiver) connect(first uint64) error {
+	if a.repository != nil {
+		return nil
+	}
+	r, err := a.open(a.work)
+	if err != nil {
+		return err
+	}
+	objects, err := r.logOf(a.work, a.store, a.line)
+	if err != nil {
+		return err
+	}
+	a.known = make(map[uint64]logObject)
+	last := uint64(0)
+	for _, o := range objects {
+		if last = o.number; o.number >= first-1 {
+			a.known[o.number] = o
+		}
+	}
+	if last != 0 && last < first-1 {
+		a.gap(last+1, first-1, errors.New("they were written while nothing was archived"))
+	}
+	a.repository = r
+	a.opt.Log.Info("the log is archived", "repository", r.storage.String(), "store", a.store, "timeline", a.line, "segment", first)
+	return nil
+}
+
+// compare makes sure that the object of a segment has its batches.
+func (a *Archiver) compare(s *engine.LogSegment, known logObject) error {
+	sums, o := newBatchSums(), logObject{after: known.after}
+	err := eachBatch(s, &o, func(b engine.LogBatch) error { sums.add(b.Seq, b.Payload); return nil })
+	delete(a.known, s.Number-1)
+	// Of a segment that was not finished, power may have taken the end after it was archived. Then copies of it follow.
+	if err == nil && s.Finished() && (o.last != known.last || sums.text() != known.content) {
+		err = errForked
+	}
+	return a.unlessForked(s, err)
+}
+
+// unlessForked returns err, or what to do if the log of another server is in the archive.
+func (a *Archiver) unlessForked(s *engine.LogSegment, err error) error {
+	if !errors.Is(err, errForked) {
+		return err
+	}
+	return fmt.Errorf("%w: segment %d does not follow what is in %s, so the directory of this server is a copy of that of another one, or was set back to an earlier state: archive to another place and make a backup there",
+		errStopped, s.Number, a.repository.storage)
+}

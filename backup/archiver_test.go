@@ -1,0 +1,582 @@
+package backup
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+
+	"colonnade/cell"
+	"colonnade/clock"
+	"colonnade/engine"
+	"colonnade/vfs"
+)
+
+// archived is a store whose log is archived.
+type archived struct {
+	t       *testing.T
+	fs      *vfs.Mem
+	db      *engine.DB
+	r       *Repository
+	storage Storage
+	times   []int64 // of the commits; commit n writes row n
+}
+
+func openArchived(t *testing.T, fs *vfs.Mem, s Storage, opt Options) *archived {
+	t.Helper()
+	a := &archived{t: t, fs: fs, storage: s, r: mustMake(t, s, opt)}
+	a.open(true)
+	t.Cleanup(func() { a.db.Close() })
+	return a
+}
+
+func (a *archived) open(archive bool) {
+	a.t.Helper()
+	db, err := engine.Open("store", engine.Options{FS: a.fs, Clock: clock.System, ArchiveLog: archive, SegmentBytes: 64 << 10, ReserveBytes: -1})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.db = db
+}
+
+func (a *archived) close() {
+	a.t.Helper()
+	if err := a.db.Close(); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// write commits n batches of a row each.
+func (a *archived) write(n int) {
+	a.t.Helper()
+	if len(a.db.Partitions()) == 0 {
+		if _, err := a.db.CreatePartitions("a"); err != nil {
+			a.t.Fatal(err)
+		}
+	}
+	for range n {
+		var b engine.Batch
+		row := fmt.Sprintf("%06d", len(a.times))
+		b.Add(1, []byte(row), &cell.Cell{Column: cell.AppendColumn(nil, []byte("f"), nil), Type: cell.String, Value: []byte(row), Time: engine.CommitTime})
+		c, err := a.db.Commit(context.Background(), &b)
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		a.times = append(a.times, c.Time)
+	}
+}
+
+func (a *archived) start() *Archiver {
+	return NewArchiver(a.db, func(context.Context) (*Repository, error) { return a.r, nil }, ArchiverOptions{Clock: clock.System, Interval: time.Hour})
+}
+
+// ship archives all that was written.
+func (a *archived) ship() ArchiverStats {
+	a.t.Helper()
+	archiver := a.start()
+	archiver.Close(context.Background())
+	s := archiver.Stats()
+	if s.Lag != 0 && !s.Stopped {
+		a.t.Errorf("after a close the archive lags: %+v", s)
+	}
+	return s
+}
+
+var checkpoints int
+
+// backup makes a backup.
+func (a *archived) backup() *Backup {
+	a.t.Helper()
+	var ids []engine.PartitionID
+	for _, p := range a.db.Partitions() {
+		ids = append(ids, p.ID)
+	}
+	snap, err := a.db.NewSnapshot(ids...)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer snap.Close()
+	id := a.db.ID()
+	a.r.opt.Clock.(*clock.Manual).Advance(time.Second) // backups are sorted by the second
+	checkpoints++
+	name := fmt.Sprint("c", checkpoints)
+	s := &Source{Store: fmt.Sprintf("%x", id[:]), Place: Place{Whole: true, Timeline: timelineText(a.db.Timeline()), Sequence: snap.Seq(), Time: a.db.LastTime()}}
+	files, err := snap.Checkpoint(context.Background(), name)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	s.Open = func(_ context.Context, file string) (io.ReadCloser, error) {
+		f, err := a.db.OpenCheckpoint(name, file)
+		if err != nil {
+			return nil, err
+		}
+		size, err := f.Size()
+		return struct {
+			io.Reader
+			io.Closer
+		}{io.NewSectionReader(f, 0, size), f}, err
+	}
+	for _, f := range files {
+		s.Files = append(s.Files, SourceFile{Name: f.Name, Size: f.Size, XXH64: fmt.Sprintf("%016x", f.Checksum)})
+	}
+	made, err := a.r.Create(context.Background(), s)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	if err := a.db.RemoveCheckpoint(name); err != nil {
+		a.t.Fatal(err)
+	}
+	return made.Backup
+}
+
+// wantRows restores a time and compares the rows.
+func (a *archived) wantRows(id string, until int64, rows int) {
+	a.t.Helper()
+	p, err := a.r.FindPoint(context.Background(), id, until)
+	if err != nil {
+		a.t.Errorf("to %d: %v", until, err)
+		return
+	}
+	dir := filepath.Join(a.t.TempDir(), "restored")
+	if err := a.r.Restore(context.Background(), p, nil, dir); err != nil {
+		a.t.Errorf("restore to %d: %v", until, err)
+		return
+	}
+	if _, err := engine.Check(vfs.OS, dir, func(e *engine.CorruptError) { a.t.Errorf("check of a restored store: %v", e) }); err != nil {
+		a.t.Error(err)
+	}
+	db, err := engine.Open(dir, engine.Options{FS: vfs.OS, Clock: clock.System})
+	if err != nil {
+		a.t.Error(err)
+		return
+	}
+	defer db.Close()
+	if got := rowsOf(a.t, db); len(got) != rows || rows > 0 && got[rows-1] != fmt.Sprintf("%06d", rows-1) {
+		a.t.Errorf("restored to %d: %d rows, want %d", until, len(got), rows)
+	}
+	if db.Timeline() == a.db.Timeline() {
+		a.t.Error("the restored store has the timeline of the old one")
+	}
+}
+
+func rowsOf(t *testing.T, db *engine.DB) (rows []string) {
+	t.Helper()
+	snap, err := db.NewSnapshot(1)
+	if errors.Is(err, engine.ErrNoPartition) {
+		return nil
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	defer snap.Close()
+	scan, err := snap.Scan(1, engine.ScanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer scan.Close()
+	for scan.NextRow() {
+		rows = append(rows, string(scan.Row()))
+	}
+	if err := scan.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// wantError asks for a time that cannot be restored.
+func (a *archived) wantError(id string, until int64, want string) {
+	a.t.Helper()
+	if p, err := a.r.FindPoint(context.Background(), id, until); err == nil || !strings.Contains(err.Error(), want) {
+		a.t.Errorf("to %d: got %+v, %v, want %q", until, p, err, want)
+	}
+}
+
+func (a *archived) logObjects() []Object {
+	a.t.Helper()
+	list, err := a.storage.List(context.Background(), logDir)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return list
+}
+
+// TestArchive: each commit can be restored to, from each backup before, also after a stop and a restore; encrypted or not.
+func TestArchive(t *testing.T) {
+	secret, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := ParseKeys([]string{secret.Recipient().String()}, secret.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, keys := range []*Keys{nil, keys} {
+		opt := options()
+		opt.Keys = keys
+		a := openArchived(t, vfs.NewMem(), NewDir(t.TempDir()), opt)
+		a.wantError("", Latest, "no backup of all tables")
+		a.write(10)
+		first := a.backup()
+		a.wantRows("", Latest, 10) // nothing is archived yet, and nothing is missing
+		a.wantError("", a.times[9]+1_000_000, "none after it is known")
+		a.write(40)
+		if s := a.ship(); s.Segments == 0 || s.Bytes == 0 || s.Failures+s.Gaps != 0 || s.Stopped {
+			t.Errorf("archived: %+v", s)
+		}
+		a.write(200)
+		second := a.backup()
+		a.write(50)
+		a.close() // what was not archived stays
+		a.open(true)
+		a.write(50)
+		a.ship()
+		a.wantRows("", Latest, 350)
+		a.wantRows(first.ID, Latest, 350)
+		for _, n := range []int{10, 11, 49, 50, 51, 249, 250, 300, 301, 349} {
+			a.wantRows("", a.times[n], n+1)
+			a.wantRows(first.ID, max(a.times[n]-1, first.Time), n)
+		}
+		a.wantError("", a.times[9]-1, "no earlier time can be restored")
+		a.wantError(second.ID, a.times[11], "choose an earlier one")
+		a.wantError("", a.times[349]+1, "use --until latest")
+		a.wantError("2020", Latest, "there is no backup 2020")
+		spans, err := a.r.Spans(context.Background(), []*Backup{first, second})
+		if err != nil || len(spans) != 1 || spans[0].From.UnixMicro() != first.Time || spans[0].To.UnixMicro() != a.times[349] {
+			t.Errorf("spans: %+v, %v", spans, err)
+		}
+		wantSound(t, a.r, 2)
+		a.damaged(keys)
+		a.pruned(first, second)
+	}
+}
+
+// damaged: a bit that flips anywhere in an object of the log is found, and stops a restore.
+func (a *archived) damaged(keys *Keys) {
+	a.t.Helper()
+	root := a.storage.String()
+	objects := a.logObjects()
+	name := filepath.Join(root, objects[len(objects)/2].Name)
+	good, err := os.ReadFile(name)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	var blind *Repository // without the secret key
+	if keys != nil {
+		opt := a.r.opt
+		opt.Keys = &Keys{}
+		if blind, err = Open(context.Background(), a.storage, opt); err != nil {
+			a.t.Fatal(err)
+		}
+		if list, v, err := damage(blind); len(list) > 0 || v.Closed == 0 || err != nil {
+			a.t.Errorf("verify without the key: %q, %+v, %v", list, v, err)
+		}
+	}
+	for at := 0; at < len(good); at += 1 + len(good)/15 {
+		bad := bytes.Clone(good)
+		bad[at] ^= 4
+		os.WriteFile(name, bad, 0o600)
+		for _, r := range []*Repository{a.r, blind} {
+			if r == nil {
+				continue
+			}
+			if list, _, err := damage(r); len(list) != 1 || !strings.Contains(list[0], path.Base(name)) || err != nil {
+				a.t.Errorf("byte %d of %d: verify found %q, %v", at, len(good), list, err)
+			}
+		}
+		p, err := a.r.FindPoint(context.Background(), "", Latest)
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		p.log, _ = a.r.logOf(context.Background(), p.Backup.Store, p.Backup.Timeline)
+		dir := filepath.Join(a.t.TempDir(), "bad")
+		if err := a.r.Restore(context.Background(), p, nil, dir); err == nil || !strings.Contains(err.Error(), path.Base(name)) {
+			a.t.Errorf("byte %d of %d: restore: %v", at, len(good), err)
+		}
+		if _, err := os.Stat(dir); err == nil {
+			a.t.Error("a restore that failed has left a directory")
+		}
+	}
+	os.WriteFile(name, good, 0o600)
+	os.WriteFile(filepath.Join(filepath.Dir(name), "foreign"), nil, 0o600)
+	if list, _, _ := damage(a.r); len(list) != 1 || !strings.Contains(list[0], "no name of an object") {
+		a.t.Errorf("verify of another file: %q", list)
+	}
+	os.Remove(filepath.Join(filepath.Dir(name), "foreign"))
+}
+
+// pruned: what the kept backup needs of the log stays, and no more.
+func (a *archived) pruned(first, second *Backup) {
+	a.t.Helper()
+	before := len(a.logObjects())
+	p, err := a.r.Prune(context.Background(), 1)
+	if err != nil || len(p.Backups) != 1 {
+		a.t.Fatalf("prune: %+v, %v", p, err)
+	}
+	if after := len(a.logObjects()); after == 0 || after >= before {
+		a.t.Errorf("%d objects of the log, %d before", after, before)
+	}
+	a.wantRows("", Latest, 350)
+	a.wantRows("", second.Time, 250)
+	a.wantError("", a.times[20], "no earlier time can be restored")
+}
+
+// failing storage for logs: Put waits and fails as a test says.
+type faulty struct {
+	Storage
+	mu   sync.Mutex
+	fail error
+	puts int
+	hang chan struct{} // a Put of the log waits for it; nil for none
+}
+
+func (f *faulty) set(fail error, hang chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fail, f.hang = fail, hang
+}
+
+func (f *faulty) Put(ctx context.Context, name string, content io.Reader, size int64) error {
+	if !strings.HasPrefix(name, logDir) {
+		return f.Storage.Put(ctx, name, content, size)
+	}
+	f.mu.Lock()
+	f.puts++
+	fail, hang := f.fail, f.hang
+	f.mu.Unlock()
+	if hang != nil {
+		select {
+		case <-hang:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if fail != nil {
+		return fail
+	}
+	return f.Storage.Put(ctx, name, content, size)
+}
+
+func (f *faulty) count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.puts
+}
+
+// TestArchiveIsDown: while the repository cannot be written, the store goes on; then all is archived.
+func TestArchiveIsDown(t *testing.T) {
+	s := &faulty{Storage: NewDir(t.TempDir())}
+	a := openArchived(t, vfs.NewMem(), s, options())
+	a.write(1)
+	a.backup()
+	manual := clock.NewManual(time.Now().UnixMicro())
+	s.set(errors.New("no route"), nil)
+	opens := 0
+	archiver := NewArchiver(a.db, func(context.Context) (*Repository, error) {
+		if opens++; opens < 3 {
+			return nil, errors.New("no such host")
+		}
+		return a.r, nil
+	}, ArchiverOptions{Clock: manual, Interval: time.Second})
+	a.write(100)
+	for s.count() < 3 {
+		manual.Advance(time.Second)
+		runtime.Gosched()
+	}
+	manual.Advance(time.Hour)
+	if got := archiver.Stats(); got.Failures < 4 || got.Segments != 0 || got.Lag < time.Minute {
+		t.Errorf("while nothing can be written: %+v", got)
+	}
+	a.write(100)
+	s.set(nil, nil)
+	for archiver.Stats().Segments == 0 {
+		manual.Advance(time.Second)
+		runtime.Gosched()
+	}
+	archiver.Close(context.Background())
+	if got := archiver.Stats(); got.Lag != 0 || got.Gaps != 0 {
+		t.Errorf("at the end: %+v", got)
+	}
+	a.wantRows("", Latest, 201)
+}
+
+// TestArchiverCloses in time, although the repository does not answer; nothing is lost.
+func TestArchiverCloses(t *testing.T) {
+	s := &faulty{Storage: NewDir(t.TempDir())}
+	a := openArchived(t, vfs.NewMem(), s, options())
+	a.write(10)
+	a.backup()
+	a.write(10)
+	s.set(nil, make(chan struct{}))
+	archiver := a.start()
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		for s.count() == 0 {
+			runtime.Gosched()
+		}
+		cancel()
+	}()
+	archiver.Close(ctx)
+	if got := archiver.Stats(); got.Segments != 0 || got.Lag == 0 {
+		t.Errorf("closed early: %+v", got)
+	}
+	a.close()
+	s.set(nil, nil)
+	a.open(true)
+	a.ship()
+	a.wantRows("", Latest, 20)
+}
+
+// TestArchivedAgain: a segment that comes again after a crash has its object already. Another one of the same number
+// stops the archive.
+func TestArchivedAgain(t *testing.T) {
+	s := &faulty{Storage: NewDir(t.TempDir())}
+	a := openArchived(t, vfs.NewMem(), s, options())
+	a.write(10)
+	a.backup()
+	a.write(200)
+	before := a.fs.Crash(vfs.KeepAll, 1)
+	a.ship()
+	puts, objects := s.count(), len(a.logObjects())
+	a.close()
+	a.fs = before
+	a.open(true)
+	if got := a.ship(); got.Stopped || got.Gaps != 0 {
+		t.Errorf("again: %+v", got)
+	}
+	if s.count() == puts {
+		t.Error("the segments after the crash are not archived")
+	}
+	names := make(map[string]int)
+	for _, o := range a.logObjects() {
+		l, err := parseLogName(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if names[fmt.Sprint(l.number)]++; names[fmt.Sprint(l.number)] > 1 {
+			t.Errorf("segment %d has two objects", l.number)
+		}
+	}
+	if len(names) < objects {
+		t.Errorf("%d objects, %d before", len(names), objects)
+	}
+	a.wantRows("", Latest, 210)
+
+	// Two servers go on from here, with the same directory.
+	twin := &archived{t: t, fs: a.fs.Crash(vfs.KeepAll, 2), storage: s, r: a.r, times: slices.Clone(a.times)}
+	twin.open(true)
+	defer twin.close()
+	twin.write(7)
+	a.write(5)
+	a.ship()
+	if got := twin.ship(); !got.Stopped {
+		t.Errorf("a copy of the directory archives to the same place: %+v", got)
+	}
+	a.wantRows("", Latest, 215)
+	objectsNow := a.logObjects()
+	last, _ := parseLogName(objectsNow[len(objectsNow)-1])
+	last.content = strings.Repeat("0", 16)
+	last.setName("")
+	if err := s.Storage.Put(context.Background(), last.name, strings.NewReader("x"), 1); err != nil {
+		t.Fatal(err)
+	}
+	a.wantError("", Latest, "two servers with the same directory")
+}
+
+// TestArchiveGap: without its log for a while, a store can be restored to times before and to backups after it.
+func TestArchiveGap(t *testing.T) {
+	a := openArchived(t, vfs.NewMem(), NewDir(t.TempDir()), options())
+	a.write(10)
+	first := a.backup()
+	a.write(10)
+	a.ship()
+	a.close()
+	a.open(false) // serve without --archive
+	a.write(10)
+	a.close()
+	a.open(true)
+	a.write(10)
+	if got := a.ship(); got.Gaps != 1 {
+		t.Errorf("after a time without an archive: %+v", got)
+	}
+	a.wantRows("", a.times[15], 16)
+	a.wantError("", a.times[35], "has a gap after")
+	a.wantError("", Latest, "has a gap after")
+	second := a.backup()
+	a.write(10)
+	a.ship()
+	a.wantRows("", Latest, 50)
+	a.wantError(first.ID, Latest, "has a gap after")
+	spans, err := a.r.Spans(context.Background(), []*Backup{first, second})
+	if err != nil || len(spans) != 2 || spans[0].To.UnixMicro() != a.times[19] {
+		t.Errorf("spans: %+v, %v", spans, err)
+	}
+}
+
+// TestArchiveOfDamage: a segment that is damaged, or gone, leaves a gap, and what comes after is archived.
+func TestArchiveOfDamage(t *testing.T) {
+	for _, remove := range []bool{false, true} {
+		a := openArchived(t, vfs.NewMem(), NewDir(t.TempDir()), options())
+		a.write(10)
+		if err := a.db.FinishLogSegment(); err != nil {
+			t.Fatal(err)
+		}
+		name := "store/wal/00000001.log"
+		f, err := a.fs.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size, _ := f.Size()
+		data := make([]byte, size)
+		f.ReadAt(data, 0)
+		f.Close()
+		data[200] ^= 1
+		a.fs.Remove(name)
+		if !remove {
+			out, err := a.fs.Create(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out.Write(data)
+			out.Close()
+		}
+		a.write(10)
+		if got := a.ship(); got.Gaps != 1 || got.Segments == 0 {
+			t.Errorf("removed %v: %+v", remove, got)
+		}
+	}
+}
+
+// TestPartialBackupHasNoLog: the log cannot follow a backup of some tables.
+func TestPartialBackupHasNoLog(t *testing.T) {
+	a := openArchived(t, vfs.NewMem(), NewDir(t.TempDir()), options())
+	made := mustCreate(t, a.r, newFiles().source())
+	a.wantError(made.ID, Latest, "has not all tables")
+	a.wantError("", Latest, "no backup of all tables")
+}
+
+func TestLogNames(t *testing.T) {
+	o := logObject{store: "00ff", timeline: "0000000000000007", number: 12, after: 1<<64 - 2, last: 1<<64 - 1, time: 1_700_000_000_000_000, content: "0123456789abcdef", sum: "fedcba9876543210"}
+	for _, key := range []string{"", "aabbccdd"} {
+		o.setName(key)
+		got, err := parseLogName(Object{Name: o.name})
+		if err != nil || got != o {
+			t.Errorf("%s: got %+v, %v", o.name, got, err)
+		}
+	}
+	for _, name := range []string{"log/a/b/c", "log/a/b/1-2-3-4-5-6", "log/a/1-2-3-4-5-6.zst", "log/a/b/x-2-3-4-5-6.zst", "log/a/b/1-2-3-x-5-6.zst", "log/a/b/1-2-3-4-5.zst"} {
+		if got, err := parseLogName(Object{Name: name}); err == nil {
+			t.Errorf("%s is taken: %+v", name, got)
+		}
+	}
+}
