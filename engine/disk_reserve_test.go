@@ -205,7 +205,7 @@ func lacks(t *testing.T, errno syscall.Errno, effect vfs.Effect, at int64) bool 
 	w := &workload{ids: mustCreate(t, db, "a", "b", "c")}
 	armed.Store(true)
 	const batches = 80
-	next, refused := int64(0), 0
+	next, refused, slow := int64(0), 0, false // slow: a busy machine ended the workload
 	for next < batches && refused < 3 {
 		err := w.run(db, next, batches)
 		next = w.attempted.Load()
@@ -214,6 +214,7 @@ func lacks(t *testing.T, errno syscall.Errno, effect vfs.Effect, at int64) bool 
 		case err == nil:
 		case errors.As(err, &unknown):
 			refused++
+			slow = slow || failure.Hits() == 0
 		case errors.Is(err, ErrDiskFull), errors.Is(err, ErrOverloaded), errors.Is(err, ErrSlowDisk):
 			refused++
 			next-- // nothing was written
@@ -251,7 +252,7 @@ func lacks(t *testing.T, errno syscall.Errno, effect vfs.Effect, at int64) bool 
 	if _, err := w.holds(t, db, next, next); err != nil {
 		fail("after a crash: %v", err)
 	}
-	return hits > 0
+	return hits > 0 || slow
 }
 
 // TestNoSegmentFromTheReserve: no new log segment is created if only the reserve is free, whatever
