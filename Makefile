@@ -29,7 +29,7 @@ SYSTEMS ?=
 RACE := ./access ./admission/... ./backup/... ./client ./cmd/... ./engine/... ./memtable/... ./quota ./server ./server/http1 ./sstable/blockcache ./tracing ./vfs/... ./widecol/lsmstore/...
 # Long tests of theirs that `make test` alone runs: of code that one goroutine runs, or, as Divide,
 # of a store that no two goroutines use.
-SEQUENTIAL := ^Test(AdviceIsTrue|Divide|DivideManyFiles|ExplainConditions|FilterOpenCases|FilterReaders|MergeRandom|NotesOfFull|Pages|PickAmplification|PickRandom|TakeRows|TenThousandRanges|VisibilityRandom|WantsPays)$$
+SEQUENTIAL := ^Test(AdmitsPays|AdviceIsTrue|AggregateGroups|AggregateOfAMillionGroups|Compression|Divide|DivideManyFiles|ExplainConditions|FilterOpenCases|FilterReaders|FlippedBits|MergeRandom|NotesOfFull|Pages|PickAmplification|PickGrowth|PickRandom|Reverse|ScanCounts|TakeRows|TenThousandRanges|TimesAgainstFullScans|VisibilityRandom|WantsPays)$$
 
 .PHONY: help run build test race race-full vet lint fuzz reliability reliability-short soak soak-random harness bench profile bench-service bench-peers release clean
 

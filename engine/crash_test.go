@@ -185,7 +185,7 @@ func TestCrashAtEveryOperation(t *testing.T) {
 	if len(images) < 200 {
 		t.Fatalf("only %d images", len(images))
 	}
-	for i := int64(0); i < int64(len(images)); i += stride(3) {
+	for i := int64(0); i < int64(len(images)); i += stride(7) {
 		im := images[i]
 		if err := w.survive(t, im, uint64(i)); err != nil {
 			t.Errorf("image %d of %d (seed %d): %s after %s: %v", i, len(images), seed, im.model, im.op, err)

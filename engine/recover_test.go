@@ -352,7 +352,7 @@ func TestWriteErrorInRecovery(t *testing.T) {
 		{"files of all", few, 1 << 20, manifest.TableSuffix, 8 << 20, 2},
 	} {
 		opt.SegmentBytes = c.segments
-		for n := int64(0); ; n += stride(3) {
+		for n := int64(0); ; n += stride(5) {
 			fs := c.image.Clone()
 			failure := &vfs.Failure{At: n, Fault: vfs.Fault{Err: syscall.EIO}, Match: func(op vfs.Op) bool {
 				return op.Kind == vfs.OpSync && strings.Contains(op.Name, c.files)

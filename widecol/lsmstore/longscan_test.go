@@ -13,10 +13,7 @@ import (
 	"colonnade/widecol/lsmstore"
 )
 
-const (
-	longRows  = 100_000
-	longBatch = 1_000
-)
+const longBatch = 1_000
 
 // openLong opens a store in memory, with a table of two families in groups of their own.
 func openLong(t *testing.T, opt engine.Options) *lsmstore.Store {
@@ -36,8 +33,12 @@ func openLong(t *testing.T, opt engine.Options) *lsmstore.Store {
 // TestLongScan: a scan of many rows is one snapshot, although all rows are overwritten meanwhile,
 // and memtables, files and log segments come and go.
 func TestLongScan(t *testing.T) {
+	longRows, memtable := 100_000, int64(10<<20)
+	if testing.Short() {
+		longRows, memtable = 40_000, 4<<20
+	}
 	s := openLong(t, engine.Options{
-		Workers: 2, MemtableBytes: 10 << 20, SegmentBytes: 1 << 20, FileBytes: 256 << 10, CacheBytes: 1 << 20,
+		Workers: 2, MemtableBytes: memtable, SegmentBytes: 1 << 20, FileBytes: 256 << 10, CacheBytes: 1 << 20,
 	})
 	defer s.Close()
 	ctx := context.Background()
