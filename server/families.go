@@ -95,7 +95,7 @@ func (s *Server) alterFamily(x *requestContext) error {
 		}
 		return x.replyMove(&move)
 	}
-	if err := s.store.SetGC(ctx, x.table, x.family, c.gc); err != nil {
+	if err := s.store.AlterFamily(ctx, x.table, x.family, widecol.ChangeGC(c.gc)); err != nil {
 		return err
 	}
 	return x.reply(http.StatusOK, "Column family updated successfully")

@@ -86,6 +86,9 @@ func New(store widecol.Store, opt Options) *Server {
 	return s
 }
 
+// Admission returns what decides which requests may work, for other front ends of the same Store. Shutdown ends it.
+func (s *Server) Admission() *admission.Control { return s.admission }
+
 // SetLimits replaces Options.Limits, for requests from now on. Those under way keep what they have.
 func (s *Server) SetLimits(l admission.Limits) { s.admission.SetLimits(l) }
 

@@ -18,6 +18,7 @@ const (
 	DeleteColumn           // delete the versions of a column with a time from Time to End, Time included, End not
 	DeleteFamily           // delete the cells of the row in a family
 	DeleteRow              // delete all cells of the row
+	Merge                  // combine a value with the version of a time, by the MergeOperator of the family
 )
 
 // Mutation changes one row. The mutations of a row apply in the order of their list: a Set behind a deletion
@@ -25,11 +26,11 @@ const (
 type Mutation struct {
 	Row       []byte
 	Family    []byte    // not of DeleteRow
-	Qualifier []byte    // of Set and DeleteColumn
-	Value     []byte    // of Set, encoded as cell.Type says
-	Time      int64     // of Set: 0 to cell.MaxTime, or CommitTime. Of DeleteColumn: 0 for the first time
+	Qualifier []byte    // of Set, Merge and DeleteColumn
+	Value     []byte    // of Set and Merge, encoded as cell.Type says
+	Time      int64     // of Set and Merge: 0 to cell.MaxTime; of Set also CommitTime. Of DeleteColumn: 0 for the first time
 	End       int64     // of DeleteColumn: above Time, or EndOfTime
-	Type      cell.Type // of Set; not cell.None
+	Type      cell.Type // of Set: not cell.None. Of Merge: cell.I64
 	Op        Op
 }
 
@@ -47,9 +48,11 @@ func (m *Mutation) Check(maxValue int) *Error {
 		return Errorf(Invalid, "invalid_column_key", "qualifier has %d bytes, allowed are 0 to %d", len(m.Qualifier), MaxQualifier)
 	case m.Op == DeleteColumn && (m.Time < 0 || m.Time >= m.End):
 		return Errorf(Invalid, "invalid_time", "times from %d to %d are no range: the start must be 0 or more and below the end", m.Time, m.End)
-	case m.Op > DeleteRow:
+	case m.Op > Merge:
 		return Errorf(Invalid, "invalid_mutation", "mutation %d is unknown", m.Op)
-	case m.Op != Set:
+	case m.Op == Merge && (m.Type != cell.I64 || m.Time == CommitTime):
+		return Errorf(Invalid, "invalid_mutation", "what is merged must have the type i64 and a time")
+	case m.Op != Set && m.Op != Merge:
 		return nil
 	case len(m.Value) > maxValue:
 		return Errorf(TooLarge, "value_too_large", "value has %d bytes, allowed are %d", len(m.Value), maxValue)

@@ -18,6 +18,10 @@ type Rule struct {
 	// its type, which may be the other of the two.
 	Append []byte
 	Type   cell.Type
+	// Untyped takes values as Bigtable does, where they are bytes (ValueBytes). An increment adds to an i64, or to a
+	// value of 8 bytes of the type cell.Bytes, big-endian, and wraps around; where there was no value, it writes the
+	// latter. What is appended to a string may make it cell.Bytes.
+	Untyped bool
 }
 
 // Check returns an error if no table can apply the rule. maxValue is as in Mutation.Check.
@@ -40,6 +44,9 @@ func (r *Rule) Check(maxValue int) *Error {
 // Apply returns the next version of a column whose newest version is old; nil for none. It fails with the kind
 // Conflict: not_a_number, overflow, or not_appendable. maxValue is as in Mutation.Check.
 func (r *Rule) Apply(old *cell.Cell, maxValue int) (t cell.Type, value []byte, err *Error) {
+	if r.Append == nil && r.Untyped {
+		return r.addUntyped(old)
+	}
 	if r.Append == nil {
 		value, err = r.add(old)
 		return cell.I64, value, err
@@ -56,6 +63,9 @@ func (r *Rule) Apply(old *cell.Cell, maxValue int) (t cell.Type, value []byte, e
 	}
 	value = append(value[:len(value):len(value)], r.Append...)
 	if t == cell.String && !utf8.Valid(value) {
+		if r.Untyped {
+			return cell.Bytes, value, nil
+		}
 		return t, nil, Errorf(Conflict, "not_appendable", "column %s:%s has a string, which would not be UTF-8 any more", r.Family, quote(string(r.Qualifier)))
 	}
 	return t, value, nil
@@ -76,22 +86,42 @@ func (r *Rule) add(old *cell.Cell) ([]byte, *Error) {
 	return binary.LittleEndian.AppendUint64(nil, uint64(n+r.Increment)), nil
 }
 
-// NextTime returns the time of the next version of a column whose newest version is old, nil for none: that of
-// the commit, or one above the newest if that is not older than now. It fails if there is no later time.
-func NextTime(old *cell.Cell, now int64) (int64, *Error) {
+// addUntyped returns the sum of a rule's increment and a number.
+func (r *Rule) addUntyped(old *cell.Cell) (t cell.Type, value []byte, err *Error) {
 	switch {
-	case old == nil || old.Time < now:
-		return CommitTime, nil
-	case old.Time >= cell.MaxTime:
-		return 0, Errorf(Conflict, "overflow", "the newest version has the largest time, %d, so there can be no newer one", old.Time)
+	case old == nil:
+		return cell.Bytes, binary.BigEndian.AppendUint64(nil, uint64(r.Increment)), nil
+	case len(old.Value) != 8 || old.Type != cell.I64 && old.Type != cell.Bytes:
+		return old.Type, nil, Errorf(Conflict, "not_a_number", "column %s:%s has a value of type %s with %d bytes, increment needs i64, or bytes with 8", r.Family, quote(string(r.Qualifier)), old.Type, len(old.Value))
+	case old.Type == cell.I64:
+		return cell.I64, binary.LittleEndian.AppendUint64(nil, binary.LittleEndian.Uint64(old.Value)+uint64(r.Increment)), nil
 	}
-	return old.Time + 1, nil
+	return cell.Bytes, binary.BigEndian.AppendUint64(nil, binary.BigEndian.Uint64(old.Value)+uint64(r.Increment)), nil
 }
 
 // ReadModifyWrite changes columns of a row by rules, in order.
 type ReadModifyWrite struct {
 	Row   []byte
 	Rules []Rule
+	// Granule is the unit of the times that are written, in microseconds. 0 is for the time of the commit.
+	Granule int64
+}
+
+// NextTime returns the time of the next version of a column whose newest version is old, nil for none: that of
+// the commit, or one above the newest if that is not older than now. With a Granule it is a multiple of that: now cut
+// to one, or the next one above the newest. It fails if there is no later time.
+func (u *ReadModifyWrite) NextTime(old *cell.Cell, now int64) (int64, *Error) {
+	unit := max(u.Granule, 1)
+	now -= now % unit
+	switch {
+	case (old == nil || old.Time < now) && u.Granule == 0:
+		return CommitTime, nil
+	case old == nil || old.Time < now:
+		return now, nil
+	case old.Time > cell.MaxTime-unit:
+		return 0, Errorf(Conflict, "overflow", "the newest version has the time %d, so there can be no newer one", old.Time)
+	}
+	return old.Time - old.Time%unit + unit, nil
 }
 
 // Check returns an error if no table can apply u.
@@ -101,6 +131,9 @@ func (u *ReadModifyWrite) Check(maxValue int) error {
 	}
 	if len(u.Rules) == 0 {
 		return Errorf(Invalid, "empty_write", "a read-modify-write needs at least one rule")
+	}
+	if u.Granule < 0 || u.Granule > 1_000_000 {
+		return Errorf(Invalid, "invalid_time", "times cannot be multiples of %d", u.Granule)
 	}
 	for i := range u.Rules {
 		if err := u.Rules[i].Check(maxValue); err != nil {

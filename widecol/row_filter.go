@@ -15,8 +15,8 @@ import (
 // Copies of one version come next to each other: those that the tree lets through, in the order of the
 // branches of the interleaves that made them, then those that reached a sink, in the order of the tree.
 //
-// Values are bytes to a filter: strings their UTF-8, numbers big-endian (i64 and f64 8 bytes, i32 and f32
-// 4), byte and boolean 1. A value that was stripped is empty and has the type cell.Bytes.
+// Values are bytes to a filter, as ValueBytes has them. A value that was stripped is empty and has the type
+// cell.Bytes.
 type RowFilter struct {
 	Op FilterOp
 

@@ -42,6 +42,44 @@ type Family struct {
 	GC   GC
 	// Inherit, when a family is created, gives it the table's default settings in place of GC.
 	Inherit bool
+	// Merge stays as the family was created with it.
+	Merge MergeOperator
+	// Annotation is what a front end keeps with the family, at most MaxAnnotation bytes. A Store does not look at it.
+	Annotation string
+}
+
+// MaxAnnotation bounds Family.Annotation, in bytes.
+const MaxAnnotation = 4096
+
+// FamilyChange says what of a family changes; nil for what does not.
+type FamilyChange struct {
+	GC         *GC
+	Annotation *string
+}
+
+// ChangeGC is the change of a family's GC.
+func ChangeGC(gc GC) FamilyChange { return FamilyChange{GC: &gc} }
+
+// Apply changes f. It fails for settings that are out of range.
+func (c *FamilyChange) Apply(f *Family) error {
+	if c.GC != nil {
+		f.GC = *c.GC
+	}
+	if c.Annotation != nil {
+		f.Annotation = *c.Annotation
+	}
+	return f.check()
+}
+
+// check returns an error for settings that are out of range.
+func (f *Family) check() error {
+	switch {
+	case f.Merge > MergeMax:
+		return Errorf(Invalid, "invalid_merge_operator", "%v is unknown", f.Merge)
+	case len(f.Annotation) > MaxAnnotation:
+		return Errorf(TooLarge, "annotation_too_large", "the annotation of family %s has %d bytes, allowed are %d", quote(f.Name), len(f.Annotation), MaxAnnotation)
+	}
+	return CheckGC(f.GC)
 }
 
 // TableSettings are the settings of a table.
@@ -192,7 +230,7 @@ func (s TableSpec) Check() error {
 		if err := CheckFamilyName(f.Name); err != nil {
 			return at(err, i)
 		}
-		if err := CheckGC(f.GC); err != nil {
+		if err := f.check(); err != nil {
 			return at(err, i)
 		}
 		if _, twice := seen[f.Name]; twice {

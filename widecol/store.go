@@ -43,8 +43,8 @@ type Store interface {
 	// Garbage counts the versions that a read returns now and would not return with other settings of
 	// a family.
 	Garbage(ctx context.Context, table, family string, gc GC) (Garbage, error)
-	// SetGC changes the settings of a family.
-	SetGC(ctx context.Context, table, family string, gc GC) error
+	// AlterFamily changes settings of a family.
+	AlterFamily(ctx context.Context, table, family string, change FamilyChange) error
 	// MoveFamily moves a family to another place: a locality group of the table, NewGroup for one of its own, or
 	// "" for the default partition. It returns when the move has begun, and goes on through restarts until it is
 	// done, while the family is read and written. No View sees the move: it has each cell once. Where the family is,

@@ -68,6 +68,6 @@ are served over HTTP with JSON and stored in one directory.`,
 		SilenceUsage:  true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newServe(), newConfig(), newCheck(), newToken(), newReady(), newImport(), newExport(), newBackup(), newGenerate(), newVersion())
+	root.AddCommand(newServe(), newConfig(), newCheck(), newToken(), newReady(), newImport(), newExport(), newBackup(), newEmulator(), newGenerate(), newVersion())
 	return root
 }

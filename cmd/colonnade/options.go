@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"colonnade/bigtable"
 	"colonnade/cmd/colonnade/internal/config"
 	"colonnade/server"
 )
@@ -67,6 +68,9 @@ type serveOptions struct {
 	tableQuotas []config.Entry
 	tokenQuotas []config.Entry
 
+	bigtableListen   string
+	bigtableInstance string
+
 	pprofListen   string
 	traceEndpoint string
 	traceRatio    float64
@@ -82,6 +86,16 @@ func declareOptions(flags *pflag.FlagSet) *serveOptions {
 	c.Strings(&o.hosts, "host", "name by which clients address this server, such as that of a proxy in front of it; may be repeated (localhost and IP addresses need none)")
 	c.Strings(&o.origins, "cors-origin", "origin of web pages that may send requests, such as https://console.example.com; may be repeated")
 	c.Bool(&o.insecure, "insecure", "listen on other than loopback addresses without TLS or without tokens")
+
+	c.Section("Bigtable's clients")
+	c.String(&o.bigtableListen, "bigtable-listen", "", "HOST:PORT for clients of Google Bigtable (gRPC), such as 127.0.0.1:8086; none by default; see bigtable.md")
+	c.String(&o.bigtableInstance, "bigtable-instance", bigtable.DefaultInstance, "instance whose tables have the names that HTTP clients see; tables of others are called PROJECT$INSTANCE$TABLE there")
+	c.Check(func() error {
+		if err := bigtable.ParseInstance(o.bigtableInstance); err != nil {
+			return o.config.Wrong("bigtable-instance", "%q is no name such as projects/PROJECT/instances/INSTANCE", o.bigtableInstance)
+		}
+		return nil
+	})
 
 	c.Section("Access")
 	c.String(&o.tokens, "tokens", "", "file of tokens, as colonnade token makes it: requests need one of them; a change of the file applies within two seconds")
@@ -148,19 +162,27 @@ func (o *serveOptions) checkAccess() error {
 
 // checkListen refuses addresses that other machines can reach, unless what they send is protected.
 func (o *serveOptions) checkListen(ctx context.Context) error {
-	host, _, err := net.SplitHostPort(o.listen)
+	err := o.checkAddress(ctx, "listen", o.listen)
+	if o.bigtableListen != "" {
+		err = errors.Join(err, o.checkAddress(ctx, "bigtable-listen", o.bigtableListen))
+	}
+	return err
+}
+
+func (o *serveOptions) checkAddress(ctx context.Context, name, address string) error {
+	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return o.config.Wrong("listen", "must be HOST:PORT")
+		return o.config.Wrong(name, "must be HOST:PORT")
 	}
 	if o.insecure || o.tokens != "" && o.tlsCert != "" {
 		return nil
 	}
 	local, err := loopback(ctx, host)
 	if err != nil {
-		return o.config.Wrong("listen", "%v", err)
+		return o.config.Wrong(name, "%v", err)
 	}
 	if !local {
-		return o.config.Wrong("listen", "the address can be reached from other machines, so it needs tokens, tls-cert and tls-key: see colonnade token; "+
+		return o.config.Wrong(name, "the address can be reached from other machines, so it needs tokens, tls-cert and tls-key: see colonnade token; "+
 			"without them anyone there could read and change every table, or listen in: to accept that, add --insecure")
 	}
 	return nil

@@ -89,6 +89,11 @@ func serve(cmd *cobra.Command, o *serveOptions) (err error) {
 		return err
 	}
 	defer stopPprof()
+	forBigtable, err := listenBigtable(o)
+	if err != nil {
+		return err
+	}
+	defer forBigtable.close()
 	m := metrics.New()
 	m.AddProcess(version())
 	tracer := o.newTracer(log)
@@ -111,9 +116,13 @@ func serve(cmd *cobra.Command, o *serveOptions) (err error) {
 	if os.Getenv("GOMAXPROCS") == "" { // an operator knows better
 		cores.AddSpare() // the log nearly always has a sync under way
 	}
+	if err := forBigtable.serve(o, store, s, guard, log); err != nil {
+		return errors.Join(err, store.Close())
+	}
 	fmt.Fprintf(cmd.OutOrStdout(), "listening on %s://%s\n", guard.scheme(), listener.Addr())
 	hangup := func() { logs.reopen(); o.reload(log) }
 	err = serveUntil(signals, hangups, hangup, s, func() error { return guard.serve(s, listener) }, log)
+	forBigtable.close()
 	stopArchive()
 	return errors.Join(err, store.Close())
 }

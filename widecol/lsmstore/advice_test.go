@@ -314,7 +314,7 @@ func TestAdviceEvidence(t *testing.T) {
 		t.Errorf("the queries are %+v, since %d, before %d", got.Queries, got.Since, before.Since)
 	}
 
-	a.ok(a.store.SetGC(t.Context(), "t", "a", widecol.GC{VersionLimit: 3}))
+	a.ok(a.store.AlterFamily(t.Context(), "t", "a", widecol.ChangeGC(widecol.GC{VersionLimit: 3})))
 	if again := a.advice(); len(again.Queries) != 4 || again.Since != before.Since {
 		t.Errorf("after a change of settings the queries are %+v", again.Queries)
 	}
@@ -402,7 +402,7 @@ func TestAdviceInParallel(t *testing.T) {
 		if _, err := a.store.Advice(context.Background(), "t"); err != nil {
 			t.Error(err)
 		}
-		if err := a.store.SetGC(context.Background(), "t", "a", widecol.GC{VersionLimit: int64(1 + i)}); err != nil {
+		if err := a.store.AlterFamily(context.Background(), "t", "a", widecol.ChangeGC(widecol.GC{VersionLimit: int64(1 + i)})); err != nil {
 			t.Error(err)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // A table's metadata are rows of its _man_ partition. All columns are in the
 // family "d". This is part of the on-disk format:
 //
-//	row "table"          format i64 (1, or 2 while a family moves), data i64 (id of the _dat_ partition),
+//	row "table"          format i64 (1; 2 while a family moves; 3 with a merge operator), data i64 (id of the _dat_ partition),
 //	                     protected boolean, and default_ttl_secs,
 //	                     default_version_limit, default_intersection as
 //	                     those of a family; missing ones are 0 and false
@@ -26,10 +26,11 @@ import (
 //	                     version_limit i64, intersection boolean, since i64,
 //	                     dropped boolean; while it moves: moving boolean (true),
 //	                     from string (the group that it comes from, empty for
-//	                     none), from_since i64
+//	                     none), from_since i64; with a merge operator: merge i64
+//	                     (its number); with an annotation: annotation bytes
 //
 // A program that does not know of moves would lose the cells that are still where the family comes from. It
-// refuses format 2.
+// refuses format 2. One that does not know of merge operators would set cells of their families. It refuses format 3.
 //
 // A table exists once its row "table" does. A crash while a table or group is
 // created can leave partitions that no table refers to. The next open drops
@@ -41,6 +42,7 @@ const (
 	familyPrefix  = "family:"
 	catalogFormat = 1
 	movingFormat  = 2
+	mergeFormat   = 3 // whether or not a family moves
 
 	metadataPrefix = "_man_"
 	dataPrefix     = "_dat_"
@@ -81,11 +83,21 @@ func (r *record) flag(name string, value bool) *record {
 	return r.set(name, cell.Bool, b)
 }
 
-func (r *record) table(data engine.PartitionID, s widecol.TableSettings, moving bool) {
+// formatOf returns the format of the metadata of a table with these families.
+func formatOf(families []*family) int64 {
 	format := int64(catalogFormat)
-	if moving {
-		format = movingFormat
+	for _, f := range families {
+		switch {
+		case f.merge != widecol.NoMerge:
+			return mergeFormat
+		case f.from != nil:
+			format = movingFormat
+		}
 	}
+	return format
+}
+
+func (r *record) table(data engine.PartitionID, s widecol.TableSettings, format int64) {
 	r.begin(tableRow).number("format", format).number("data", int64(data))
 	if s != (widecol.TableSettings{}) {
 		r.flag("protected", s.Protected).number("default_ttl_secs", s.DefaultGC.TTLSecs).
@@ -103,6 +115,12 @@ func (r *record) family(f *family) {
 		number("since", int64(f.since)).flag("dropped", f.dropped)
 	if f.from != nil {
 		r.flag("moving", true).text("from", f.from.group).number("from_since", int64(f.from.since))
+	}
+	if f.merge != widecol.NoMerge {
+		r.number("merge", int64(f.merge))
+	}
+	if f.annotation != "" {
+		r.set("annotation", cell.Bytes, []byte(f.annotation))
 	}
 }
 
@@ -166,8 +184,8 @@ func (s *Store) loadTable(name string, id engine.PartitionID) (*table, error) {
 		return nil, err
 	}
 	head := rows[tableRow]
-	if v := head.number("format"); v != catalogFormat && v != movingFormat {
-		return nil, fmt.Errorf("format %d, this program reads %d and %d", v, catalogFormat, movingFormat)
+	if v := head.number("format"); v < catalogFormat || v > mergeFormat {
+		return nil, fmt.Errorf("format %d, this program reads %d to %d", v, catalogFormat, mergeFormat)
 	}
 	t := &table{name: name, changing: newExclusion(), metadata: id, data: engine.PartitionID(head.number("data")), settings: head.settings()}
 	var groups []group
@@ -227,6 +245,7 @@ func (m meta) family(name string) *family {
 			Intersection: m.flag("intersection"),
 		},
 		since: uint64(m.number("since")), dropped: m.flag("dropped"),
+		merge: widecol.MergeOperator(m.number("merge")), annotation: string(m["annotation"]),
 	}
 	if m.flag("moving") {
 		f.from = &origin{group: string(m["from"]), since: uint64(m.number("from_since"))}

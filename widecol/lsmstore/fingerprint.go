@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"hash"
 	"math"
+	"slices"
 
 	"colonnade/widecol"
 )
@@ -173,7 +174,20 @@ func fingerprintOfUpdate(u *widecol.ReadModifyWrite) [sha256.Size]byte {
 		d.bytes(r.Append)
 		d.number(int64(r.Type))
 	}
+	d.untyped(u)
 	return d.sum()
+}
+
+// untyped adds what a change has of Bigtable's kind. It adds nothing to others, whose fingerprints older programs have
+// stored.
+func (d *digest) untyped(u *widecol.ReadModifyWrite) {
+	if u.Granule == 0 && !slices.ContainsFunc(u.Rules, func(r widecol.Rule) bool { return r.Untyped }) {
+		return
+	}
+	d.number(u.Granule)
+	for i := range u.Rules {
+		d.flag(u.Rules[i].Untyped)
+	}
 }
 
 // fingerprintOfDelete is what it was before there were other deletions, for one row and all times.

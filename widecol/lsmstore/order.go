@@ -35,7 +35,7 @@ func newOrder(mutations []widecol.Mutation, nextTime func() int64) *order {
 				o.set[string(o.scope(m, widecol.DeleteColumn))] = append(o.set[string(o.key)], m.Time)
 			}
 		case widecol.DeleteColumn:
-			if o.needsRead(i) {
+			if needsRead(m) {
 				o.ranges[string(o.scope(m, m.Op))] = append(o.ranges[string(o.key)], m.Times())
 				continue
 			}
@@ -47,11 +47,10 @@ func newOrder(mutations []widecol.Mutation, nextTime func() int64) *order {
 	return o
 }
 
-// needsRead reports whether mutation i deletes some times of a column: there is no tombstone for these, so each
-// version gets one.
-func (o *order) needsRead(i int) bool {
-	m := &o.mutations[i]
-	return m.Op == widecol.DeleteColumn && m.Times() != widecol.AllTimes
+// needsRead reports whether a mutation depends on what its row has. One that deletes some times of a column does: there
+// is no tombstone for these, so each version gets one. So does a Merge.
+func needsRead(m *widecol.Mutation) bool {
+	return m.Op == widecol.DeleteColumn && m.Times() != widecol.AllTimes || m.Op == widecol.Merge
 }
 
 // scope returns the key of what an operation on the place of m covers.
@@ -81,14 +80,24 @@ func (o *order) covers(m *widecol.Mutation) bool {
 	return slices.ContainsFunc(ranges, func(r widecol.TimeRange) bool { return r.Contains(time) })
 }
 
-// addOrdered adds the mutations that are left. The rows that are read are locked.
-func (w *writer) addOrdered(ctx context.Context, o *order) error {
+// addOrdered adds mutations that were checked. The rows that are read are locked.
+func (w *writer) addOrdered(ctx context.Context, mutations []widecol.Mutation) error {
 	var v *view
-	defer func() {
-		if v != nil {
-			v.Close()
+	if slices.ContainsFunc(mutations, func(m widecol.Mutation) bool { return needsRead(&m) }) {
+		var err error
+		if v, err = w.store.viewOfEntered(w.table); err != nil {
+			return err
 		}
-	}()
+		defer v.Close()
+		if mutations, err = merged(ctx, v, w.table.schema, mutations); err != nil {
+			return err
+		}
+	}
+	return w.addAll(ctx, v, newOrder(mutations, w.store.db.NextTime))
+}
+
+// addAll adds the mutations that are not covered. v is there if one needs a read.
+func (w *writer) addAll(ctx context.Context, v *view, o *order) error {
 	for i := range o.mutations {
 		m := &o.mutations[i]
 		var err error
@@ -96,12 +105,7 @@ func (w *writer) addOrdered(ctx context.Context, o *order) error {
 		case o.covered[i]:
 		case m.Op == widecol.Set:
 			w.addSet(w.table.schema.family(m.Family), m)
-		case o.needsRead(i):
-			if v == nil {
-				if v, err = w.store.viewOfEntered(w.table); err != nil {
-					return err
-				}
-			}
+		case needsRead(m):
 			err = w.addVersionTombstones(ctx, v, m, o.set[string(o.scope(m, m.Op))])
 		default:
 			w.addTombstone(m)
@@ -118,7 +122,7 @@ func (w *writer) addOrdered(ctx context.Context, o *order) error {
 // batch, with a time and a place in the order of batches.
 func (w *writer) addSomething(o *order) {
 	for i := range o.mutations {
-		if m := &o.mutations[i]; w.batch.Len() == 0 && o.needsRead(i) {
+		if m := &o.mutations[i]; w.batch.Len() == 0 && needsRead(m) {
 			w.column = cell.AppendColumn(w.column[:0], m.Family, m.Qualifier)
 			w.addVersionTombstone(w.table.schema.family(m.Family), m.Row, w.column, m.Time, nil)
 		}

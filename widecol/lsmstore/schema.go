@@ -73,6 +73,14 @@ type family struct {
 	since     uint64  // see engine.Policy
 	from      *origin // nil unless it moves
 	dropped   bool
+
+	merge      widecol.MergeOperator
+	annotation string
+}
+
+// describe returns the family as others see it.
+func (f *family) describe() widecol.Family {
+	return widecol.Family{Name: f.name, GC: f.gc, Merge: f.merge, Annotation: f.annotation}
 }
 
 // origin is where a family that moves comes from: a partition with cells of it that are not in family.partition
@@ -83,6 +91,9 @@ type origin struct {
 	since     uint64
 	progress
 }
+
+// format returns the format of the metadata.
+func (s *schema) format() int64 { return formatOf(slices.Collect(maps.Values(s.families))) }
 
 type group struct {
 	id        string

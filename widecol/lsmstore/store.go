@@ -217,7 +217,7 @@ func (s *Store) describe(t *table, infos map[engine.PartitionID]engine.Partition
 	}
 	d := widecol.Table{Name: t.name, Settings: t.settings}
 	for _, f := range t.schema.sorted {
-		d.Families = append(d.Families, widecol.Family{Name: f.name, GC: f.gc})
+		d.Families = append(d.Families, f.describe())
 	}
 	for _, g := range t.schema.groups {
 		d.Groups = append(d.Groups, widecol.Group{ID: g.id, Families: t.schema.inGroup(g.id)})

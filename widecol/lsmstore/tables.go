@@ -120,7 +120,6 @@ func (s *Store) build(ctx context.Context, t *table, spec widecol.TableSpec) err
 	}
 	t.metadata, t.data = ids[0], ids[1]
 	r := &record{partition: t.metadata}
-	r.table(t.data, t.settings, false)
 	members := make(map[string]group)
 	for i := range groups {
 		groups[i].partition = ids[2+i]
@@ -131,13 +130,14 @@ func (s *Store) build(ctx context.Context, t *table, spec widecol.TableSpec) err
 	}
 	var families []*family
 	for _, f := range spec.Families {
-		fam := &family{name: f.Name, gc: f.GC, partition: t.data}
+		fam := &family{name: f.Name, gc: f.GC, partition: t.data, merge: f.Merge, annotation: f.Annotation}
 		if g, ok := members[f.Name]; ok {
 			fam.group, fam.partition = g.id, g.partition
 		}
 		families = append(families, fam)
 		r.family(fam)
 	}
+	r.table(t.data, t.settings, formatOf(families))
 	if err := s.record(ctx, r); err != nil {
 		if widecol.KindOf(err) != widecol.Unknown {
 			s.db.DropPartitions(ids...) // if it fails, the next open does it
@@ -243,7 +243,7 @@ func (s *Store) addFamilies(ctx context.Context, t *table, families []widecol.Fa
 	all := t.schema.families
 	next := make([]*family, 0, len(all)+len(families))
 	for _, f := range families {
-		fam := &family{name: f.Name, gc: f.GC, group: home.id, partition: home.partition}
+		fam := &family{name: f.Name, gc: f.GC, group: home.id, partition: home.partition, merge: f.Merge, annotation: f.Annotation}
 		if f.Inherit {
 			fam.gc = t.settings.DefaultGC
 		}
@@ -257,6 +257,9 @@ func (s *Store) addFamilies(ctx context.Context, t *table, families []widecol.Fa
 		if !listed(families, f.name) {
 			next = append(next, f)
 		}
+	}
+	if format := formatOf(next); format != t.schema.format() {
+		r.table(t.data, t.settings, format)
 	}
 	if err := s.record(ctx, r); err != nil {
 		if home.id != "" && widecol.KindOf(err) != widecol.Unknown {
@@ -294,7 +297,7 @@ func (s *Store) AlterTable(ctx context.Context, name string, change widecol.Tabl
 			return err
 		}
 		r := &record{partition: t.metadata}
-		r.table(t.data, settings, len(t.schema.moving) > 0)
+		r.table(t.data, settings, t.schema.format())
 		if err := s.record(ctx, r); err != nil {
 			return err
 		}
@@ -305,11 +308,13 @@ func (s *Store) AlterTable(ctx context.Context, name string, change widecol.Tabl
 	})
 }
 
-// SetGC implements widecol.Store.
-func (s *Store) SetGC(ctx context.Context, name, familyName string, gc widecol.GC) error {
+// AlterFamily implements widecol.Store.
+func (s *Store) AlterFamily(ctx context.Context, name, familyName string, change widecol.FamilyChange) error {
 	return s.alter(ctx, name, familyName, func(_ *table, f *family) error {
-		f.gc = gc
-		return widecol.CheckGC(gc)
+		changed := f.describe()
+		err := change.Apply(&changed)
+		f.gc, f.annotation = changed.GC, changed.Annotation
+		return err
 	})
 }
 
@@ -369,9 +374,8 @@ func (s *Store) replace(ctx context.Context, t *table, r *record, changed *famil
 			r.family(all[i])
 		}
 	}
-	moving := slices.ContainsFunc(all, func(f *family) bool { return f.from != nil })
-	if moving != (len(t.schema.moving) > 0) {
-		r.table(t.data, t.settings, moving)
+	if format := formatOf(all); format != t.schema.format() {
+		r.table(t.data, t.settings, format)
 	}
 	if err := s.record(ctx, r); err != nil {
 		return err

@@ -73,7 +73,7 @@ func (s *Store) checkAndMutate(ctx context.Context, t *table, c *widecol.CheckAn
 	if matched {
 		mutations = c.Then
 	}
-	if err := w.addOrdered(ctx, newOrder(mutations, s.db.NextTime)); err != nil {
+	if err := w.addOrdered(ctx, mutations); err != nil {
 		return false, 0, err
 	}
 	w.rows = min(len(mutations), 1)
@@ -135,8 +135,12 @@ func (s *Store) readModifyWrite(ctx context.Context, t *table, u *widecol.ReadMo
 		return nil, 0, err
 	}
 	for i := range u.Rules {
-		if t.schema.family(u.Rules[i].Family) == nil {
+		f := t.schema.family(u.Rules[i].Family)
+		if f == nil {
 			return nil, 0, widecol.UnknownFamily(t.name, string(u.Rules[i].Family)).At(i)
+		}
+		if err := f.merge.CheckMerge(t.name, f.name, widecol.Set); err != nil {
+			return nil, 0, err.At(i)
 		}
 	}
 	w.locks.takeAlone(u.Row)
@@ -183,7 +187,7 @@ func applyRules(u *widecol.ReadModifyWrite, newest []cell.Cell, now int64, maxVa
 		column := cell.AppendColumn(nil, r.Family, r.Qualifier)
 		at, found := slices.BinarySearchFunc(written, column, compareColumn)
 		old := find(newest, column)
-		time, e := widecol.NextTime(old, now)
+		time, e := u.NextTime(old, now)
 		if e != nil {
 			return nil, e.At(i)
 		}

@@ -212,6 +212,11 @@ func (w *writer) check(mutations []widecol.Mutation) (sets bool, err error) {
 				return false, widecol.UnknownFamily(w.table.name, string(m.Family)).At(i)
 			}
 		}
+		if m.Op == widecol.Merge || m.Op == widecol.Set && f.merge != widecol.NoMerge {
+			if err := f.merge.CheckMerge(w.table.name, f.name, m.Op); err != nil {
+				return false, err.At(i)
+			}
+		}
 	}
 	return sets, nil
 }
@@ -228,15 +233,14 @@ func (w *writer) fill(ctx context.Context, mutations []widecol.Mutation) error {
 		w.lock()
 		return nil
 	}
-	o := newOrder(mutations, w.store.db.NextTime)
 	w.rows = w.locks.share(mutations)
 	for i := range mutations {
-		if o.needsRead(i) {
+		if needsRead(&mutations[i]) {
 			w.locks.takeAlone(mutations[i].Row)
 		}
 	}
 	w.lock()
-	return w.addOrdered(ctx, o)
+	return w.addOrdered(ctx, mutations)
 }
 
 // addSets adds mutations that were checked and set cells.

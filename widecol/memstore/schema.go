@@ -22,7 +22,7 @@ func (s *Store) CreateTable(ctx context.Context, name string, spec widecol.Table
 	if s.tables[name] != nil {
 		return widecol.TableExists(name)
 	}
-	t := &table{name: name, created: s.opt.Now(), families: make(map[string]widecol.GC)}
+	t := &table{name: name, created: s.opt.Now(), families: make(map[string]widecol.Family)}
 	if err := t.add(spec, s.opt.ID); err != nil {
 		return err
 	}
@@ -39,10 +39,10 @@ func (t *table) add(spec widecol.TableSpec, id func() string) error {
 		if _, ok := t.families[f.Name]; ok {
 			return widecol.FamilyExists(t.name, f.Name).At(i)
 		}
-		t.families[f.Name] = f.GC
 		if f.Inherit {
-			t.families[f.Name] = t.settings.DefaultGC
+			f.GC, f.Inherit = t.settings.DefaultGC, false
 		}
+		t.families[f.Name] = f
 	}
 	for _, g := range spec.Groups {
 		t.groups = append(t.groups, widecol.Group{ID: id(), Families: slices.Clone(g)})
@@ -88,7 +88,9 @@ func (s *Store) Garbage(ctx context.Context, name, family string, gc widecol.GC)
 		return g, err
 	}
 	after := t.clone()
-	after.families[family] = gc
+	changed := after.families[family]
+	changed.GC = gc
+	after.families[family] = changed
 	for row := range t.rows() {
 		seen := t.left(row, s.opt.Now())
 		kept := after.left(seen, s.opt.Now())
@@ -135,7 +137,7 @@ func (s *Store) Tables(ctx context.Context) ([]widecol.Table, error) {
 func (t *table) describe() widecol.Table {
 	d := widecol.Table{Name: t.name, Settings: t.settings}
 	for _, name := range slices.Sorted(maps.Keys(t.families)) {
-		d.Families = append(d.Families, widecol.Family{Name: name, GC: t.families[name]})
+		d.Families = append(d.Families, t.families[name])
 	}
 	names := []string{"_man_" + t.name, "_dat_" + t.name}
 	for _, g := range slices.SortedFunc(slices.Values(t.groups), func(a, b widecol.Group) int { return strings.Compare(a.ID, b.ID) }) {
@@ -171,16 +173,17 @@ func (s *Store) CreateFamilies(ctx context.Context, name string, families []wide
 	})
 }
 
-// SetGC implements widecol.Store.
-func (s *Store) SetGC(ctx context.Context, name, family string, gc widecol.GC) error {
+// AlterFamily implements widecol.Store.
+func (s *Store) AlterFamily(ctx context.Context, name, family string, change widecol.FamilyChange) error {
 	return s.update(ctx, name, func(t *table) error {
-		if err := widecol.CheckGC(gc); err != nil {
-			return err
-		}
-		if _, ok := t.families[family]; !ok {
+		f, ok := t.families[family]
+		if !ok {
 			return widecol.UnknownFamily(name, family)
 		}
-		t.families[family] = gc
+		if err := change.Apply(&f); err != nil {
+			return err
+		}
+		t.families[family] = f
 		return nil
 	})
 }

@@ -17,7 +17,7 @@ type table struct {
 	created  int64 // microseconds since the Unix epoch
 	name     string
 	settings widecol.TableSettings
-	families map[string]widecol.GC
+	families map[string]widecol.Family
 	groups   []widecol.Group    // their Families do not change in place
 	cells    []version          // in the order of compare, no two equal
 	keys     map[string]applied // by idempotency key; does not change in place
@@ -182,7 +182,7 @@ func (t *table) left(row []version, now int64) []version {
 		if i > 0 && (v.family != row[i-1].family || v.qualifier != row[i-1].qualifier) {
 			newer = 0
 		}
-		gc := t.families[v.family]
+		gc := t.families[v.family].GC
 		if gc.Gone(v.time, now, newer) {
 			continue
 		}

@@ -104,8 +104,12 @@ func (s *Store) ReadModifyWrite(ctx context.Context, name string, u *widecol.Rea
 			return done, err
 		}
 		for i := range u.Rules {
-			if _, ok := t.families[string(u.Rules[i].Family)]; !ok {
+			f, ok := t.families[string(u.Rules[i].Family)]
+			if !ok {
 				return done, widecol.UnknownFamily(name, string(u.Rules[i].Family)).At(i)
+			}
+			if err := f.Merge.CheckMerge(name, f.Name, widecol.Set); err != nil {
+				return done, err.At(i)
 			}
 		}
 		now := s.opt.Now()
@@ -113,7 +117,7 @@ func (s *Store) ReadModifyWrite(ctx context.Context, name string, u *widecol.Rea
 		before := t.clone()
 		for i := range u.Rules {
 			r := &u.Rules[i]
-			time, err := widecol.NextTime(before.newest(u.Row, r, now), now)
+			time, err := u.NextTime(before.newest(u.Row, r, now), now)
 			if err != nil {
 				return done, err.At(i)
 			}
@@ -258,21 +262,29 @@ func (s *Store) applyAll(t *table, mutations []widecol.Mutation, time int64) err
 		if err := t.knows(m); err != nil {
 			return err.At(i)
 		}
-		t.apply(m, time)
+		t.apply(m, time, s.opt.Now())
 	}
 	return nil
 }
 
 // knows returns an error if the table does not have the family of a mutation.
 func (t *table) knows(m *widecol.Mutation) *widecol.Error {
-	if _, ok := t.families[string(m.Family)]; !ok && m.Op != widecol.DeleteRow {
+	f, ok := t.families[string(m.Family)]
+	switch {
+	case m.Op == widecol.DeleteRow:
+		return nil
+	case !ok:
 		return widecol.UnknownFamily(t.name, string(m.Family))
 	}
-	return nil
+	return f.Merge.CheckMerge(t.name, f.Name, m.Op)
 }
 
 // apply applies a mutation that was checked.
-func (t *table) apply(m *widecol.Mutation, commit int64) {
+func (t *table) apply(m *widecol.Mutation, commit, now int64) {
+	if m.Op == widecol.Merge {
+		t.merge(m, now)
+		return
+	}
 	if m.Op == widecol.Set {
 		v := version{string(m.Row), string(m.Family), string(m.Qualifier), m.Time, m.Type, string(m.Value), ""}
 		if m.Time == widecol.CommitTime {
@@ -294,4 +306,20 @@ func (t *table) apply(m *widecol.Mutation, commit int64) {
 		}
 		return v.qualifier == string(m.Qualifier) && v.time >= m.Time && v.time < m.End
 	})
+}
+
+// merge combines a value with the version of its time that a reader sees.
+func (t *table) merge(m *widecol.Mutation, now int64) {
+	v := version{string(m.Row), string(m.Family), string(m.Qualifier), m.Time, m.Type, string(m.Value), ""}
+	for versions := range t.rows() {
+		if versions[0].row != v.row {
+			continue
+		}
+		for _, old := range t.left(versions, now) {
+			if compare(old, v) == 0 {
+				v.value = string(t.families[v.family].Merge.Merge([]byte(old.value), m.Value))
+			}
+		}
+	}
+	t.set(v)
 }

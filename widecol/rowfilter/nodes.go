@@ -2,7 +2,6 @@ package rowfilter
 
 import (
 	"bytes"
-	"encoding/binary"
 
 	"colonnade/cell"
 	"colonnade/widecol"
@@ -364,16 +363,12 @@ func (e *Eval) byValue(in []mark, matches func([]byte) bool) []mark {
 	return out
 }
 
-// value returns the value of the cell at hand as Bigtable has it: numbers are big-endian.
+// value returns the value of the cell at hand as a filter sees it.
 func (e *Eval) value() []byte {
-	c := e.cell
-	switch {
-	case (c.Type == cell.I64 || c.Type == cell.F64) && len(c.Value) == 8:
-		return binary.BigEndian.AppendUint64(e.number[:0], binary.LittleEndian.Uint64(c.Value))
-	case (c.Type == cell.I32 || c.Type == cell.F32) && len(c.Value) == 4:
-		return binary.BigEndian.AppendUint32(e.number[:0], binary.LittleEndian.Uint32(c.Value))
+	if e.cell.Type == cell.Bytes || e.cell.Type == cell.String {
+		return e.cell.Value
 	}
-	return c.Value
+	return widecol.ValueBytes(e.number[:0], e.cell)
 }
 
 type rowOffset struct {

@@ -69,7 +69,7 @@ var moveBugs = []bug{
 			for _, f := range t.Families {
 				if moved[f.Name] {
 					f.GC.VersionLimit *= 2
-					both.SetGC(background, table, f.Name, f.GC)
+					both.AlterFamily(background, table, f.Name, widecol.ChangeGC(f.GC))
 				}
 			}
 			return both.View(background, table)

@@ -115,11 +115,11 @@ func (b *broken) Advice(ctx context.Context, table string) (widecol.Advice, erro
 	return a, err
 }
 
-func (b *broken) SetGC(ctx context.Context, table, family string, gc widecol.GC) error {
-	if b.setGC != nil {
-		return b.setGC(table, family, gc)
+func (b *broken) AlterFamily(ctx context.Context, table, family string, change widecol.FamilyChange) error {
+	if b.setGC != nil && change.GC != nil {
+		return b.setGC(table, family, *change.GC)
 	}
-	return b.Store.SetGC(ctx, table, family, gc)
+	return b.Store.AlterFamily(ctx, table, family, change)
 }
 
 func (b *broken) View(ctx context.Context, table string) (widecol.View, error) {

@@ -156,7 +156,7 @@ var deleteCases = []testCase{
 			f.createGC(table, "a", widecol.GC{TTLSecs: 10})
 			f.write(table, "r a:x@-20s=gone")
 			f.remove(table, "r", filter, 0)
-			f.ok(f.store().SetGC(background, table, "a", widecol.GC{}))
+			f.ok(f.store().AlterFamily(background, table, "a", widecol.ChangeGC(widecol.GC{})))
 			f.want(table, everything())
 		}
 	}},

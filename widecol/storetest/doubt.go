@@ -79,7 +79,7 @@ func stored(model *memstore.Store, table string) []version {
 		return nil
 	}
 	for _, f := range t.Families {
-		if m.SetGC(background, table, f.Name, widecol.GC{}) != nil {
+		if m.AlterFamily(background, table, f.Name, widecol.ChangeGC(widecol.GC{})) != nil {
 			return nil
 		}
 	}

@@ -172,7 +172,7 @@ var explainCases = []testCase{
 	}},
 	{"explain: each cell is accounted for", func(f *fixture) {
 		f.explainRows()
-		f.ok(f.store().SetGC(background, "t", "b", widecol.GC{VersionLimit: 1}))
+		f.ok(f.store().AlterFamily(background, "t", "b", widecol.ChangeGC(widecol.GC{VersionLimit: 1})))
 		f.write("t", "row1 b:x@2=new", "row2 a:x@1=again", "row3 b:x@5=new", "row3 b:y@5=3")
 		f.remove("t", "row4", widecol.Filter{}, 4)
 		f.remove("t", "row5", f.columns("a:x"), 1)

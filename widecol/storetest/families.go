@@ -45,7 +45,7 @@ var familyCases = []testCase{
 		_, err := f.tryWrite("t", f.parse("r b:x@1=v"))
 		f.refused(err, widecol.NotFound, "unknown_column_family", 0)
 		f.refused(f.store().DropFamily(background, "t", "b"), widecol.NotFound, "unknown_column_family", -1)
-		f.refused(f.store().SetGC(background, "t", "b", widecol.GC{}), widecol.NotFound, "unknown_column_family", -1)
+		f.refused(f.store().AlterFamily(background, "t", "b", widecol.ChangeGC(widecol.GC{})), widecol.NotFound, "unknown_column_family", -1)
 	}},
 	{"a family created again is empty", func(f *fixture) {
 		f.create("t", "a", "b")
@@ -75,13 +75,13 @@ var familyCases = []testCase{
 	{"settings of a family change", func(f *fixture) {
 		f.create("t", "a", "b")
 		gc := widecol.GC{TTLSecs: 3, VersionLimit: 4, Intersection: true}
-		f.ok(f.store().SetGC(background, "t", "b", gc))
+		f.ok(f.store().AlterFamily(background, "t", "b", widecol.ChangeGC(gc)))
 		want := []widecol.Family{{Name: "a"}, {Name: "b", GC: gc}}
 		if got := f.describe("t").Families; !slices.Equal(got, want) {
 			f.Errorf("families are %+v, want %+v", got, want)
 		}
-		f.refused(f.store().SetGC(background, "t", "c", gc), widecol.NotFound, "unknown_column_family", -1)
-		f.refused(f.store().SetGC(background, "t", "b", widecol.GC{Intersection: true}), widecol.Invalid, "invalid_gc_settings", -1)
+		f.refused(f.store().AlterFamily(background, "t", "c", widecol.ChangeGC(gc)), widecol.NotFound, "unknown_column_family", -1)
+		f.refused(f.store().AlterFamily(background, "t", "b", widecol.ChangeGC(widecol.GC{Intersection: true})), widecol.Invalid, "invalid_gc_settings", -1)
 		if got := f.describe("t").Families; !slices.Equal(got, want) {
 			f.Errorf("families are %+v after errors, want %+v", got, want)
 		}

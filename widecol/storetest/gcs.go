@@ -105,7 +105,7 @@ var gcCases = []testCase{
 			{widecol.GC{VersionLimit: 1, TTLSecs: 20}, []string{"r a:x@-5s=v"}},
 			{widecol.GC{VersionLimit: 1, TTLSecs: 5}, nil},
 		} {
-			f.ok(f.store().SetGC(background, "t", "a", step.gc))
+			f.ok(f.store().AlterFamily(background, "t", "a", widecol.ChangeGC(step.gc)))
 			f.want("t", everything(), step.want...)
 		}
 	}},
@@ -147,7 +147,7 @@ var gcCases = []testCase{
 		f.want("t", everything(), "r a:x@-4s=newer")
 		f.write("t", "r a:x@-5s=again", "s a:x@-5s=again")
 		f.want("t", everything(), "r a:x@-4s=newer")
-		f.ok(f.store().SetGC(background, "t", "a", widecol.GC{}))
+		f.ok(f.store().AlterFamily(background, "t", "a", widecol.ChangeGC(widecol.GC{})))
 		f.write("t", "r a:x@-5s=new", "s a:x@-5s=new")
 		f.want("t", everything(), "r a:x@-4s=newer", "r a:x@-5s=new", "s a:x@-5s=new")
 	}},

@@ -343,7 +343,7 @@ var moveCases = []testCase{
 		f.move("a", "")
 		yes := true
 		f.alter(widecol.TableChange{Protected: &yes})
-		f.ok(f.store().SetGC(background, "t", "a", widecol.GC{VersionLimit: 1}))
+		f.ok(f.store().AlterFamily(background, "t", "a", widecol.ChangeGC(widecol.GC{VersionLimit: 1})))
 		f.ok(f.store().CreateFamilies(background, "t", spec("c").Families, true))
 		f.want("t", everything(), "q a:x@2=v", "r a:x@1=v")
 		f.step()

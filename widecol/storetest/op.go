@@ -119,7 +119,7 @@ func (o *setGC) run(w *world) error {
 }
 
 func (o *setGC) apply(s widecol.Store, _ grouping, _ int64) (result, error) {
-	return result{}, s.SetGC(background, o.table, o.family, o.gc)
+	return result{}, s.AlterFamily(background, o.table, o.family, widecol.ChangeGC(o.gc))
 }
 
 func (o *setGC) String() string {

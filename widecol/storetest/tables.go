@@ -203,7 +203,7 @@ func (f *fixture) callAll(table string) map[string]error {
 	errs := map[string]error{
 		"CreateTable":    s.CreateTable(background, "new", spec("a")),
 		"CreateFamilies": s.CreateFamilies(background, table, spec("new").Families, false),
-		"SetGC":          s.SetGC(background, table, "a", widecol.GC{VersionLimit: 1}),
+		"AlterFamily":    s.AlterFamily(background, table, "a", widecol.ChangeGC(widecol.GC{VersionLimit: 1})),
 		"DropFamily":     s.DropFamily(background, table, "a"),
 		"DropTable":      s.DropTable(background, table),
 	}

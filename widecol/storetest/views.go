@@ -53,7 +53,7 @@ var viewCases = []testCase{
 		defer view.close()
 		f.tick(8 * time.Second)
 		f.write("t", "r a:x@+8s=new", "r a:x@+7s=new")
-		f.ok(f.store().SetGC(background, "t", "a", widecol.GC{TTLSecs: 1, VersionLimit: 1}))
+		f.ok(f.store().AlterFamily(background, "t", "a", widecol.ChangeGC(widecol.GC{TTLSecs: 1, VersionLimit: 1})))
 		view.want(everything(), "r a:x@-4s=v", "r a:x@-5s=v")
 		f.want("t", everything(), "r a:x@+8s=new")
 	}},
@@ -239,7 +239,9 @@ var laterChanges = []func(f *fixture){
 		f.create("t", "a", "b+")
 		f.write("t", "r a:x@1=new")
 	},
-	func(f *fixture) { f.ok(f.store().SetGC(background, "t", "a", widecol.GC{TTLSecs: 1})) },
+	func(f *fixture) {
+		f.ok(f.store().AlterFamily(background, "t", "a", widecol.ChangeGC(widecol.GC{TTLSecs: 1})))
+	},
 	func(f *fixture) { f.tick(1000 * time.Hour); f.tick(-500 * time.Hour) },
 	func(f *fixture) {
 		for _, hook := range []func() error{f.subject.Flush, f.subject.Compact} {

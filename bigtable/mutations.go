@@ -1,0 +1,242 @@
+package bigtable
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"colonnade/access"
+	"colonnade/admission"
+	"colonnade/cell"
+	"colonnade/widecol"
+)
+
+const (
+	// maxMutations bounds those of a request, as Bigtable does.
+	maxMutations = 100_000
+	// granule is the unit of the times of cells, in microseconds.
+	granule = 1000
+	// serverTime stands for the time of the server in a SetCell.
+	serverTime = -1
+)
+
+// MutateRow implements the data service.
+func (s *Server) MutateRow(ctx context.Context, r *btpb.MutateRowRequest) (*btpb.MutateRowResponse, error) {
+	c, err := s.begin(ctx, access.Write, admission.Write, r.TableName)
+	if err != nil {
+		return nil, err
+	}
+	defer c.end()
+	if len(r.Mutations) > maxMutations {
+		return nil, tooManyMutations(len(r.Mutations))
+	}
+	list, err := s.mutationsOf(nil, "", r.RowKey, r.Mutations)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.store.Write(ctx, c.table, list, ""); err != nil {
+		return nil, mutationFailed("", err)
+	}
+	return &btpb.MutateRowResponse{}, nil
+}
+
+// MutateRows implements the data service. Entries that can be written are written together.
+func (s *Server) MutateRows(r *btpb.MutateRowsRequest, stream btpb.Bigtable_MutateRowsServer) error {
+	ctx := stream.Context()
+	c, err := s.begin(ctx, access.Write, admission.Write, r.TableName)
+	if err != nil {
+		return err
+	}
+	defer c.end()
+	total := 0
+	for _, e := range r.Entries {
+		total += len(e.GetMutations())
+	}
+	switch {
+	case len(r.Entries) == 0:
+		return invalid("entries", "there are none")
+	case total > maxMutations:
+		return tooManyMutations(total)
+	}
+	statuses, err := s.writeEntries(ctx, c.table, r.Entries, total)
+	if err != nil {
+		return err
+	}
+	return stream.Send(&btpb.MutateRowsResponse{Entries: statuses})
+}
+
+// writeEntries writes the entries that it can, and returns how each has fared.
+func (s *Server) writeEntries(ctx context.Context, table string, entries []*btpb.MutateRowsRequest_Entry, mutations int) ([]*btpb.MutateRowsResponse_Entry, error) {
+	all := make([]widecol.Mutation, 0, mutations)
+	rows := make([][]widecol.Mutation, 0, len(entries))
+	index := make([]int, 0, len(entries)) // of the entry of each row
+	errs := make([]error, len(entries))
+	for i, e := range entries {
+		before := len(all)
+		var err error
+		if all, err = s.mutationsOf(all, fmt.Sprintf("entries[%d].", i), e.GetRowKey(), e.GetMutations()); err != nil {
+			all, errs[i] = all[:before], err
+			continue
+		}
+		rows, index = append(rows, all[before:len(all):len(all)]), append(index, i)
+	}
+	if len(rows) > 0 {
+		_, outcomes, err := s.store.WriteRows(ctx, table, rows, "")
+		if err != nil {
+			return nil, statusOf(err)
+		}
+		for i, err := range outcomes {
+			if err != nil {
+				errs[index[i]] = mutationFailed(fmt.Sprintf("entries[%d].", index[i]), err)
+			}
+		}
+	}
+	done := make([]*btpb.MutateRowsResponse_Entry, len(entries))
+	for i, err := range errs {
+		done[i] = &btpb.MutateRowsResponse_Entry{Index: int64(i), Status: status.Convert(err).Proto()}
+		if err == nil {
+			done[i].Status = okStatus
+		}
+	}
+	return done, nil
+}
+
+// okStatus is that of an entry that was written. It is not changed.
+var okStatus = status.New(codes.OK, "").Proto()
+
+func tooManyMutations(n int) error {
+	return invalid("", "the request has %d mutations, allowed are %d", n, maxMutations)
+}
+
+// mutationFailed is statusOf for an error whose index is that of a mutation.
+func mutationFailed(prefix string, err error) error {
+	place := ""
+	if e, ok := err.(*widecol.Error); ok && e.Index >= 0 {
+		place = fmt.Sprintf("%smutations[%d]", prefix, e.Index)
+	}
+	return statusAt(place, err)
+}
+
+// mutationsOf appends the mutations of a row to list. They keep parts of the messages. prefix is the place of their
+// list in the request.
+func (s *Server) mutationsOf(list []widecol.Mutation, prefix string, row []byte, messages []*btpb.Mutation) ([]widecol.Mutation, error) {
+	if err := widecol.CheckRowKey(row); err != nil {
+		return list, statusAt(prefix+"row_key", err)
+	}
+	if len(messages) == 0 {
+		return list, invalid(prefix+"mutations", "there are none")
+	}
+	return s.appendMutations(list, prefix+"mutations", row, messages)
+}
+
+func (s *Server) appendMutations(list []widecol.Mutation, field string, row []byte, messages []*btpb.Mutation) ([]widecol.Mutation, error) {
+	now := s.now()
+	for i, m := range messages {
+		mutation, err := mutationOf(m, now)
+		if err != nil {
+			return list, statusAt(fmt.Sprintf("%s[%d]", field, i), err)
+		}
+		mutation.Row = row
+		list = append(list, mutation)
+	}
+	return list, nil
+}
+
+// now returns the time of the server, cut to the granule.
+func (s *Server) now() int64 { return cut(s.opt.Clock.Now()) }
+
+func cut(time int64) int64 { return time - time%granule }
+
+// mutationOf takes a mutation over.
+func mutationOf(m *btpb.Mutation, now int64) (widecol.Mutation, error) {
+	switch op := m.GetMutation().(type) {
+	case *btpb.Mutation_SetCell_:
+		set := op.SetCell
+		time, err := timeOf(set.GetTimestampMicros(), m.GetTimestampOrigin(), now)
+		if err != nil {
+			return widecol.Mutation{}, err
+		}
+		return widecol.Mutation{
+			Op: widecol.Set, Family: []byte(set.GetFamilyName()), Qualifier: set.GetColumnQualifier(),
+			Time: time, Type: cell.Bytes, Value: set.GetValue(),
+		}, nil
+	case *btpb.Mutation_DeleteFromColumn_:
+		return columnDeletion(op.DeleteFromColumn)
+	case *btpb.Mutation_DeleteFromFamily_:
+		return widecol.Mutation{Op: widecol.DeleteFamily, Family: []byte(op.DeleteFromFamily.GetFamilyName())}, nil
+	case *btpb.Mutation_DeleteFromRow_:
+		return widecol.Mutation{Op: widecol.DeleteRow}, nil
+	case *btpb.Mutation_AddToCell_:
+		return addition(op.AddToCell, now)
+	case *btpb.Mutation_MergeToCell_:
+		return merging(op.MergeToCell, now)
+	}
+	return widecol.Mutation{}, status.Error(codes.InvalidArgument, "a mutation needs one of set_cell, add_to_cell, merge_to_cell, delete_from_column, delete_from_family and delete_from_row")
+}
+
+// addition takes an AddToCell over.
+func addition(m *btpb.Mutation_AddToCell, now int64) (widecol.Mutation, error) {
+	input, ok := m.GetInput().GetKind().(*btpb.Value_IntValue)
+	if !ok {
+		return widecol.Mutation{}, status.Error(codes.InvalidArgument, "add_to_cell.input: only int_value can be added")
+	}
+	return mergeMutation(m.GetFamilyName(), m.GetColumnQualifier(), m.GetTimestamp(), uint64(input.IntValue), now)
+}
+
+// merging takes a MergeToCell over. What is merged is the state of an aggregate: a number of 8 bytes, big-endian.
+func merging(m *btpb.Mutation_MergeToCell, now int64) (widecol.Mutation, error) {
+	input := m.GetInput().GetRawValue()
+	if len(input) != 8 {
+		return widecol.Mutation{}, status.Error(codes.InvalidArgument, "merge_to_cell.input: only raw_value of 8 bytes, an int64 in big-endian, can be merged")
+	}
+	return mergeMutation(m.GetFamilyName(), m.GetColumnQualifier(), m.GetTimestamp(), binary.BigEndian.Uint64(input), now)
+}
+
+func mergeMutation(family string, qualifier, at *btpb.Value, number uint64, now int64) (widecol.Mutation, error) {
+	stamp, ok := at.GetKind().(*btpb.Value_RawTimestampMicros)
+	if !ok {
+		return widecol.Mutation{}, status.Error(codes.InvalidArgument, "timestamp: raw_timestamp_micros is needed")
+	}
+	time, err := timeOf(stamp.RawTimestampMicros, btpb.Mutation_USER_SPECIFIED, now)
+	return widecol.Mutation{
+		Op: widecol.Merge, Family: []byte(family), Qualifier: qualifier.GetRawValue(), Time: time,
+		Type: cell.I64, Value: binary.LittleEndian.AppendUint64(nil, number),
+	}, err
+}
+
+// timeOf returns the time that a SetCell writes at.
+func timeOf(time int64, origin btpb.Mutation_TimestampOrigin, now int64) (int64, error) {
+	switch {
+	case time == serverTime:
+		return now, nil
+	case time < 0:
+		return 0, status.Errorf(codes.InvalidArgument, "the time %d is below -1, which stands for the time of the server", time)
+	case origin == btpb.Mutation_CLIENT_AUTO_GENERATED:
+		return cut(time), nil
+	case time%granule != 0:
+		return 0, status.Errorf(codes.InvalidArgument, "the time %d is no multiple of %d: times have the granularity of milliseconds", time, granule)
+	case time > cell.MaxTime:
+		return 0, status.Errorf(codes.InvalidArgument, "the time %d is above %d", time, cut(cell.MaxTime))
+	}
+	return time, nil
+}
+
+// columnDeletion takes a DeleteFromColumn over.
+func columnDeletion(m *btpb.Mutation_DeleteFromColumn) (widecol.Mutation, error) {
+	d := widecol.Mutation{Op: widecol.DeleteColumn, Family: []byte(m.GetFamilyName()), Qualifier: bytes.Clone(m.GetColumnQualifier()), End: widecol.EndOfTime}
+	r := m.GetTimeRange()
+	if r == nil {
+		return d, nil
+	}
+	times := timesOf(r.GetStartTimestampMicros(), r.GetEndTimestampMicros())
+	if times.Start < 0 || times.Start%granule != 0 || r.GetEndTimestampMicros()%granule != 0 || times.Start >= times.End {
+		return d, status.Errorf(codes.InvalidArgument, "time_range from %d to %d: both must be multiples of %d, and the start below the end, or 0 for no end", r.GetStartTimestampMicros(), r.GetEndTimestampMicros(), granule)
+	}
+	d.Time, d.End = times.Start, times.End
+	return d, nil
+}

@@ -1,0 +1,196 @@
+package bigtable
+
+import (
+	"context"
+	"time"
+
+	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"colonnade/access"
+	"colonnade/admission"
+	"colonnade/widecol"
+)
+
+const (
+	// responseSize is how many bytes of chunks a message has at least, unless it is the last. A message ends with a row:
+	// Google's Go client takes no row in two messages.
+	responseSize = 64 << 10
+	// mostOfRow is how many bytes of chunks of a row make a message of their own, for the clients that take that.
+	mostOfRow = 64 << 20
+	// chargeSize is the step in which longer messages are taken from the memory of requests.
+	chargeSize = 1 << 20
+)
+
+// ReadRows implements the data service.
+func (s *Server) ReadRows(r *btpb.ReadRowsRequest, stream btpb.Bigtable_ReadRowsServer) error {
+	begun := s.opt.Clock.Now()
+	q, err := queryOf(r)
+	if err != nil {
+		return err
+	}
+	c, err := s.begin(stream.Context(), access.Read, classOf(q), r.TableName)
+	if err != nil {
+		return err
+	}
+	defer c.end()
+	view, err := s.store.View(stream.Context(), c.table)
+	if err != nil {
+		return statusOf(err)
+	}
+	defer view.Close()
+	reader := rowReader{call: c, stream: stream}
+	defer reader.close()
+	stats, err := reader.read(stream.Context(), view, q)
+	if err != nil {
+		return statusOf(err)
+	}
+	if r.RequestStatsView == btpb.ReadRowsRequest_REQUEST_STATS_FULL {
+		return stream.Send(&btpb.ReadRowsResponse{RequestStats: requestStats(stats, s.opt.Clock.Now()-begun)})
+	}
+	return nil
+}
+
+// classOf returns the class of a read. One of few rows by their keys holds no snapshot for long.
+func classOf(q *widecol.Query) admission.Class {
+	if len(q.Rows) > 16 {
+		return admission.Scan
+	}
+	for _, r := range q.Rows {
+		if r.Key() == nil {
+			return admission.Scan
+		}
+	}
+	return admission.Read
+}
+
+// queryOf returns the query of a request.
+func queryOf(r *btpb.ReadRowsRequest) (*widecol.Query, error) {
+	q := widecol.NewQuery()
+	var err error
+	if q.Rows, err = rowsOf(r.Rows); err != nil {
+		return nil, err
+	}
+	if q.RowFilter, err = filterOf(r.Filter); err != nil {
+		return nil, err
+	}
+	switch {
+	case r.RowsLimit < 0:
+		return nil, invalid("rows_limit", "it is %d, and must not be below 0", r.RowsLimit)
+	case r.RowsLimit > 0:
+		q.RowLimit = r.RowsLimit
+	}
+	q.Reverse = r.Reversed
+	return &q, nil
+}
+
+// rowReader sends the result of a query.
+type rowReader struct {
+	*call
+	stream  btpb.Bigtable_ReadRowsServer
+	chunks  chunkWriter
+	buffer  *[]byte // of chunks.out
+	charged int64   // bytes of chunks.out that were taken from the memory of requests
+	looked  int     // rounds of Query.Yield
+}
+
+// close gives the buffer back.
+func (r *rowReader) close() {
+	if r.buffer != nil {
+		messages.Put(r.buffer)
+	}
+}
+
+func (r *rowReader) read(ctx context.Context, view widecol.View, q *widecol.Query) (widecol.Stats, error) {
+	q.Yield = r.yield
+	rows, err := view.Scan(ctx, q)
+	if err != nil {
+		return widecol.Stats{}, err
+	}
+	defer rows.Close()
+	r.take()
+	for rows.Next() {
+		if rows.First() {
+			r.chunks.commit()
+			if err := r.sendIfLonger(responseSize); err != nil {
+				return rows.Stats(), err
+			}
+			r.chunks.beginRow(rows.Row())
+		}
+		labels := rows.Labels()
+		cells := rows.Cells()
+		for i := range cells {
+			label := ""
+			if labels != nil {
+				label = labels[i]
+			}
+			r.chunks.add(&cells[i], label)
+			if err := r.charge(); err != nil {
+				return rows.Stats(), err
+			}
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return rows.Stats(), err
+	}
+	r.chunks.commit()
+	return rows.Stats(), r.send()
+}
+
+// yield lets other requests in between.
+func (r *rowReader) yield() error {
+	r.looked++
+	return r.slot.Step(r.looked * widecol.YieldEvery)
+}
+
+// take takes a buffer for the next message.
+func (r *rowReader) take() {
+	r.buffer = messages.Get(responseSize + responseSize/4)
+	r.chunks.out = (*r.buffer)[:0]
+}
+
+func (r *rowReader) sendIfLonger(size int) error {
+	if len(r.chunks.out) < size {
+		return nil
+	}
+	return r.send()
+}
+
+// charge takes the memory of a message that grows long, and sends what grows too long.
+func (r *rowReader) charge() error {
+	for int64(len(r.chunks.out))-r.charged > chargeSize {
+		if !r.request.Charge(chargeSize) {
+			return retryLater("the rows that are being read are too large to be in memory together", time.Second)
+		}
+		r.charged += chargeSize
+	}
+	return r.sendIfLonger(mostOfRow)
+}
+
+// send sends the message, unless it is empty, and takes a buffer for the next one. While the client is slow, the slot
+// is free for others.
+func (r *rowReader) send() error {
+	if len(r.chunks.out) == 0 {
+		return nil
+	}
+	*r.buffer = r.chunks.out
+	message := encoded{r.buffer}
+	r.buffer = nil
+	r.slot.Release()
+	if err := r.stream.SendMsg(message); err != nil {
+		return err
+	}
+	r.request.Refund(r.charged)
+	r.charged = 0
+	r.take()
+	return r.slot.Reacquire()
+}
+
+func requestStats(s widecol.Stats, micros int64) *btpb.RequestStats {
+	return &btpb.RequestStats{StatsView: &btpb.RequestStats_FullReadStatsView{FullReadStatsView: &btpb.FullReadStatsView{
+		ReadIterationStats: &btpb.ReadIterationStats{
+			RowsSeenCount: s.RowsScanned, RowsReturnedCount: s.Rows, CellsSeenCount: s.CellsScanned, CellsReturnedCount: s.Cells,
+		},
+		RequestLatencyStats: &btpb.RequestLatencyStats{FrontendServerLatency: durationpb.New(time.Duration(micros) * time.Microsecond)},
+	}}}
+}
