@@ -151,7 +151,7 @@ var updateCases = []testCase{
 			{unset("", ""), widecol.Invalid, "invalid_row_key"},
 			{unset("r", "a:x", 5, 5), widecol.Invalid, "invalid_time"},
 			{unset("r", "a:x", -1, 5), widecol.Invalid, "invalid_time"},
-			{widecol.Mutation{Row: []byte("r"), Op: widecol.DeleteRow + 1}, widecol.Invalid, "invalid_mutation"},
+			{widecol.Mutation{Row: []byte("r"), Op: widecol.Merge + 1}, widecol.Invalid, "invalid_mutation"},
 		} {
 			_, err := f.store().Write(background, "t", []widecol.Mutation{unset("r", ""), f.set("s a:x=v"), bad.m}, "")
 			f.refused(err, bad.kind, bad.code, 2)
