@@ -3,6 +3,7 @@ package bigtable
 import (
 	"context"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,16 +12,24 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"colonnade/access"
 	"colonnade/admission"
+	"colonnade/quota"
+	"colonnade/widecol"
 )
 
 // call is a request that may work on a table, until end.
 type call struct {
+	server  *Server
 	table   string // in the Store
+	caller  *caller
 	slot    admission.Slot
 	request admission.Request
+	quota   *quota.Control // to be paid; nil without quotas
+
+	rows, received int64 // what it has used: rows, at least 1, and bytes of the request
 }
 
 // begin finds the table that a request is about, checks that its sender may use it, and waits for a slot.
@@ -32,7 +41,13 @@ func (s *Server) begin(ctx context.Context, scope access.Scope, class admission.
 	if err := s.authorize(ctx, scope, table); err != nil {
 		return nil, err
 	}
-	c := &call{table: table, request: admission.Request{Control: s.opt.Admission}}
+	c := &call{server: s, table: table, caller: callerOf(ctx), request: admission.Request{Control: s.opt.Admission}}
+	if s.opt.Quotas != nil {
+		c.quota = s.opt.Quotas.Control()
+		if err := s.opt.Quotas.Admit(c.quota, table, c.tokenName(), s.time()); err != nil {
+			return nil, statusOf(err)
+		}
+	}
 	if !s.opt.Admission.Enter() {
 		return nil, retryLater("the server is shutting down", time.Second)
 	}
@@ -43,8 +58,36 @@ func (s *Server) begin(ctx context.Context, scope access.Scope, class admission.
 	return c, nil
 }
 
-// end gives back what the call holds.
+// time returns the time of the server.
+func (s *Server) time() time.Time { return time.UnixMicro(s.opt.Clock.Now()) }
+
+func (c *call) tokenName() string {
+	if c.caller.token == nil {
+		return ""
+	}
+	return c.caller.token.Name
+}
+
+// admitStorage refuses to write to a table that is larger than its quota. Deletions stay possible.
+func (c *call) admitStorage(ctx context.Context, mutations []widecol.Mutation) error {
+	writes := func(m widecol.Mutation) bool { return m.Op == widecol.Set || m.Op == widecol.Merge }
+	if c.quota == nil || !slices.ContainsFunc(mutations, writes) {
+		return nil
+	}
+	return statusOf(c.server.opt.Quotas.AdmitStorage(ctx, c.quota, c.table, c.server.time()))
+}
+
+// used takes note of what the call has used: rows, and the bytes of its request.
+func (c *call) used(rows int64, request proto.Message) {
+	c.rows += rows
+	if c.quota != nil && request != nil {
+		c.received = int64(proto.Size(request))
+	}
+}
+
+// end gives back what the call holds, and pays for it.
 func (c *call) end() {
+	c.quota.Charge(c.table, c.tokenName(), max(c.rows, 1), c.received+c.caller.sent, c.server.time())
 	c.slot.Release()
 	control := c.request.Control
 	c.request.Close()
@@ -73,27 +116,36 @@ func (s *Server) authorize(ctx context.Context, scope access.Scope, table string
 
 // identify returns the token of the sender.
 func (s *Server) identify(ctx context.Context) (*access.Token, error) {
-	secret := ""
-	if md, ok := metadata.FromIncomingContext(ctx); ok {
-		if values := md.Get("authorization"); len(values) == 1 {
-			scheme, rest, _ := strings.Cut(values[0], " ")
-			if strings.EqualFold(scheme, "Bearer") {
-				secret = strings.Trim(rest, " ")
-			}
-		}
-	}
-	var from netip.Addr
-	if p, ok := peer.FromContext(ctx); ok {
-		if at, err := netip.ParseAddrPort(p.Addr.String()); err == nil {
-			from = at.Addr().Unmap()
-		}
-	}
-	token, err := s.opt.Access.Identify(secret, from, time.UnixMicro(s.opt.Clock.Now()))
+	token, err := s.opt.Access.Identify(secretOf(ctx), addressOf(ctx), s.time())
 	if err == nil {
+		callerOf(ctx).token = token
 		return token, nil
 	}
 	if refusal, ok := err.(*access.Refusal); ok && refusal.Reason == access.TooManyFailures {
 		return nil, retryLater(err.Error(), refusal.RetryAfter)
 	}
 	return nil, status.Error(codes.Unauthenticated, err.Error())
+}
+
+// secretOf returns what a call has as its token, "" for nothing.
+func secretOf(ctx context.Context) string {
+	values := metadata.ValueFromIncomingContext(ctx, "authorization")
+	if len(values) != 1 {
+		return ""
+	}
+	scheme, secret, _ := strings.Cut(values[0], " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.Trim(secret, " ")
+}
+
+// addressOf returns the address that a call came from. It is the zero Addr if there is none.
+func addressOf(ctx context.Context) netip.Addr {
+	p, ok := peer.FromContext(ctx)
+	if !ok {
+		return netip.Addr{}
+	}
+	from, _ := netip.ParseAddrPort(p.Addr.String())
+	return from.Addr().Unmap()
 }

@@ -35,7 +35,11 @@ func (s *Server) MutateRow(ctx context.Context, r *btpb.MutateRowRequest) (*btpb
 	if len(r.Mutations) > maxMutations {
 		return nil, tooManyMutations(len(r.Mutations))
 	}
+	c.used(1, r)
 	list, err := s.mutationsOf(nil, "", r.RowKey, r.Mutations)
+	if err == nil {
+		err = c.admitStorage(ctx, list)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +67,8 @@ func (s *Server) MutateRows(r *btpb.MutateRowsRequest, stream btpb.Bigtable_Muta
 	case total > maxMutations:
 		return tooManyMutations(total)
 	}
-	statuses, err := s.writeEntries(ctx, c.table, r.Entries, total)
+	c.used(int64(len(r.Entries)), r)
+	statuses, err := s.writeEntries(ctx, c, r.Entries, total)
 	if err != nil {
 		return err
 	}
@@ -71,7 +76,7 @@ func (s *Server) MutateRows(r *btpb.MutateRowsRequest, stream btpb.Bigtable_Muta
 }
 
 // writeEntries writes the entries that it can, and returns how each has fared.
-func (s *Server) writeEntries(ctx context.Context, table string, entries []*btpb.MutateRowsRequest_Entry, mutations int) ([]*btpb.MutateRowsResponse_Entry, error) {
+func (s *Server) writeEntries(ctx context.Context, c *call, entries []*btpb.MutateRowsRequest_Entry, mutations int) ([]*btpb.MutateRowsResponse_Entry, error) {
 	all := make([]widecol.Mutation, 0, mutations)
 	rows := make([][]widecol.Mutation, 0, len(entries))
 	index := make([]int, 0, len(entries)) // of the entry of each row
@@ -85,8 +90,11 @@ func (s *Server) writeEntries(ctx context.Context, table string, entries []*btpb
 		}
 		rows, index = append(rows, all[before:len(all):len(all)]), append(index, i)
 	}
+	if err := c.admitStorage(ctx, all); err != nil {
+		return nil, err
+	}
 	if len(rows) > 0 {
-		_, outcomes, err := s.store.WriteRows(ctx, table, rows, "")
+		_, outcomes, err := s.store.WriteRows(ctx, c.table, rows, "")
 		if err != nil {
 			return nil, statusOf(err)
 		}

@@ -42,6 +42,7 @@ func (s *Server) ReadRows(r *btpb.ReadRowsRequest, stream btpb.Bigtable_ReadRows
 	reader := rowReader{call: c, stream: stream}
 	defer reader.close()
 	stats, err := reader.read(stream.Context(), view, q)
+	c.used(max(stats.Rows, stats.RowsScanned), r)
 	if err != nil {
 		return statusOf(err)
 	}
@@ -174,6 +175,7 @@ func (r *rowReader) send() error {
 		return nil
 	}
 	*r.buffer = r.chunks.out
+	r.caller.sent += int64(len(r.chunks.out))
 	message := encoded{r.buffer}
 	r.buffer = nil
 	r.slot.Release()

@@ -2,6 +2,7 @@ package bigtable
 
 import (
 	"cmp"
+	"log/slog"
 
 	adminpb "cloud.google.com/go/bigtable/admin/apiv2/adminpb"
 	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
@@ -13,6 +14,8 @@ import (
 	"colonnade/access"
 	"colonnade/admission"
 	"colonnade/clock"
+	"colonnade/metrics"
+	"colonnade/quota"
 	"colonnade/widecol"
 )
 
@@ -29,6 +32,14 @@ type Options struct {
 	Admission *admission.Control
 	// Access identifies the senders of requests by their tokens. nil lets everybody do everything.
 	Access *access.Control
+	// Audit gets a line for each change of a schema, and for each call that was refused for its token. nil drops them.
+	Audit *slog.Logger
+	// Quotas are those of tables and tokens. Front ends share one. nil is none.
+	Quotas *quota.Gate
+	// Metrics are those that calls count in. nil is a new Registry.
+	Metrics *metrics.Registry
+	// Log gets the server's own errors. nil drops them.
+	Log *slog.Logger
 }
 
 // Server serves a Store to Bigtable's clients. It is safe for concurrent use. It does not own the Store.
@@ -52,20 +63,28 @@ func New(store widecol.Store, opt Options) (*Server, error) {
 	if opt.Admission == nil {
 		opt.Admission = admission.New(admission.Limits{}, admission.NewLimiters(admission.Limits{}, opt.Clock))
 	}
+	if opt.Metrics == nil {
+		opt.Metrics = metrics.New()
+	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
 	return &Server{store: store, opt: opt, home: home}, nil
 }
 
 // GRPC returns a gRPC server with the services of s, health and reflection. Its caller serves and stops it. opt are
-// further options, such as credentials.
+// further options, such as credentials. It is called once.
 func (s *Server) GRPC(opt ...grpc.ServerOption) *grpc.Server {
+	w := newWatcher(s)
 	opt = append([]grpc.ServerOption{
 		grpc.MaxRecvMsgSize(MaxMessage), grpc.MaxSendMsgSize(MaxMessage),
-		grpc.ForceServerCodecV2(newCodec()),
+		grpc.ForceServerCodecV2(newCodec()), grpc.UnaryInterceptor(w.unary), grpc.StreamInterceptor(w.stream),
 	}, opt...)
 	g := grpc.NewServer(opt...)
 	btpb.RegisterBigtableServer(g, s)
 	adminpb.RegisterBigtableTableAdminServer(g, &tableAdmin{Server: s})
 	adminpb.RegisterBigtableInstanceAdminServer(g, &instanceAdmin{Server: s})
+	w.add(g)
 	healthpb.RegisterHealthServer(g, health.NewServer())
 	reflection.Register(g)
 	return g

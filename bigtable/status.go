@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"colonnade/admission"
+	"colonnade/quota"
 	"colonnade/widecol"
 )
 
@@ -40,10 +41,16 @@ func statusAt(place string, err error) error {
 		return nil
 	}
 	var refused *admission.Refusal
+	var over *quota.Refusal
+	var full *quota.StorageRefusal
 	var failed *widecol.Error
 	switch {
 	case errors.As(err, &refused):
 		return retryLater(refused.Error(), refused.RetryAfter)
+	case errors.As(err, &over):
+		return retryLater(over.Error(), max(over.RetryAfter, time.Second))
+	case errors.As(err, &full):
+		return status.Error(codes.ResourceExhausted, full.Error())
 	case errors.As(err, &failed):
 		return statusOfStore(place, failed)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

@@ -19,7 +19,11 @@ func (s *Server) CheckAndMutateRow(ctx context.Context, r *btpb.CheckAndMutateRo
 		return nil, err
 	}
 	defer c.end()
+	c.used(1, r)
 	change, err := s.checkAndMutateOf(r)
+	if err == nil {
+		err = c.admitStorage(ctx, append(change.Then[:len(change.Then):len(change.Then)], change.Else...))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +75,11 @@ func (s *Server) ReadModifyWriteRow(ctx context.Context, r *btpb.ReadModifyWrite
 		return nil, err
 	}
 	defer c.end()
+	c.used(1, r)
 	change, err := updateOf(r)
+	if err == nil {
+		err = c.admitStorage(ctx, []widecol.Mutation{{Op: widecol.Set}})
+	}
 	if err != nil {
 		return nil, err
 	}

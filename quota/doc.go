@@ -5,6 +5,8 @@
 //	Control.Charge    after it: what it has really used
 //	Control.Storage   how many bytes a table may have
 //
+// A Gate has the Control in force, for all front ends.
+//
 // What a request will use is not known before it has run. So it is admitted while its balance is not negative, and pays
 // afterwards: a large scan drives the balance far below zero, and later requests wait until the rate has made up for it.
 // A balance holds at most what the rate gives in a second.

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,7 +18,34 @@ import (
 )
 
 // SetQuotas replaces Options.Quotas, for requests from now on. It forgives what was used too much before.
-func (s *Server) SetQuotas(r quota.Rules) { s.quotas.Store(quota.New(r)) }
+func (s *Server) SetQuotas(r quota.Rules) { s.quotas.Set(r) }
+
+// Quotas returns what asks for quotas, for other front ends of the same Store.
+func (s *Server) Quotas() *quota.Gate { return s.quotas }
+
+// newGate returns the Gate of a store, whose refusals m counts.
+func newGate(store widecol.Store, r quota.Rules, m *metrics.Registry) *quota.Gate {
+	refusals := newQuotaRefusals(m)
+	return quota.NewGate(r, func(ctx context.Context) (map[string]int64, error) { return sizesOf(ctx, store) },
+		func(of, pattern, limit string) { refusals.WithLabelValues(of, pattern, limit).Inc() })
+}
+
+// sizesOf returns the bytes of each table in files and memtables.
+func sizesOf(ctx context.Context, store widecol.Store) (map[string]int64, error) {
+	tables, err := store.Tables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sizes := make(map[string]int64, len(tables))
+	for i := range tables {
+		size := tables[i].DiskBytes
+		for _, p := range tables[i].Partitions {
+			size += p.Stats.MemtableBytes
+		}
+		sizes[tables[i].Name] = size
+	}
+	return sizes, nil
+}
 
 func newQuotaRefusals(m *metrics.Registry) *prometheus.CounterVec {
 	c := prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -31,12 +57,12 @@ func newQuotaRefusals(m *metrics.Registry) *prometheus.CounterVec {
 
 // admitQuota refuses a request whose table or token has used too much.
 func (x *requestContext) admitQuota() error {
-	c := x.server.quotas.Load()
+	c := x.server.quotas.Control()
 	if c == nil || x.class == admission.Quick {
 		return nil
 	}
-	if err := c.Admit(x.table, x.tokenName(), x.start); err != nil {
-		return x.server.overQuota(err)
+	if err := x.server.quotas.Admit(c, x.table, x.tokenName(), x.start); err != nil {
+		return overQuota(err)
 	}
 	x.quota = c
 	return nil
@@ -50,12 +76,11 @@ func (x *requestContext) tokenName() string {
 }
 
 // overQuota turns a *quota.Refusal into a response.
-func (s *Server) overQuota(err error) error {
+func overQuota(err error) error {
 	var r *quota.Refusal
 	if !errors.As(err, &r) {
 		return err
 	}
-	s.quotaRefusals.WithLabelValues(r.Holder(), r.Pattern, r.Unit).Inc()
 	at := atPath
 	if r.Token {
 		at = atHeader
@@ -102,7 +127,7 @@ func (x *requestContext) awaitQuota() error {
 
 // admitStorage refuses mutations that set something in a table that has more bytes than its quota. Deletions stay possible.
 func (x *requestContext) admitStorage(mutations ...[]widecol.Mutation) error {
-	sets := func(m widecol.Mutation) bool { return m.Op == widecol.Set }
+	sets := func(m widecol.Mutation) bool { return m.Op == widecol.Set || m.Op == widecol.Merge }
 	if x.quota == nil || !slices.ContainsFunc(mutations, func(list []widecol.Mutation) bool { return slices.ContainsFunc(list, sets) }) {
 		return nil
 	}
@@ -114,48 +139,9 @@ func (x *requestContext) admitUpdate() error {
 	if x.quota == nil {
 		return nil
 	}
-	limit, pattern := x.quota.Storage(x.table)
-	if limit == 0 {
-		return nil
+	err := x.server.quotas.AdmitStorage(x.ctx(), x.quota, x.table, x.server.opt.Now())
+	if r, ok := err.(*quota.StorageRefusal); ok {
+		return refuse(http.StatusInsufficientStorage, "storage_quota_exceeded", atPath, "%s", r.Error())
 	}
-	size, err := x.server.sizes.of(x.ctx(), x.table, x.server.opt.Now())
-	if err != nil || size <= limit {
-		return err
-	}
-	x.server.quotaRefusals.WithLabelValues("table", pattern, "storage").Inc()
-	return refuse(http.StatusInsufficientStorage, "storage_quota_exceeded", atPath,
-		"table %q has %d bytes, and its quota is %d: delete rows, which takes effect as they are compacted, or raise the quota", x.table, size, limit)
-}
-
-// tableSizes are the bytes of tables, as of about a second ago: asking for them goes through all partitions.
-type tableSizes struct {
-	store widecol.Store
-
-	mu    sync.Mutex
-	at    time.Time        // of the last look; guarded by mu
-	bytes map[string]int64 // by table; guarded by mu
-}
-
-// sizesEvery is the time between two looks.
-const sizesEvery = time.Second
-
-// of returns the bytes of a table in files and memtables. Those who come during a look wait for it.
-func (t *tableSizes) of(ctx context.Context, table string, now time.Time) (int64, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.bytes == nil || now.Sub(t.at) >= sizesEvery {
-		tables, err := t.store.Tables(ctx)
-		if err != nil {
-			return 0, err
-		}
-		t.bytes, t.at = make(map[string]int64, len(tables)), now
-		for i := range tables {
-			size := tables[i].DiskBytes
-			for _, p := range tables[i].Partitions {
-				size += p.Stats.MemtableBytes
-			}
-			t.bytes[tables[i].Name] = size
-		}
-	}
-	return t.bytes[table], nil
+	return err
 }

@@ -157,7 +157,7 @@ func TestQuotaOfStorage(t *testing.T) {
 	if w := m.send("POST", "/v1/table/t/write", item); w.Code != 200 {
 		t.Errorf("in the same second: %d %s", w.Code, w.Body)
 	}
-	m.now = m.now.Add(sizesEvery)
+	m.now = m.now.Add(time.Second)
 	for path, body := range sets {
 		w := m.send("POST", "/v1/table/t/"+path, body)
 		if w.Code != 507 || codeOf(w) != "storage_quota_exceeded" || !strings.Contains(w.Body.String(), `table \"t\" has 101 bytes, and its quota is 100`) || w.Header().Get("Retry-After") != "" {

@@ -12,8 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"colonnade/admission"
 	"colonnade/internal/cores"
 	"colonnade/quota"
@@ -43,9 +41,7 @@ type Server struct {
 	jitterMu sync.Mutex
 	jitter   *rand.Rand // of Retry-After; guarded by jitterMu
 
-	quotas        atomic.Pointer[quota.Control] // nil for none
-	quotaRefusals *prometheus.CounterVec
-	sizes         tableSizes
+	quotas *quota.Gate
 
 	slowQuery atomic.Int64 // Options.SlowQuery, or what SetSlowQuery replaced it with
 
@@ -74,9 +70,7 @@ func New(store widecol.Store, opt Options) *Server {
 		s.hosts[hostname(host)] = true
 	}
 	s.SetSlowQuery(opt.SlowQuery)
-	s.SetQuotas(opt.Quotas)
-	s.quotaRefusals = newQuotaRefusals(opt.Metrics)
-	s.sizes.store = store
+	s.quotas = newGate(store, opt.Quotas, opt.Metrics)
 	s.meters = newMeters(opt.Metrics.FrontEnd("http"))
 	s.addMetrics()
 	s.handler = newHandler(s, opt)

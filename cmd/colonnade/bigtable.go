@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"colonnade/bigtable"
+	"colonnade/metrics"
 	"colonnade/server"
 	"colonnade/widecol"
 )
@@ -35,11 +35,13 @@ func listenBigtable(o *serveOptions) (*bigtableListener, error) {
 }
 
 // serve begins to serve a store, beside s, with which it shares limits and the end of the process.
-func (l *bigtableListener) serve(o *serveOptions, store widecol.Store, s *server.Server, p *protection, log *slog.Logger) error {
+func (l *bigtableListener) serve(o *serveOptions, store widecol.Store, s *server.Server, p *protection, m *metrics.Registry, logs *logs) error {
 	if l.Listener == nil {
 		return nil
 	}
-	b, err := bigtable.New(store, bigtable.Options{Instance: o.bigtableInstance, Admission: s.Admission(), Access: p.control})
+	b, err := bigtable.New(store, bigtable.Options{
+		Instance: o.bigtableInstance, Admission: s.Admission(), Access: p.control, Quotas: s.Quotas(), Metrics: m, Audit: logs.audit, Log: logs.server,
+	})
 	if err != nil {
 		return err
 	}
@@ -50,10 +52,10 @@ func (l *bigtableListener) serve(o *serveOptions, store widecol.Store, s *server
 	l.grpc = b.GRPC(opt...)
 	go func() {
 		if err := l.grpc.Serve(l.Listener); err != nil {
-			log.Error("Bigtable's clients are no longer served", "cause", err)
+			logs.server.Error("Bigtable's clients are no longer served", "cause", err)
 		}
 	}()
-	log.Info("Bigtable's clients are served", "address", l.Addr().String(), "instance", o.bigtableInstance)
+	logs.server.Info("Bigtable's clients are served", "address", l.Addr().String(), "instance", o.bigtableInstance)
 	return nil
 }
 

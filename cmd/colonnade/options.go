@@ -92,7 +92,7 @@ func declareOptions(flags *pflag.FlagSet) *serveOptions {
 	c.String(&o.bigtableInstance, "bigtable-instance", bigtable.DefaultInstance, "instance whose tables have the names that HTTP clients see; tables of others are called PROJECT$INSTANCE$TABLE there")
 	c.Check(func() error {
 		if err := bigtable.ParseInstance(o.bigtableInstance); err != nil {
-			return o.config.Wrong("bigtable-instance", "%q is no name such as projects/PROJECT/instances/INSTANCE", o.bigtableInstance)
+			return o.config.Wrong("bigtable-instance", "must be a name such as projects/PROJECT/instances/INSTANCE")
 		}
 		return nil
 	})

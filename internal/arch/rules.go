@@ -2,7 +2,7 @@ package arch
 
 // moduleRules draw the packages of this module:
 //
-//	cmd → server → widecol ← lsmstore → engine → {wal, memtable, sstable, vfs}
+//	cmd → {server, bigtable} → widecol ← lsmstore → engine → {wal, memtable, sstable, vfs}
 //
 // with cell below all of them, and client beside them: it knows the server by its API alone. The server
 // does not know the engine, so that another Store can replace lsmstore. The formats know neither files nor
@@ -78,6 +78,12 @@ var moduleRules = Rules{
 		"server/http1":                {Packages: []string{"clock", "internal/poison"}},
 		"server/strictjson":           {},
 		"server/strictjson/jsonsuite": {},
+
+		// The second front end. Its messages are Google's.
+		"bigtable": {
+			Packages:  []string{"access", "admission", "cell", "clock", "metrics", "quota", "widecol"},
+			Libraries: []string{"cloud.google.com/go/bigtable", "cloud.google.com/go/longrunning", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/grpc", "google.golang.org/protobuf"},
+		},
 
 		// A program of another module uses it: it brings nothing of the store along.
 		"client": {

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	adminpb "cloud.google.com/go/bigtable/admin/apiv2/adminpb"
+	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"colonnade/bigtable"
+)
+
+// bigtableClient has the services of a server.
+type bigtableClient struct {
+	*testing.T
+	conn  *grpc.ClientConn
+	data  btpb.BigtableClient
+	admin adminpb.BigtableTableAdminClient
+}
+
+func dialBigtable(t *testing.T, address string) bigtableClient {
+	t.Helper()
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return bigtableClient{t, conn, btpb.NewBigtableClient(conn), adminpb.NewBigtableTableAdminClient(conn)}
+}
+
+const homeTable = bigtable.DefaultInstance + "/tables/t"
+
+// create creates table t with family f.
+func (c bigtableClient) create(ctx context.Context) {
+	c.Helper()
+	_, err := c.admin.CreateTable(ctx, &adminpb.CreateTableRequest{
+		Parent: bigtable.DefaultInstance, TableId: "t", Table: &adminpb.Table{ColumnFamilies: map[string]*adminpb.ColumnFamily{"f": {}}},
+	})
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
+func (c bigtableClient) write(ctx context.Context, row, value string) error {
+	_, err := c.data.MutateRow(ctx, &btpb.MutateRowRequest{TableName: homeTable, RowKey: []byte(row), Mutations: []*btpb.Mutation{{
+		Mutation: &btpb.Mutation_SetCell_{SetCell: &btpb.Mutation_SetCell{FamilyName: "f", ColumnQualifier: []byte("q"), TimestampMicros: 1000, Value: []byte(value)}},
+	}}})
+	return err
+}
+
+// read returns the rows of table t, as text.
+func (c bigtableClient) read(ctx context.Context) string {
+	c.Helper()
+	stream, err := c.data.ReadRows(ctx, &btpb.ReadRowsRequest{TableName: homeTable})
+	if err != nil {
+		c.Fatal(err)
+	}
+	var text []string
+	for {
+		m, err := stream.Recv()
+		if err == io.EOF {
+			return strings.Join(text, " ")
+		}
+		if err != nil {
+			c.Fatal(err)
+		}
+		for _, chunk := range m.Chunks {
+			text = append(text, fmt.Sprintf("%s=%s", chunk.RowKey, chunk.Value))
+		}
+	}
+}
+
+var bigtableAddress = regexp.MustCompile(`Bigtable's clients are served" address=(127\.0\.0\.1:\d+)`)
+
+// TestServeBigtable: both protocols have the same tables, also after a kill, and the same tokens, metrics and log.
+func TestServeBigtable(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	ctx := t.Context()
+	serve := func(args ...string) (*served, bigtableClient) {
+		s := startServe(t, dir, append([]string{"--bigtable-listen", "127.0.0.1:0"}, args...)...)
+		found := bigtableAddress.FindStringSubmatch(s.stderr.String())
+		if found == nil {
+			t.Fatalf("the log does not say where:\n%s", s.stderr)
+		}
+		return s, dialBigtable(t, found[1])
+	}
+	s, c := serve()
+	c.create(ctx)
+	if err := c.write(ctx, "one", "1"); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.call("POST", "/v1/table/t/scan", "{}"); !strings.Contains(got, `"type":"bytes","value":"MQ=="`) {
+		t.Errorf("over HTTP: %s", got)
+	}
+	s.call("POST", "/v1/table/t/write", `{"items": [{"row_key": "two", "cells": [{"column_key": "f:q", "type": "string", "value": "2"}]}]}`)
+	s.signal(syscall.SIGKILL)
+	s.cmd.Wait()
+
+	s, c = serve()
+	if got := c.read(ctx); got != "one=1 two=2" {
+		t.Errorf("after a kill: %q", got)
+	}
+	if h, err := healthpb.NewHealthClient(c.conn).Check(ctx, &healthpb.HealthCheckRequest{}); err != nil || h.Status != healthpb.HealthCheckResponse_SERVING {
+		t.Errorf("health: %v, %v", h, err)
+	}
+	if got := s.call("GET", "/metrics", ""); !strings.Contains(got, `colonnade_requests_total{protocol="bigtable",route="ReadRows",status="0"} 1`) {
+		t.Errorf("the metrics do not count the call")
+	}
+	if code := s.stop(syscall.SIGTERM); code != 0 {
+		t.Errorf("code %d:\n%s", code, s.stderr)
+	}
+}
+
+// TestServeBigtableTokens: calls need a token that allows them, and the audit log has those that are refused.
+func TestServeBigtableTokens(t *testing.T) {
+	dir := t.TempDir()
+	tokens, audit := filepath.Join(dir, "tokens.json"), filepath.Join(dir, "audit.log")
+	token := func(scope string) context.Context {
+		got := runLine("", "token", "create", "--tokens", tokens, "--scope", scope, "--name", scope)
+		if got.code != 0 {
+			t.Fatal(got.stderr)
+		}
+		return metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+strings.TrimSpace(got.stdout))
+	}
+	admin, read := token("admin"), token("read")
+	s := startServe(t, filepath.Join(dir, "data"), "--bigtable-listen", "127.0.0.1:0", "--tokens", tokens, "--audit-log", audit)
+	c := dialBigtable(t, bigtableAddress.FindStringSubmatch(s.stderr.String())[1])
+	c.create(admin)
+	if err := c.write(read, "one", "1"); status.Code(err) != codes.PermissionDenied {
+		t.Errorf("a write with a token for reads: %v", err)
+	}
+	if err := c.write(t.Context(), "one", "1"); status.Code(err) != codes.Unauthenticated {
+		t.Errorf("a write without a token: %v", err)
+	}
+	if err := c.write(admin, "one", "1"); err != nil {
+		t.Error(err)
+	}
+	if got := c.read(read); got != "one=1" {
+		t.Errorf("read %q", got)
+	}
+	if code := s.stop(syscall.SIGTERM); code != 0 {
+		t.Errorf("code %d:\n%s", code, s.stderr)
+	}
+	log, err := os.ReadFile(audit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(log)
+	for _, want := range []string{`"msg":"create_table"`, `"token_name":"read"`, `"code":"PermissionDenied"`, `"code":"Unauthenticated"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the audit log lacks %s:\n%s", want, text)
+		}
+	}
+}
+
+// TestEmulator: it prints where it is, serves, and ends at a signal; with a directory it keeps its tables.
+func TestEmulator(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	for _, run := range []struct {
+		args []string
+		want string
+	}{{nil, "one=1"}, {[]string{"--data", dir}, "one=1"}, {[]string{"--data", dir}, "one=1 two=2"}, {nil, "one=1"}} {
+		cmd := program(append([]string{"emulator", "--port", "0"}, run.args...)...)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { cmd.Process.Kill() })
+		line, _ := bufio.NewReader(out).ReadString('\n')
+		address, ok := strings.CutPrefix(strings.TrimSpace(line), "export BIGTABLE_EMULATOR_HOST=")
+		if !ok {
+			t.Fatalf("first line %q", line)
+		}
+		c := dialBigtable(t, address)
+		row, value := "one", "1"
+		if run.want == "one=1" {
+			c.create(t.Context())
+		} else {
+			row, value = "two", "2"
+		}
+		if err := c.write(t.Context(), row, value); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.read(t.Context()); got != run.want {
+			t.Errorf("%v: read %q, want %q", run.args, got, run.want)
+		}
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%v: %v", run.args, err)
+		}
+	}
+}
+
+// TestBigtableMistakes: what is refused says what to do.
+func TestBigtableMistakes(t *testing.T) {
+	for _, test := range []struct{ args, want string }{
+		{"--bigtable-listen 8086", "--bigtable-listen 8086: must be HOST:PORT"},
+		{"--bigtable-listen 0.0.0.0:8086", "can be reached from other machines, so it needs tokens"},
+		{"--bigtable-instance mine", "must be a name such as projects/PROJECT/instances/INSTANCE"},
+	} {
+		if got := runLine("", append([]string{"config"}, strings.Fields(test.args)...)...); got.code != exitUsage || !strings.Contains(got.stderr, test.want) {
+			t.Errorf("%s: %+v", test.args, got)
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	for _, args := range [][]string{
+		{"emulator", "--port", port},
+		{"serve", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0", "--bigtable-listen", l.Addr().String()},
+	} {
+		if got := runLine("", args...); got.code != exitFailed || !strings.Contains(got.stderr, "address already in use") {
+			t.Errorf("%v: %+v", args, got)
+		}
+	}
+}
