@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -85,7 +84,12 @@ func (c bigtableClient) read(ctx context.Context) string {
 	}
 }
 
-var bigtableAddress = regexp.MustCompile(`Bigtable's clients are served" address=(127\.0\.0\.1:\d+)`)
+// bigtableOf returns the address for Bigtable's clients, as the log says it.
+func bigtableOf(s *served) string {
+	_, rest, _ := strings.Cut(s.stderr.line("Bigtable's clients are served"), "address=")
+	address, _, _ := strings.Cut(rest, " ")
+	return address
+}
 
 // TestServeBigtable: both protocols have the same tables, also after a kill, and the same tokens, metrics and log.
 func TestServeBigtable(t *testing.T) {
@@ -93,11 +97,7 @@ func TestServeBigtable(t *testing.T) {
 	ctx := t.Context()
 	serve := func(args ...string) (*served, bigtableClient) {
 		s := startServe(t, dir, append([]string{"--bigtable-listen", "127.0.0.1:0"}, args...)...)
-		found := bigtableAddress.FindStringSubmatch(s.stderr.String())
-		if found == nil {
-			t.Fatalf("the log does not say where:\n%s", s.stderr)
-		}
-		return s, dialBigtable(t, found[1])
+		return s, dialBigtable(t, bigtableOf(s))
 	}
 	s, c := serve()
 	c.create(ctx)
@@ -139,7 +139,7 @@ func TestServeBigtableTokens(t *testing.T) {
 	}
 	admin, read := token("admin"), token("read")
 	s := startServe(t, filepath.Join(dir, "data"), "--bigtable-listen", "127.0.0.1:0", "--tokens", tokens, "--audit-log", audit)
-	c := dialBigtable(t, bigtableAddress.FindStringSubmatch(s.stderr.String())[1])
+	c := dialBigtable(t, bigtableOf(s))
 	c.create(admin)
 	if err := c.write(read, "one", "1"); status.Code(err) != codes.PermissionDenied {
 		t.Errorf("a write with a token for reads: %v", err)

@@ -13,7 +13,7 @@ import (
 // TestPprof asks a server for profiles, under its address and under another name.
 func TestPprof(t *testing.T) {
 	s := startServe(t, filepath.Join(t.TempDir(), "data"), "--pprof-listen", "127.0.0.1:0")
-	url := regexp.MustCompile(`url=(http://127\.0\.0\.1:\d+/debug/pprof/)`).FindStringSubmatch(s.stderr.String())
+	url := regexp.MustCompile(`url=(http://127\.0\.0\.1:\d+/debug/pprof/)`).FindStringSubmatch(s.stderr.line("profiles are served"))
 	if url == nil {
 		t.Fatalf("the log does not say where:\n%s", s.stderr)
 	}

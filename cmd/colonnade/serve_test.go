@@ -58,6 +58,22 @@ func (w *watched) next(word string) <-chan struct{} {
 	return come
 }
 
+// line returns the first line with a word. It waits until that has been written.
+func (w *watched) line(word string) string {
+	w.mu.Lock()
+	come := make(chan struct{})
+	if strings.Contains(w.b.String(), word) {
+		close(come)
+	} else {
+		w.waits = append(w.waits, wait{word, 0, come})
+	}
+	w.mu.Unlock()
+	<-come
+	before, after, _ := strings.Cut(w.String(), word)
+	line, _, _ := strings.Cut(word+after, "\n")
+	return before[strings.LastIndexByte(before, '\n')+1:] + line
+}
+
 func (w *watched) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
