@@ -1,0 +1,190 @@
+package bigtable
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"colonnade/admission"
+)
+
+// TestRowsLimit: it counts rows that the filter lets through, and 0 is no limit.
+func TestRowsLimit(t *testing.T) {
+	h := withTable(t)
+	for i := range 6 {
+		h.ok(h.mutate(fmt.Sprint("r", i), setCell("ab"[i%2:i%2+1], "q", 0, "v"), setCell("c", "q", 0, "v")))
+	}
+	onlyA := &btpb.RowFilter{Filter: &btpb.RowFilter_FamilyNameRegexFilter{FamilyNameRegexFilter: "a"}}
+	for limit, want := range map[int64]string{0: "r0 r2 r4", 1: "r0", 2: "r0 r2", 3: "r0 r2 r4", 9: "r0 r2 r4"} {
+		if got := keysOf(h.rows(&btpb.ReadRowsRequest{RowsLimit: limit, Filter: onlyA})); got != want {
+			t.Errorf("%d: got %s, want %s", limit, got, want)
+		}
+	}
+	_, err := h.readRows(&btpb.ReadRowsRequest{RowsLimit: -1})
+	h.fails("-1", err, codes.InvalidArgument, "rows_limit: it is -1")
+}
+
+// TestStatsView: the last message has what the read cost, if that was asked for.
+func TestStatsView(t *testing.T) {
+	h := withTable(t)
+	for i := range 5 {
+		h.ok(h.mutate(fmt.Sprint("r", i), setCell("a", "q", 0, "v"), setCell("a", "q", 1000, "v")))
+	}
+	newest := &btpb.RowFilter{Filter: &btpb.RowFilter_CellsPerColumnLimitFilter{CellsPerColumnLimitFilter: 1}}
+	for view, want := range map[btpb.ReadRowsRequest_RequestStatsView]bool{
+		btpb.ReadRowsRequest_REQUEST_STATS_VIEW_UNSPECIFIED: false, btpb.ReadRowsRequest_REQUEST_STATS_NONE: false, btpb.ReadRowsRequest_REQUEST_STATS_FULL: true,
+	} {
+		messages, err := h.messages(&btpb.ReadRowsRequest{RowsLimit: 3, Filter: newest, RequestStatsView: view})
+		h.ok(err)
+		full := messages[len(messages)-1].GetRequestStats().GetFullReadStatsView()
+		if (full != nil) != want {
+			t.Errorf("%v: got %v", view, full)
+		}
+		if full == nil {
+			continue
+		}
+		i := full.ReadIterationStats
+		if i.RowsReturnedCount != 3 || i.CellsReturnedCount != 3 || i.RowsSeenCount < 3 || i.CellsSeenCount < 3 || full.RequestLatencyStats.FrontendServerLatency == nil {
+			t.Errorf("got %v", full)
+		}
+	}
+}
+
+// TestNothing: a read of nothing ends without a message.
+func TestNothing(t *testing.T) {
+	h := withTable(t)
+	messages, err := h.messages(&btpb.ReadRowsRequest{})
+	if err != nil || len(messages) != 0 {
+		t.Errorf("got %v, %v", messages, err)
+	}
+}
+
+// limited is an admission control with one slot of each class and one scan.
+func (h *harness) limited(scans int64) *admission.Control {
+	l := admission.Limits{Scans: scans, WriteSlots: 1, ReadSlots: 1, ScanSlots: 1}
+	return admission.New(l, admission.NewLimiters(l, h.clock))
+}
+
+// retryDelay returns when an error says that a client should try again, 0 if it does not.
+func retryDelay(err error) time.Duration {
+	for _, detail := range status.Convert(err).Details() {
+		if info, ok := detail.(*errdetails.RetryInfo); ok {
+			return info.RetryDelay.AsDuration()
+		}
+	}
+	return 0
+}
+
+// TestOverload: a request that finds no room is refused with the time to try again.
+func TestOverload(t *testing.T) {
+	h := newHarness(t, Options{})
+	control := h.limited(1)
+	h.serve(Options{Admission: control})
+	h.createTable()
+	h.ok(h.mutate("r", setCell("a", "q", 0, "v")))
+	var scan admission.Request
+	scan.Control = control
+	slot, err := scan.Begin(h.ctx, admission.Scan)
+	h.ok(err)
+	_, err = h.readRows(&btpb.ReadRowsRequest{})
+	h.fails("second scan", err, codes.Unavailable, "too many scans are open")
+	if got := retryDelay(err); got < time.Second {
+		t.Errorf("try again in %v", got)
+	}
+	h.same("a read by its key is no scan", h.rows(&btpb.ReadRowsRequest{Rows: rowSet("r")}), "r a:q@0 v")
+	slot.Release()
+	scan.Close()
+	h.same("once there is room", h.rows(&btpb.ReadRowsRequest{}), "r a:q@0 v")
+	<-control.Drain()
+	err = h.mutate("r", setCell("a", "q", 0, "v"))
+	h.fails("at the end", err, codes.Unavailable, "shutting down")
+	if got := retryDelay(err); got <= 0 {
+		t.Errorf("try again in %v", got)
+	}
+}
+
+// TestQueue: a request waits for a slot, and is refused when it has waited long enough.
+func TestQueue(t *testing.T) {
+	h := newHarness(t, Options{})
+	control := h.limited(9)
+	h.serve(Options{Admission: control})
+	h.createTable()
+	busy := admission.Request{Control: control}
+	slot, err := busy.Begin(h.ctx, admission.Write)
+	h.ok(err)
+	failed := make(chan error)
+	go func() { failed <- h.mutate("r", setCell("a", "q", 0, "v")) }()
+	for !slot.Contended() { // until the write is in the queue
+		h.clock.Advance(0)
+	}
+	for err = nil; err == nil; {
+		select {
+		case err = <-failed:
+		default:
+			h.clock.Advance(time.Second)
+		}
+	}
+	h.fails("a write that waits", err, codes.Unavailable, "too many requests are under way")
+	if got := retryDelay(err); got < time.Second {
+		t.Errorf("try again in %v", got)
+	}
+	slot.Release()
+	h.ok(h.mutate("r", setCell("a", "q", 0, "v")))
+}
+
+// TestSlowReader: a client that does not read its rows holds no slot, and its read ends with it.
+func TestSlowReader(t *testing.T) {
+	h := newHarness(t, Options{})
+	control := h.limited(9)
+	h.serve(Options{Admission: control})
+	h.createTable()
+	for i := range 64 { // more than the connection buffers
+		h.ok(h.mutate(fmt.Sprintf("%03d", i), setCell("a", "q", 0, strings.Repeat("x", 256<<10))))
+	}
+	ctx, cancel := context.WithCancel(h.ctx)
+	defer cancel()
+	for range 3 {
+		stream, err := h.data.ReadRows(ctx, &btpb.ReadRowsRequest{TableName: testTable})
+		h.ok(err)
+		_, err = stream.Recv()
+		h.ok(err)
+	}
+	got := h.rows(&btpb.ReadRowsRequest{Filter: &btpb.RowFilter{Filter: &btpb.RowFilter_StripValueTransformer{StripValueTransformer: true}}})
+	if n := strings.Count(got, "\n") + 1; n != 64 {
+		t.Errorf("another read gets %d rows", n)
+	}
+	if n := control.Scans().Free(); n != 6 {
+		t.Errorf("%d scans are free, want 6", n)
+	}
+	cancel()
+	<-control.Drain() // the reads have left
+	if n, m := control.Scans().Free(), control.Memory(); n != 9 || m.Free() != m.Size() {
+		t.Errorf("%d scans and %d bytes are free", n, m.Free())
+	}
+}
+
+// TestCancelled: what a client no longer waits for ends, with the reason.
+func TestCancelled(t *testing.T) {
+	h := withTable(t)
+	ctx, cancel := context.WithCancel(h.ctx)
+	cancel()
+	for err, want := range map[error]codes.Code{
+		statusOf(context.Canceled):                            codes.Canceled,
+		statusOf(fmt.Errorf("%w", context.DeadlineExceeded)):  codes.DeadlineExceeded,
+		statusOf(fmt.Errorf("read: %w", fmt.Errorf("other"))): codes.Internal,
+	} {
+		if got := status.Code(err); got != want {
+			t.Errorf("%v: got %v, want %v", err, got, want)
+		}
+	}
+	if _, err := h.data.MutateRow(ctx, &btpb.MutateRowRequest{TableName: testTable}); status.Code(err) != codes.Canceled {
+		t.Errorf("got %v", err)
+	}
+}
