@@ -2,6 +2,7 @@ package bigtable
 
 import (
 	"math"
+	"strings"
 
 	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/protobuf/proto"
@@ -9,17 +10,18 @@ import (
 	"colonnade/widecol"
 )
 
-// filterOf takes a filter tree over; nil for nil. The tree keeps parts of the message. A deep or large message is
-// refused before it is walked.
-func filterOf(m *btpb.RowFilter) (*widecol.RowFilter, error) {
+// filterOf takes a filter tree over, which is a field of a request; nil for nil. The tree keeps parts of the message. A
+// large message is refused before it is walked.
+func filterOf(field string, m *btpb.RowFilter) (*widecol.RowFilter, error) {
 	if m == nil {
 		return nil, nil
 	}
 	if size := proto.Size(m); size > widecol.MaxFilterBytes {
-		return nil, invalid("filter", "the filter has %d bytes, allowed are %d", size, widecol.MaxFilterBytes)
+		return nil, invalid(field, "the filter has %d bytes, allowed are %d", size, widecol.MaxFilterBytes)
 	}
 	f := filterNode(m)
 	if err := f.Check(); err != nil {
+		err.Path = field + strings.TrimPrefix(err.Path, "filter")
 		return nil, statusOf(err)
 	}
 	return f, nil

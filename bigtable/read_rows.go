@@ -72,7 +72,7 @@ func queryOf(r *btpb.ReadRowsRequest) (*widecol.Query, error) {
 	if q.Rows, err = rowsOf(r.Rows); err != nil {
 		return nil, err
 	}
-	if q.RowFilter, err = filterOf(r.Filter); err != nil {
+	if q.RowFilter, err = filterOf("filter", r.Filter); err != nil {
 		return nil, err
 	}
 	switch {

@@ -63,13 +63,14 @@ func statusAt(place string, err error) error {
 }
 
 func statusOfStore(place string, err *widecol.Error) error {
-	if err.Path != "" {
-		place = err.Path
-	}
 	if err.Kind == widecol.Overloaded {
 		return retryLater(err.Error(), time.Second)
 	}
-	return status.Error(codeOf[err.Kind], at(place, err.Error()))
+	message := err.Error() // begins with the place of a filter
+	if err.Path == "" {
+		message = at(place, message)
+	}
+	return status.Error(codeOf[err.Kind], message)
 }
 
 func at(place, message string) string {

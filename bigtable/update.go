@@ -58,7 +58,7 @@ func (s *Server) checkAndMutateOf(r *btpb.CheckAndMutateRowRequest) (*widecol.Ch
 		return nil, tooManyMutations(n)
 	}
 	var err error
-	if change.If.RowFilter, err = filterOf(r.PredicateFilter); err != nil {
+	if change.If.RowFilter, err = filterOf("predicate_filter", r.PredicateFilter); err != nil {
 		return nil, err
 	}
 	if change.Then, err = s.appendMutations(nil, "true_mutations", r.RowKey, r.TrueMutations); err != nil {
