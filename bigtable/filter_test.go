@@ -133,7 +133,7 @@ func TestWrongFilters(t *testing.T) {
 		{`apply_label_transformer: "Upper"`, "filter.apply_label_transformer: the label"},
 		{`chain { filters { apply_label_transformer: "a" } filters { apply_label_transformer: "b" } }`, "filter.chain.filters[1]: a second filter of the chain applies a label"},
 		{`chain { filters { pass_all_filter: true } filters { chain { filters { pass_all_filter: true } filters { cells_per_row_limit_filter: 0 } } } }`, "filter.chain.filters[1].chain.filters[1].cells_per_row_limit_filter"},
-		{deep, "filters are nested more than"},
+		{deep, "nested more than 20 deep"},
 		{wide, "more than 10000 copies"},
 		{`value_regex_filter: "` + strings.Repeat("x", widecol.MaxFilterBytes) + `"`, "filter: the filter has 20484 bytes, allowed are 20480"},
 	} {

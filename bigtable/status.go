@@ -32,7 +32,7 @@ var codeOf = map[widecol.Kind]codes.Code{
 	widecol.Closed:     codes.Unavailable,
 }
 
-// statusOf turns an error of a Store, of admission or of a context into a status. nil stays nil, and so does a status.
+// statusOf turns an error of a Store, of admission or of a context into a status. nil stays nil, and a status what it is.
 func statusOf(err error) error { return statusAt("", err) }
 
 // statusAt is statusOf with the place in the request that the error is about.
@@ -56,8 +56,10 @@ func statusAt(place string, err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return status.FromContextError(err).Err()
 	}
-	if _, ok := status.FromError(err); ok {
-		return err
+	if s, ok := status.FromError(err); ok {
+		p := s.Proto()
+		p.Message = at(place, p.Message)
+		return status.ErrorProto(p)
 	}
 	return status.Error(codes.Internal, at(place, err.Error()))
 }
