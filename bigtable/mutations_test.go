@@ -246,7 +246,9 @@ func TestAggregates(t *testing.T) {
 		}
 		return strings.Repeat(string([]byte{b}), 7) + string([]byte{byte(n)})
 	}
-	line := func(family string, time int, n int8) string { return fmt.Sprintf("r %s:q@%d %s", family, time, number(n)) }
+	line := func(family string, time int, n int8) string {
+		return fmt.Sprintf("r %s:q@%d %s", family, time, number(n))
+	}
 	h.same("numbers", h.rows(&btpb.ReadRowsRequest{}), lines(
 		line("max", 5_000_000, 9), line("max", 2000, 7), line("max", 1000, 5),
 		line("min", 5_000_000, 9), line("min", 2000, 7), line("min", 1000, -2),

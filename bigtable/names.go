@@ -43,7 +43,7 @@ func parseInstance(name string) (i instance, err error) {
 
 // plain reports whether a part of a name can be one.
 func plain(part string) bool {
-	return part != "" && part != "-" && !strings.ContainsAny(part, separator+" ")
+	return part != "" && part != "-" && !strings.ContainsAny(part, separator+"/ ")
 }
 
 // tableName is the name of a table, projects/P/instances/I/tables/T.
