@@ -162,6 +162,9 @@ func (s *instanceAdmin) GetCluster(ctx context.Context, r *adminpb.GetClusterReq
 // ListClusters lists the cluster of an instance.
 func (s *instanceAdmin) ListClusters(ctx context.Context, r *adminpb.ListClustersRequest) (*adminpb.ListClustersResponse, error) {
 	if strings.HasSuffix(r.Parent, "/instances/-") {
+		if _, err := s.sees(ctx); err != nil {
+			return nil, err
+		}
 		return &adminpb.ListClustersResponse{Clusters: []*adminpb.Cluster{clusterMessage(s.home)}}, nil
 	}
 	i, err := s.instanceFor(ctx, r.Parent)
