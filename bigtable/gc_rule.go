@@ -1,6 +1,7 @@
 package bigtable
 
 import (
+	"math"
 	"time"
 
 	adminpb "cloud.google.com/go/bigtable/admin/apiv2/adminpb"
@@ -10,6 +11,9 @@ import (
 
 	"colonnade/widecol"
 )
+
+// maxDurationSecs is the longest duration of protocol buffers, about 10,000 years.
+const maxDurationSecs = 315_576_000_000
 
 // gcOf takes a GC rule over: one of max_age and max_num_versions, or a union or an intersection with at most one of
 // each. Ages are whole seconds here; a part of a second counts as a whole one.
@@ -48,12 +52,14 @@ func gcOfOne(gc *widecol.GC, place string, m *adminpb.GcRule) error {
 			return nil
 		}
 	case *adminpb.GcRule_MaxAge:
-		age := rule.MaxAge.AsDuration()
-		if age < time.Millisecond {
+		if err := rule.MaxAge.CheckValid(); err != nil {
+			return invalid(place+".max_age", "it is no duration: %v", err)
+		}
+		if age := rule.MaxAge.AsDuration(); age < time.Millisecond {
 			return invalid(place+".max_age", "it is %v, and must be at least a millisecond", age)
 		}
 		if gc.TTLSecs == 0 {
-			gc.TTLSecs = int64((age + time.Second - 1) / time.Second)
+			gc.TTLSecs = rule.MaxAge.Seconds + int64((rule.MaxAge.Nanos+999_999_999)/1_000_000_000)
 			return nil
 		}
 	case nil:
@@ -62,10 +68,10 @@ func gcOfOne(gc *widecol.GC, place string, m *adminpb.GcRule) error {
 	return status.Error(codes.Unimplemented, at(place, "a union or an intersection may have one max_age and one max_num_versions, and no other unions or intersections"))
 }
 
-// ruleOf returns the GC rule of a policy, nil for none.
+// ruleOf returns the GC rule of a policy, nil for none. Numbers that are too large for a rule are the largest there is.
 func ruleOf(gc widecol.GC) *adminpb.GcRule {
-	age := &adminpb.GcRule{Rule: &adminpb.GcRule_MaxAge{MaxAge: durationpb.New(time.Duration(gc.TTLSecs) * time.Second)}}
-	versions := &adminpb.GcRule{Rule: &adminpb.GcRule_MaxNumVersions{MaxNumVersions: int32(gc.VersionLimit)}}
+	age := &adminpb.GcRule{Rule: &adminpb.GcRule_MaxAge{MaxAge: &durationpb.Duration{Seconds: min(gc.TTLSecs, maxDurationSecs)}}}
+	versions := &adminpb.GcRule{Rule: &adminpb.GcRule_MaxNumVersions{MaxNumVersions: int32(min(gc.VersionLimit, math.MaxInt32))}}
 	switch both := []*adminpb.GcRule{age, versions}; {
 	case gc == (widecol.GC{}):
 		return nil

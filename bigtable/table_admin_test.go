@@ -318,6 +318,7 @@ func TestGCRules(t *testing.T) {
 		`max_age { seconds: 60 nanos: 1 }`: `max_age { seconds: 61 }`,
 		`union { rules { max_num_versions: 2 } rules { max_age { seconds: 60 } } }`:        `union { rules { max_age { seconds: 60 } } rules { max_num_versions: 2 } }`,
 		`intersection { rules { max_num_versions: 2 } rules { max_age { seconds: 60 } } }`: `intersection { rules { max_age { seconds: 60 } } rules { max_num_versions: 2 } }`,
+		`max_age { seconds: 315576000000 }`:                                                `max_age { seconds: 315576000000 }`,
 		`union { rules { max_num_versions: 2 } }`:                                          `max_num_versions: 2`,
 		`intersection { rules { max_age { seconds: 60 } } }`:                               `max_age { seconds: 60 }`,
 	} {
@@ -329,6 +330,11 @@ func TestGCRules(t *testing.T) {
 		if want := gcRule(want); want.Rule == nil && got != nil || want.Rule != nil && !proto.Equal(got, want) {
 			t.Errorf("%s: got %v, want %v", text, got, want)
 		}
+	}
+	// The other front end takes larger numbers than a rule can have.
+	got := ruleOf(widecol.GC{TTLSecs: widecol.MaxTTLSecs, VersionLimit: 1 << 40})
+	if want := gcRule(`union { rules { max_age { seconds: 315576000000 } } rules { max_num_versions: 2147483647 } }`); !proto.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
@@ -349,6 +355,8 @@ func TestGCRulesRefused(t *testing.T) {
 		`max_num_versions: 0`:                  {codes.InvalidArgument, "gc_rule.max_num_versions: it is 0"},
 		`max_num_versions: -3`:                 {codes.InvalidArgument, "gc_rule.max_num_versions: it is -3"},
 		`max_age { }`:                          {codes.InvalidArgument, "gc_rule.max_age: it is 0s"},
+		`max_age { seconds: 1 nanos: -1 }`:     {codes.InvalidArgument, "gc_rule.max_age: it is no duration"},
+		`max_age { seconds: 315576000001 }`:    {codes.InvalidArgument, "gc_rule.max_age: it is no duration"},
 		`max_age { seconds: -1 }`:              {codes.InvalidArgument, "gc_rule.max_age: it is -1s"},
 		`union { rules { } }`:                  {codes.InvalidArgument, "gc_rule.union: a rule is empty"},
 		`intersection { rules { union { } } }`: {codes.Unimplemented, "gc_rule.intersection: a union or an intersection may have one max_age and one max_num_versions"},
