@@ -9,9 +9,7 @@ import (
 
 // Numbers of the fields of ReadRowsResponse and its messages, part of the protocol.
 const (
-	responseChunks      = 1
-	responseLastScanned = 2
-	responseStats       = 3
+	responseChunks = 1
 
 	chunkRowKey    = 1
 	chunkFamily    = 2
@@ -119,9 +117,4 @@ func (w *chunkWriter) wrapped(number protowire.Number, b []byte) {
 	}
 	w.held = protowire.AppendVarint(w.held, uint64(protowire.SizeTag(wrapperValue)+protowire.SizeBytes(len(b))))
 	w.held = protowire.AppendBytes(protowire.AppendTag(w.held, wrapperValue, protowire.BytesType), b)
-}
-
-// lastScanned writes the key of the row that was looked at last. There is no held chunk.
-func (w *chunkWriter) lastScanned(key []byte) {
-	w.out = protowire.AppendBytes(protowire.AppendTag(w.out, responseLastScanned, protowire.BytesType), key)
 }
