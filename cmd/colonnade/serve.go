@@ -117,6 +117,7 @@ func serve(cmd *cobra.Command, o *serveOptions) (err error) {
 		cores.AddSpare() // the log nearly always has a sync under way
 	}
 	if err := forBigtable.serve(o, store, s, guard, m, logs); err != nil {
+		stopArchive()
 		return errors.Join(err, store.Close())
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "listening on %s://%s\n", guard.scheme(), listener.Addr())
