@@ -42,7 +42,8 @@ func (s *Server) rows(x *requestContext) error {
 		return err
 	}
 	if e := x.explains(body.explain); e != nil {
-		e.query, e.items = items[0].query(), len(items)
+		items[0].ask(&e.query)
+		e.items = len(items)
 	}
 	view, err := x.openView()
 	if err != nil {
@@ -143,9 +144,10 @@ func (d *decoder) memory() int64 {
 
 // readRow appends the rows of item i. found reports whether there are any.
 func (x *requestContext) readRow(a *rowWriter, view widecol.View, item *rowRead, i int) (found bool, err error) {
-	q := item.query()
+	q := &x.query
+	item.ask(q)
 	a.strip, q.Yield = q.KeysOnly, a.yield
-	rows, err := x.explain.scan(x.ctx(), view, &q)
+	rows, err := x.explain.scan(x.ctx(), view, q)
 	if err != nil {
 		return false, placed(err, func(_ string, family int) string {
 			if item.column == nil {
@@ -158,11 +160,12 @@ func (x *requestContext) readRow(a *rowWriter, view widecol.View, item *rowRead,
 	return a.writeAll(rows)
 }
 
-// query returns the query of an item.
-func (r *rowRead) query() widecol.Query {
-	q := widecol.NewQuery()
+// ask makes q the query of an item.
+func (r *rowRead) ask(q *widecol.Query) {
 	if r.wide != nil {
-		q = *r.wide
+		*q = *r.wide
+	} else {
+		*q = widecol.NewQuery()
 	}
 	if r.key != nil {
 		q.SetKey(r.key)
@@ -171,7 +174,6 @@ func (r *rowRead) query() widecol.Query {
 	if r.column != nil {
 		q.Filter, q.ColumnCellLimit = r.column.Filter, r.column.limit
 	}
-	return q
 }
 
 // rowsBody is the body of a rows request.

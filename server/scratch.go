@@ -13,9 +13,10 @@ type scratch struct {
 	body      []byte
 	mutations []widecol.Mutation
 	reads     rowsBody
-	ends      []int  // of each item of a write: the index behind its last mutation
-	values    []byte // encoded values that are not part of the body
-	collected []byte // memory for a responseBuffer
+	query     widecol.Query // of the item that is read
+	ends      []int         // of each item of a write: the index behind its last mutation
+	values    []byte        // encoded values that are not part of the body
+	collected []byte        // memory for a responseBuffer
 	rows      rowWriter
 	lines     *lineWriter // nil before its first use
 	key       string      // the Idempotency-Key of a write, "" for none
@@ -44,7 +45,7 @@ func (s *scratch) reuse() {
 	s.key = ""
 	clear(s.mutations) // they point into the body
 	clear(s.reads.items)
-	s.reads = rowsBody{items: keep(s.reads.items, keepMutations)}
+	s.reads, s.query = rowsBody{items: keep(s.reads.items, keepMutations)}, widecol.Query{}
 	s.body, s.mutations, s.ends, s.values, s.collected = keep(s.body, keepBody), keep(s.mutations, keepMutations),
 		keep(s.ends, keepMutations), keep(s.values, keepBody), keep(s.collected, keepOut)
 	scratches.Put(s)
