@@ -92,7 +92,7 @@ var scans = sync.Pool{New: func() any { return new(Scan) }}
 // Scan starts a scan of a partition of the snapshot.
 func (s *Snapshot) Scan(id PartitionID, opt ScanOptions) (*Scan, error) {
 	c := scans.Get().(*Scan)
-	if err := c.start(s, id, opt); err != nil {
+	if err := c.start(s, id, &opt); err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (db *DB) Scan(id PartitionID, opt ScanOptions) (*Scan, error) {
 	c := scans.Get().(*Scan)
 	err := c.own.take(db, id)
 	if err == nil {
-		err = c.start(&c.own, id, opt)
+		err = c.start(&c.own, id, &opt)
 	}
 	if err != nil {
 		c.Close()
@@ -115,7 +115,7 @@ func (db *DB) Scan(id PartitionID, opt ScanOptions) (*Scan, error) {
 }
 
 // start prepares for the first row.
-func (s *Scan) start(snap *Snapshot, id PartitionID, opt ScanOptions) error {
+func (s *Scan) start(snap *Snapshot, id PartitionID, opt *ScanOptions) error {
 	pin, err := snap.pin(id)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (s *Scan) start(snap *Snapshot, id PartitionID, opt ScanOptions) error {
 		return damage
 	}
 	snap.db.reads.set()
-	s.db, s.p, s.state, s.opt, s.shard = snap.db, pin.p, pin.state, opt, snap.shard
+	s.db, s.p, s.state, s.opt, s.shard = snap.db, pin.p, pin.state, *opt, snap.shard
 	if s.state.ranged.Load() {
 		s.seeRanges(snap.seq)
 	}

@@ -127,6 +127,9 @@ func (s *Snapshot) current() bool {
 	return true
 }
 
+// Opened returns when the snapshot was opened, in microseconds since the Unix epoch.
+func (s *Snapshot) Opened() int64 { return s.opened }
+
 // Seq returns the sequence number of the last batch that the snapshot sees.
 func (s *Snapshot) Seq() uint64 { return s.seq }
 

@@ -14,11 +14,12 @@ const partitionCost = 4096
 
 // Advice implements widecol.Store. While a family moves, nothing is advised: the moves before may change it.
 func (s *Store) Advice(ctx context.Context, name string) (widecol.Advice, error) {
-	if err := s.begin(); err != nil {
+	t, err := s.beginOn(name)
+	if err != nil {
 		return widecol.Advice{}, err
 	}
 	defer s.calls.Done()
-	v, err := s.viewOf(name)
+	v, err := s.viewOf(t)
 	if err != nil {
 		return widecol.Advice{}, err
 	}

@@ -10,11 +10,12 @@ import (
 
 // Garbage implements widecol.Store. It reads the family as it is now.
 func (s *Store) Garbage(ctx context.Context, name, familyName string, gc widecol.GC) (g widecol.Garbage, err error) {
-	if err := s.begin(); err != nil {
+	t, err := s.beginOn(name)
+	if err != nil {
 		return g, err
 	}
 	defer s.calls.Done()
-	v, err := s.viewOf(name)
+	v, err := s.viewOf(t)
 	if err != nil {
 		return g, err
 	}

@@ -130,10 +130,28 @@ func (s *Store) begin() error {
 	return nil
 }
 
+// beginOn is begin for a call about a table, which it returns. Without one it counts nothing.
+func (s *Store) beginOn(name string) (*table, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return nil, errClosed
+	}
+	t, err := s.tableLocked(name)
+	if err == nil {
+		s.calls.Add(1)
+	}
+	return t, err
+}
+
 // table returns a table, or UnknownTable.
 func (s *Store) table(name string) (*table, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	return s.tableLocked(name)
+}
+
+func (s *Store) tableLocked(name string) (*table, error) {
 	t := s.tables[name]
 	switch {
 	case t == nil:
@@ -157,14 +175,11 @@ func (s *Store) CacheStats() widecol.CacheStats {
 
 // Table implements widecol.Store.
 func (s *Store) Table(ctx context.Context, name string) (widecol.Table, error) {
-	if err := s.begin(); err != nil {
-		return widecol.Table{}, err
-	}
-	defer s.calls.Done()
-	t, err := s.table(name)
+	t, err := s.beginOn(name)
 	if err != nil {
 		return widecol.Table{}, err
 	}
+	defer s.calls.Done()
 	return s.describe(t, s.partitions())
 }
 

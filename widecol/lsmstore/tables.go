@@ -176,14 +176,11 @@ func (s *Store) DropTable(ctx context.Context, name string) error {
 
 // change runs f while no write of a table and no other change of it is under way.
 func (s *Store) change(ctx context.Context, name string, f func(t *table) error) error {
-	if err := s.begin(); err != nil {
-		return err
-	}
-	defer s.calls.Done()
-	t, err := s.table(name)
+	t, err := s.beginOn(name)
 	if err != nil {
 		return err
 	}
+	defer s.calls.Done()
 	if err := t.changing.exclude(ctx); err != nil {
 		return err
 	}

@@ -26,23 +26,20 @@ type view struct {
 
 // View implements widecol.Store.
 func (s *Store) View(ctx context.Context, name string) (widecol.View, error) {
-	if err := s.begin(); err != nil {
+	t, err := s.beginOn(name)
+	if err != nil {
 		return nil, err
 	}
-	v, err := s.viewOf(name)
+	v, err := s.viewOf(t)
 	if err != nil {
 		s.calls.Done()
 		return nil, err
 	}
-	v.table.counters[v.snap.Shard()].reads.Add(1)
+	t.counters[v.snap.Shard()].reads.Add(1)
 	return openView{v}, nil
 }
 
-func (s *Store) viewOf(name string) (*view, error) {
-	t, err := s.table(name)
-	if err != nil {
-		return nil, err
-	}
+func (s *Store) viewOf(t *table) (*view, error) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if err := t.exists(); err != nil {
@@ -64,7 +61,7 @@ func (s *Store) newView(t *table) (*view, error) {
 }
 
 func (s *Store) viewOn(t *table, snap *engine.Snapshot) *view {
-	return &view{store: s, table: t, schema: t.schema, snap: snap, now: s.opt.Engine.Clock.Now(), policies: t.schema.policies}
+	return &view{store: s, table: t, schema: t.schema, snap: snap, now: snap.Opened(), policies: t.schema.policies}
 }
 
 // Close implements widecol.View.
@@ -125,7 +122,9 @@ func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error)
 
 // open opens scans of a query over a range of rows, one for each partition, and appends them to parts.
 func (v *view) open(parts []part, ids []engine.PartitionID, q *widecol.Query, rows widecol.RowRange, e *explaining) ([]part, error) {
-	opt := engine.ScanOptions{Start: rows.Start, End: rows.End, Columns: q.Filter.Columns, Now: v.now, KeysOnly: leavesOutValues(q), Reverse: q.Reverse}
+	var opt engine.ScanOptions // a literal would be made elsewhere and copied
+	opt.Start, opt.End, opt.Columns, opt.Reverse = rows.Start, rows.End, q.Filter.Columns, q.Reverse
+	opt.Now, opt.KeysOnly = v.now, leavesOutValues(q)
 	if q.Times != widecol.AllTimes {
 		opt.Times = &q.Times
 	}

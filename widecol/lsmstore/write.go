@@ -33,14 +33,11 @@ func (s *Store) Write(ctx context.Context, name string, mutations []widecol.Muta
 
 // beginChange finds a table for a change of its cells, and keeps its schema as it is until done is called.
 func (s *Store) beginChange(ctx context.Context, name string) (t *table, done func(), err error) {
-	if err := s.begin(); err != nil {
+	t, err = s.beginOn(name)
+	if err != nil {
 		return nil, nil, err
 	}
-	t, err = s.table(name)
-	if err == nil {
-		err = t.changing.share(ctx)
-	}
-	if err != nil {
+	if err := t.changing.share(ctx); err != nil {
 		s.calls.Done()
 		return nil, nil, err
 	}
