@@ -1,6 +1,9 @@
 package admission
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // Control holds the limits of a server. It is safe for concurrent use.
 type Control struct {
@@ -8,15 +11,22 @@ type Control struct {
 	scans    *Budget // open scans, whether they work or wait for their clients
 	limiters Limiters
 
-	mu       sync.RWMutex
-	draining bool           // guarded by mu; no request enters once it is set
-	entered  sync.WaitGroup // Add only with mu held and draining not set
+	entered atomic.Int64 // requests under way, and draining once Drain was called
+	left    chan struct{}
+	drained func() // closes left
 }
+
+// draining is more than all requests that can be under way.
+const draining = 1 << 62
 
 // New returns a Control with limits, of which limiters have the slots.
 func New(l Limits, limiters Limiters) *Control {
 	l = l.WithDefaults()
-	return &Control{memory: NewBudget(l.Memory), scans: NewBudget(l.Scans), limiters: limiters}
+	left := make(chan struct{})
+	return &Control{
+		memory: NewBudget(l.Memory), scans: NewBudget(l.Scans), limiters: limiters,
+		left: left, drained: sync.OnceFunc(func() { close(left) }),
+	}
 }
 
 // SetLimits changes the limits of a Control in use. What requests have taken stays taken, so a lower
@@ -43,32 +53,28 @@ func (c *Control) Scans() *Budget { return c.scans }
 
 // Enter counts a request as under way, until Leave. It returns false once Drain was called.
 func (c *Control) Enter() bool {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	if c.draining {
-		return false
+	if c.entered.Add(1) < draining {
+		return true
 	}
-	c.entered.Add(1)
-	return true
+	c.Leave()
+	return false
 }
 
 // Leave ends a request that has entered.
-func (c *Control) Leave() { c.entered.Done() }
+func (c *Control) Leave() {
+	if c.entered.Add(-1) == draining {
+		c.drained()
+	}
+}
 
 // Drain lets no more requests in. The returned channel is closed when all that are under way
 // have left.
 func (c *Control) Drain() <-chan struct{} {
-	c.mu.Lock()
-	c.draining = true
-	c.mu.Unlock()
-	done := make(chan struct{})
-	go func() { c.entered.Wait(); close(done) }()
-	return done
+	if c.entered.Or(draining) == 0 {
+		c.drained()
+	}
+	return c.left
 }
 
 // Draining reports whether Drain was called.
-func (c *Control) Draining() bool {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.draining
-}
+func (c *Control) Draining() bool { return c.entered.Load() >= draining }

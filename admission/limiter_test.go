@@ -328,6 +328,10 @@ func TestDrain(t *testing.T) {
 	}
 	control.Leave()
 	<-done
+	<-control.Drain()
+	if control.Enter() {
+		t.Error("a request entered after the drain")
+	}
 }
 
 // TestSetLimits: more slots go to requests that wait, fewer hold once enough are given back, and 0 is the
