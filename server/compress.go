@@ -35,7 +35,7 @@ var encoders = map[string]*sync.Pool{
 
 // chooseEncoder compresses the response if the client accepts that and there is memory for it.
 func (x *requestContext) chooseEncoder() {
-	name := acceptable(x.r.Header.Values("Accept-Encoding"))
+	name := acceptable(x.r.Header["Accept-Encoding"])
 	if name == "" || !x.admitted.Charge(encoderMemory) {
 		return
 	}

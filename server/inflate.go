@@ -27,7 +27,7 @@ var (
 
 // contentEncoding returns the encoding of a request's body: gzip, zstd or none.
 func contentEncoding(h http.Header) (string, error) {
-	all := strings.Join(h.Values("Content-Encoding"), ",")
+	all := strings.Join(h["Content-Encoding"], ",")
 	switch name := strings.ToLower(strings.TrimSpace(all)); name {
 	case "", "identity":
 		return "", nil

@@ -104,6 +104,38 @@ func keyed(r route) route {
 	return r
 }
 
+// routesByEnd has the routes that a path may have, as indices of routes, by the last segment of the path. Under
+// openSegment are those of all other paths: the routes that end with a name.
+var routesByEnd = byEnd(routes)
+
+const openSegment = "{}"
+
+func byEnd(routes []route) map[string][]int {
+	ends := map[string][]int{openSegment: nil}
+	for i := range routes {
+		if end := routes[i].end(); end != openSegment {
+			ends[end] = nil
+		}
+	}
+	for i := range routes {
+		for end := range ends {
+			if last := routes[i].end(); last == end || last == openSegment {
+				ends[end] = append(ends[end], i)
+			}
+		}
+	}
+	return ends
+}
+
+// end returns the last segment of the route.
+func (r *route) end() string {
+	end := r.path[len(r.path)-1]
+	if end[0] == '{' {
+		return openSegment
+	}
+	return end
+}
+
 // maxSegments is the number of segments of the longest route.
 const maxSegments = 5
 
@@ -115,8 +147,12 @@ func (x *requestContext) find() (func(*Server, *requestContext) error, error) {
 	var segments [maxSegments]string
 	path, ok := split(segments[:0], x.r.URL)
 	if ok {
+		candidates, known := routesByEnd[path[len(path)-1]]
+		if !known {
+			candidates = routesByEnd[openSegment]
+		}
 		var allow []string
-		for i := range routes {
+		for _, i := range candidates {
 			r := &routes[i]
 			switch {
 			case !r.matches(path):
@@ -149,10 +185,18 @@ func (x *requestContext) find() (func(*Server, *requestContext) error, error) {
 
 // split appends the unescaped segments of a path to dst.
 func split(dst []string, u *url.URL) (segments []string, ok bool) {
-	rest, ok := strings.CutPrefix(u.EscapedPath(), "/")
+	escaped := u.RawPath != "" // otherwise no slash is, and Path has the same segments
+	whole := u.Path
+	if escaped {
+		whole = u.EscapedPath()
+	}
+	rest, ok := strings.CutPrefix(whole, "/")
 	for ok {
 		segment, after, more := strings.Cut(rest, "/")
-		segment, err := url.PathUnescape(segment)
+		var err error
+		if escaped {
+			segment, err = url.PathUnescape(segment)
+		}
 		if err != nil || len(dst) == cap(dst) {
 			return nil, false
 		}
@@ -169,8 +213,8 @@ func (r *route) matches(path []string) bool {
 	if len(path) != len(r.path) {
 		return false
 	}
-	for i := len(path) - 1; i >= 0; i-- { // routes differ mostly at the end
-		if segment := r.path[i]; segment != path[i] && segment[0] != '{' {
+	for i, segment := range r.path {
+		if segment != path[i] && segment[0] != '{' {
 			return false
 		}
 	}

@@ -29,6 +29,8 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/v1/table/t/nope", 404, ""}, {"GET", "/v1/table/t/column-family/title/x", 404, ""}, {"GET", "/V1/table", 404, ""},
 		{"GET", "/v1/table/a/b/c/d/e/f/g/h", 404, ""}, {"GET", "/v1%2Ftable", 404, ""}, {"GET", "/%76%31/table", 200, ""},
 		{"GET", "/v1/table/..", 400, ""}, {"GET", "/v1/table/%00", 400, ""}, {"GET", "/v1/table/%2e%2e%2f", 400, ""},
+		{"POST", "/v1/table/scan", 405, "PUT, GET, HEAD, PATCH, DELETE"}, {"GET", "/v1/table/row", 404, ""}, {"GET", "/v1/table/{}", 400, ""},
+		{"GET", "/v1/table/t%2Frow", 400, ""}, {"PUT", "/v1/table/%73can/row", 405, "GET, HEAD, DELETE"},
 		{"GET", "/v1/table/" + strings.Repeat("a", 10_000), 400, ""},
 	} {
 		w := c.send(e.method, e.path, "")
