@@ -82,9 +82,15 @@ func (x *requestContext) send(now time.Time, last bool) error {
 		if err = x.sendError(); err == nil && !x.enqueue(x.queue, x.ended) {
 			err = x.err
 		}
-	} else if err = x.finishSender(); err == nil {
-		err = x.write(x.out, last)
-		x.out = x.out[:0]
+	} else {
+		if x.queue != nil { // the client may take its time
+			err = x.finishSender()
+			now = x.server.opt.Now()
+		}
+		if err == nil {
+			err = x.write(now, x.out, last)
+			x.out = x.out[:0]
+		}
 	}
 	if err != nil || last {
 		return err
@@ -92,11 +98,11 @@ func (x *requestContext) send(now time.Time, last bool) error {
 	return x.Reacquire()
 }
 
-// write hands a chunk to the connection, compressed if the response is. The client has the time
-// for progress to take it, however long the whole response takes.
-func (x *requestContext) write(chunk []byte, last bool) error {
+// write hands a chunk to the connection, compressed if the response is. From now on the client has the
+// time for progress to take it, however long the whole response takes.
+func (x *requestContext) write(now time.Time, chunk []byte, last bool) error {
 	// A writer without deadlines is a test's or a wrapper's.
-	_ = http.NewResponseController(x.w).SetWriteDeadline(x.server.opt.Now().Add(x.server.timeouts.Progress))
+	_ = http.NewResponseController(x.w).SetWriteDeadline(now.Add(x.server.timeouts.Progress))
 	x.written += int64(len(chunk))
 	var err error
 	if x.encoder == nil {
@@ -138,8 +144,9 @@ func (x *requestContext) sendHeader(now time.Time, last bool) {
 	if x.server.opt.Origins != nil {
 		h.Add("Vary", "Origin")
 	}
-	x.own[0] = strconv.FormatInt(now.Sub(x.start).Milliseconds(), 10)
-	h["X-Took-Ms"] = x.own[:1:1]
+	own := new([2]string) // values that other responses do not share
+	own[0] = strconv.FormatInt(now.Sub(x.start).Milliseconds(), 10)
+	h["X-Took-Ms"] = own[:1:1]
 	if x.asLines {
 		h["Content-Type"] = linesContentType
 	}
@@ -151,8 +158,8 @@ func (x *requestContext) sendHeader(now time.Time, last bool) {
 		x.chooseEncoder()
 	}
 	if x.encoder == nil && last && !x.asBytes {
-		x.own[1] = strconv.Itoa(len(x.out))
-		h["Content-Length"] = x.own[1:]
+		own[1] = strconv.Itoa(len(x.out))
+		h["Content-Length"] = own[1:]
 	}
 	x.w.WriteHeader(x.status)
 }

@@ -55,7 +55,7 @@ func (x *requestContext) sendQueued(queue <-chan *[]byte) {
 		close(x.ended)
 	}()
 	for chunk := range queue {
-		if x.write(*chunk, false) != nil {
+		if x.write(x.server.opt.Now(), *chunk, false) != nil {
 			return
 		}
 		releaseChunk(chunk)

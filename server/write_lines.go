@@ -301,12 +301,13 @@ func (w *lineWrite) appendLines(from, to int64) {
 func (w *lineWrite) sendLine() error {
 	w.out = append(w.out, "}\n"...)
 	w.Release()
+	now := w.server.opt.Now()
 	if !w.sent {
 		w.status, w.asLines, w.live = http.StatusOK, true, true
 		w.promiseClose()
-		w.sendHeader(w.server.opt.Now(), false)
+		w.sendHeader(now, false)
 	}
-	err := w.requestContext.write(w.out, false)
+	err := w.requestContext.write(now, w.out, false)
 	w.out = w.out[:0]
 	if err == nil {
 		if err = http.NewResponseController(w.w).Flush(); errors.Is(err, http.ErrNotSupported) {

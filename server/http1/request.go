@@ -34,14 +34,18 @@ func (c *conn) readRequest(wait time.Duration) (*http.Request, error) {
 			return nil, err
 		}
 	}
-	begun := c.server.Now()
 	head := c.wholeHead()
+	var begun time.Time // of a head that is still arriving
+	if head == nil {
+		begun = c.server.Now()
+		_ = c.reads.after(begun, c.server.HeaderTimeout)
+	}
 	r := c.last.again(head)
 	if r != nil {
 		_, _ = c.in.Discard(len(head))
 	} else {
 		var err error
-		if r, err = c.parse(head, begun); err != nil {
+		if r, err = c.parse(head); err != nil {
 			return nil, err
 		}
 	}
@@ -49,6 +53,9 @@ func (c *conn) readRequest(wait time.Duration) (*http.Request, error) {
 		return nil, err
 	}
 	if r.ContentLength < 0 || r.ContentLength > int64(c.in.Buffered()) {
+		if head != nil {
+			begun = c.server.Now()
+		}
 		_ = c.reads.after(begun, c.server.ReadTimeout)
 	}
 	return r, nil
@@ -56,10 +63,7 @@ func (c *conn) readRequest(wait time.Duration) (*http.Request, error) {
 
 // parse parses a head with net/http's parser: the given one, or, if it is nil, one that may still be
 // arriving.
-func (c *conn) parse(head []byte, begun time.Time) (*http.Request, error) {
-	if head == nil {
-		_ = c.reads.after(begun, c.server.HeaderTimeout)
-	}
+func (c *conn) parse(head []byte) (*http.Request, error) {
 	c.last.note(head)
 	c.limit.left = max(0, c.server.MaxHeader+readAhead-int64(c.in.Buffered()))
 	r, err := http.ReadRequest(c.in)
