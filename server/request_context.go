@@ -58,12 +58,11 @@ type requestContext struct {
 	// The response; see response.go.
 	responseBuffer
 	status  int
-	asLines bool      // it is lines, not JSON
-	asBytes bool      // it is the bytes of a file
-	length  int64     // how many
-	live    bool      // each line goes out as it is, at once
-	sent    bool      // the header has gone out
-	own     [2]string // values in the header that other responses do not share
+	asLines bool  // it is lines, not JSON
+	asBytes bool  // it is the bytes of a file
+	length  int64 // how many
+	live    bool  // each line goes out as it is, at once
+	sent    bool  // the header has gone out
 	encoder encoder
 	written int64 // bytes of the body so far, before compression
 	sendQueue
@@ -71,7 +70,9 @@ type requestContext struct {
 
 // ServeHTTP finds the handler of a request and runs it. Here alone an error becomes a response.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &requestContext{server: s, w: w, r: r, start: s.opt.Now(), maxBody: s.opt.MaxBody, pattern: unknownRoute, meter: s.meters.unknown, scratch: newScratch()}
+	x := newRequestContext()
+	x.server, x.w, x.r, x.start, x.maxBody = s, w, r, s.opt.Now(), s.opt.MaxBody
+	x.pattern, x.meter = unknownRoute, s.meters.unknown
 	s.meters.Begin()
 	x.responseBuffer = responseBuffer{out: x.collected[:0], to: x}
 	x.admitted.Control = s.admission
@@ -216,10 +217,10 @@ func (x *requestContext) release() {
 	x.endTrace(took)
 	x.payQuota()
 	x.logSlow(took) // it looks at the query, which is part of the body
-	x.collected = x.out
-	x.scratch.reuse()
 	x.meter.End(x.status, took, x.written)
 	if x.server.opt.AccessLog != nil {
 		x.logAccess(took)
 	}
+	x.collected = x.out
+	x.scratch.reuse()
 }

@@ -7,8 +7,9 @@ import (
 	"colonnade/widecol"
 )
 
-// scratch is memory that requests reuse. A requestContext borrows everything in it.
+// scratch is memory that requests reuse. A requestContext, which is a part of it, borrows everything in it.
 type scratch struct {
+	context   requestContext // zero between requests
 	decoder   decoder
 	body      []byte
 	mutations []widecol.Mutation
@@ -25,6 +26,12 @@ type scratch struct {
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 func newScratch() *scratch { return scratches.Get().(*scratch) }
+
+func newRequestContext() *requestContext {
+	s := newScratch()
+	s.context.scratch = s
+	return &s.context
+}
 
 // These bounds keep a large request from leaving its memory in every scratch.
 const (
@@ -43,6 +50,7 @@ func (s *scratch) reuse() {
 	s.decoder.x = nil
 	s.rows = rowWriter{own: keep(s.rows.own, keepBody), binary: keep(s.rows.binary, keepBody), binaryColumn: keep(s.rows.binaryColumn, keepBody), yield: s.rows.yield, versionTexts: s.rows.versionTexts}
 	s.key = ""
+	s.context = requestContext{}
 	clear(s.mutations) // they point into the body
 	clear(s.reads.items)
 	s.reads, s.query = rowsBody{items: keep(s.reads.items, keepMutations)}, widecol.Query{}

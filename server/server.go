@@ -45,6 +45,7 @@ type Server struct {
 
 	slowQuery atomic.Int64 // Options.SlowQuery, or what SetSlowQuery replaced it with
 
+	_         [64]byte         // each request changes what is below, and reads what is above
 	responses [6]atomic.Uint64 // by the first digit of the status; 0 is aborted
 }
 
