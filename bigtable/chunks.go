@@ -9,7 +9,8 @@ import (
 
 // Numbers of the fields of ReadRowsResponse and its messages, part of the protocol.
 const (
-	responseChunks = 1
+	responseChunks      = 1
+	responseLastScanned = 2
 
 	chunkRowKey    = 1
 	chunkFamily    = 2
@@ -117,4 +118,9 @@ func (w *chunkWriter) wrapped(number protowire.Number, b []byte) {
 	}
 	w.held = protowire.AppendVarint(w.held, uint64(protowire.SizeTag(wrapperValue)+protowire.SizeBytes(len(b))))
 	w.held = protowire.AppendBytes(protowire.AppendTag(w.held, wrapperValue, protowire.BytesType), b)
+}
+
+// lastScanned ends the message with the key of the row that was looked at last.
+func (w *chunkWriter) lastScanned(key []byte) {
+	w.out = protowire.AppendBytes(protowire.AppendTag(w.out, responseLastScanned, protowire.BytesType), key)
 }

@@ -20,6 +20,8 @@ const (
 	mostOfRow = 64 << 20
 	// chargeSize is the step in which longer messages are taken from the memory of requests.
 	chargeSize = 1 << 20
+	// silence is how long a client hears nothing of a query that returns nothing, in microseconds.
+	silence = 1_000_000
 )
 
 // ReadRows implements the data service.
@@ -39,7 +41,7 @@ func (s *Server) ReadRows(r *btpb.ReadRowsRequest, stream btpb.Bigtable_ReadRows
 		return statusOf(err)
 	}
 	defer view.Close()
-	reader := rowReader{call: c, stream: stream}
+	reader := rowReader{call: c, stream: stream, heard: begun}
 	defer reader.close()
 	stats, err := reader.read(stream.Context(), view, q)
 	c.used(max(stats.Rows, stats.RowsScanned), r)
@@ -93,6 +95,9 @@ type rowReader struct {
 	buffer  *[]byte // of chunks.out
 	charged int64   // bytes of chunks.out that were taken from the memory of requests
 	looked  int     // rounds of Query.Yield
+
+	rows  widecol.PassedRows // nil if the Store has none
+	heard int64              // when the client was sent something, in microseconds
 }
 
 // close gives the buffer back.
@@ -109,6 +114,7 @@ func (r *rowReader) read(ctx context.Context, view widecol.View, q *widecol.Quer
 		return widecol.Stats{}, err
 	}
 	defer rows.Close()
+	r.rows, _ = rows.(widecol.PassedRows)
 	r.take()
 	for rows.Next() {
 		if rows.First() {
@@ -138,9 +144,19 @@ func (r *rowReader) read(ctx context.Context, view widecol.View, q *widecol.Quer
 	return rows.Stats(), r.send()
 }
 
-// yield lets other requests in between.
+// yield lets other requests in between. If the client has heard nothing for long, it tells how far the query is, so that
+// the client need not begin anew after a failure.
 func (r *rowReader) yield() error {
 	r.looked++
+	if r.rows != nil && r.server.opt.Clock.Now()-r.heard >= silence {
+		if key := r.rows.Passed(); key != nil {
+			r.chunks.commit() // the row before is whole
+			r.chunks.lastScanned(key)
+			if err := r.send(); err != nil {
+				return err
+			}
+		}
+	}
 	return r.slot.Step(r.looked * widecol.YieldEvery)
 }
 
@@ -182,6 +198,7 @@ func (r *rowReader) send() error {
 	if err := r.stream.SendMsg(message); err != nil {
 		return err
 	}
+	r.heard = r.server.opt.Clock.Now()
 	r.request.Refund(r.charged)
 	r.charged = 0
 	r.take()

@@ -146,6 +146,13 @@ type Rows interface {
 	Close()
 }
 
+// PassedRows is an optional interface of Rows that can say how far a query has come while it returns nothing.
+type PassedRows interface {
+	// Passed returns, within Query.Yield, the row that the query has just looked at to its end, and returned nothing of.
+	// It is nil otherwise, and valid until Yield returns.
+	Passed() []byte
+}
+
 // Stats counts what a query returned and what it cost.
 type Stats struct {
 	Rows  int64 // returned

@@ -36,6 +36,7 @@ type rows struct {
 	looked    uint64         // rows and chunks; see pause
 	started   bool
 	row       []byte      // the current row
+	passed    []byte      // see Passed
 	step      int         // rows of the current step, row is the first; 0 outside of steps (bulk)
 	cells     []cell.Cell // the current chunk
 	first     bool
@@ -58,10 +59,12 @@ func (r *rows) Next() bool {
 			run = r.nextFiltered()
 		}
 		if run == nil {
-			r.row = nil
 			if r.fresh { // the row may have had no chunk
+				r.passed = r.row
 				r.pause()
+				r.passed = nil
 			}
+			r.row = nil
 			continue
 		}
 		run = r.limits.cut(run)
@@ -116,6 +119,9 @@ func (r *rows) goOn() bool {
 	}
 	return r.err == nil
 }
+
+// Passed implements widecol.PassedRows.
+func (r *rows) Passed() []byte { return r.passed }
 
 // enterRow decides about a row with a cell: it is returned or skipped, or the result ends before it.
 func (r *rows) enterRow() bool {
