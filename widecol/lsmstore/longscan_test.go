@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"colonnade/cell"
 	"colonnade/clock"
@@ -18,7 +19,7 @@ const longBatch = 1_000
 // openLong opens a store in memory, with a table of two families in groups of their own.
 func openLong(t *testing.T, opt engine.Options) *lsmstore.Store {
 	t.Helper()
-	opt.FS, opt.Clock, opt.ReserveBytes = vfs.NewMem(), clock.System, -1
+	opt.FS, opt.Clock, opt.ReserveBytes, opt.SyncTimeout = vfs.NewMem(), clock.System, -1, time.Hour // large batches take long
 	s, err := lsmstore.Open(lsmstore.Options{Dir: "data", Engine: opt})
 	if err != nil {
 		t.Fatal(err)
