@@ -502,7 +502,9 @@ func TestArchiveGap(t *testing.T) {
 	a.ship()
 	a.close()
 	a.open(false) // serve without --archive
-	a.write(10)
+	a.write(5)
+	during := a.backup()
+	a.write(5)
 	a.close()
 	a.open(true)
 	a.write(10)
@@ -512,6 +514,7 @@ func TestArchiveGap(t *testing.T) {
 	a.wantRows("", a.times[15], 16)
 	a.wantError("", a.times[35], "has a gap after")
 	a.wantError("", Latest, "has a gap after")
+	a.wantError(during.ID, Latest, "has a gap after")
 	second := a.backup()
 	a.write(10)
 	a.ship()
@@ -563,6 +566,53 @@ func TestPartialBackupHasNoLog(t *testing.T) {
 	made := mustCreate(t, a.r, newFiles().source())
 	a.wantError(made.ID, Latest, "has not all tables")
 	a.wantError("", Latest, "no backup of all tables")
+}
+
+// TestChain: what follows a batch begins with the object that has it, even as its last one: partitions may have been
+// dropped after it. That is also what a prune keeps.
+func TestChain(t *testing.T) {
+	object := func(number, after, last uint64) logObject {
+		return logObject{store: "a", timeline: "b", number: number, after: after, last: last}
+	}
+	log := []logObject{object(1, 0, 10), object(2, 10, 20), object(3, 20, 20), object(5, 30, 40), object(6, 40, 50)}
+	for _, c := range []struct {
+		seq    uint64
+		want   string // the numbers
+		whole  bool
+		pruned int // objects that a backup there does not need
+	}{
+		{0, "[1 2 3]", false, 0}, {9, "[1 2 3]", false, 0}, {10, "[1 2 3]", false, 0}, {11, "[2 3]", false, 1}, {20, "[2 3]", false, 1},
+		{21, "[]", false, 3}, {30, "[5 6]", true, 3}, {40, "[5 6]", true, 3}, {41, "[6]", true, 4}, {50, "[6]", true, 4}, {51, "[]", true, 5},
+	} {
+		chain, whole := chainFrom(log, c.seq)
+		numbers := []uint64{}
+		for _, o := range chain {
+			numbers = append(numbers, o.number)
+		}
+		if got := fmt.Sprint(numbers); got != c.want || whole != c.whole {
+			t.Errorf("behind batch %d: %s, whole %v, want %s, %v", c.seq, got, whole, c.want, c.whole)
+		}
+		kept := oldestPlaces([]*Backup{
+			{Store: "a", Place: Place{Whole: true, Timeline: "b", Sequence: c.seq}}, {Store: "a", Place: Place{Whole: true, Timeline: "b", Sequence: 90}},
+			{Store: "a", Place: Place{Timeline: "b", Sequence: 0}},
+		})
+		pruned := 0
+		for _, o := range log {
+			if !kept.need(Object{Name: fmt.Sprintf("log/a/b/%012d-%d-%d-0-0-0.zst", o.number, o.after, o.last)}) {
+				pruned++
+			}
+		}
+		if pruned != c.pruned {
+			t.Errorf("behind batch %d: %d objects are pruned, want %d", c.seq, pruned, c.pruned)
+		}
+	}
+	broken := []logObject{object(1, 0, 10), object(2, 11, 20)}
+	if chain, whole := chainFrom(broken, 5); len(chain) != 1 || whole {
+		t.Errorf("behind an object that does not follow: %v, %v", chain, whole)
+	}
+	if oldestPlaces(nil).need(Object{Name: "log/a/b/1-0-10-0-0-0.zst"}) || !oldestPlaces(nil).need(Object{Name: "log/other"}) {
+		t.Error("a log that no backup can be followed by stays, or a file of others goes")
+	}
 }
 
 func TestLogNames(t *testing.T) {

@@ -504,6 +504,58 @@ func surviveArchived(t *testing.T, w *workload, im image, archive *shelf, b *bas
 	return err
 }
 
+// TestUnsyncedBatchIsArchived: the sync of a batch fails, but the next process reads it, and keeps it. Power fails before
+// its segment is archived, and takes it from there. The archive gets it nevertheless.
+func TestUnsyncedBatchIsArchived(t *testing.T) {
+	mem := vfs.NewMem()
+	var broken bool
+	fs := vfs.Inject(mem, func(op vfs.Op) (f vfs.Fault) {
+		if broken && op.Kind == vfs.OpSync && strings.HasSuffix(op.Name, manifest.SegmentSuffix) {
+			f.Err = syscall.EIO
+		}
+		return f
+	})
+	opt := archivedOptions(fs)
+	opt.MemtableBytes, opt.LogBytes = 1<<20, 1<<20
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, archive := &workload{ids: mustCreate(t, db, "a", "b", "c")}, new(shelf)
+	b := mustBase(t, db, "base")
+	if err := errors.Join(w.run(db, 0, 50), db.FinishLogSegment(), archive.take(db), w.run(db, 50, 60)); err != nil {
+		t.Fatal(err)
+	}
+	broken = true
+	var unknown *UnknownError
+	if err := w.run(db, 60, 61); !errors.As(err, &unknown) {
+		t.Fatalf("a batch that is not synced: %v", err)
+	}
+	db.Close()
+	opt.FS, opt.MemtableBytes = mem, 12<<10 // less than the log: without an archive all would be flushed
+	if db, err = Open("store", opt); err != nil {
+		t.Fatal(err)
+	}
+	have, err := w.holds(t, db, 60, 61)
+	if err != nil || have != 61 {
+		t.Fatalf("the next process has %d batches, %v, want the one that was not synced, too", have, err)
+	}
+	opt.FS = mem.Crash(vfs.DropAll, 1)
+	mustClose(t, db)
+	if db, err = Open("store", opt); err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	if err := errors.Join(db.FinishLogSegment(), archive.take(db)); err != nil {
+		t.Fatal(err)
+	}
+	got := archive.restore(t, b, forever)
+	defer mustClose(t, got)
+	if _, err := w.holds(t, got, 61, 61); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestRestorationOverAnyError: any one operation of a restoration fails. Then there is an error.
 func TestRestorationOverAnyError(t *testing.T) {
 	db, err := Open("store", archivedOptions(vfs.NewMem()))
