@@ -208,9 +208,8 @@ func (a *Archiver) ship(s *engine.LogSegment) error {
 	if err := a.persist(func() error { return a.connect(s.Number) }); err != nil {
 		return err
 	}
-	if a.previous != 0 && s.Number > a.previous+1 {
-		a.gap(a.previous+1, s.Number-1, errors.New("the disk was almost full"))
-		a.previous = s.Number - 1
+	if first := a.firstLost(s.Number); first != 0 {
+		a.gap(first, s.Number-1, errors.New("the disk was almost full"))
 	}
 	if known, ok := a.known[s.Number]; ok {
 		return a.compare(s, known)
@@ -239,6 +238,20 @@ func (a *Archiver) ship(s *engine.LogSegment) error {
 	a.stats.Segments++
 	a.stats.Bytes += int64(len(stored))
 	return nil
+}
+
+// firstLost returns the first segment between the previous one and number that is not archived, 0 if there is none. A
+// crash can bring back an archived segment whose file was removed, and not the one after it.
+func (a *Archiver) firstLost(number uint64) uint64 {
+	if a.previous == 0 {
+		return 0
+	}
+	for n := a.previous + 1; n < number; n++ {
+		if _, ok := a.known[n]; !ok {
+			return n
+		}
+	}
+	return 0
 }
 
 // connect opens the repository, if that was not done yet, and finds what it has from the segment before the first

@@ -615,6 +615,20 @@ func TestChain(t *testing.T) {
 	}
 }
 
+// TestFirstLost: a segment that is not there, and was not archived before, is lost.
+func TestFirstLost(t *testing.T) {
+	a := &Archiver{previous: 5, known: map[uint64]logObject{5: {}, 6: {}, 7: {}}}
+	for number, want := range map[uint64]uint64{6: 0, 7: 0, 8: 0, 9: 8, 12: 8} {
+		if got := a.firstLost(number); got != want {
+			t.Errorf("before segment %d: segment %d is lost, want %d", number, got, want)
+		}
+	}
+	a.previous = 0 // connect looks at what is before the first one
+	if got := a.firstLost(9); got != 0 {
+		t.Errorf("before the first segment: %d is lost", got)
+	}
+}
+
 func TestLogNames(t *testing.T) {
 	o := logObject{store: "00ff", timeline: "0000000000000007", number: 12, after: 1<<64 - 2, last: 1<<64 - 1, time: 1_700_000_000_000_000, content: "0123456789abcdef", sum: "fedcba9876543210"}
 	for _, key := range []string{"", "aabbccdd"} {
