@@ -20,6 +20,7 @@ import (
 	"colonnade/clock"
 	"colonnade/engine/manifest"
 	"colonnade/vfs"
+	"colonnade/wal"
 )
 
 // shelf is an archive of a log, as simple as can be.
@@ -831,6 +832,76 @@ func TestFinishLogSegmentOfAStoreThatTakesNoWrites(t *testing.T) {
 	}
 	if _, err := db.NextLogSegment(context.Background(), 0); !errors.Is(err, ErrClosed) {
 		t.Errorf("the store is closed: %v", err)
+	}
+}
+
+// TestFinishLogSegmentWithoutRoom for the next segment says why, and so does it when the store has failed.
+func TestFinishLogSegmentWithoutRoom(t *testing.T) {
+	fs := vfs.NewMem()
+	opt := testOptions(fs)
+	opt.ArchiveLog, opt.ReserveBytes, opt.Clock = true, 1<<20, clock.NewManual(1)
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := mustCreate(t, db, "a")[0]
+	mustPut(t, db, id, "row", "q", "v")
+	eventually(db, func() bool { return len(db.log.spares) > 0 && !db.leading && !db.diskReserve.checking })
+	free, _ := fs.FreeSpace("store")
+	fs.SetCapacity(1<<40 - int64(free) + 1<<20 + 100)
+	db.mu.Lock()
+	spare := db.log.spares[0]
+	db.log.spares, db.background.logBackoff.waiting = nil, true
+	db.mu.Unlock()
+	if err := db.FinishLogSegment(); !errors.Is(err, ErrDiskFull) {
+		t.Errorf("without room: %v", err)
+	}
+	db.mu.Lock()
+	db.failLocked(errors.New("broken"))
+	db.mu.Unlock()
+	var readOnly *ReadOnlyError
+	if err := db.FinishLogSegment(); !errors.As(err, &readOnly) {
+		t.Errorf("after a failure: %v", err)
+	}
+	spare.w.Close()
+	db.Close()
+}
+
+// TestShortBatchIsDamage: a record that cannot be a batch is reported as one.
+func TestShortBatchIsDamage(t *testing.T) {
+	fs := vfs.NewMem()
+	opt := testOptions(fs)
+	opt.ArchiveLog = true
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	id := mustCreate(t, db, "a")[0]
+	mustPut(t, db, id, "row", "q", "v")
+	if err := db.FinishLogSegment(); err != nil {
+		t.Fatal(err)
+	}
+	name := db.segmentPath(1)
+	size, _ := fs.Stat(name)
+	fs.Remove(name)
+	f, err := fs.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := wal.NewSingleSyncWriter(f, wal.Header{Store: db.store, Number: 1, Size: size})
+	w.Append(1, []byte("short"))
+	if err := w.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	l, err := db.NextLogSegment(context.Background(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var corrupt *CorruptError
+	if _, err := l.Next(); !errors.As(err, &corrupt) {
+		t.Errorf("got %v, want damage", err)
 	}
 }
 
