@@ -81,9 +81,22 @@ func (s *Server) instanceFor(ctx context.Context, name string) (i instance, err 
 
 // ListInstances lists the instances of a project that have tables, and the one whose tables have plain names.
 func (s *instanceAdmin) ListInstances(ctx context.Context, r *adminpb.ListInstancesRequest) (*adminpb.ListInstancesResponse, error) {
-	project, ok := strings.CutPrefix(r.Parent, "projects/")
+	all, err := s.instancesIn(ctx, r.Parent)
+	if err != nil {
+		return nil, err
+	}
+	list := new(adminpb.ListInstancesResponse)
+	for _, i := range all {
+		list.Instances = append(list.Instances, instanceMessage(i))
+	}
+	return list, nil
+}
+
+// instancesIn returns the instances of a project that the sender of a request may know of.
+func (s *Server) instancesIn(ctx context.Context, parent string) (list []instance, err error) {
+	project, ok := strings.CutPrefix(parent, "projects/")
 	if !ok || !plain(project) {
-		return nil, invalid("parent", "%q is no name of a project: projects/PROJECT", r.Parent)
+		return nil, invalid("parent", "%q is no name of a project: projects/PROJECT", parent)
 	}
 	sees, err := s.sees(ctx)
 	if err != nil {
@@ -93,13 +106,12 @@ func (s *instanceAdmin) ListInstances(ctx context.Context, r *adminpb.ListInstan
 	if err != nil {
 		return nil, statusOf(err)
 	}
-	list := new(adminpb.ListInstancesResponse)
 	if project == s.home.project {
-		list.Instances = append(list.Instances, instanceMessage(s.home))
+		list = append(list, s.home)
 	}
 	for _, i := range instancesOf(tables, sees) {
 		if i.project == project && i != s.home {
-			list.Instances = append(list.Instances, instanceMessage(i))
+			list = append(list, i)
 		}
 	}
 	return list, nil
@@ -159,19 +171,22 @@ func (s *instanceAdmin) GetCluster(ctx context.Context, r *adminpb.GetClusterReq
 	return clusterMessage(i), nil
 }
 
-// ListClusters lists the cluster of an instance.
+// ListClusters lists the cluster of an instance, or those of all instances of a project.
 func (s *instanceAdmin) ListClusters(ctx context.Context, r *adminpb.ListClustersRequest) (*adminpb.ListClustersResponse, error) {
-	if strings.HasSuffix(r.Parent, "/instances/-") {
-		if _, err := s.sees(ctx); err != nil {
-			return nil, err
+	list := new(adminpb.ListClustersResponse)
+	if project, ok := strings.CutSuffix(r.Parent, "/instances/-"); ok {
+		all, err := s.instancesIn(ctx, project)
+		for _, i := range all {
+			list.Clusters = append(list.Clusters, clusterMessage(i))
 		}
-		return &adminpb.ListClustersResponse{Clusters: []*adminpb.Cluster{clusterMessage(s.home)}}, nil
+		return list, err
 	}
 	i, err := s.instanceFor(ctx, r.Parent)
 	if err != nil {
 		return nil, err
 	}
-	return &adminpb.ListClustersResponse{Clusters: []*adminpb.Cluster{clusterMessage(i)}}, nil
+	list.Clusters = append(list.Clusters, clusterMessage(i))
+	return list, nil
 }
 
 const profileID = "default"

@@ -37,8 +37,12 @@ func TestInstanceAdmin(t *testing.T) {
 		h.ok(err)
 	}
 	clusters, err := h.inst.ListClusters(h.ctx, &adminpb.ListClustersRequest{Parent: "projects/p/instances/-"})
-	if err != nil || len(clusters.Clusters) != 1 {
+	if err != nil || len(clusters.Clusters) != 1 || clusters.Clusters[0].Name != testInstance+"/clusters/colonnade" {
 		t.Errorf("clusters of all instances: got %v, %v", clusters, err)
+	}
+	clusters, err = h.inst.ListClusters(h.ctx, &adminpb.ListClustersRequest{Parent: "projects/none/instances/-"})
+	if err != nil || len(clusters.Clusters) != 0 {
+		t.Errorf("clusters of no instances: got %v, %v", clusters, err)
 	}
 	op, err := h.inst.CreateInstance(h.ctx, &adminpb.CreateInstanceRequest{Parent: "projects/p", InstanceId: "new", Instance: &adminpb.Instance{DisplayName: "New"}})
 	h.ok(err)
