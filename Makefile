@@ -31,7 +31,7 @@ RACE := ./access ./admission/... ./backup/... ./bigtable ./client ./cmd/... ./en
 # of a store that no two goroutines use.
 SEQUENTIAL := ^Test(AdmitsPays|AdviceIsTrue|AggregateGroups|AggregateOfAMillionGroups|Compression|Divide|DivideManyFiles|ExplainConditions|FilterOpenCases|FilterReaders|FlippedBits|MergeRandom|NotesOfFull|Pages|PickAmplification|PickGrowth|PickRandom|Reverse|ScanCounts|TakeRows|TenThousandRanges|TimesAgainstFullScans|VisibilityRandom|WantsPays)$$
 
-.PHONY: help run build test race race-full vet lint fuzz reliability reliability-short soak soak-random harness bench profile bench-service bench-peers release clean
+.PHONY: help run build test race race-full vet lint fuzz reliability reliability-short soak soak-random harness bench profile bench-service bench-peers compat release clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -100,6 +100,9 @@ bench-service: build ## Measure the server beside a bare net/http handler; write
 bench-peers: ## Measure other engines beside this one, ROWS=n; writes REPORT.md beside it
 	cd bench/peers && $(GO) build -o ../../bin/peers .
 	bin/peers -rows $(ROWS) -runs $(RUNS) -out bench/peers/REPORT.md
+
+compat: ## Run clients of Google Bigtable against the emulator (needs Python with venv and pip)
+	cd compat/bigtable && $(GO) test -count=1 -timeout 30m -v .
 
 release: ## Build archives, packages, SBOMs and checksums into dist/, with SYSTEMS="linux/amd64 …"
 	.ci/release/build $(SYSTEMS)
