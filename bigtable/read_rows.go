@@ -5,6 +5,8 @@ import (
 	"time"
 
 	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"colonnade/access"
@@ -176,7 +178,11 @@ func (r *rowReader) sendIfLonger(size int) error {
 // charge takes the memory of a message that grows long, and sends what grows too long.
 func (r *rowReader) charge() error {
 	for int64(len(r.chunks.out))-r.charged > chargeSize {
-		if !r.request.Charge(chargeSize) {
+		switch {
+		case r.request.Charge(chargeSize):
+		case r.request.TooLarge(chargeSize):
+			return status.Error(codes.ResourceExhausted, "a row is larger than the memory of requests: give the server more, or read less of the row")
+		default:
 			return retryLater("the rows that are being read are too large to be in memory together", time.Second)
 		}
 		r.charged += chargeSize

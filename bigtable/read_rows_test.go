@@ -188,3 +188,38 @@ func TestCancelled(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestMemory: rows are refused that find no room in the memory of requests, with the time to try again unless they never
+// find it.
+func TestMemory(t *testing.T) {
+	h := newHarness(t, Options{})
+	limits := admission.Limits{Memory: 4 << 20}
+	control := admission.New(limits, admission.NewLimiters(limits, h.clock))
+	h.serve(Options{Admission: control})
+	h.createTable()
+	for row, size := range map[string]int{"small": 100, "large": 3 << 20, "too large": 7 << 20} {
+		h.ok(h.mutate(row, setCell("a", "q", 0, strings.Repeat("x", size))))
+	}
+	h.rows(&btpb.ReadRowsRequest{Rows: rowSet("large small")})
+	_, err := h.readRows(&btpb.ReadRowsRequest{Rows: &btpb.RowSet{RowKeys: [][]byte{[]byte("too large")}}})
+	h.fails("too large", err, codes.ResourceExhausted, "a row is larger than the memory of requests")
+	if got := retryDelay(err); got != 0 {
+		t.Errorf("try again in %v", got)
+	}
+	other := admission.Request{Control: control}
+	if !other.Charge(3 << 20) {
+		t.Fatal("there is no memory")
+	}
+	_, err = h.readRows(&btpb.ReadRowsRequest{Rows: rowSet("large")})
+	h.fails("beside another request", err, codes.Unavailable, "too large to be in memory together")
+	if got := retryDelay(err); got <= 0 {
+		t.Errorf("try again in %v", got)
+	}
+	h.rows(&btpb.ReadRowsRequest{Rows: rowSet("small")})
+	other.Close()
+	h.rows(&btpb.ReadRowsRequest{Rows: rowSet("large")})
+	<-control.Drain()
+	if m := control.Memory(); m.Free() != m.Size() {
+		t.Errorf("%d bytes of %d are free", m.Free(), m.Size())
+	}
+}
