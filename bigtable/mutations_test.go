@@ -208,13 +208,14 @@ func TestMutateRows(t *testing.T) {
 	set := func(family string) *btpb.Mutation { return setCell(family, "q", 1000, "v") }
 	got := h.mutateRows(
 		entry("r1", set("a")), entry("r2", set("a"), set("none")), entry("r3", set("b")), entry("", set("a")), entry("r4"),
-		entry("r1", set("b"), set("c")), entry("r5", setCell("a", "q", 1, "")), entry("r6", mutation(`delete_from_row { }`)))
+		entry("r1", set("b"), set("c")), entry("r5", setCell("a", "q", 1, "")), entry("r6", mutation(`delete_from_row { }`)), entry("r7", set("none")))
 	want := []struct {
 		code codes.Code
 		text string
 	}{
 		{}, {codes.NotFound, `entries[1].mutations[1]: table "p$i$t" has no column family "none"`}, {}, {codes.InvalidArgument, "entries[3].row_key: "},
 		{codes.InvalidArgument, "entries[4].mutations: there are none"}, {}, {codes.InvalidArgument, "entries[6].mutations[0]: the time 1 is no multiple"}, {},
+		{codes.NotFound, `entries[8].mutations[0]: table "p$i$t" has no column family "none"`},
 	}
 	if len(got) != len(want) {
 		t.Fatalf("got %v", got)

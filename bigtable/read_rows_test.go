@@ -197,10 +197,10 @@ func TestMemory(t *testing.T) {
 	control := admission.New(limits, admission.NewLimiters(limits, h.clock))
 	h.serve(Options{Admission: control})
 	h.createTable()
-	for row, size := range map[string]int{"small": 100, "large": 3 << 20, "too large": 7 << 20} {
+	for row, size := range map[string]int{"small": 100, "large": 3 << 20, "large2": 4 << 20, "too large": 7 << 20} {
 		h.ok(h.mutate(row, setCell("a", "q", 0, strings.Repeat("x", size))))
 	}
-	h.rows(&btpb.ReadRowsRequest{Rows: rowSet("large small")})
+	h.rows(&btpb.ReadRowsRequest{Rows: rowSet("large large2 small")}) // one after the other they find room
 	_, err := h.readRows(&btpb.ReadRowsRequest{Rows: &btpb.RowSet{RowKeys: [][]byte{[]byte("too large")}}})
 	h.fails("too large", err, codes.ResourceExhausted, "a row is larger than the memory of requests")
 	if got := retryDelay(err); got != 0 {

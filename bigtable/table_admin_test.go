@@ -158,8 +158,13 @@ func TestProtection(t *testing.T) {
 	protect(true)
 	_, err := h.admin.DeleteTable(h.ctx, &adminpb.DeleteTableRequest{Name: testTable})
 	h.fails("DeleteTable", err, codes.FailedPrecondition, "is protected from deletion")
-	_, err = h.modify(`id: "a" drop: true`)
-	h.fails("drop", err, codes.FailedPrecondition, "modifications[0]: table \"p$i$t\" is protected from deletion")
+	_, err = h.modify(`id: "new" create { }`, `id: "a" drop: true`)
+	h.fails("drop", err, codes.FailedPrecondition, "modifications[1]: table \"p$i$t\" is protected from deletion")
+	got, err := h.admin.GetTable(h.ctx, &adminpb.GetTableRequest{Name: testTable})
+	h.ok(err)
+	if got.ColumnFamilies["new"] != nil {
+		t.Error("a family was created beside a drop that was refused")
+	}
 	_, err = h.inst.DeleteInstance(h.ctx, &adminpb.DeleteInstanceRequest{Name: testInstance})
 	h.fails("DeleteInstance", err, codes.FailedPrecondition, "is protected from deletion")
 	protect(false)
