@@ -102,7 +102,7 @@ bench-peers: ## Measure other engines beside this one, ROWS=n; writes REPORT.md 
 	bin/peers -rows $(ROWS) -runs $(RUNS) -out bench/peers/REPORT.md
 
 compat: ## Run clients of Google Bigtable against the emulator (needs Python with venv and pip)
-	cd compat/bigtable && $(GO) test -count=1 -timeout 30m -v .
+	cd compat/bigtable && $(GO) test -count=1 -timeout 30m .
 
 release: ## Build archives, packages, SBOMs and checksums into dist/, with SYSTEMS="linux/amd64 …"
 	.ci/release/build $(SYSTEMS)
