@@ -29,11 +29,13 @@ type call struct {
 	request admission.Request
 	quota   *quota.Control // to be paid; nil without quotas
 
-	rows, received int64 // what it has used: rows, at least 1, and bytes of the request
+	received int64 // bytes of the request
+	rows     int64 // that it has used
 }
 
-// begin finds the table that a request is about, checks that its sender may use it, and waits for a slot.
-func (s *Server) begin(ctx context.Context, scope access.Scope, class admission.Class, name string) (*call, error) {
+// begin finds the table that a request is about, checks that its sender may use it, and waits for a slot. While the
+// request waits and works, its bytes are taken from the memory that all requests share.
+func (s *Server) begin(ctx context.Context, scope access.Scope, class admission.Class, name string, request proto.Message) (*call, error) {
 	table, err := s.table(name)
 	if err != nil {
 		return nil, err
@@ -51,11 +53,27 @@ func (s *Server) begin(ctx context.Context, scope access.Scope, class admission.
 	if !s.opt.Admission.Enter() {
 		return nil, retryLater("the server is shutting down", time.Second)
 	}
-	if c.slot, err = c.request.Begin(ctx, class); err != nil {
+	if err = c.takeMemory(request); err == nil {
+		c.slot, err = c.request.Begin(ctx, class)
+	}
+	if err != nil {
+		c.request.Close()
 		s.opt.Admission.Leave()
 		return nil, statusOf(err)
 	}
 	return c, nil
+}
+
+// takeMemory takes the memory of a request.
+func (c *call) takeMemory(request proto.Message) error {
+	c.received = int64(proto.Size(request))
+	switch {
+	case c.request.Charge(c.received):
+		return nil
+	case c.request.TooLarge(c.received):
+		return status.Errorf(codes.ResourceExhausted, "the request has %d bytes, more than the memory of all requests", c.received)
+	}
+	return retryLater("the requests under way have too many bytes together", time.Second)
 }
 
 // time returns the time of the server.
@@ -75,14 +93,6 @@ func (c *call) admitStorage(ctx context.Context, mutations []widecol.Mutation) e
 		return nil
 	}
 	return statusOf(c.server.opt.Quotas.AdmitStorage(ctx, c.quota, c.table, c.server.time()))
-}
-
-// used takes note of what the call has used: rows, and the bytes of its request.
-func (c *call) used(rows int64, request proto.Message) {
-	c.rows += rows
-	if c.quota != nil && request != nil {
-		c.received = int64(proto.Size(request))
-	}
 }
 
 // end gives back what the call holds, and pays for it.

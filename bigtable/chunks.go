@@ -31,9 +31,10 @@ const maxChunkValue = 1 << 20
 // qualifier stand only where they change. The last chunk of a row says that the row is whole, so the writer holds
 // a chunk back until it knows what follows.
 type chunkWriter struct {
-	out  []byte // a ReadRowsResponse
-	held []byte // the last chunk, which is not in out
-	any  bool   // there is a held chunk
+	out   []byte // a ReadRowsResponse
+	held  []byte // the last chunk, which is not in out
+	any   bool   // there is a held chunk
+	whole int    // bytes of out that are whole rows
 
 	column []byte // of the last cell of the row, nil at its start
 	row    []byte // key of the next chunk, if that is the first of its row
@@ -51,6 +52,7 @@ func (w *chunkWriter) commit() {
 		w.held = protowire.AppendVarint(protowire.AppendTag(w.held, chunkCommitRow, protowire.VarintType), 1)
 		w.release()
 	}
+	w.whole = len(w.out)
 }
 
 // release puts the held chunk into the response.

@@ -81,6 +81,26 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// TestLongRow: a long row has a message of its own.
+func TestLongRow(t *testing.T) {
+	h := withTable(t)
+	for _, row := range []string{"a", "b", "d"} {
+		h.ok(h.mutate(row, setCell("a", "q", 1000, "v")))
+	}
+	h.ok(h.mutate("c", setCell("a", "p", 1000, string(bytes.Repeat([]byte("x"), 3<<20))), setCell("a", "q", 1000, "v")))
+	messages, err := h.messages(&btpb.ReadRowsRequest{})
+	h.ok(err)
+	var got []string
+	for _, m := range messages {
+		keys := ""
+		for _, c := range m.Chunks {
+			keys += string(c.RowKey)
+		}
+		got = append(got, keys)
+	}
+	h.same("rows of each message", fmt.Sprint(got), "[ab c d]")
+}
+
 // TestTypedValues: cells that were written with a type are read as bytes.
 func TestTypedValues(t *testing.T) {
 	h := withTable(t)

@@ -27,7 +27,7 @@ const (
 
 // MutateRow implements the data service.
 func (s *Server) MutateRow(ctx context.Context, r *btpb.MutateRowRequest) (*btpb.MutateRowResponse, error) {
-	c, err := s.begin(ctx, access.Write, admission.Write, r.TableName)
+	c, err := s.begin(ctx, access.Write, admission.Write, r.TableName, r)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (s *Server) MutateRow(ctx context.Context, r *btpb.MutateRowRequest) (*btpb
 	if len(r.Mutations) > maxMutations {
 		return nil, tooManyMutations(len(r.Mutations))
 	}
-	c.used(1, r)
+	c.rows = 1
 	list, err := s.mutationsOf(nil, "", r.RowKey, r.Mutations)
 	if err == nil {
 		err = c.admitStorage(ctx, list)
@@ -52,7 +52,7 @@ func (s *Server) MutateRow(ctx context.Context, r *btpb.MutateRowRequest) (*btpb
 // MutateRows implements the data service. Entries that can be written are written together.
 func (s *Server) MutateRows(r *btpb.MutateRowsRequest, stream btpb.Bigtable_MutateRowsServer) error {
 	ctx := stream.Context()
-	c, err := s.begin(ctx, access.Write, admission.Write, r.TableName)
+	c, err := s.begin(ctx, access.Write, admission.Write, r.TableName, r)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (s *Server) MutateRows(r *btpb.MutateRowsRequest, stream btpb.Bigtable_Muta
 	case total > maxMutations:
 		return tooManyMutations(total)
 	}
-	c.used(int64(len(r.Entries)), r)
+	c.rows = int64(len(r.Entries))
 	statuses, err := s.writeEntries(ctx, c, r.Entries, total)
 	if err != nil {
 		return err

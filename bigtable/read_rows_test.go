@@ -13,6 +13,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"colonnade/admission"
+	"colonnade/cell"
+	"colonnade/widecol"
 )
 
 // TestRowsLimit: it counts rows that the filter lets through, and 0 is no limit.
@@ -198,7 +200,9 @@ func TestMemory(t *testing.T) {
 	h.serve(Options{Admission: control})
 	h.createTable()
 	for row, size := range map[string]int{"small": 100, "large": 3 << 20, "large2": 4 << 20, "too large": 7 << 20} {
-		h.ok(h.mutate(row, setCell("a", "q", 0, strings.Repeat("x", size))))
+		m := widecol.Mutation{Row: []byte(row), Family: []byte("a"), Qualifier: []byte("q"), Type: cell.Bytes, Value: make([]byte, size)}
+		_, err := h.store.Write(h.ctx, "p$i$t", []widecol.Mutation{m}, "")
+		h.ok(err)
 	}
 	h.rows(&btpb.ReadRowsRequest{Rows: rowSet("large large2 small")}) // one after the other they find room
 	_, err := h.readRows(&btpb.ReadRowsRequest{Rows: &btpb.RowSet{RowKeys: [][]byte{[]byte("too large")}}})
@@ -221,5 +225,61 @@ func TestMemory(t *testing.T) {
 	<-control.Drain()
 	if m := control.Memory(); m.Free() != m.Size() {
 		t.Errorf("%d bytes of %d are free", m.Free(), m.Size())
+	}
+}
+
+// TestRequestMemory: requests that have too many bytes together are refused, and give back what they had.
+func TestRequestMemory(t *testing.T) {
+	h := newHarness(t, Options{})
+	limits := admission.Limits{Memory: 1 << 20}
+	control := admission.New(limits, admission.NewLimiters(limits, h.clock))
+	h.serve(Options{Admission: control})
+	h.createTable()
+	write := func(size int) error { return h.mutate("r", setCell("a", "q", 0, strings.Repeat("x", size))) }
+	h.ok(write(1 << 19))
+	h.fails("larger than all memory", write(1<<20), codes.ResourceExhausted, "more than the memory of all requests")
+	other := admission.Request{Control: control}
+	if !other.Charge(3 << 18) {
+		t.Fatal("there is no memory")
+	}
+	h.fails("beside another request", write(1<<19), codes.Unavailable, "too many bytes together")
+	other.Close()
+	h.ok(write(1 << 19))
+	<-control.Drain()
+	if m := control.Memory(); m.Free() != m.Size() {
+		t.Errorf("%d bytes of %d are free", m.Free(), m.Size())
+	}
+}
+
+// TestScanGivesUp: a scan that gets no slot gives back its place among the open scans.
+func TestScanGivesUp(t *testing.T) {
+	h := newHarness(t, Options{})
+	control := h.limited(2)
+	h.serve(Options{Admission: control})
+	h.createTable()
+	busy := admission.Request{Control: control}
+	slot, err := busy.Begin(h.ctx, admission.Scan)
+	h.ok(err)
+	ctx, cancel := context.WithCancel(h.ctx)
+	ended := make(chan error)
+	go func() {
+		stream, err := h.data.ReadRows(ctx, &btpb.ReadRowsRequest{TableName: testTable})
+		if err == nil {
+			_, err = stream.Recv()
+		}
+		ended <- err
+	}()
+	for !slot.Contended() { // until the scan is in the queue
+		h.clock.Advance(0)
+	}
+	cancel()
+	if err := <-ended; status.Code(err) != codes.Canceled {
+		t.Errorf("got %v", err)
+	}
+	slot.Release()
+	busy.Close()
+	<-control.Drain()
+	if n := control.Scans().Free(); n != 2 {
+		t.Errorf("%d of 2 places are free", n)
 	}
 }

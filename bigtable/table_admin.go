@@ -27,7 +27,7 @@ type tableAdmin struct {
 // CreateTable creates a table with its families. Initial splits have no effect: a table is divided by what it holds.
 func (s *tableAdmin) CreateTable(ctx context.Context, r *adminpb.CreateTableRequest) (*adminpb.Table, error) {
 	name := r.Parent + "/tables/" + r.TableId
-	c, err := s.begin(ctx, access.Admin, admission.Write, name)
+	c, err := s.begin(ctx, access.Admin, admission.Write, name, r)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func viewOr(v, usual adminpb.Table_View) adminpb.Table_View {
 
 // GetTable describes a table.
 func (s *tableAdmin) GetTable(ctx context.Context, r *adminpb.GetTableRequest) (*adminpb.Table, error) {
-	c, err := s.begin(ctx, access.Read, admission.Read, r.Name)
+	c, err := s.begin(ctx, access.Read, admission.Read, r.Name, r)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (s *Server) tableOf(t *widecol.Table, name string, view adminpb.Table_View)
 
 // DeleteTable deletes a table.
 func (s *tableAdmin) DeleteTable(ctx context.Context, r *adminpb.DeleteTableRequest) (*emptypb.Empty, error) {
-	c, err := s.begin(ctx, access.Admin, admission.Write, r.Name)
+	c, err := s.begin(ctx, access.Admin, admission.Write, r.Name, r)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (s *tableAdmin) DeleteTable(ctx context.Context, r *adminpb.DeleteTableRequ
 // UpdateTable changes the protection of a table from deletion.
 func (s *tableAdmin) UpdateTable(ctx context.Context, r *adminpb.UpdateTableRequest) (*longrunningpb.Operation, error) {
 	name := r.GetTable().GetName()
-	c, err := s.begin(ctx, access.Admin, admission.Write, name)
+	c, err := s.begin(ctx, access.Admin, admission.Write, name, r)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +217,7 @@ func (s *tableAdmin) UpdateTable(ctx context.Context, r *adminpb.UpdateTableRequ
 
 // DropRowRange deletes the rows with a prefix, or all.
 func (s *tableAdmin) DropRowRange(ctx context.Context, r *adminpb.DropRowRangeRequest) (*emptypb.Empty, error) {
-	c, err := s.begin(ctx, access.Admin, admission.Write, r.Name)
+	c, err := s.begin(ctx, access.Admin, admission.Write, r.Name, r)
 	if err != nil {
 		return nil, err
 	}

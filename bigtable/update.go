@@ -14,12 +14,12 @@ import (
 
 // CheckAndMutateRow implements the data service.
 func (s *Server) CheckAndMutateRow(ctx context.Context, r *btpb.CheckAndMutateRowRequest) (*btpb.CheckAndMutateRowResponse, error) {
-	c, err := s.begin(ctx, access.Write, admission.Write, r.TableName)
+	c, err := s.begin(ctx, access.Write, admission.Write, r.TableName, r)
 	if err != nil {
 		return nil, err
 	}
 	defer c.end()
-	c.used(1, r)
+	c.rows = 1
 	change, err := s.checkAndMutateOf(r)
 	if err == nil {
 		err = c.admitStorage(ctx, append(change.Then[:len(change.Then):len(change.Then)], change.Else...))
@@ -70,12 +70,12 @@ func (s *Server) checkAndMutateOf(r *btpb.CheckAndMutateRowRequest) (*widecol.Ch
 
 // ReadModifyWriteRow implements the data service.
 func (s *Server) ReadModifyWriteRow(ctx context.Context, r *btpb.ReadModifyWriteRowRequest) (*btpb.ReadModifyWriteRowResponse, error) {
-	c, err := s.begin(ctx, access.Write, admission.Write, r.TableName)
+	c, err := s.begin(ctx, access.Write, admission.Write, r.TableName, r)
 	if err != nil {
 		return nil, err
 	}
 	defer c.end()
-	c.used(1, r)
+	c.rows = 1
 	change, err := updateOf(r)
 	if err == nil {
 		err = c.admitStorage(ctx, []widecol.Mutation{{Op: widecol.Set}})

@@ -4,9 +4,11 @@ import (
 	"context"
 	"log/slog"
 	"path"
+	"runtime/debug"
 	"strings"
 	"time"
 
+	adminpb "cloud.google.com/go/bigtable/admin/apiv2/adminpb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/peer"
@@ -99,7 +101,7 @@ func (w *watcher) begin(ctx context.Context, method string) (_ context.Context, 
 
 func (w *watcher) recovered(method string, err *error, panicked any) {
 	if panicked != nil {
-		w.server.opt.Log.Error("a call has panicked", "method", method, "panic", panicked)
+		w.server.opt.Log.Error("a call has panicked", "method", method, "panic", panicked, "stack", string(debug.Stack()))
 		*err = status.Error(codes.Internal, "the server has a fault: its log says more")
 	}
 }
@@ -110,8 +112,20 @@ var changes = map[string]string{
 	"ModifyColumnFamilies": "alter_families", "DropRowRange": "delete_rows", "DeleteInstance": "delete_instance",
 }
 
-// named are requests that say what they are about.
-type named interface{ GetName() string }
+// nameIn returns the name of what a request is about, "" for none.
+func nameIn(request any) string {
+	switch r := request.(type) {
+	case *adminpb.CreateTableRequest:
+		return r.GetParent() + "/tables/" + r.GetTableId()
+	case *adminpb.UpdateTableRequest:
+		return r.GetTable().GetName()
+	case interface{ GetName() string }:
+		return r.GetName()
+	case interface{ GetTableName() string }:
+		return r.GetTableName()
+	}
+	return ""
+}
 
 // audit writes a line about a call that may have changed a schema, or was refused for its token.
 func (w *watcher) audit(ctx context.Context, method string, request any, c *caller, code codes.Code, took time.Duration) {
@@ -126,8 +140,8 @@ func (w *watcher) audit(ctx context.Context, method string, request any, c *call
 	if p, ok := peer.FromContext(ctx); ok {
 		attrs = append(attrs, slog.String("address", p.Addr.String()))
 	}
-	if r, ok := request.(named); ok {
-		attrs = append(attrs, slog.String("name", r.GetName()))
+	if name := nameIn(request); name != "" {
+		attrs = append(attrs, slog.String("name", name))
 	}
 	if c.token != nil {
 		attrs = append(attrs, slog.String("token", c.token.ID), slog.String("token_name", c.token.Name))
