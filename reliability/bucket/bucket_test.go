@@ -1,4 +1,4 @@
-// Package bucket tries backups against a server of the S3 protocol, with the program as it is shipped.
+// Package bucket tries backups and the archive of the log against a server of the S3 protocol, with the program as it is shipped.
 package bucket
 
 import (
@@ -121,9 +121,9 @@ func (w *world) command(args ...string) *exec.Cmd {
 }
 
 // serve starts a server on a directory, and returns its URL.
-func (w *world) serve(dir string) (url string, stop func()) {
+func (w *world) serve(dir string, args ...string) (url string, stop func()) {
 	w.t.Helper()
-	cmd := w.command("serve", "--data", dir, "--listen", "127.0.0.1:0")
+	cmd := w.command(append([]string{"serve", "--data", dir, "--listen", "127.0.0.1:0"}, args...)...)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -255,6 +255,31 @@ func TestKilledBackupsInABucket(t *testing.T) {
 	w.must("backup", "prune", repository, "--keep", "1") // it waits until it knows that the others are dead
 	w.must("backup", "verify", repository, "--identity", key)
 	w.restores(filepath.Join(top, "restored"), repository, 6000+5*1500, "--identity", key)
+}
+
+// TestArchiveInABucket: a server sends its log to a bucket; from there and a backup all that it had is restored, after its
+// directory is lost.
+func TestArchiveInABucket(t *testing.T) {
+	w := &world{t: t, program: program(t), s3: newService(t)}
+	top := t.TempDir()
+	const repository = "s3://backups/some/prefix"
+	archive := []string{"--archive", repository, "--archive-endpoint", w.s3.url, "--archive-interval", "200ms"}
+	var stop func()
+	w.url, stop = w.serve(filepath.Join(top, "data"), archive...)
+	w.fill(0, 100)
+	w.must("backup", "create", repository, "--url", w.url)
+	w.fill(100, 6000)
+	stop() // sends the rest
+	if err := os.RemoveAll(filepath.Join(top, "data")); err != nil {
+		t.Fatal(err)
+	}
+	if output := w.must("backup", "list", repository); !strings.Contains(output, "--until") {
+		t.Errorf("list: %s", output)
+	}
+	w.must("backup", "verify", repository)
+	w.restores(filepath.Join(top, "restored"), repository, 6000, "--until", "latest")
+	w.must("backup", "prune", repository, "--keep", "1")
+	w.restores(filepath.Join(top, "again"), repository, 6000, "--until", "latest")
 }
 
 // restores restores the newest backup and counts its rows.
