@@ -1,6 +1,7 @@
 package main
 
 import (
+	"colonnade/reliability/archive"
 	"colonnade/reliability/branches"
 	"colonnade/reliability/crash"
 	"colonnade/reliability/faults"
@@ -22,6 +23,7 @@ var parts = []report.Part{
 	meta.Part,
 	lin.Part,
 	kill9.Part,
+	archive.Part,
 	overload.Part,
 	mutants.Part,
 	branches.Part,

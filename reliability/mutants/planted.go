@@ -450,4 +450,32 @@ var planted = []mutant{
 			new:  "	w.locks = lockSet{}\n",
 		},
 	}},
+	{number: 42, bug: "a segment of the log goes before it is archived", part: "archive", edits: []edit{
+		{
+			file: "engine/log_archive.go",
+			old:  "	if !db.opt.ArchiveLog || s.number <= db.archive.released {",
+			new:  "	if !db.opt.ArchiveLog || s.number <= db.archive.released+1 {",
+		},
+	}},
+	{number: 43, bug: "a partition that was dropped comes back with a restore", part: "archive", edits: []edit{
+		{
+			file: "engine/restoration.go",
+			old:  "		if p.Dropped[id] || p.Keep != nil && !p.Keep(id) {",
+			new:  "		if p.Keep != nil && !p.Keep(id) {",
+		},
+	}},
+	{number: 44, bug: "a restore leaves out the commit of its very time", part: "archive", edits: []edit{
+		{
+			file: "backup/point.go",
+			old:  "		if err == nil && at <= until {",
+			new:  "		if err == nil && at < until {",
+		},
+	}},
+	{number: 45, bug: "a drop that is not archived is forgotten by the next open", part: "archive", edits: []edit{
+		{
+			file: "engine/install.go",
+			old:  "	next.Dropped = db.archive.droppedLocked()\n",
+			new:  "	next.Dropped = nil\n",
+		},
+	}},
 }
