@@ -276,6 +276,9 @@ func TestScanGivesUp(t *testing.T) {
 	if err := <-ended; status.Code(err) != codes.Canceled {
 		t.Errorf("got %v", err)
 	}
+	for slot.Contended() { // until the server has heard of it
+		h.clock.Advance(0)
+	}
 	slot.Release()
 	busy.Close()
 	<-control.Drain()
