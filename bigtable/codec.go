@@ -12,15 +12,34 @@ type codec struct{ encoding.CodecV2 }
 func newCodec() codec { return codec{encoding.GetCodecV2(proto.Name)} }
 
 // encoded is a message in its encoded form. Who sends it gives it away.
-type encoded struct{ data *[]byte }
+type encoded struct {
+	data    *[]byte
+	written chan struct{} // closed once gRPC does not hold the message any more; nil if nobody waits for that
+}
 
 // Marshal implements encoding.CodecV2.
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	if e, ok := v.(encoded); ok {
-		return mem.BufferSlice{mem.NewBuffer(e.data, messages)}, nil
+		pool := messages
+		if e.written != nil {
+			pool = announced{BufferPool: messages, back: e.written}
+		}
+		return mem.BufferSlice{mem.NewBuffer(e.data, pool)}, nil
 	}
 	return c.CodecV2.Marshal(v)
 }
 
 // messages are the buffers of encoded messages, which gRPC gives back once they are sent.
 var messages = mem.DefaultBufferPool()
+
+// announced is the pool of one buffer. It says when the buffer comes back.
+type announced struct {
+	mem.BufferPool
+	back chan struct{}
+}
+
+// Put implements mem.BufferPool.
+func (p announced) Put(b *[]byte) {
+	p.BufferPool.Put(b)
+	close(p.back)
+}

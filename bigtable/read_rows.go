@@ -216,11 +216,21 @@ func (r *rowReader) send() error {
 	}
 	*r.buffer = r.chunks.out
 	r.caller.sent += int64(len(r.chunks.out))
-	message := encoded{r.buffer}
+	message := encoded{data: r.buffer}
+	if r.charged > 0 {
+		message.written = make(chan struct{})
+	}
 	r.buffer = nil
 	r.slot.Release()
 	if err := r.stream.SendMsg(message); err != nil {
 		return err
+	}
+	if message.written != nil { // SendMsg only queues it: its memory stays taken until it is written
+		select {
+		case <-message.written:
+		case <-r.stream.Context().Done():
+			return r.stream.Context().Err()
+		}
 	}
 	r.heard = r.server.opt.Clock.Now()
 	r.request.Refund(r.charged)

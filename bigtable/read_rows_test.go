@@ -228,6 +228,31 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestMemoryOfSlowClient: a long message keeps its memory while its client does not read it, and gives it back when the
+// client goes away.
+func TestMemoryOfSlowClient(t *testing.T) {
+	h := newHarness(t, Options{})
+	limits := admission.Limits{Memory: 8 << 20}
+	control := admission.New(limits, admission.NewLimiters(limits, h.clock))
+	h.serve(Options{Admission: control})
+	h.createTable()
+	m := widecol.Mutation{Row: []byte("large"), Family: []byte("a"), Qualifier: []byte("q"), Type: cell.Bytes, Value: make([]byte, 6<<20)}
+	_, err := h.store.Write(h.ctx, "p$i$t", []widecol.Mutation{m}, "")
+	h.ok(err)
+	ctx, cancel := context.WithCancel(h.ctx)
+	slow, err := h.data.ReadRows(ctx, &btpb.ReadRowsRequest{TableName: testTable})
+	h.ok(err)
+	_, err = slow.Header() // the message is on its way
+	h.ok(err)
+	_, err = h.readRows(&btpb.ReadRowsRequest{Rows: rowSet("large")})
+	h.fails("beside a slow client", err, codes.Unavailable, "too large to be in memory together")
+	cancel()
+	<-control.Drain()
+	if m := control.Memory(); m.Free() != m.Size() {
+		t.Errorf("%d bytes of %d are free", m.Free(), m.Size())
+	}
+}
+
 // TestRequestMemory: requests that have too many bytes together are refused, and give back what they had.
 func TestRequestMemory(t *testing.T) {
 	h := newHarness(t, Options{})
