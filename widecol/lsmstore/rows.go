@@ -37,6 +37,7 @@ type rows struct {
 	started   bool
 	row       []byte      // the current row
 	passed    []byte      // see Passed
+	owed      bool        // Yield was called last where nothing was passed
 	step      int         // rows of the current step, row is the first; 0 outside of steps (bulk)
 	cells     []cell.Cell // the current chunk
 	first     bool
@@ -60,9 +61,7 @@ func (r *rows) Next() bool {
 		}
 		if run == nil {
 			if r.fresh { // the row may have had no chunk
-				r.passed = r.row
-				r.pause()
-				r.passed = nil
+				r.passRow()
 			}
 			r.row = nil
 			continue
@@ -113,8 +112,19 @@ func (r *rows) pause() bool {
 	return r.looked%widecol.YieldEvery != 1 || r.goOn()
 }
 
+// passRow is pause at the end of a row of which nothing was returned. If Yield was called within the row, where the
+// query had passed nothing, it is called again.
+func (r *rows) passRow() {
+	r.passed = r.row
+	if r.pause() && r.owed {
+		r.goOn()
+	}
+	r.passed = nil
+}
+
 func (r *rows) goOn() bool {
 	if r.err = r.ctx.Err(); r.err == nil && r.q.Yield != nil && r.looked > 1 { // a short read has no time for it
+		r.owed = r.passed == nil
 		r.err = r.q.Yield()
 	}
 	return r.err == nil
