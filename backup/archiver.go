@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
@@ -140,6 +141,7 @@ func (a *Archiver) shipLoop() {
 			a.stats.Stopped = true
 			a.mu.Unlock()
 			a.opt.Log.Error("the log is not archived any more", "cause", err)
+			a.db.ReleaseLog(math.MaxUint64) // nobody will archive it here, and it must not fill the disk
 			return
 		case a.work.Err() != nil:
 			return
@@ -224,9 +226,16 @@ func (a *Archiver) ship(s *engine.LogSegment) error {
 	if err != nil {
 		return a.unlessForked(s, err)
 	}
-	err = a.persist(func() error {
+	forked := false
+	err = a.persist(func() (err error) {
+		if forked, err = a.repository.hasOther(a.work, &o); err != nil || forked {
+			return err
+		}
 		return a.repository.storage.Put(a.work, o.name, bytes.NewReader(stored), int64(len(stored)))
 	})
+	if err == nil && forked {
+		err = a.unlessForked(s, errForked)
+	}
 	if err != nil {
 		return err
 	}

@@ -493,6 +493,46 @@ func TestArchivedAgain(t *testing.T) {
 	a.wantError("", Latest, "two servers with the same directory")
 }
 
+// TestArchiveOfTwins: of two servers with the same directory that archive at the same time, the one that comes second to
+// a segment stops, and keeps no log for it.
+func TestArchiveOfTwins(t *testing.T) {
+	a := openArchived(t, vfs.NewMem(), NewDir(t.TempDir()), options())
+	a.write(10)
+	a.backup()
+	archiver := a.start() // it has looked at the archive before the twin comes
+	defer func() { archiver.Close(context.Background()) }()
+	next := func(a *archived, archiver *Archiver) ArchiverStats {
+		a.write(3)
+		if err := a.db.FinishLogSegment(); err != nil {
+			t.Fatal(err)
+		}
+		for archiver.Stats().Lag != 0 && !archiver.Stats().Stopped {
+			runtime.Gosched()
+		}
+		return archiver.Stats()
+	}
+	next(a, archiver)
+	twin := &archived{t: t, fs: a.fs.Crash(vfs.KeepAll, 2), storage: a.storage, r: a.r, times: slices.Clone(a.times)}
+	twin.open(true)
+	defer twin.close()
+	others := twin.start()
+	defer others.Close(context.Background())
+	if got := next(twin, others); got.Stopped {
+		t.Fatalf("the first that goes on: %+v", got)
+	}
+	got := next(a, archiver)
+	for range 10 { // its next segment may still be one that both have
+		got = next(a, archiver)
+	}
+	if !got.Stopped {
+		t.Errorf("the second archives, too: %+v", got)
+	}
+	if m := a.db.Metrics(); m.LogHeldBytes != 0 {
+		t.Errorf("%d bytes of log are held for an archive that is stopped", m.LogHeldBytes)
+	}
+	twin.wantRows("", Latest, 16)
+}
+
 // TestArchiveGap: without its log for a while, a store can be restored to times before and to backups after it.
 func TestArchiveGap(t *testing.T) {
 	a := openArchived(t, vfs.NewMem(), NewDir(t.TempDir()), options())

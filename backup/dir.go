@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -112,13 +113,16 @@ func (d dir) Get(_ context.Context, name string) (io.ReadCloser, error) {
 }
 
 func (d dir) List(ctx context.Context, prefix string) (list []Object, err error) {
-	top := d.path(prefix)
-	err = filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
+	inDir, begin := path.Split(prefix)
+	top := d.path(inDir)
+	err = filepath.WalkDir(top, func(at string, entry fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // there is no such directory, or the file has gone meanwhile
 			return nil
 		case err != nil || entry.IsDir():
 			return errors.Join(err, ctx.Err())
+		case filepath.Dir(at) == top && !strings.HasPrefix(entry.Name(), begin):
+			return nil
 		}
 		info, err := entry.Info()
 		if errors.Is(err, fs.ErrNotExist) {
@@ -126,7 +130,7 @@ func (d dir) List(ctx context.Context, prefix string) (list []Object, err error)
 		} else if err != nil {
 			return err
 		}
-		name, err := filepath.Rel(d.root, path)
+		name, err := filepath.Rel(d.root, at)
 		list = append(list, Object{Name: filepath.ToSlash(name), Size: info.Size()})
 		return err
 	})

@@ -51,10 +51,15 @@ type logObject struct {
 }
 
 func (o *logObject) setName(key string) {
-	o.name = fmt.Sprintf("%s%s/%s/%012d-%020d-%020d-%016d-%s-%s.zst", logDir, o.store, o.timeline, o.number, o.after, o.last, o.time, o.content, o.sum)
+	o.name = fmt.Sprintf("%s%020d-%020d-%016d-%s-%s.zst", o.namePrefix(), o.after, o.last, o.time, o.content, o.sum)
 	if key != "" {
 		o.name += "." + key + encrypted
 	}
+}
+
+// namePrefix is how the names of all objects of the segment begin.
+func (o *logObject) namePrefix() string {
+	return fmt.Sprintf("%s%s/%s/%012d-", logDir, o.store, o.timeline, o.number)
 }
 
 // parseLogName returns the object of a name.

@@ -129,6 +129,16 @@ func (r *Repository) logOf(ctx context.Context, store, timeline string) ([]logOb
 	return objects, nil
 }
 
+// hasOther reports whether an object of the same segment has other batches: another server with the same directory
+// archives here.
+func (r *Repository) hasOther(ctx context.Context, o *logObject) (bool, error) {
+	list, err := r.storage.List(ctx, o.namePrefix())
+	return slices.ContainsFunc(list, func(other Object) bool {
+		l, err := parseLogName(other)
+		return err == nil && (l.last != o.last || l.content != o.content)
+	}), err
+}
+
 // chainFrom returns the objects that follow a batch without a gap, beginning with the one that has it. whole says that
 // there are none behind a gap.
 func chainFrom(objects []logObject, seq uint64) (chain []logObject, whole bool) {

@@ -12,7 +12,8 @@ type Storage interface {
 	Put(ctx context.Context, name string, content io.Reader, size int64) error
 	// Get opens an object. It fails with fs.ErrNotExist if there is none.
 	Get(ctx context.Context, name string) (io.ReadCloser, error)
-	// List returns the objects whose names begin with a prefix that ends in a slash, or all for "", sorted by name.
+	// List returns the objects whose names begin with a prefix, or all for "", sorted by name. Behind the last slash of the prefix there
+	// may be the beginning of a name.
 	List(ctx context.Context, prefix string) ([]Object, error)
 	// Remove removes an object. It is no error if there is none.
 	Remove(ctx context.Context, name string) error
