@@ -493,6 +493,44 @@ func TestArchivedAgain(t *testing.T) {
 	a.wantError("", Latest, "two servers with the same directory")
 }
 
+// TestDropBeforeArchive: a partition that was dropped between a backup and the start of the archive does not return with
+// the commits of the archive.
+func TestDropBeforeArchive(t *testing.T) {
+	a := openArchived(t, vfs.NewMem(), NewDir(t.TempDir()), options())
+	a.close()
+	a.open(false)
+	a.write(10)
+	ids, err := a.db.CreatePartitions("gone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.backup()
+	if err := a.db.DropPartitions(ids...); err != nil {
+		t.Fatal(err)
+	}
+	a.close()
+	a.open(true)
+	a.write(5)
+	a.ship()
+	a.wantRows("", Latest, 15)
+	p, err := a.r.FindPoint(context.Background(), "", Latest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "restored")
+	if err := a.r.Restore(context.Background(), p, nil, dir); err != nil {
+		t.Fatal(err)
+	}
+	db, err := engine.Open(dir, engine.Options{FS: vfs.OS, Clock: clock.System})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if got := db.Partitions(); len(got) != 1 || got[0].Name != "a" {
+		t.Errorf("partitions: %+v", got)
+	}
+}
+
 // TestArchiveOfTwins: of two servers with the same directory that archive at the same time, the one that comes second to
 // a segment stops, and keeps no log for it.
 func TestArchiveOfTwins(t *testing.T) {

@@ -215,7 +215,20 @@ func (r *Repository) replay(ctx context.Context, p *Point, keep map[uint64]bool,
 		}
 		progress(p.log[i].stored)
 	}
+	if restoration.LastSeq() > p.Backup.Sequence {
+		dropForgotten(&to, restoration.Partitions())
+	}
 	return restoration.Finish(to, r.opt.Rand)
+}
+
+// dropForgotten drops the partitions of a backup that no object of its log knows: they were dropped after the backup, and
+// before the first commit after it, while nothing was archived.
+func dropForgotten(to *engine.Restored, backup []engine.PartitionID) {
+	for _, id := range backup {
+		if !slices.ContainsFunc(to.Created, func(p engine.PartitionInfo) bool { return p.ID == id }) {
+			to.Dropped[id] = true
+		}
+	}
 }
 
 // replayObject adds what an object of the log tells up to a time.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
+	"slices"
 
 	"colonnade/engine/manifest"
 	"colonnade/vfs"
@@ -47,6 +49,11 @@ func NewRestoration(fs vfs.FS, dir string) (*Restoration, error) {
 	db := &DB{opt: Options{FS: fs}.WithDefaults(), dir: path.Clean(dir), store: m.Store, manifest: m}
 	db.log.next = m.LogStart + 1 // the segment of the checkpoint has no batches
 	return &Restoration{db: db, name: name, manifest: m, copier: newLogCopier(db), lastSeq: m.LastSeq, lastTime: m.LastTime}, nil
+}
+
+// Partitions returns the partitions of the checkpoint, in no order.
+func (r *Restoration) Partitions() []PartitionID {
+	return slices.Collect(maps.Keys(r.manifest.Partitions))
 }
 
 // LastSeq returns the sequence number of the last batch.
