@@ -643,3 +643,24 @@ func TestOpen(t *testing.T) {
 		t.Errorf("a newer format: %v", err)
 	}
 }
+
+// TestOnlyLife: of the backups of a store and of one that was restored from it, none is taken for the other.
+func TestOnlyLife(t *testing.T) {
+	of := func(id, store, timeline string) *Backup {
+		return &Backup{ID: id, Store: store, Place: Place{Timeline: timeline}}
+	}
+	for _, c := range []struct {
+		list []*Backup
+		want string
+	}{
+		{[]*Backup{of("a", "s", "0")}, "a"},
+		{[]*Backup{of("a", "s", "0"), of("b", "s", "0")}, "b"},
+		{[]*Backup{of("a", "s", "0"), of("b", "s", "1")}, "name the one to begin with by --backup, such as b"},
+		{[]*Backup{of("a", "s", "0"), of("b", "other", "0"), of("c", "s", "0")}, "or b (store other"},
+	} {
+		got, err := onlyLife(c.list)
+		if err == nil && got.ID != c.want || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, %v, want %s", got, err, c.want)
+		}
+	}
+}

@@ -71,7 +71,8 @@ func (r *Repository) FindPoint(ctx context.Context, id string, until int64) (*Po
 
 func timeText(micros int64) string { return time.UnixMicro(micros).UTC().Format(time.RFC3339Nano) }
 
-// backupBefore returns the newest backup that has no commit after until.
+// backupBefore returns the newest backup that has no commit after until. Without id, all backups that could be meant must
+// be of one store and timeline: which of two lives of a store is wanted, only its owner knows.
 func (r *Repository) backupBefore(ctx context.Context, id string, until int64) (*Backup, error) {
 	if id != "" {
 		b, err := r.Find(ctx, id)
@@ -102,7 +103,19 @@ func (r *Repository) backupBefore(ctx context.Context, id string, until int64) (
 	case i < 0:
 		i = len(list)
 	}
-	return list[i-1], nil
+	return onlyLife(list[:i])
+}
+
+// onlyLife returns the last backup, if all are of one store and timeline.
+func onlyLife(list []*Backup) (*Backup, error) {
+	last := list[len(list)-1]
+	for i := len(list) - 2; i >= 0; i-- {
+		if b := list[i]; b.Store != last.Store || b.Timeline != last.Timeline {
+			return nil, fmt.Errorf("the backups are of several stores, or of a store and one that was restored from it: name the one to begin with by --backup, such as %s (store %.8s, timeline %.8s) or %s (store %.8s, timeline %.8s)",
+				last.ID, last.Store, last.Timeline, b.ID, b.Store, b.Timeline)
+		}
+	}
+	return last, nil
 }
 
 // logOf returns the objects of a log in the order of their numbers, one of each number. Names that are none are left

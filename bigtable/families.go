@@ -3,7 +3,6 @@ package bigtable
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	adminpb "cloud.google.com/go/bigtable/admin/apiv2/adminpb"
 
@@ -40,21 +39,17 @@ func modification(i int) string { return fmt.Sprintf("modifications[%d]", i) }
 
 // planOf returns the steps of modifications of a table, or the first reason why one cannot be made.
 func planOf(t *widecol.Table, list []*adminpb.ModifyColumnFamiliesRequest_Modification) (plan []func(context.Context, widecol.Store) error, err error) {
-	var names []string // of the families as each step finds them
+	families := make(map[string]widecol.MergeOperator) // as each step finds them
 	for _, f := range t.Families {
-		names = append(names, f.Name)
+		families[f.Name] = f.Merge
 	}
 	if len(list) == 0 {
 		return nil, invalid("modifications", "there are none")
 	}
 	for i, m := range list {
-		at := slices.Index(names, m.GetId())
-		if err := allowed(t, m, at >= 0); err != nil {
+		merge, there := families[m.GetId()]
+		if err := allowed(t, m, there); err != nil {
 			return nil, statusAt(modification(i), err)
-		}
-		merge := widecol.NoMerge
-		if n := slices.IndexFunc(t.Families, func(f widecol.Family) bool { return f.Name == m.GetId() }); n >= 0 {
-			merge = t.Families[n].Merge
 		}
 		step, err := stepOf(modification(i), t.Name, m, merge)
 		if err != nil {
@@ -63,9 +58,13 @@ func planOf(t *widecol.Table, list []*adminpb.ModifyColumnFamiliesRequest_Modifi
 		plan = append(plan, step)
 		switch {
 		case m.GetCreate() != nil:
-			names = append(names, m.Id)
+			f, err := familyOf("", m.Id, m.GetCreate())
+			if err != nil {
+				return nil, err
+			}
+			families[m.Id] = f.Merge
 		case m.GetDrop():
-			names = slices.Delete(names, at, at+1)
+			delete(families, m.Id)
 		}
 	}
 	return plan, nil

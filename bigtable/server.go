@@ -3,12 +3,14 @@ package bigtable
 import (
 	"cmp"
 	"log/slog"
+	"time"
 
 	adminpb "cloud.google.com/go/bigtable/admin/apiv2/adminpb"
 	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 
 	"colonnade/access"
@@ -18,6 +20,9 @@ import (
 	"colonnade/quota"
 	"colonnade/widecol"
 )
+
+// maxStreams is how many calls a connection has at a time.
+const maxStreams = 1000
 
 // MaxMessage bounds a message in bytes, in both directions.
 const MaxMessage = 256 << 20
@@ -78,6 +83,7 @@ func (s *Server) GRPC(opt ...grpc.ServerOption) *grpc.Server {
 	w := newWatcher(s)
 	opt = append([]grpc.ServerOption{
 		grpc.MaxRecvMsgSize(MaxMessage), grpc.MaxSendMsgSize(MaxMessage),
+		grpc.MaxConcurrentStreams(maxStreams), grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute}),
 		grpc.ForceServerCodecV2(newCodec()), grpc.UnaryInterceptor(w.unary), grpc.StreamInterceptor(w.stream),
 	}, opt...)
 	g := grpc.NewServer(opt...)

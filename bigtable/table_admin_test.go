@@ -265,9 +265,23 @@ func TestModifyColumnFamiliesRefused(t *testing.T) {
 		h.ok(err)
 		h.is(text, after, before)
 	}
+	aggregate := `value_type { aggregate_type { input_type { int64_type { } } sum { } } }`
+	_, err = h.modify(`id: "new" create { `+aggregate+` }`, `id: "new" update { value_type { int64_type { } } } update_mask { paths: "value_type" }`)
+	h.fails("an aggregate of the same request", err, codes.InvalidArgument, "modifications[1].update_mask: Immutable fields")
 	_, err = h.modify()
 	h.fails("none", err, codes.InvalidArgument, "modifications: there are none")
 	h.same("rows", h.rows(&btpb.ReadRowsRequest{}), "r b:q@0 v")
+}
+
+// TestModifyAgain: a family that comes back in the same request has forgotten what it was.
+func TestModifyAgain(t *testing.T) {
+	h := withTable(t)
+	got, err := h.modify(`id: "sum" drop: true`, `id: "sum" create { }`, `id: "sum" update { value_type { int64_type { } } } update_mask { paths: "value_type" }`)
+	h.ok(err)
+	if got.ColumnFamilies["sum"].ValueType.GetInt64Type() == nil {
+		t.Errorf("the family has the type %v", got.ColumnFamilies["sum"].ValueType)
+	}
+	h.ok(h.mutate("r", setCell("sum", "q", 0, "v")))
 }
 
 func TestDropRowRange(t *testing.T) {

@@ -94,6 +94,9 @@ func (s *Server) ReadModifyWriteRow(ctx context.Context, r *btpb.ReadModifyWrite
 	return &btpb.ReadModifyWriteRowResponse{Row: rowOf(r.RowKey, written)}, nil
 }
 
+// maxRules bounds the rules of a request: other writes of the row wait meanwhile.
+const maxRules = 1000
+
 func updateOf(r *btpb.ReadModifyWriteRowRequest) (*widecol.ReadModifyWrite, error) {
 	if err := widecol.CheckRowKey(r.RowKey); err != nil {
 		return nil, statusAt("row_key", err)
@@ -101,8 +104,8 @@ func updateOf(r *btpb.ReadModifyWriteRowRequest) (*widecol.ReadModifyWrite, erro
 	switch n := len(r.Rules); {
 	case n == 0:
 		return nil, invalid("rules", "there are none")
-	case n > maxMutations:
-		return nil, invalid("rules", "there are %d, allowed are %d", n, maxMutations)
+	case n > maxRules:
+		return nil, invalid("rules", "there are %d, allowed are %d", n, maxRules)
 	}
 	change := &widecol.ReadModifyWrite{Row: r.RowKey, Granule: granule}
 	for i, m := range r.Rules {

@@ -2,6 +2,7 @@ package bigtable
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -180,5 +181,7 @@ func TestWrongRules(t *testing.T) {
 	}
 	_, err := h.update()
 	h.fails("no rules", err, codes.InvalidArgument, "rules: there are none")
+	_, err = h.update(slices.Repeat([]string{`family_name: "b" increment_amount: 1`}, maxRules+1)...)
+	h.fails("many rules", err, codes.InvalidArgument, "rules: there are 1001, allowed are 1000")
 	h.same("after", h.rows(&btpb.ReadRowsRequest{}), before)
 }

@@ -59,11 +59,13 @@ func TestArchive(t *testing.T) {
 	}
 	s := serve(data)
 	s.call("PUT", "/v1/table/web", twoFamilies)
-	create := func(s *served) {
+	create := func(s *served) (id string) {
 		t.Helper()
-		if got := runLine("", "backup", "create", repository, "--url", s.url, "--recipient", keys.recipient); got.code != 0 {
+		got := runLine("", "backup", "create", repository, "--url", s.url, "--recipient", keys.recipient)
+		if got.code != 0 {
 			t.Fatalf("create: %+v", got)
 		}
+		return strings.TrimSpace(got.stdout)
 	}
 	create(s)
 	c := s.count()
@@ -97,7 +99,7 @@ func TestArchive(t *testing.T) {
 	}
 
 	s = serve(last) // its log is another one
-	create(s)
+	second := create(s)
 	writeRow := func(n int64) {
 		s.call("POST", "/v1/table/web/write", fmt.Sprintf(`{"items":[{"row_key":"%08d","cells":[{"column_key":"f:","type":"i64","value":1},{"column_key":"g:","type":"i64","value":1}]}]}`, n))
 	}
@@ -105,7 +107,10 @@ func TestArchive(t *testing.T) {
 	writeRow(int64(rows) + 1)
 	writeRow(int64(rows) + 2)
 	s.stop(syscall.SIGTERM) // archives the rest
-	restore("latest", int64(rows)+2, int64(rows)+2)
+	if got := runLine("", "backup", "restore", repository, filepath.Join(top, "which"), "--until", "latest", "--identity", keys.file); got.code != exitFailed || !strings.Contains(got.stderr, "name the one to begin with by --backup, such as "+second) {
+		t.Errorf("restore without a word about which life of the store: %+v", got)
+	}
+	restore("latest", int64(rows)+2, int64(rows)+2, "--backup", second)
 	restore(moment, least, most)
 	got := runLine("", "backup", "list", repository)
 	if got.code != 0 || strings.Count(got.stdout, "--until") != 2 {
