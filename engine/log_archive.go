@@ -103,7 +103,11 @@ func (db *DB) NextLogSegment(ctx context.Context, after uint64) (*LogSegment, er
 		case <-db.background.stop:
 			return nil, ErrClosed
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			select {
+			case <-finished: // before ctx ended, perhaps
+			default:
+				return nil, ctx.Err()
+			}
 		}
 	}
 }
@@ -274,16 +278,20 @@ func (db *DB) FinishLogSegment() error {
 		}
 		db.mu.Lock()
 	}
-	if err := db.writableLocked(); err != nil || !db.finishDueLocked() {
-		db.mu.Unlock()
-		return err
-	}
 	l := &db.log
 	last := l.segments[len(l.segments)-1]
+	if err := db.writableLocked(); err != nil || !db.finishDueLocked() {
+		behind := l.current != last
+		db.mu.Unlock()
+		if err == nil && behind { // another call, or a batch, has begun the last one, and may not have finished that before it
+			return db.finishSegment(last.number - 1)
+		}
+		return err
+	}
 	l.fit = fitSegment(last.size - last.room)
 	l.takeSpareLocked()
 	db.mu.Unlock()
-	return db.finishSegment(last)
+	return db.finishSegment(last.number)
 }
 
 // finishDueLocked reports whether there is something to archive in the last segment of the log.
@@ -301,11 +309,11 @@ func fitSegment(used int64) int64 {
 
 // finishSegment finishes a segment that gets no batches any more, as the leader. If another one leads, it may do so
 // itself, with the next batch.
-func (db *DB) finishSegment(s *segment) error {
+func (db *DB) finishSegment(number uint64) error {
 	for {
 		db.mu.Lock()
 		switch l := &db.log; {
-		case l.current.number > s.number:
+		case l.current.number > number:
 			db.mu.Unlock()
 			return nil
 		case db.writableLocked() != nil:

@@ -1041,3 +1041,61 @@ func TestHeldSegmentsAreGivenUp(t *testing.T) {
 	db.mu.Unlock()
 	db.checkFreeSpace()
 }
+
+// TestFinishLogSegmentTogether: who finishes a segment beside others can read it, also if the context has ended.
+func TestFinishLogSegmentTogether(t *testing.T) {
+	db, err := Open("store", archivedOptions(vfs.NewMem()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	id := mustCreate(t, db, "a")[0]
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	previous := uint64(0)
+	for range 200 {
+		mustPut(t, db, id, "row", "q", "v")
+		seq := db.LastSeq()
+		errs := make([]error, 2)
+		var calls sync.WaitGroup
+		for i := range errs {
+			calls.Go(func() {
+				if errs[i] = db.FinishLogSegment(); errs[i] == nil && !archivable(db, ended, previous, seq) {
+					errs[i] = errors.New("the batch is in no finished segment")
+				}
+			})
+		}
+		calls.Wait()
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+		previous = finishedUpTo(db)
+	}
+}
+
+// archivable reports whether a batch is in a finished segment above after.
+func archivable(db *DB, ctx context.Context, after, seq uint64) bool {
+	for {
+		s, err := db.NextLogSegment(ctx, after)
+		if s == nil || err != nil {
+			return false
+		}
+		after = s.Number
+		for b, err := s.Next(); err == nil; b, err = s.Next() {
+			if b.Seq == seq {
+				s.Close()
+				return true
+			}
+		}
+		s.Close()
+	}
+}
+
+// finishedUpTo returns the number of the last finished segment, and releases those up to it.
+func finishedUpTo(db *DB) uint64 {
+	db.mu.Lock()
+	n := db.log.current.number - 1
+	db.mu.Unlock()
+	db.ReleaseLog(n)
+	return n
+}
