@@ -88,7 +88,7 @@ func (c *call) tokenName() string {
 
 // admitStorage refuses to write to a table that is larger than its quota. Deletions stay possible.
 func (c *call) admitStorage(ctx context.Context, mutations []widecol.Mutation) error {
-	writes := func(m widecol.Mutation) bool { return m.Op == widecol.Set || m.Op == widecol.Merge }
+	writes := func(m widecol.Mutation) bool { return m.Writes() }
 	if c.quota == nil || !slices.ContainsFunc(mutations, writes) {
 		return nil
 	}

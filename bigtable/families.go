@@ -47,25 +47,15 @@ func planOf(t *widecol.Table, list []*adminpb.ModifyColumnFamiliesRequest_Modifi
 		return nil, invalid("modifications", "there are none")
 	}
 	for i, m := range list {
-		merge, there := families[m.GetId()]
+		_, there := families[m.GetId()]
 		if err := allowed(t, m, there); err != nil {
 			return nil, statusAt(modification(i), err)
 		}
-		step, err := stepOf(modification(i), t.Name, m, merge)
+		step, err := stepOf(modification(i), t.Name, m, families)
 		if err != nil {
 			return nil, err
 		}
 		plan = append(plan, step)
-		switch {
-		case m.GetCreate() != nil:
-			f, err := familyOf("", m.Id, m.GetCreate())
-			if err != nil {
-				return nil, err
-			}
-			families[m.Id] = f.Merge
-		case m.GetDrop():
-			delete(families, m.Id)
-		}
 	}
 	return plan, nil
 }
@@ -85,11 +75,12 @@ func allowed(t *widecol.Table, m *adminpb.ModifyColumnFamiliesRequest_Modificati
 	return nil
 }
 
-// stepOf returns the step of a modification. merge is the operator of the family that it changes.
-func stepOf(place, table string, m *adminpb.ModifyColumnFamiliesRequest_Modification, merge widecol.MergeOperator) (func(context.Context, widecol.Store) error, error) {
+// stepOf returns the step of a modification, and brings families, by their operators, up to it.
+func stepOf(place, table string, m *adminpb.ModifyColumnFamiliesRequest_Modification, families map[string]widecol.MergeOperator) (func(context.Context, widecol.Store) error, error) {
 	switch mod := m.GetMod().(type) {
 	case *adminpb.ModifyColumnFamiliesRequest_Modification_Create:
 		f, err := familyOf(place+".create", m.Id, mod.Create)
+		families[m.Id] = f.Merge
 		return func(ctx context.Context, s widecol.Store) error {
 			return s.CreateFamilies(ctx, table, []widecol.Family{f}, false)
 		}, err
@@ -98,12 +89,13 @@ func stepOf(place, table string, m *adminpb.ModifyColumnFamiliesRequest_Modifica
 		if err != nil {
 			return nil, err
 		}
-		change, err := changeOf(place, &f, m.GetUpdateMask().GetPaths(), merge)
+		change, err := changeOf(place, &f, m.GetUpdateMask().GetPaths(), families[m.Id])
 		return func(ctx context.Context, s widecol.Store) error { return s.AlterFamily(ctx, table, m.Id, change) }, err
 	case *adminpb.ModifyColumnFamiliesRequest_Modification_Drop:
 		if !mod.Drop {
 			return nil, invalid(place+".drop", "it must be true if it is there")
 		}
+		delete(families, m.Id)
 		return func(ctx context.Context, s widecol.Store) error { return s.DropFamily(ctx, table, m.Id) }, nil
 	}
 	return nil, invalid(place, "a modification needs one of create, update and drop")

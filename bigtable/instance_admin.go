@@ -98,18 +98,14 @@ func (s *Server) instancesIn(ctx context.Context, parent string) (list []instanc
 	if !ok || !plain(project) {
 		return nil, invalid("parent", "%q is no name of a project: projects/PROJECT", parent)
 	}
-	sees, err := s.sees(ctx)
+	tables, err := s.tables(ctx)
 	if err != nil {
 		return nil, err
-	}
-	tables, err := s.store.Tables(ctx)
-	if err != nil {
-		return nil, statusOf(err)
 	}
 	if project == s.home.project {
 		list = append(list, s.home)
 	}
-	for _, i := range instancesOf(tables, sees) {
+	for _, i := range instancesOf(tables) {
 		if i.project == project && i != s.home {
 			list = append(list, i)
 		}
@@ -118,10 +114,10 @@ func (s *Server) instancesIn(ctx context.Context, parent string) (list []instanc
 }
 
 // instancesOf returns the instances of tables, in the order of the tables.
-func instancesOf(tables []widecol.Table, sees func(string) bool) (list []instance) {
+func instancesOf(tables []widecol.Table) (list []instance) {
 	for _, t := range tables {
 		parts := strings.SplitN(t.Name, separator, 3)
-		if len(parts) < 3 || !sees(t.Name) {
+		if len(parts) < 3 {
 			continue
 		}
 		if i := (instance{parts[0], parts[1]}); len(list) == 0 || list[len(list)-1] != i {

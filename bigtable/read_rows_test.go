@@ -191,18 +191,40 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestMemory: rows are refused that find no room in the memory of requests, with the time to try again unless they never
-// find it.
-func TestMemory(t *testing.T) {
+// withMemory returns a harness with table t and little memory for requests.
+func withMemory(t *testing.T, bytes int64) (*harness, *admission.Control) {
+	t.Helper()
 	h := newHarness(t, Options{})
-	limits := admission.Limits{Memory: 4 << 20}
+	limits := admission.Limits{Memory: bytes}
 	control := admission.New(limits, admission.NewLimiters(limits, h.clock))
 	h.serve(Options{Admission: control})
 	h.createTable()
+	return h, control
+}
+
+// writeLarge writes a row of table t past the server.
+func (h *harness) writeLarge(row string, size int) {
+	h.Helper()
+	m := widecol.Mutation{Row: []byte(row), Family: []byte("a"), Qualifier: []byte("q"), Type: cell.Bytes, Value: make([]byte, size)}
+	_, err := h.store.Write(h.ctx, "p$i$t", []widecol.Mutation{m}, "")
+	h.ok(err)
+}
+
+// allFree waits for the end of all requests, and checks that they have given their memory back.
+func (h *harness) allFree(control *admission.Control) {
+	h.Helper()
+	<-control.Drain()
+	if m := control.Memory(); m.Free() != m.Size() {
+		h.Errorf("%d bytes of %d are free", m.Free(), m.Size())
+	}
+}
+
+// TestMemory: rows are refused that find no room in the memory of requests, with the time to try again unless they never
+// find it.
+func TestMemory(t *testing.T) {
+	h, control := withMemory(t, 4<<20)
 	for row, size := range map[string]int{"small": 100, "large": 3 << 20, "large2": 4 << 20, "too large": 7 << 20} {
-		m := widecol.Mutation{Row: []byte(row), Family: []byte("a"), Qualifier: []byte("q"), Type: cell.Bytes, Value: make([]byte, size)}
-		_, err := h.store.Write(h.ctx, "p$i$t", []widecol.Mutation{m}, "")
-		h.ok(err)
+		h.writeLarge(row, size)
 	}
 	h.rows(&btpb.ReadRowsRequest{Rows: rowSet("large large2 small")}) // one after the other they find room
 	_, err := h.readRows(&btpb.ReadRowsRequest{Rows: &btpb.RowSet{RowKeys: [][]byte{[]byte("too large")}}})
@@ -222,23 +244,14 @@ func TestMemory(t *testing.T) {
 	h.rows(&btpb.ReadRowsRequest{Rows: rowSet("small")})
 	other.Close()
 	h.rows(&btpb.ReadRowsRequest{Rows: rowSet("large")})
-	<-control.Drain()
-	if m := control.Memory(); m.Free() != m.Size() {
-		t.Errorf("%d bytes of %d are free", m.Free(), m.Size())
-	}
+	h.allFree(control)
 }
 
 // TestMemoryOfSlowClient: a long message keeps its memory while its client does not read it, and gives it back when the
 // client goes away.
 func TestMemoryOfSlowClient(t *testing.T) {
-	h := newHarness(t, Options{})
-	limits := admission.Limits{Memory: 8 << 20}
-	control := admission.New(limits, admission.NewLimiters(limits, h.clock))
-	h.serve(Options{Admission: control})
-	h.createTable()
-	m := widecol.Mutation{Row: []byte("large"), Family: []byte("a"), Qualifier: []byte("q"), Type: cell.Bytes, Value: make([]byte, 6<<20)}
-	_, err := h.store.Write(h.ctx, "p$i$t", []widecol.Mutation{m}, "")
-	h.ok(err)
+	h, control := withMemory(t, 8<<20)
+	h.writeLarge("large", 6<<20)
 	ctx, cancel := context.WithCancel(h.ctx)
 	slow, err := h.data.ReadRows(ctx, &btpb.ReadRowsRequest{TableName: testTable})
 	h.ok(err)
@@ -247,19 +260,12 @@ func TestMemoryOfSlowClient(t *testing.T) {
 	_, err = h.readRows(&btpb.ReadRowsRequest{Rows: rowSet("large")})
 	h.fails("beside a slow client", err, codes.Unavailable, "too large to be in memory together")
 	cancel()
-	<-control.Drain()
-	if m := control.Memory(); m.Free() != m.Size() {
-		t.Errorf("%d bytes of %d are free", m.Free(), m.Size())
-	}
+	h.allFree(control)
 }
 
 // TestRequestMemory: requests that have too many bytes together are refused, and give back what they had.
 func TestRequestMemory(t *testing.T) {
-	h := newHarness(t, Options{})
-	limits := admission.Limits{Memory: 1 << 20}
-	control := admission.New(limits, admission.NewLimiters(limits, h.clock))
-	h.serve(Options{Admission: control})
-	h.createTable()
+	h, control := withMemory(t, 1<<20)
 	write := func(size int) error { return h.mutate("r", setCell("a", "q", 0, strings.Repeat("x", size))) }
 	h.ok(write(1 << 19))
 	h.fails("larger than all memory", write(1<<20), codes.ResourceExhausted, "more than the memory of all requests")
@@ -270,10 +276,7 @@ func TestRequestMemory(t *testing.T) {
 	h.fails("beside another request", write(1<<19), codes.Unavailable, "too many bytes together")
 	other.Close()
 	h.ok(write(1 << 19))
-	<-control.Drain()
-	if m := control.Memory(); m.Free() != m.Size() {
-		t.Errorf("%d bytes of %d are free", m.Free(), m.Size())
-	}
+	h.allFree(control)
 }
 
 // TestScanGivesUp: a scan that gets no slot gives back its place among the open scans.

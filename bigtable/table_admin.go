@@ -93,13 +93,9 @@ func (s *tableAdmin) ListTables(ctx context.Context, r *adminpb.ListTablesReques
 	if err != nil {
 		return nil, err
 	}
-	sees, err := s.sees(ctx)
+	tables, err := s.tables(ctx)
 	if err != nil {
 		return nil, err
-	}
-	tables, err := s.store.Tables(ctx)
-	if err != nil {
-		return nil, statusOf(err)
 	}
 	if r.PageSize < 0 {
 		return nil, invalid("page_size", "it is %d, and must not be below 0", r.PageSize)
@@ -108,7 +104,7 @@ func (s *tableAdmin) ListTables(ctx context.Context, r *adminpb.ListTablesReques
 	for n := range tables {
 		t := &tables[n]
 		name, ok := s.shown(i, t.Name)
-		if !ok || !sees(t.Name) || r.PageToken != "" && name.id <= r.PageToken {
+		if !ok || r.PageToken != "" && name.id <= r.PageToken {
 			continue
 		}
 		if r.PageSize > 0 && len(list.Tables) == int(r.PageSize) {
@@ -131,6 +127,19 @@ func (s *Server) sees(ctx context.Context) (func(table string) bool, error) {
 		return nil, err
 	}
 	return func(table string) bool { return token.Allows(access.Read, table) }, nil
+}
+
+// tables returns the tables that the sender of a request may know of, by name.
+func (s *Server) tables(ctx context.Context) ([]widecol.Table, error) {
+	sees, err := s.sees(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tables, err := s.store.Tables(ctx)
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	return slices.DeleteFunc(tables, func(t widecol.Table) bool { return !sees(t.Name) }), nil
 }
 
 func viewOr(v, usual adminpb.Table_View) adminpb.Table_View {

@@ -323,14 +323,7 @@ func (db *DB) finishSegment(number uint64) error {
 			db.leading = true
 			next := l.segments[len(l.segments)-1]
 			db.mu.Unlock()
-			err := db.switchTo(next)
-			db.mu.Lock()
-			if err != nil {
-				db.failLocked(err)
-			}
-			db.logMovedLocked()
-			db.mu.Unlock()
-			db.lead() // for batches that came meanwhile
+			db.goOnLeading(db.switchTo(next))
 			continue
 		}
 		db.mu.Unlock()

@@ -39,13 +39,16 @@ func (db *DB) sealIdle() {
 	db.leading = true
 	db.mu.Unlock()
 
-	err := last.w.Seal()
+	db.goOnLeading(last.w.Seal())
+}
 
+// goOnLeading takes the outcome of something that a leader did to the log, and leads for the batches that came meanwhile.
+func (db *DB) goOnLeading(err error) {
 	db.mu.Lock()
 	if err != nil {
 		db.failLocked(err)
 	}
 	db.logMovedLocked()
 	db.mu.Unlock()
-	db.lead() // for batches that came meanwhile
+	db.lead()
 }

@@ -127,8 +127,8 @@ func (x *requestContext) awaitQuota() error {
 
 // admitStorage refuses mutations that set something in a table that has more bytes than its quota. Deletions stay possible.
 func (x *requestContext) admitStorage(mutations ...[]widecol.Mutation) error {
-	sets := func(m widecol.Mutation) bool { return m.Op == widecol.Set || m.Op == widecol.Merge }
-	if x.quota == nil || !slices.ContainsFunc(mutations, func(list []widecol.Mutation) bool { return slices.ContainsFunc(list, sets) }) {
+	writes := func(m widecol.Mutation) bool { return m.Writes() }
+	if x.quota == nil || !slices.ContainsFunc(mutations, func(list []widecol.Mutation) bool { return slices.ContainsFunc(list, writes) }) {
 		return nil
 	}
 	return x.admitUpdate()

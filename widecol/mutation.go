@@ -37,6 +37,9 @@ type Mutation struct {
 // EndOfTime, as the End of a Mutation or TimeRange, is above every time.
 const EndOfTime int64 = math.MaxInt64
 
+// Writes reports whether the mutation writes a version, and deletes nothing.
+func (m *Mutation) Writes() bool { return m.Op == Set || m.Op == Merge }
+
 // Check returns an error if no table can apply the mutation. maxValue is the store's limit on a value, in
 // bytes.
 func (m *Mutation) Check(maxValue int) *Error {
@@ -52,7 +55,7 @@ func (m *Mutation) Check(maxValue int) *Error {
 		return Errorf(Invalid, "invalid_mutation", "mutation %d is unknown", m.Op)
 	case m.Op == Merge && (m.Type != cell.I64 || m.Time == CommitTime):
 		return Errorf(Invalid, "invalid_mutation", "what is merged must have the type i64 and a time")
-	case m.Op != Set && m.Op != Merge:
+	case !m.Writes():
 		return nil
 	case len(m.Value) > maxValue:
 		return Errorf(TooLarge, "value_too_large", "value has %d bytes, allowed are %d", len(m.Value), maxValue)

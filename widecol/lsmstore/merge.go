@@ -57,10 +57,9 @@ func merged(ctx context.Context, v *view, s *schema, mutations []widecol.Mutatio
 	return list, nil
 }
 
-// scope returns the key of what an operation on the place of m is about.
+// scope is appendScope in the memory of g.
 func (g *merging) scope(m *widecol.Mutation, op widecol.Op) []byte {
-	o := order{key: g.key}
-	g.key = o.scope(m, op)
+	g.key = appendScope(g.key[:0], m, op)
 	return g.key
 }
 

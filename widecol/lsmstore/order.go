@@ -53,17 +53,23 @@ func needsRead(m *widecol.Mutation) bool {
 	return m.Op == widecol.DeleteColumn && m.Times() != widecol.AllTimes || m.Op == widecol.Merge
 }
 
-// scope returns the key of what an operation on the place of m covers.
+// scope is appendScope in the memory of o.
 func (o *order) scope(m *widecol.Mutation, op widecol.Op) []byte {
-	o.key = binary.AppendUvarint(o.key[:0], uint64(len(m.Row)))
-	o.key = append(o.key, m.Row...)
+	o.key = appendScope(o.key[:0], m, op)
+	return o.key
+}
+
+// appendScope appends the key of what an operation on the place of m covers.
+func appendScope(dst []byte, m *widecol.Mutation, op widecol.Op) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(m.Row)))
+	dst = append(dst, m.Row...)
 	switch op {
 	case widecol.DeleteFamily:
-		o.key = append(o.key, m.Family...)
+		dst = append(dst, m.Family...)
 	case widecol.DeleteColumn:
-		o.key = cell.AppendColumn(o.key, m.Family, m.Qualifier)
+		dst = cell.AppendColumn(dst, m.Family, m.Qualifier)
 	}
-	return o.key
+	return dst
 }
 
 // covers reports whether a deletion that was found covers a Set.
