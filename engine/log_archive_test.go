@@ -1073,6 +1073,33 @@ func TestFinishLogSegmentTogether(t *testing.T) {
 	}
 }
 
+// TestFinishLogSegmentThatIsBegun: a call that finds the next segment begun returns when the one before it is finished.
+func TestFinishLogSegmentThatIsBegun(t *testing.T) {
+	db, err := Open("store", archivedOptions(vfs.NewMem()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	mustPut(t, db, mustCreate(t, db, "a")[0], "row", "q", "v")
+	db.mu.Lock()
+	for len(db.log.spares) == 0 {
+		p, _ := db.startPreparingLocked(0)
+		db.mu.Unlock()
+		<-p.done
+		if p.err != nil {
+			t.Fatal(p.err)
+		}
+		db.mu.Lock()
+	}
+	db.log.takeSpareLocked() // as a call does that has not come to finishSegment yet
+	db.mu.Unlock()
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := db.FinishLogSegment(); err != nil || !archivable(db, ended, 0, db.LastSeq()) {
+		t.Errorf("got %v; the batch has to be in a finished segment", err)
+	}
+}
+
 // archivable reports whether a batch is in a finished segment above after.
 func archivable(db *DB, ctx context.Context, after, seq uint64) bool {
 	for {
