@@ -93,25 +93,34 @@ func (s *Server) writeEntries(ctx context.Context, c *call, entries []*btpb.Muta
 	if err := c.admitStorage(ctx, all); err != nil {
 		return nil, err
 	}
-	if len(rows) > 0 {
-		_, outcomes, err := s.store.WriteRows(ctx, c.table, rows, "")
-		if err != nil {
+	if len(rows) == 0 { // a table that is not there is another error than that of an entry
+		if _, err := s.store.Table(ctx, c.table); err != nil {
 			return nil, statusOf(err)
 		}
-		for i, err := range outcomes {
-			if err != nil {
-				errs[index[i]] = mutationFailed(fmt.Sprintf("entries[%d].", index[i]), err)
-			}
+		return statusesOf(errs), nil
+	}
+	_, outcomes, err := s.store.WriteRows(ctx, c.table, rows, "")
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	for i, err := range outcomes {
+		if err != nil {
+			errs[index[i]] = mutationFailed(fmt.Sprintf("entries[%d].", index[i]), err)
 		}
 	}
-	done := make([]*btpb.MutateRowsResponse_Entry, len(entries))
+	return statusesOf(errs), nil
+}
+
+// statusesOf returns the statuses of entries, nil for those that were written.
+func statusesOf(errs []error) []*btpb.MutateRowsResponse_Entry {
+	done := make([]*btpb.MutateRowsResponse_Entry, len(errs))
 	for i, err := range errs {
 		done[i] = &btpb.MutateRowsResponse_Entry{Index: int64(i), Status: status.Convert(err).Proto()}
 		if err == nil {
 			done[i].Status = okStatus
 		}
 	}
-	return done, nil
+	return done
 }
 
 // okStatus is that of an entry that was written. It is not changed.

@@ -202,6 +202,15 @@ func (h *harness) tryMutateRows(entries ...*btpb.MutateRowsRequest_Entry) ([]*bt
 	return m.GetEntries(), err
 }
 
+// TestMutateRowsOfNoTable: the request fails, also if each of its entries is wrong.
+func TestMutateRowsOfNoTable(t *testing.T) {
+	h := newHarness(t, Options{})
+	for what, time := range map[string]int64{"right": 1000, "wrong": 1} {
+		_, err := h.tryMutateRows(entry("r", setCell("a", "q", time, "x")))
+		h.fails(what, err, codes.NotFound, `"p$i$t"`)
+	}
+}
+
 // TestMutateRows: each entry has its status, and those that can be written are.
 func TestMutateRows(t *testing.T) {
 	h := withTable(t)

@@ -1,10 +1,14 @@
 // Package bigtable runs clients of Google Bigtable, unchanged and each in one version, against the emulator that the
-// program has:
+// program has, and compares that with Google's:
 //
-//	goclient_test.go  the integration tests of Google's Go client
-//	cbt_test.go       cbt, the command line; testdata/cbt has what it is told and what it answers
-//	python_test.go    a program that makes the calls that the Python client has: testdata/client.py
+//	goclient_test.go      the integration tests of Google's Go client
+//	cbt_test.go           cbt, the command line; testdata/cbt has what it is told and what it answers
+//	python_test.go        a program that makes the calls that the Python client has: testdata/client.py
+//	differential_test.go  the same random operations here and on Google's emulator
+//	differences_test.go   in what they differ; testdata/emulator mends it in Google's
+//	operations_test.go    the random operations; filters_test.go their filters
+//	peer_test.go          a server that is asked, and its answers as texts
 //
-// It is a module of its own, and the clients are no dependencies of it: each is fetched in the version that its test
-// names, with the dependencies that it names itself.
+// It is a module of its own. The clients are no dependencies of it, but for the messages of the protocol: each is
+// fetched in the version that its test names, with the dependencies that it names itself.
 package bigtable

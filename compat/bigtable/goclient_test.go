@@ -2,6 +2,7 @@ package bigtable
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,20 +75,27 @@ func TestGoClient(t *testing.T) {
 	}
 }
 
+// download returns the directory of a module in the module cache.
+func download(module string) (string, error) {
+	out, err := exec.Command("go", "mod", "download", "-json", module).Output()
+	if err != nil {
+		return "", fmt.Errorf("go mod download %s: %w: %s", module, err, out)
+	}
+	var m struct{ Dir string }
+	err = json.Unmarshal(out, &m)
+	return m.Dir, err
+}
+
 // patched returns a directory with the client's module, patched. go test -overlay cannot replace files of the module
 // cache.
 func patched(t *testing.T) string {
 	t.Helper()
-	out, err := exec.Command("go", "mod", "download", "-json", goClient).Output()
+	module, err := download(goClient)
 	if err != nil {
-		t.Fatalf("go mod download %s: %v: %s", goClient, err, out)
-	}
-	var module struct{ Dir string }
-	if err := json.Unmarshal(out, &module); err != nil {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "client")
-	if err := os.CopyFS(dir, os.DirFS(module.Dir)); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(module)); err != nil {
 		t.Fatal(err)
 	}
 	for file, list := range patches {
