@@ -148,9 +148,9 @@ func (p possible) unknown(c pending) (next possible) {
 // with returns the state with a change. Changes that were pending before it are then lost.
 func (s state) with(c pending) state {
 	s.model = s.model.Clone()
-	_, err := c.apply(s.model, nil, c.commit)
+	r, err := c.apply(s.model, nil, c.commit)
 	if _, ok := c.change.(sender); ok && err == nil {
-		s.last = max(s.last, c.commit)
+		s.last = max(s.last, r.time) // a deletion has none
 	}
 	s.applied |= 1 << c.number
 	s.pending = slices.DeleteFunc(slices.Clone(s.pending), func(d pending) bool { return d.number <= c.number })

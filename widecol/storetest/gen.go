@@ -16,7 +16,7 @@ var (
 		"a", "a\x00", "a:b", "row1",
 		"a\x00b", "a/", "a:", "aa", "b", "row2", "row3", "row4", "é", "ÿ", "\U0010ffff", "\U0010ffffa",
 	}
-	familyNames = []string{"a", "a-b", "b", "z"}
+	familyNames = []string{"a", "a-b", "b", merging, "z"}
 	qualifiers  = []string{"", "x", "x:y", "xy", "x\x00", "y", "\x00", "\U0010ffff"}
 	types       = []cell.Type{cell.String, cell.String, cell.I64, cell.Bool, cell.Byte, cell.I32, cell.F32, cell.F64, cell.Bytes}
 	limits      = []int64{0, 1, 1, 1, 2, 2, 3, 5, 8}
@@ -24,6 +24,10 @@ var (
 	samples     = []float64{0.99, 0.5, 0.34, 0.29, 0.1}
 	ticks       = []int64{1, second - 1, second, 5 * second, 10 * second, -1, -second, -20 * second}
 )
+
+// merging is the family that has a merge operator. It has no settings of garbage collection: what a Merge makes of
+// garbage is open, and so would be what the family shows when that is no garbage any more.
+const merging = "m"
 
 // generator makes random operations.
 type generator struct {
@@ -163,6 +167,15 @@ func (g *generator) liveFamily(table string) string {
 	return family
 }
 
+// settingFamily returns a family whose cells are set, most of the time.
+func (g *generator) settingFamily(table string) string {
+	family := g.liveFamily(table)
+	for family == merging && !g.one(20) {
+		family = g.liveFamily(table)
+	}
+	return family
+}
+
 func (g *generator) gc() widecol.GC {
 	var gc widecol.GC
 	if g.one(2) {
@@ -199,7 +212,9 @@ func named(families []widecol.Family, name string) bool {
 
 func (g *generator) newFamily(name string) widecol.Family {
 	f := widecol.Family{Name: name}
-	if g.one(3) {
+	if name == merging {
+		f.Merge = pick(g, []widecol.MergeOperator{widecol.MergeSum, widecol.MergeSum, widecol.MergeMin, widecol.MergeMax})
+	} else if g.one(3) {
 		f.GC = g.gc()
 	}
 	return f

@@ -71,6 +71,9 @@ func (g *generator) createFamilies(table string) change {
 func (g *generator) setGC() op {
 	table := g.table()
 	family := g.liveFamily(table)
+	for family == merging {
+		family = g.family()
+	}
 	return &setGC{table, family, g.gc()}
 }
 
@@ -100,7 +103,7 @@ func (g *generator) faulty() op {
 	case *createTable, *createFamilies:
 		g.mend = c
 	case *dropFamily:
-		g.mend = &createFamilies{table: o.table, families: []widecol.Family{{Name: o.family}}}
+		g.mend = &createFamilies{table: o.table, families: []widecol.Family{g.newFamily(o.family)}}
 		if g.live[o.table] != nil {
 			g.live[o.table][o.family] = true
 		}
@@ -150,7 +153,7 @@ func (g *generator) write(rows, versions int) *write {
 
 // version returns a new version of a row, or sometimes one that overwrites a recent version.
 func (g *generator) version(table, row string) version {
-	v := version{row: row, family: g.liveFamily(table), qualifier: g.skewed(qualifiers)}
+	v := version{row: row, family: g.settingFamily(table), qualifier: g.skewed(qualifiers)}
 	v.time = g.time()
 	recent := &g.recent[g.IntN(len(g.recent))]
 	if recent.row != "" && g.live[table][recent.family] && g.one(6) {

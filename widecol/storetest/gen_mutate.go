@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"encoding/binary"
 	"math"
 
 	"colonnade/cell"
@@ -24,14 +25,28 @@ func (g *generator) mutate(timed bool) *mutate {
 func (g *generator) mutations(table, row string, n int, timed bool) (list []mutation) {
 	for range 1 + g.IntN(n) {
 		m := mutation{version: g.version(table, row)}
+		m.row = row // not that of a recent version
+		if g.one(4) {
+			m = g.merge(table, row)
+		}
 		if g.one(2) {
-			m.row = row // not that of a recent version
 			g.turnToDeletion(&m, timed)
 		}
-		m.row = row
 		list = append(list, m)
 	}
 	return list
+}
+
+// merge returns a Merge with one of few versions, so that many meet.
+func (g *generator) merge(table, row string) mutation {
+	m := mutation{op: widecol.Merge, version: version{row: row, family: merging, qualifier: g.skewed(qualifiers), typ: cell.I64}}
+	if g.one(20) {
+		m.family = g.liveFamily(table)
+	}
+	m.time = pick(g, []int64{0, start - 5*second, start, start + 5*second, cell.MaxTime})
+	n := pick(g, []int64{1, 1, -1, 7, math.MaxInt64, math.MinInt64})
+	m.value = string(binary.LittleEndian.AppendUint64(nil, uint64(n)))
+	return m
 }
 
 // turnToDeletion makes a mutation a deletion.
@@ -76,7 +91,7 @@ func (g *generator) checkAndMutate(timed bool) *checkAndMutate {
 func (g *generator) readModifyWrite() *readModifyWrite {
 	o := &readModifyWrite{table: g.table(), row: g.skewed(rowKeys)}
 	for range 1 + g.IntN(3) {
-		r := widecol.Rule{Family: []byte(g.liveFamily(o.table)), Qualifier: []byte(g.skewed(qualifiers))}
+		r := widecol.Rule{Family: []byte(g.settingFamily(o.table)), Qualifier: []byte(g.skewed(qualifiers))}
 		switch g.IntN(3) {
 		case 0:
 			r.Increment = pick(g, []int64{1, 1, -1, 7, math.MaxInt64, math.MinInt64})

@@ -39,6 +39,8 @@ func (m mutation) String() string {
 		return fmt.Sprintf("delete row %s family %s", short(m.row), m.family)
 	case widecol.DeleteColumn:
 		return fmt.Sprintf("delete row %s column %s:%q times %d-%d", short(m.row), m.family, m.qualifier, m.time, m.end)
+	case widecol.Merge:
+		return "merge " + m.version.String()
 	}
 	return m.version.String()
 }
