@@ -8,7 +8,10 @@
 //	differences_test.go   in what they differ; testdata/emulator mends it in Google's
 //	operations_test.go    the random operations; filters_test.go their filters
 //	peer_test.go          a server that is asked, and its answers as texts
+//	crash_test.go         kill -9 under the bulk load of the Go client
+//	protocols_test.go     what one protocol writes, the other reads
+//	server_test.go        the program serving both
 //
-// It is a module of its own. The clients are no dependencies of it, but for the messages of the protocol: each is
-// fetched in the version that its test names, with the dependencies that it names itself.
+// It is a module of its own, which depends on the Go client. The other clients, and what the Go client is tested with, are
+// fetched in the versions that their tests name, with the dependencies that they name themselves.
 package bigtable
