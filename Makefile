@@ -101,7 +101,7 @@ bench-peers: ## Measure other engines beside this one, ROWS=n; writes REPORT.md 
 	cd bench/peers && $(GO) build -o ../../bin/peers .
 	bin/peers -rows $(ROWS) -runs $(RUNS) -out bench/peers/REPORT.md
 
-compat: ## Run clients of Google Bigtable against the emulator (needs Python with venv and pip)
+compat: ## Run clients of Google Bigtable (needs git, Python with venv and pip, Node with npm)
 	cd compat/bigtable && $(GO) test -count=1 -timeout 30m .
 
 release: ## Build archives, packages, SBOMs and checksums into dist/, with SYSTEMS="linux/amd64 …"

@@ -36,6 +36,9 @@ type call struct {
 // begin finds the table that a request is about, checks that its sender may use it, and waits for a slot. While the
 // request waits and works, its bytes are taken from the memory that all requests share.
 func (s *Server) begin(ctx context.Context, scope access.Scope, class admission.Class, name string, request proto.Message) (*call, error) {
+	if name == "" && ofView(request) {
+		return nil, unimplemented("", "there are no views: name the table")
+	}
 	table, err := s.table(name)
 	if err != nil {
 		return nil, err
@@ -62,6 +65,16 @@ func (s *Server) begin(ctx context.Context, scope access.Scope, class admission.
 		return nil, statusOf(err)
 	}
 	return c, nil
+}
+
+// ofView reports whether a request names a view in place of a table.
+func ofView(request proto.Message) bool {
+	authorized, ok := request.(interface{ GetAuthorizedViewName() string })
+	if ok && authorized.GetAuthorizedViewName() != "" {
+		return true
+	}
+	materialized, ok := request.(interface{ GetMaterializedViewName() string })
+	return ok && materialized.GetMaterializedViewName() != ""
 }
 
 // takeMemory takes the memory of a request.

@@ -157,3 +157,16 @@ func (h *harness) tableNames(r *adminpb.ListTablesRequest) string {
 	}
 	return lines(names...)
 }
+
+// TestViewsOfTables: there are none, and the error says so.
+func TestViewsOfTables(t *testing.T) {
+	h := withTable(t)
+	for what, r := range map[string]*btpb.ReadRowsRequest{
+		"authorized": {AuthorizedViewName: testTable + "/authorizedViews/v"}, "materialized": {MaterializedViewName: testInstance + "/materializedViews/v"},
+	} {
+		stream, err := h.data.ReadRows(h.ctx, r)
+		h.ok(err)
+		_, err = stream.Recv()
+		h.fails(what, err, codes.Unimplemented, "there are no views")
+	}
+}

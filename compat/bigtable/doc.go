@@ -3,7 +3,9 @@
 //
 //	goclient_test.go      the integration tests of Google's Go client
 //	cbt_test.go           cbt, the command line; testdata/cbt has what it is told and what it answers
-//	python_test.go        a program that makes the calls that the Python client has: testdata/client.py
+//	python_test.go        testdata/python: a program that makes the calls that the Python client has, sync and async
+//	node_test.go          testdata/node: the same for the Node client
+//	program_test.go       installs a client, and runs its program
 //	differential_test.go  the same random operations here and on Google's emulator
 //	differences_test.go   in what they differ; testdata/emulator mends it in Google's
 //	operations_test.go    the random operations; filters_test.go their filters

@@ -9,6 +9,7 @@ import traceback
 from google.api_core import exceptions
 from google.cloud import bigtable
 from google.cloud.bigtable import column_family, row_filters, row_set
+from google.cloud.bigtable.policy import Policy
 from google.cloud.bigtable.data import (
     BigtableDataClient,
     BigtableDataClientAsync,
@@ -173,6 +174,34 @@ def classic(table):
     same("after truncate", keys(table.read_rows()), [])
 
 
+def absent(instance, table):
+    """Calls for what the server does not have."""
+    cluster, profile = instance.cluster("c", location_id="local", serve_nodes=1), instance.app_profile("p", routing_policy_type=1)
+    backup = table.backup("b", cluster_id="colonnade", expire_time=datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=1))
+    for what, call in {
+        "change an instance": instance.update,
+        "create a cluster": cluster.create,
+        "change a cluster": cluster.update,
+        "delete a cluster": cluster.delete,
+        "create an app profile": profile.create,
+        "change an app profile": profile.update,
+        "delete an app profile": profile.delete,
+        "policy of an instance": instance.get_iam_policy,
+        "policy for an instance": lambda: instance.set_iam_policy(Policy()),
+        "permissions of an instance": lambda: instance.test_iam_permissions(["bigtable.tables.get"]),
+        "policy of a table": table.get_iam_policy,
+        "policy for a table": lambda: table.set_iam_policy(Policy()),
+        "permissions of a table": lambda: table.test_iam_permissions(["bigtable.tables.get"]),
+        "create a backup": backup.create,
+        "backups": lambda: list(table.list_backups(cluster_id="colonnade")),
+        "a backup": backup.get,
+        "change a backup": lambda: backup.update_expire_time(backup.expire_time),
+        "delete a backup": backup.delete,
+        "restore a backup": lambda: table.restore("t2", cluster_id="colonnade", backup_id="b"),
+    }.items():
+        fails(what, exceptions.MethodNotImplemented, call)
+
+
 # The data client.
 
 VALUES = [("a", "q", 2000, b"new"), ("a", "q", 1000, b"old"), ("b", "", 1000, b"\0\0\0\0\0\0\0\x05")]
@@ -217,6 +246,7 @@ def data(table):
     same("samples end with the table", samples[-1][0], b"")
     sharded = ReadRowsQuery().shard(samples)
     same("sharded", len(table.read_rows_sharded(sharded)), 107)
+    fails("SQL", exceptions.MethodNotImplemented, lambda: list(table.client.execute_query("SELECT 1", INSTANCE)))
     large = b"v" * (3 << 20)  # with an emulator this client takes no message, and so no row, above 4 MiB
     table.mutate_row("large", SetCell("a", "q", large, 0))
     same("large value", table.read_row("large")[0].value == large, True)
@@ -271,6 +301,12 @@ async def asynchronous():
             got = await table.read_modify_write_row("y01", read_modify_write_rules.AppendValueRule("a", "c", "2"))
             same("async rule", got[0].value, b"12")
             samples = await table.sample_row_keys()
+            same("async read", keys(await table.read_rows(ReadRowsQuery(row_keys="y01", row_filter=filters.CellsColumnLimitFilter(1)))), ["y01"])
+            try:
+                await client.execute_query("SELECT 1", INSTANCE)
+                raise AssertionError("async SQL")
+            except exceptions.MethodNotImplemented:
+                pass
             same("async shards", len(await table.read_rows_sharded(query.shard(samples))), 99)
 
 
@@ -279,6 +315,7 @@ def main():
     instance = instances(client)
     table = tables(client, instance)
     classic(table)
+    absent(instance, table)
     table.delete()
     same("deleted table", table.exists(), False)
     table = instance.table("data")
