@@ -6,8 +6,9 @@ import (
 )
 
 // The disk reserve is free space that is kept for flushes, compactions, and the copies of a recovery,
-// so that a store can go on and open again. While less is free, Commits are refused, and the files
-// that are kept for new log segments are removed.
+// so that a store can go on and open again. While less is free, Commits are refused. Before that, the
+// files that are kept for new log segments are removed, and then the segments that are held for an
+// archive: an archive that cannot be reached makes no Commit fail.
 //
 // Free space is checked beside the Commits, once a second while there are any and after every few
 // bytes. In between it can fall below the reserve by what is written meanwhile.
@@ -51,6 +52,12 @@ func (db *DB) checkFreeSpaceLocked() {
 // checkFreeSpace asks how much is free. While that is too little, it repeats itself.
 func (db *DB) checkFreeSpace() {
 	free, err := db.opt.FS.FreeSpace(db.dir)
+	for _, giveUp := range []func() bool{db.releaseRecycled, db.giveUpHeld} {
+		if err == nil && free < uint64(db.opt.ReserveBytes) && giveUp() {
+			db.removeObsolete()
+			free, err = db.opt.FS.FreeSpace(db.dir)
+		}
+	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	r := &db.diskReserve
@@ -64,8 +71,6 @@ func (db *DB) checkFreeSpace() {
 		db.opt.Log.Info("there is room on the disk again", "free", free)
 	}
 	if r.low = low; low {
-		db.releaseRecycledLocked()
-		db.giveUpHeldLocked()
 		db.opt.Clock.AfterFunc(checkEvery*time.Microsecond, func() {
 			db.mu.Lock()
 			defer db.mu.Unlock()

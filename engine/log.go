@@ -128,12 +128,19 @@ func (db *DB) recycleLocked(s *segment) bool {
 	return true
 }
 
-// releaseRecycledLocked removes the files that are kept for reuse.
-func (db *DB) releaseRecycledLocked() {
-	for _, s := range db.log.recycled {
+// releaseRecycled makes the files that are kept for reuse obsolete, and reports whether there were any.
+func (db *DB) releaseRecycled() bool {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	l := &db.log
+	if db.closed || len(l.recycled) == 0 {
+		return false
+	}
+	for _, s := range l.recycled {
 		db.obsolete.addFile(db.segmentPath(s.number))
 	}
-	db.log.recycled = nil
+	l.recycled = nil
+	return true
 }
 
 func (db *DB) takeRecycledLocked(size int64) *segment {

@@ -225,17 +225,21 @@ func (db *DB) holdLocked(s *segment) bool {
 	return true
 }
 
-// giveUpHeldLocked removes the segments that are held: room for writes is worth more than the archive.
-func (db *DB) giveUpHeldLocked() {
+// giveUpHeld makes the segments that are held obsolete, and reports whether there were any: room for writes is worth
+// more than the archive.
+func (db *DB) giveUpHeld() bool {
+	db.mu.Lock()
+	defer db.mu.Unlock()
 	a := &db.archive
-	if len(a.held) == 0 {
-		return
+	if db.closed || len(a.held) == 0 {
+		return false
 	}
 	db.opt.Log.Error("the disk is almost full: segments of the log are removed that are not archived", "segments", len(a.held), "first", a.held[0].number)
 	for _, s := range a.held {
 		db.obsolete.addFile(db.segmentPath(s.number))
 	}
 	a.held = nil
+	return true
 }
 
 // segmentFinishedLocked wakes whoever waits for a finished segment.

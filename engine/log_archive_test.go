@@ -1000,46 +1000,65 @@ func TestDamagedSegmentIsReported(t *testing.T) {
 	db.Close()
 }
 
-// TestHeldSegmentsAreGivenUp when the disk is almost full: commits go on, and the archive has a gap.
+// TestHeldSegmentsAreGivenUp before a commit is refused for want of room, whether a check finds that there is little, or a
+// new segment has none. The archive has a gap.
 func TestHeldSegmentsAreGivenUp(t *testing.T) {
-	fs := vfs.NewMem()
-	opt := archivedOptions(fs)
-	opt.ReserveBytes = 1 << 20
-	opt.LogBytes = 1 << 20
-	db, err := Open("store", opt)
-	if err != nil {
-		t.Fatal(err)
+	const reserve = 1 << 20
+	for _, c := range []struct {
+		name string
+		room int64 // beside the reserve
+		meet func(db *DB) error
+	}{
+		{"check", -1, func(db *DB) error { db.checkFreeSpace(); return nil }},
+		{"segment", 100, func(db *DB) error { return db.prepareSegment(int(db.opt.SegmentBytes)) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			fs := vfs.NewMem()
+			opt := archivedOptions(fs)
+			opt.ReserveBytes, opt.LogBytes = reserve, 1<<20
+			db, err := Open("store", opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer mustClose(t, db)
+			w := &workload{ids: mustCreate(t, db, "a", "b", "c")}
+			if err := errors.Join(w.run(db, 0, 100), db.Flush(context.Background()), db.trimLog()); err != nil {
+				t.Fatal(err)
+			}
+			eventually(db, func() bool { return !db.diskReserve.checking })
+			held := func() int {
+				db.mu.Lock()
+				defer db.mu.Unlock()
+				return len(db.archive.held)
+			}
+			before := held()
+			if before == 0 {
+				t.Fatal("nothing is held")
+			}
+			free, _ := fs.FreeSpace("store")
+			fs.SetCapacity(1<<40 - int64(free) + reserve + c.room)
+			if err := c.meet(db); err != nil {
+				t.Errorf("with %d bytes beside the reserve: %v", c.room, err)
+			}
+			for n := int64(100); held() > 0; n++ {
+				if err := w.run(db, n, n+1); err != nil {
+					t.Fatalf("%d segments are held, and a commit fails: %v", held(), err)
+				}
+			}
+			if err := db.Health(); err != nil {
+				t.Errorf("with room again: %v", err)
+			}
+			fs.SetCapacity(1 << 40)
+			if err := errors.Join(w.run(db, 1000, 1001), db.FinishLogSegment()); err != nil {
+				t.Fatal(err)
+			}
+			l, err := db.NextLogSegment(context.Background(), 0)
+			if err != nil || l.Number < uint64(before) {
+				t.Errorf("the first segment is %+v, %v; %d were held", l, err, before)
+			}
+			l.Close()
+		})
 	}
-	defer mustClose(t, db)
-	w := &workload{ids: mustCreate(t, db, "a", "b", "c")}
-	if err := errors.Join(w.run(db, 0, 100), db.Flush(context.Background()), db.trimLog()); err != nil {
-		t.Fatal(err)
-	}
-	db.mu.Lock()
-	held := len(db.archive.held)
-	db.mu.Unlock()
-	if held == 0 {
-		t.Fatal("nothing is held")
-	}
-	free, _ := fs.FreeSpace("store")
-	fs.SetCapacity(1<<40 - int64(free) + 1<<20 + 100) // no room for a segment beside the reserve
-	for n := int64(100); ; n++ {
-		if err := w.run(db, n, n+1); errors.Is(err, ErrDiskFull) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-	}
-	eventually(db, func() bool { return len(db.archive.held) == 0 })
-	l, err := db.NextLogSegment(context.Background(), 0)
-	if err != nil || l.Number < uint64(held) {
-		t.Errorf("the first segment is %+v, %v; %d were held", l, err, held)
-	}
-	l.Close()
-	db.mu.Lock()
-	db.diskReserve.low, db.archive.held = true, []*segment{{number: 1}}
-	db.mu.Unlock()
-	db.checkFreeSpace()
 }
 
 // TestFinishLogSegmentTogether: who finishes a segment beside others can read it, also if the context has ended.

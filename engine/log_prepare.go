@@ -92,6 +92,10 @@ func (db *DB) prepareSegment(n int) error {
 	db.mu.Unlock()
 
 	err := db.fillSegment(s, old)
+	if shortage(err) == ErrDiskFull && db.giveUpHeld() {
+		db.removeObsolete()
+		old, err = nil, db.fillSegment(s, nil)
+	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if err != nil {
@@ -168,9 +172,6 @@ func (db *DB) writeFill(name string, size int64) error {
 func (db *DB) prepareFailedLocked(err error) error {
 	err = fmt.Errorf("make log segment: %w", err)
 	if short := shortage(err); short != nil {
-		if short == ErrDiskFull {
-			db.giveUpHeldLocked()
-		}
 		return fmt.Errorf("%w: %w", short, err)
 	}
 	db.failLocked(err)
