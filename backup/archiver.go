@@ -61,7 +61,7 @@ type ArchiverStats struct {
 	Segments int64         // written to the repository
 	Bytes    int64         // of their objects
 	Failures int64         // attempts that failed
-	Gaps     int64         // places where segments are missing
+	Gaps     int64         // places where segments are missing, or will be once the repository can be reached
 	Stopped  bool          // for good
 	Lag      time.Duration // the age of the oldest commit that is not in the repository
 }
@@ -101,9 +101,13 @@ func (a *Archiver) Close(ctx context.Context) {
 
 // Stats returns what the archiver has done.
 func (a *Archiver) Stats() ArchiverStats {
+	lost := a.db.LostLog()
 	a.mu.Lock()
 	s, done, since := a.stats, a.done, a.hand
 	a.mu.Unlock()
+	if lost > done { // shipLoop has not come to it
+		s.Gaps++
+	}
 	if at := a.db.Unarchived(done); since == 0 || at != 0 && at < since {
 		since = at
 	}
@@ -198,6 +202,7 @@ func (a *Archiver) failed(what string, err error) {
 func (a *Archiver) gap(from, to uint64, cause error) {
 	a.mu.Lock()
 	a.stats.Gaps++
+	a.done = max(a.done, to)
 	a.mu.Unlock()
 	a.opt.Log.Error("segments of the log are not in the archive: make a backup, so that times after this one can be restored", "from", from, "to", to, "cause", cause)
 }

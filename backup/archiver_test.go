@@ -44,7 +44,12 @@ func openArchived(t *testing.T, fs *vfs.Mem, s Storage, opt Options) *archived {
 
 func (a *archived) open(archive bool) {
 	a.t.Helper()
-	db, err := engine.Open("store", engine.Options{FS: a.fs, Clock: clock.System, ArchiveLog: archive, SegmentBytes: 64 << 10, ReserveBytes: -1})
+	a.openReserving(archive, -1)
+}
+
+func (a *archived) openReserving(archive bool, reserve int64) {
+	a.t.Helper()
+	db, err := engine.Open("store", engine.Options{FS: a.fs, Clock: clock.System, ArchiveLog: archive, SegmentBytes: 64 << 10, ReserveBytes: reserve})
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -408,6 +413,55 @@ func TestArchiveIsDown(t *testing.T) {
 		t.Errorf("at the end: %+v", got)
 	}
 	a.wantRows("", Latest, 201)
+}
+
+// TestGapIsToldWhileDown: segments that are given up for want of room are a gap at once, not only when the archive can be
+// reached again, and one gap then.
+func TestGapIsToldWhileDown(t *testing.T) {
+	const reserve = 1 << 20
+	s := &faulty{Storage: NewDir(t.TempDir())}
+	a := openArchived(t, vfs.NewMem(), s, options())
+	a.close()
+	a.openReserving(true, reserve)
+	a.write(1)
+	a.backup()
+	s.set(errors.New("no route"), nil)
+	manual := clock.NewManual(time.Now().UnixMicro())
+	archiver := NewArchiver(a.db, func(context.Context) (*Repository, error) { return a.r, nil }, ArchiverOptions{Clock: manual, Interval: time.Hour})
+	for range 10 {
+		a.write(10)
+		if err := errors.Join(a.db.FinishLogSegment(), a.db.Flush(context.Background())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for s.count() == 0 { // one is in hand
+		runtime.Gosched()
+	}
+	free, _ := a.fs.FreeSpace("store")
+	a.fs.SetCapacity(1<<40 - int64(free) + reserve - 1)
+	if got := archiver.Stats(); got.Gaps != 0 {
+		t.Errorf("before the disk is full: %+v", got)
+	}
+	for a.db.LostLog() == 0 {
+		a.write(10)
+	}
+	if got := archiver.Stats(); got.Gaps != 1 || got.Segments != 0 {
+		t.Errorf("while nothing can be written: %+v", got)
+	}
+	a.fs.SetCapacity(1 << 40)
+	s.set(nil, nil)
+	for archiver.Stats().Segments == 0 {
+		manual.Advance(time.Second)
+		runtime.Gosched()
+	}
+	archiver.Close(context.Background())
+	if got := archiver.Stats(); got.Gaps != 1 || got.Lag != 0 {
+		t.Errorf("at the end: %+v", got)
+	}
+	a.backup()
+	a.write(10)
+	a.ship()
+	a.wantRows("", Latest, len(a.times))
 }
 
 // TestArchiverCloses in time, although the repository does not answer; nothing is lost.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	iofs "io/fs"
 	"math/bits"
 	"slices"
 
@@ -28,6 +27,8 @@ import (
 // logArchive is guarded by DB.mu.
 type logArchive struct {
 	released uint64        // segments up to this one are archived
+	reading  uint64        // the last that NextLogSegment returned; it is not given up
+	lost     uint64        // the last that was given up, 0 for none
 	held     []*segment    // not released, and not of the log any more; oldest first
 	dropped  []pendingDrop // in the order of time
 	finished chan struct{} // closed and replaced when a segment is finished
@@ -85,6 +86,7 @@ func (db *DB) NextLogSegment(ctx context.Context, after uint64) (*LogSegment, er
 		s, finished, closed := db.finishedLocked(after), db.archive.finished, db.closed
 		var l *LogSegment
 		if s != nil {
+			db.archive.reading = s.number
 			l = db.logSegmentLocked(s)
 		}
 		db.mu.Unlock()
@@ -92,11 +94,7 @@ func (db *DB) NextLogSegment(ctx context.Context, after uint64) (*LogSegment, er
 			return nil, ErrClosed
 		}
 		if l != nil {
-			err := l.open(db, s)
-			if errors.Is(err, iofs.ErrNotExist) && !db.holds(s.number) {
-				continue // it was given up
-			}
-			return l, err
+			return l, l.open(db, s)
 		}
 		select {
 		case <-finished:
@@ -125,14 +123,6 @@ func (db *DB) finishedLocked(after uint64) *segment {
 		}
 	}
 	return nil
-}
-
-// holds reports whether a segment is there to be archived.
-func (db *DB) holds(number uint64) bool {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	s := db.finishedLocked(number - 1)
-	return s != nil && s.number == number
 }
 
 // logSegmentLocked describes a segment.
@@ -226,20 +216,31 @@ func (db *DB) holdLocked(s *segment) bool {
 }
 
 // giveUpHeld makes the segments that are held obsolete, and reports whether there were any: room for writes is worth
-// more than the archive.
+// more than the archive. The one that is being read stays, as its file takes room until it is closed.
 func (db *DB) giveUpHeld() bool {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	a := &db.archive
-	if db.closed || len(a.held) == 0 {
+	gone := slices.Clone(a.held)
+	gone = slices.DeleteFunc(gone, func(s *segment) bool { return s.number == a.reading })
+	if db.closed || len(gone) == 0 {
 		return false
 	}
-	db.opt.Log.Error("the disk is almost full: segments of the log are removed that are not archived", "segments", len(a.held), "first", a.held[0].number)
-	for _, s := range a.held {
+	db.opt.Log.Error("the disk is almost full: segments of the log are removed that are not archived", "segments", len(gone), "first", gone[0].number)
+	for _, s := range gone {
 		db.obsolete.addFile(db.segmentPath(s.number))
+		a.lost = max(a.lost, s.number)
 	}
-	a.held = nil
+	a.held = slices.DeleteFunc(a.held, func(s *segment) bool { return s.number != a.reading })
 	return true
+}
+
+// LostLog returns the number of the last segment that was given up before it was archived, to make room for writes, 0
+// for none.
+func (db *DB) LostLog() uint64 {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.archive.lost
 }
 
 // segmentFinishedLocked wakes whoever waits for a finished segment.

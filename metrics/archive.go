@@ -24,7 +24,7 @@ func (r *Registry) AddArchive(get func() Archive) {
 	counter("colonnade_archive_segments_total", "Segments of the log that were written to the archive.", func(a Archive) int64 { return a.Segments })
 	counter("colonnade_archive_bytes_total", "Bytes of these, compressed.", func(a Archive) int64 { return a.Bytes })
 	counter("colonnade_archive_failures_total", "Attempts to archive the log that failed and are made again.", func(a Archive) int64 { return a.Failures })
-	counter("colonnade_archive_gaps_total", "Places where segments of the log are missing in the archive.", func(a Archive) int64 { return a.Gaps })
+	counter("colonnade_archive_gaps_total", "Places where segments of the log are missing in the archive, also while it cannot be reached.", func(a Archive) int64 { return a.Gaps })
 	gauge("colonnade_archive_stopped", "1 if the log is not archived any more, because another server writes to the same place.", func(a Archive) float64 {
 		if a.Stopped {
 			return 1
