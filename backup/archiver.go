@@ -39,6 +39,7 @@ type Archiver struct {
 	// Of shipLoop.
 	repository *Repository
 	known      map[uint64]logObject // by number; those before are of no interest
+	last       uint64               // the last that the repository had at first; those before it are passed, 0 for none
 	previous   uint64               // the last segment that was looked at
 
 	mu    sync.Mutex
@@ -221,6 +222,12 @@ func (a *Archiver) ship(s *engine.LogSegment) error {
 	if known, ok := a.known[s.Number]; ok {
 		return a.compare(s, known)
 	}
+	if s.Number <= a.last { // a crash has brought it back, and a prune has removed its object
+		if s.Found {
+			return nil
+		}
+		return a.unlessForked(s, errForked)
+	}
 	o := logObject{store: a.store, timeline: a.line, number: s.Number, after: s.After}
 	if before, ok := a.known[s.Number-1]; ok {
 		o.after, o.time = before.last, before.time
@@ -255,12 +262,13 @@ func (a *Archiver) ship(s *engine.LogSegment) error {
 }
 
 // firstLost returns the first segment between the previous one and number that is not archived, 0 if there is none. A
-// crash can bring back an archived segment whose file was removed, and not the one after it.
+// crash can bring back an archived segment whose file was removed, and not the one after it; of those a prune may have
+// removed the objects.
 func (a *Archiver) firstLost(number uint64) uint64 {
 	if a.previous == 0 {
 		return 0
 	}
-	for n := a.previous + 1; n < number; n++ {
+	for n := max(a.previous, a.last) + 1; n < number; n++ {
 		if _, ok := a.known[n]; !ok {
 			return n
 		}
@@ -283,14 +291,13 @@ func (a *Archiver) connect(first uint64) error {
 		return err
 	}
 	a.known = make(map[uint64]logObject)
-	last := uint64(0)
 	for _, o := range objects {
-		if last = o.number; o.number >= first-1 {
+		if a.last = o.number; o.number >= first-1 {
 			a.known[o.number] = o
 		}
 	}
-	if last != 0 && last < first-1 {
-		a.gap(last+1, first-1, errors.New("they were written while nothing was archived"))
+	if a.last != 0 && a.last < first-1 {
+		a.gap(a.last+1, first-1, errors.New("they were written while nothing was archived"))
 	}
 	a.repository = r
 	a.opt.Log.Info("the log is archived", "repository", r.storage.String(), "store", a.store, "timeline", a.line, "segment", first)

@@ -547,6 +547,73 @@ func TestArchivedAgain(t *testing.T) {
 	a.wantError("", Latest, "two servers with the same directory")
 }
 
+// TestBroughtBackBehindPrune: an archived segment whose file a crash brings back, and whose object a prune has removed, is
+// no gap. A directory that was set back behind the prune is not archived.
+func TestBroughtBackBehindPrune(t *testing.T) {
+	a := openArchived(t, vfs.NewMem(), NewDir(t.TempDir()), options())
+	finish := func() {
+		a.write(10)
+		if err := errors.Join(a.db.FinishLogSegment(), a.db.Flush(context.Background())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	finish()
+	back := a.fs.Crash(vfs.KeepAll, 1)
+	for range 20 {
+		finish()
+	}
+	a.ship()
+	a.backup()
+	if _, err := a.r.Prune(context.Background(), 1); err != nil {
+		t.Fatal(err)
+	}
+	a.close()
+	copyFile(t, back, a.fs, "store/wal/00000001.log")
+	a.open(true)
+	a.write(10)
+	before := len(a.logObjects())
+	if got := a.ship(); got.Gaps != 0 || got.Stopped {
+		t.Errorf("with a segment that a crash has brought back: %+v", got)
+	}
+	for _, o := range a.logObjects() {
+		if l, _ := parseLogName(o); l.number == 1 {
+			t.Errorf("the segment has an object again, of now %d, %d before", len(a.logObjects()), before)
+		}
+	}
+	a.wantRows("", Latest, len(a.times))
+
+	set := &archived{t: t, fs: back, storage: a.storage, r: a.r}
+	set.open(true)
+	defer set.close()
+	set.write(3)
+	if got := set.ship(); !got.Stopped {
+		t.Errorf("a directory that was set back: %+v", got)
+	}
+}
+
+// copyFile copies a file to another file system.
+func copyFile(t *testing.T, from, to vfs.FS, name string) {
+	t.Helper()
+	in, err := from.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	size, _ := in.Size()
+	data := make([]byte, size)
+	if _, err := in.ReadAt(data, 0); err != nil {
+		t.Fatal(err)
+	}
+	out, err := to.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	out.Close()
+}
+
 // TestDropBeforeArchive: a partition that was dropped between a backup and the start of the archive does not return with
 // the commits of the archive.
 func TestDropBeforeArchive(t *testing.T) {

@@ -29,6 +29,7 @@ type segment struct {
 	maxSeq uint64      // of the batches assigned to it
 	w      *wal.Writer // nil once the segment is finished
 	torn   bool        // a crash has torn its end; set by recovery
+	found  bool        // it was there when the DB was opened
 
 	minTime    int64  // of the first batch assigned to it
 	after      uint64 // no batch of an earlier segment is above, none of this one is not

@@ -62,6 +62,9 @@ type LogSegment struct {
 	Partitions    []PartitionInfo
 	Dropped       []DroppedPartition
 	NextPartition PartitionID
+	// Found says that the segment was there when the DB was opened: perhaps it was archived and removed, and a crash has
+	// brought it back.
+	Found bool
 
 	file   vfs.File
 	path   string
@@ -127,7 +130,7 @@ func (db *DB) finishedLocked(after uint64) *segment {
 
 // logSegmentLocked describes a segment.
 func (db *DB) logSegmentLocked(s *segment) *LogSegment {
-	l := &LogSegment{Number: s.number, Complete: s.afterKnown, After: s.after, NextPartition: db.manifest.NextPartition}
+	l := &LogSegment{Number: s.number, Complete: s.afterKnown, After: s.after, NextPartition: db.manifest.NextPartition, Found: s.found}
 	for _, p := range db.partitions {
 		l.Partitions = append(l.Partitions, PartitionInfo{ID: p.id, Name: p.name})
 	}

@@ -31,7 +31,7 @@ func (r *recovery) listSegments() error {
 		if err != nil {
 			return err
 		}
-		r.old = append(r.old, &segment{number: n, size: size})
+		r.old = append(r.old, &segment{number: n, size: size, found: true})
 		db.log.next = max(db.log.next, n+1)
 	}
 	slices.SortFunc(r.old, func(a, b *segment) int { return int(a.number) - int(b.number) })
