@@ -44,14 +44,17 @@ type Archiver struct {
 
 	mu    sync.Mutex
 	stats ArchiverStats
-	done  uint64 // segments up to here are archived, or given up
-	hand  int64  // time of the first batch of the segment in hand, 0 for none
-	told  string // the last failure in the log
+	done  uint64        // segments up to here are archived, or given up
+	hand  time.Duration // Clock.Elapsed at the first batch of the segment in hand, if that was before the store was opened; nothing for none
+	told  string        // the last failure in the log
 }
 
-// ArchiverOptions configure an Archiver. Clock is required.
+// nothing is later than any time that has elapsed.
+const nothing = time.Duration(math.MaxInt64)
+
+// ArchiverOptions configure an Archiver.
 type ArchiverOptions struct {
-	Clock clock.Clock
+	Clock clock.Clock // that of the store; required
 	// Interval is how often the segment being written is finished. Default 10 s.
 	Interval time.Duration
 	Log      *slog.Logger // default: none
@@ -80,7 +83,7 @@ func NewArchiver(db *engine.DB, open func(ctx context.Context) (*Repository, err
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
 	id := db.ID()
-	a := &Archiver{db: db, open: open, opt: opt, store: fmt.Sprintf("%x", id[:]), line: timelineText(db.Timeline())}
+	a := &Archiver{db: db, open: open, opt: opt, store: fmt.Sprintf("%x", id[:]), line: timelineText(db.Timeline()), hand: nothing}
 	a.work, a.abandon = context.WithCancel(context.Background())
 	a.drain, a.stop = context.WithCancel(a.work)
 	a.loops.Go(a.finishLoop)
@@ -109,11 +112,11 @@ func (a *Archiver) Stats() ArchiverStats {
 	if lost > done { // shipLoop has not come to it
 		s.Gaps++
 	}
-	if at := a.db.Unarchived(done); since == 0 || at != 0 && at < since {
-		since = at
+	if at := a.db.Unarchived(done); at != 0 {
+		since = min(since, at)
 	}
-	if since != 0 {
-		s.Lag = max(0, time.Duration(a.opt.Clock.Now()-since)*time.Microsecond)
+	if since != nothing {
+		s.Lag = a.opt.Clock.Elapsed() - since
 	}
 	return s
 }
@@ -159,7 +162,7 @@ func (a *Archiver) shipLoop() {
 		}
 		a.previous = s.Number
 		a.mu.Lock()
-		a.done, a.hand = s.Number, 0
+		a.done, a.hand = s.Number, nothing
 		a.mu.Unlock()
 		a.db.ReleaseLog(s.Number)
 	}
@@ -210,9 +213,7 @@ func (a *Archiver) gap(from, to uint64, cause error) {
 
 // ship archives a segment. It reads it once. An error is one of reading it, or the archiver is closed or stopped.
 func (a *Archiver) ship(s *engine.LogSegment) error {
-	a.mu.Lock()
-	a.hand = s.Begun()
-	a.mu.Unlock()
+	a.takeInHand(s)
 	if err := a.persist(func() error { return a.connect(s.Number) }); err != nil {
 		return err
 	}
@@ -259,6 +260,18 @@ func (a *Archiver) ship(s *engine.LogSegment) error {
 	a.stats.Segments++
 	a.stats.Bytes += int64(len(stored))
 	return nil
+}
+
+// takeInHand remembers how old a segment is that was begun before the store was opened: by the time of its first batch,
+// for there is nothing else.
+func (a *Archiver) takeInHand(s *engine.LogSegment) {
+	if s.Begun() == 0 || !s.Found && !s.Copies() {
+		return
+	}
+	age := time.Duration(a.opt.Clock.Now()-s.Begun()) * time.Microsecond
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.hand = a.opt.Clock.Elapsed() - max(age, 0)
 }
 
 // firstLost returns the first segment between the previous one and number that is not archived, 0 if there is none. A

@@ -464,6 +464,30 @@ func TestGapIsToldWhileDown(t *testing.T) {
 	a.wantRows("", Latest, len(a.times))
 }
 
+// TestLagAfterAStepBack of the clock goes on with the time that passes.
+func TestLagAfterAStepBack(t *testing.T) {
+	manual := clock.NewManual(time.Now().UnixMicro())
+	s := &faulty{Storage: NewDir(t.TempDir()), fail: errors.New("no route")}
+	a := openArchived(t, vfs.NewMem(), s, options())
+	a.close()
+	db, err := engine.Open("store", engine.Options{FS: a.fs, Clock: manual, ArchiveLog: true, SegmentBytes: 64 << 10, ReserveBytes: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.db = db
+	archiver := NewArchiver(db, func(context.Context) (*Repository, error) { return a.r, nil }, ArchiverOptions{Clock: manual, Interval: time.Hour})
+	a.write(1)
+	manual.Advance(-24 * time.Hour)
+	a.write(1)
+	manual.Advance(time.Minute)
+	if got := archiver.Stats(); got.Lag != time.Minute {
+		t.Errorf("a minute after the first commit, and a step back: %+v", got)
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	archiver.Close(ended)
+}
+
 // TestArchiverCloses in time, although the repository does not answer; nothing is lost.
 func TestArchiverCloses(t *testing.T) {
 	s := &faulty{Storage: NewDir(t.TempDir())}

@@ -12,6 +12,9 @@ type Clock interface {
 	// Now returns the time in microseconds since the Unix epoch. It may step
 	// back.
 	Now() int64
+	// Elapsed returns how much time has passed since some moment before. It
+	// never steps back, and is more than 0.
+	Elapsed() time.Duration
 	// AfterFunc calls f in a goroutine of its own once d has passed. The
 	// returned function cancels the call and reports whether it came in time.
 	AfterFunc(d time.Duration, f func()) (stop func() bool)
@@ -24,6 +27,10 @@ type system struct{}
 
 func (system) Now() int64 { return time.Now().UnixMicro() }
 
+var began = time.Now()
+
+func (system) Elapsed() time.Duration { return time.Since(began) + 1 }
+
 func (system) AfterFunc(d time.Duration, f func()) func() bool {
 	return time.AfterFunc(d, f).Stop
 }
@@ -32,6 +39,7 @@ func (system) AfterFunc(d time.Duration, f func()) func() bool {
 type Manual struct {
 	mu      sync.Mutex
 	now     int64
+	elapsed time.Duration
 	pending []*call
 }
 
@@ -41,13 +49,20 @@ type call struct {
 }
 
 // NewManual returns a clock that stands at now.
-func NewManual(now int64) *Manual { return &Manual{now: now} }
+func NewManual(now int64) *Manual { return &Manual{now: now, elapsed: 1} }
 
 // Now implements Clock.
 func (m *Manual) Now() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.now
+}
+
+// Elapsed implements Clock.
+func (m *Manual) Elapsed() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.elapsed
 }
 
 // AfterFunc implements Clock. The call comes from the Advance that reaches it.
@@ -71,11 +86,12 @@ func (m *Manual) cancel(c *call) bool {
 	return false
 }
 
-// Advance moves the clock by d, which may be negative, and starts the calls
-// that have come due.
+// Advance moves the clock by d, and starts the calls that have come due. A
+// negative d steps it back: no time passes.
 func (m *Manual) Advance(d time.Duration) {
 	m.mu.Lock()
 	m.now += d.Microseconds()
+	m.elapsed += max(d, 0)
 	var due []*call
 	rest := m.pending[:0]
 	for _, c := range m.pending {

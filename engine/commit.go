@@ -165,7 +165,7 @@ func (db *DB) joinLocked(b *Batch, s *segment) (g *group, leading bool) {
 	b.seq = db.lastSeq
 	b.setTime(db.lastTime)
 	if s.maxSeq == 0 {
-		s.minTime = db.lastTime
+		s.begun = db.opt.Clock.Elapsed()
 	}
 	s.maxSeq = b.seq
 	for i := range b.parts {

@@ -31,8 +31,8 @@ type segment struct {
 	torn   bool        // a crash has torn its end; set by recovery
 	found  bool        // it was there when the DB was opened
 
-	minTime    int64  // of the first batch assigned to it
-	after      uint64 // no batch of an earlier segment is above, none of this one is not
+	begun      time.Duration // Clock.Elapsed when the first batch was assigned to it, 0 if that was before the DB was opened
+	after      uint64        // no batch of an earlier segment is above, none of this one is not
 	afterKnown bool
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/bits"
 	"slices"
+	"time"
 
 	"colonnade/engine/manifest"
 	"colonnade/vfs"
@@ -254,15 +255,15 @@ func (db *DB) segmentFinishedLocked() {
 	}
 }
 
-// Unarchived returns the time of the first commit in a segment with a number above after, 0 if there is none, or if it
-// was before the DB was opened.
-func (db *DB) Unarchived(after uint64) int64 {
+// Unarchived returns what Options.Clock said has elapsed at the first commit in a segment with a number above after, 0 if
+// there is none, or if it was before the DB was opened.
+func (db *DB) Unarchived(after uint64) time.Duration {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	for _, list := range [][]*segment{db.archive.held, db.log.segments} {
 		for _, s := range list {
-			if s.number > after && s.minTime != 0 {
-				return s.minTime
+			if s.number > after && s.begun != 0 {
+				return s.begun
 			}
 		}
 	}

@@ -748,13 +748,13 @@ func TestFinishLogSegment(t *testing.T) {
 	finish(0)
 	for range 10 {
 		mustPut(t, db, id, "row", "q", "v")
-		if at := db.Unarchived(number() - 1); at == 0 || at > db.LastTime() {
-			t.Errorf("the first commit that is not archived is of %d", at)
+		if at := db.Unarchived(number() - 1); at == 0 || at > db.opt.Clock.Elapsed() {
+			t.Errorf("the first commit that is not archived came at %v", at)
 		}
 		finish(1)
 		finish(0)
 		if at := db.Unarchived(number() - 1); at != 0 {
-			t.Errorf("all is finished, but a commit of %d is not archived", at)
+			t.Errorf("all is finished, but a commit at %v is not archived", at)
 		}
 	}
 	other := mustCreate(t, db, "b")[0]

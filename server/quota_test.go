@@ -185,6 +185,8 @@ type steps struct {
 
 func (c *steps) Now() int64 { return c.now.Load() }
 
+func (c *steps) Elapsed() time.Duration { return time.Duration(c.now.Load()) * time.Microsecond }
+
 func (c *steps) AfterFunc(d time.Duration, f func()) func() bool {
 	c.due <- func() {
 		c.now.Add(d.Microseconds())

@@ -18,6 +18,9 @@ const began = 1_700_000_000_000_000
 // Now implements clock.Clock.
 func (t *timers) Now() int64 { return began }
 
+// Elapsed implements clock.Clock.
+func (t *timers) Elapsed() time.Duration { return 1 }
+
 // AfterFunc implements clock.Clock. Timers here are never cancelled.
 func (t *timers) AfterFunc(_ time.Duration, f func()) func() bool {
 	t.mu.Lock()

@@ -390,6 +390,8 @@ type stepping struct{ now atomic.Int64 }
 
 func (c *stepping) Now() int64 { return c.now.Load() }
 
+func (c *stepping) Elapsed() time.Duration { return time.Duration(c.now.Load()) * time.Microsecond }
+
 func (c *stepping) AfterFunc(time.Duration, func()) (stop func() bool) {
 	return func() bool { return true }
 }

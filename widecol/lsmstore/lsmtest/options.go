@@ -55,6 +55,8 @@ type testClock struct {
 
 func (c testClock) Now() int64 { return c.now() }
 
+func (c testClock) Elapsed() time.Duration { return clock.System.Elapsed() }
+
 func (c testClock) AfterFunc(d time.Duration, f func()) func() bool {
 	if d == patience && c.disk.failing() {
 		d = failingPatience
