@@ -104,6 +104,19 @@ var checkpoints int
 // backup makes a backup.
 func (a *archived) backup() *Backup {
 	a.t.Helper()
+	s, remove := a.checkpoint()
+	defer remove()
+	a.r.opt.Clock.(*clock.Manual).Advance(time.Second) // backups are sorted by the second
+	made, err := a.r.Create(context.Background(), s.take)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return made.Backup
+}
+
+// checkpoint makes a checkpoint.
+func (a *archived) checkpoint() (s *Source, remove func()) {
+	a.t.Helper()
 	var ids []engine.PartitionID
 	for _, p := range a.db.Partitions() {
 		ids = append(ids, p.ID)
@@ -114,10 +127,9 @@ func (a *archived) backup() *Backup {
 	}
 	defer snap.Close()
 	id := a.db.ID()
-	a.r.opt.Clock.(*clock.Manual).Advance(time.Second) // backups are sorted by the second
 	checkpoints++
 	name := fmt.Sprint("c", checkpoints)
-	s := &Source{Store: fmt.Sprintf("%x", id[:]), Place: Place{Whole: true, Timeline: timelineText(a.db.Timeline()), Sequence: snap.Seq(), Time: a.db.LastTime()}}
+	s = &Source{Store: fmt.Sprintf("%x", id[:]), Place: Place{Whole: true, Timeline: timelineText(a.db.Timeline()), Sequence: snap.Seq(), Time: a.db.LastTime()}}
 	files, err := snap.Checkpoint(context.Background(), name)
 	if err != nil {
 		a.t.Fatal(err)
@@ -136,14 +148,11 @@ func (a *archived) backup() *Backup {
 	for _, f := range files {
 		s.Files = append(s.Files, SourceFile{Name: f.Name, Size: f.Size, XXH64: fmt.Sprintf("%016x", f.Checksum)})
 	}
-	made, err := a.r.Create(context.Background(), s)
-	if err != nil {
-		a.t.Fatal(err)
+	return s, func() {
+		if err := a.db.RemoveCheckpoint(name); err != nil {
+			a.t.Error(err)
+		}
 	}
-	if err := a.db.RemoveCheckpoint(name); err != nil {
-		a.t.Fatal(err)
-	}
-	return made.Backup
 }
 
 // wantRows restores a time and compares the rows.
@@ -836,6 +845,41 @@ func TestChain(t *testing.T) {
 	if oldestPlaces(nil).need(Object{Name: "log/a/b/1-0-10-0-0-0.zst"}) || !oldestPlaces(nil).need(Object{Name: "log/other"}) {
 		t.Error("a log that no backup can be followed by stays, or a file of others goes")
 	}
+}
+
+// TestPruneBesideFirstBackup: a prune removes nothing of the log that follows the first backup, which nothing protects until
+// it is whole.
+func TestPruneBesideFirstBackup(t *testing.T) {
+	a := openArchived(t, vfs.NewMem(), NewDir(t.TempDir()), options())
+	ctx := context.Background()
+	opt := options()
+	opt.Clock = impatient{opt.Clock, 3 * 5 * time.Second}
+	a.write(10)
+	a.ship()
+	_, err := a.r.Create(ctx, func(context.Context) (*Source, error) {
+		s, remove := a.checkpoint()
+		t.Cleanup(remove)
+		a.write(10)
+		a.ship()
+		locks, err := a.storage.List(ctx, locksDir)
+		if err != nil || len(locks) != 1 {
+			t.Fatalf("locks of a backup: %v, %v", locks, err)
+		}
+		beside, err := Open(ctx, &renewing{Storage: a.storage, name: locks[0].Name}, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, err := beside.Prune(ctx, 1); err == nil {
+			t.Errorf("a prune has removed %d objects", p.Objects)
+		}
+		return s, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.write(10)
+	a.ship()
+	a.wantRows("", Latest, 30)
 }
 
 // TestFirstLost: a segment that is not there, and was not archived before, is lost.

@@ -49,14 +49,19 @@ type Made struct {
 // copiers is how many files are copied at once.
 const copiers = 4
 
-// Create makes a backup. Files that the repository has are not read. What is copied is held against its checksum, so
+// Create makes a backup of the checkpoint that take returns. It is taken when no Prune can run: what is archived of the log
+// from there on must stay. Files that the repository has are not read. What is copied is held against its checksum, so
 // damage of a file of the store is found. After an error the repository has no new backup.
-func (r *Repository) Create(ctx context.Context, s *Source) (*Made, error) {
+func (r *Repository) Create(ctx context.Context, take func(context.Context) (*Source, error)) (*Made, error) {
 	l, err := r.lock(ctx, lockCreate, lockPrune)
 	if err != nil {
 		return nil, err
 	}
 	defer l.release(ctx)
+	s, err := take(ctx)
+	if err != nil {
+		return nil, err
+	}
 	c := &creation{r: r, source: s, made: &Made{Backup: &Backup{
 		Format: Format, Created: time.UnixMicro(r.opt.Clock.Now()).UTC().Truncate(time.Second), Store: s.Store, Place: s.Place, Tables: s.Tables,
 	}}}

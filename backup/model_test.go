@@ -188,7 +188,7 @@ func (s *lived) backup() {
 			io.Closer
 		}{io.NewSectionReader(f, 0, 1<<40), f}, nil
 	}
-	_, err = s.r.Create(context.Background(), from)
+	_, err = s.r.Create(context.Background(), from.take)
 	s.must(err)
 	s.must(s.store.RemoveCheckpoint(c.ID))
 }

@@ -203,21 +203,26 @@ func createBackup(ctx context.Context, cmd *cobra.Command, f *repositoryFlags, c
 	if err != nil {
 		return err
 	}
-	cp, err := c.Checkpoint(ctx, tables...)
-	if err != nil {
-		return withoutCheckpoint(connect.url, err)
-	}
-	defer func() {
-		if err := cp.Delete(context.WithoutCancel(ctx)); err != nil {
-			show.line(fmt.Sprintf("the checkpoint was not deleted, the server does it in ten minutes: %v", err))
-		}
-	}()
-	defer keepAlive(ctx, cp)()
 	r, err := backup.Create(ctx, s, opt)
 	if err != nil {
 		return err
 	}
-	made, err := r.Create(ctx, sourceOf(cp, len(tables) == 0))
+	done := func() {}
+	made, err := r.Create(ctx, func(ctx context.Context) (*backup.Source, error) {
+		cp, err := c.Checkpoint(ctx, tables...)
+		if err != nil {
+			return nil, withoutCheckpoint(connect.url, err)
+		}
+		stop := keepAlive(ctx, cp)
+		done = func() {
+			stop()
+			if err := cp.Delete(context.WithoutCancel(ctx)); err != nil {
+				show.line(fmt.Sprintf("the checkpoint was not deleted, the server does it in ten minutes: %v", err))
+			}
+		}
+		return sourceOf(cp, len(tables) == 0), nil
+	})
+	done()
 	if err != nil {
 		return err
 	}

@@ -198,7 +198,7 @@ func (l *life) backup(ctx context.Context) error {
 			io.Closer
 		}{io.NewSectionReader(f, 0, 1<<40), f}, nil
 	}
-	_, err = l.r.Create(ctx, from)
+	_, err = l.r.Create(ctx, func(context.Context) (*backup.Source, error) { return from, nil })
 	return errors.Join(err, l.store.RemoveCheckpoint(c.ID))
 }
 
