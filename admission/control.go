@@ -14,6 +14,9 @@ type Control struct {
 	entered atomic.Int64 // requests under way, and draining once Drain was called
 	left    chan struct{}
 	drained func() // closes left
+
+	mu      sync.Mutex
+	onDrain []func() // nil once Drain was called; guarded by mu
 }
 
 // draining is more than all requests that can be under way.
@@ -73,7 +76,21 @@ func (c *Control) Drain() <-chan struct{} {
 	if c.entered.Or(draining) == 0 {
 		c.drained()
 	}
+	c.mu.Lock()
+	calls := c.onDrain
+	c.onDrain = nil
+	c.mu.Unlock()
+	for _, f := range calls {
+		f()
+	}
 	return c.left
+}
+
+// OnDrain has the first Drain from now on call f, before it returns.
+func (c *Control) OnDrain(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.onDrain = append(c.onDrain, f)
 }
 
 // Draining reports whether Drain was called.

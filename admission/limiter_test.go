@@ -317,9 +317,11 @@ func TestDrain(t *testing.T) {
 	if !control.Enter() || control.Draining() {
 		t.Fatal("it does not begin open")
 	}
+	told := 0
+	control.OnDrain(func() { told++ })
 	done := control.Drain()
-	if control.Enter() || !control.Draining() {
-		t.Error("a request entered during the drain")
+	if control.Enter() || !control.Draining() || told != 1 {
+		t.Errorf("a request entered during the drain, of which %d were told", told)
 	}
 	select {
 	case <-done:
@@ -329,8 +331,8 @@ func TestDrain(t *testing.T) {
 	control.Leave()
 	<-done
 	<-control.Drain()
-	if control.Enter() {
-		t.Error("a request entered after the drain")
+	if control.Enter() || told != 1 {
+		t.Errorf("a request entered after the drain, of which %d were told", told)
 	}
 }
 

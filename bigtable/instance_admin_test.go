@@ -130,3 +130,30 @@ func TestServices(t *testing.T) {
 		"google.bigtable.admin.v2.BigtableInstanceAdmin", "google.bigtable.admin.v2.BigtableTableAdmin", "google.bigtable.v2.Bigtable",
 		"grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"))
 }
+
+// TestHealthOfDrain: a server that stops is not serving any more, also for who has asked before to be told.
+func TestHealthOfDrain(t *testing.T) {
+	h := newHarness(t, Options{})
+	control := h.limited(1)
+	h.serve(Options{Admission: control})
+	health := healthpb.NewHealthClient(h.conn)
+	watch, err := health.Watch(h.ctx, new(healthpb.HealthCheckRequest))
+	h.ok(err)
+	told, err := watch.Recv()
+	if err != nil || told.Status != healthpb.HealthCheckResponse_SERVING {
+		t.Errorf("before: %v, %v", told, err)
+	}
+	if !control.Enter() {
+		t.Fatal("it does not begin open")
+	}
+	defer control.Leave() // a request that is under way for all of the test
+	control.Drain()
+	now, err := health.Check(h.ctx, new(healthpb.HealthCheckRequest))
+	if err != nil || now.Status != healthpb.HealthCheckResponse_NOT_SERVING {
+		t.Fatalf("while it drains: %v, %v", now, err)
+	}
+	told, err = watch.Recv()
+	if err != nil || told.Status != healthpb.HealthCheckResponse_NOT_SERVING {
+		t.Errorf("who watches is told %v, %v", told, err)
+	}
+}

@@ -91,7 +91,9 @@ func (s *Server) GRPC(opt ...grpc.ServerOption) *grpc.Server {
 	adminpb.RegisterBigtableTableAdminServer(g, &tableAdmin{Server: s})
 	adminpb.RegisterBigtableInstanceAdminServer(g, &instanceAdmin{Server: s})
 	w.add(g)
-	healthpb.RegisterHealthServer(g, health.NewServer())
+	h := health.NewServer()
+	s.opt.Admission.OnDrain(h.Shutdown) // says NOT_SERVING from then on
+	healthpb.RegisterHealthServer(g, h)
 	reflection.Register(g)
 	return g
 }
