@@ -12,7 +12,6 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 
 	"colonnade/access"
 	"colonnade/admission"
@@ -20,23 +19,19 @@ import (
 	"colonnade/widecol"
 )
 
-// call is a request that may work on a table, until end.
+// call is a request that may work, until end.
 type call struct {
-	server  *Server
-	table   string // in the Store
-	caller  *caller
-	slot    admission.Slot
-	request admission.Request
-	quota   *quota.Control // to be paid; nil without quotas
-
-	received int64 // bytes of the request
-	rows     int64 // that it has used
+	server *Server
+	table  string // in the Store, "" for none
+	caller *caller
+	slot   admission.Slot
+	quota  *quota.Control // to be paid; nil without quotas
+	rows   int64          // that it has used
 }
 
-// begin finds the table that a request is about, checks that its sender may use it, and waits for a slot. While the
-// request waits and works, its bytes are taken from the memory that all requests share.
-func (s *Server) begin(ctx context.Context, scope access.Scope, class admission.Class, name string, request proto.Message) (*call, error) {
-	if name == "" && ofView(request) {
+// begin finds the table that a request is about, checks that its sender may use it, and waits for a slot.
+func (s *Server) begin(ctx context.Context, scope access.Scope, class admission.Class, name string) (*call, error) {
+	if name == "" && ofView(s.callerOf(ctx).request) {
 		return nil, unimplemented("", "there are no views: name the table")
 	}
 	table, err := s.table(name)
@@ -46,47 +41,32 @@ func (s *Server) begin(ctx context.Context, scope access.Scope, class admission.
 	if err := s.authorize(ctx, scope, table); err != nil {
 		return nil, err
 	}
-	c := &call{server: s, table: table, caller: callerOf(ctx), request: admission.Request{Control: s.opt.Admission}}
+	return s.work(ctx, class, table)
+}
+
+// work is begin for a request whose sender may do what it asks for. table is "" for what concerns no single one.
+func (s *Server) work(ctx context.Context, class admission.Class, table string) (c *call, err error) {
+	c = &call{server: s, table: table, caller: s.callerOf(ctx)}
 	if s.opt.Quotas != nil {
 		c.quota = s.opt.Quotas.Control()
 		if err := s.opt.Quotas.Admit(c.quota, table, c.tokenName(), s.time()); err != nil {
 			return nil, statusOf(err)
 		}
 	}
-	if !s.opt.Admission.Enter() {
-		return nil, retryLater("the server is shutting down", time.Second)
-	}
-	if err = c.takeMemory(request); err == nil {
-		c.slot, err = c.request.Begin(ctx, class)
-	}
-	if err != nil {
-		c.request.Close()
-		s.opt.Admission.Leave()
+	if c.slot, err = c.caller.memory.Begin(ctx, class); err != nil {
 		return nil, statusOf(err)
 	}
 	return c, nil
 }
 
 // ofView reports whether a request names a view in place of a table.
-func ofView(request proto.Message) bool {
+func ofView(request any) bool {
 	authorized, ok := request.(interface{ GetAuthorizedViewName() string })
 	if ok && authorized.GetAuthorizedViewName() != "" {
 		return true
 	}
 	materialized, ok := request.(interface{ GetMaterializedViewName() string })
 	return ok && materialized.GetMaterializedViewName() != ""
-}
-
-// takeMemory takes the memory of a request.
-func (c *call) takeMemory(request proto.Message) error {
-	c.received = int64(proto.Size(request))
-	switch {
-	case c.request.Charge(c.received):
-		return nil
-	case c.request.TooLarge(c.received):
-		return status.Errorf(codes.ResourceExhausted, "the request has %d bytes, more than the memory of all requests", c.received)
-	}
-	return retryLater("the requests under way have too many bytes together", time.Second)
 }
 
 // time returns the time of the server.
@@ -108,13 +88,10 @@ func (c *call) admitStorage(ctx context.Context, mutations []widecol.Mutation) e
 	return statusOf(c.server.opt.Quotas.AdmitStorage(ctx, c.quota, c.table, c.server.time()))
 }
 
-// end gives back what the call holds, and pays for it.
+// end gives the slot back, and pays for the call.
 func (c *call) end() {
-	c.quota.Charge(c.table, c.tokenName(), max(c.rows, 1), c.received+c.caller.sent, c.server.time())
+	c.quota.Charge(c.table, c.tokenName(), max(c.rows, 1), c.caller.received+c.caller.sent, c.server.time())
 	c.slot.Release()
-	control := c.request.Control
-	c.request.Close()
-	control.Leave()
 }
 
 // authorize checks that the sender of a request may do something with a table; "" stands for all tables.
@@ -122,10 +99,7 @@ func (s *Server) authorize(ctx context.Context, scope access.Scope, table string
 	if s.opt.Access == nil {
 		return nil
 	}
-	token, err := s.identify(ctx)
-	if err != nil {
-		return err
-	}
+	token := s.callerOf(ctx).token
 	if token.Allows(scope, table) {
 		return nil
 	}
@@ -137,17 +111,16 @@ func (s *Server) authorize(ctx context.Context, scope access.Scope, table string
 		scope, of, token.ID, token.Scope, strings.Join(token.Tables, ", "))
 }
 
-// identify returns the token of the sender.
-func (s *Server) identify(ctx context.Context) (*access.Token, error) {
-	token, err := s.opt.Access.Identify(secretOf(ctx), addressOf(ctx), s.time())
-	if err == nil {
-		callerOf(ctx).token = token
-		return token, nil
-	}
+// identify finds the token of the sender.
+func (c *caller) identify() (err error) {
+	c.token, err = c.server.opt.Access.Identify(secretOf(c.ctx), addressOf(c.ctx), c.server.time())
 	if refusal, ok := err.(*access.Refusal); ok && refusal.Reason == access.TooManyFailures {
-		return nil, retryLater(err.Error(), refusal.RetryAfter)
+		return retryLater(err.Error(), refusal.RetryAfter)
 	}
-	return nil, status.Error(codes.Unauthenticated, err.Error())
+	if err != nil {
+		return status.Error(codes.Unauthenticated, err.Error())
+	}
+	return nil
 }
 
 // secretOf returns what a call has as its token, "" for nothing.

@@ -9,7 +9,7 @@ import (
 // codec is that of protocol buffers, for messages and for what is encoded already.
 type codec struct{ encoding.CodecV2 }
 
-func newCodec() codec { return codec{encoding.GetCodecV2(proto.Name)} }
+var protobuf = codec{encoding.GetCodecV2(proto.Name)}
 
 // encoded is a message in its encoded form. Who sends it gives it away.
 type encoded struct {

@@ -4,6 +4,9 @@
 // It stands beside package server, over the same tables. It knows widecol and gRPC, and nothing below. Messages of
 // the protocol end here: what goes down are queries, mutations and filters of widecol.
 //
+//	receive.go          a message received, once its sender is known and there is memory for it
+//	watch.go            calls counted and audited
+//	call.go             what a call on a table holds
 //	names.go            names of the protocol, and the tables that they stand for
 //	status.go           errors of a Store as gRPC statuses
 //	filter.go           a filter tree taken over

@@ -14,7 +14,7 @@ import (
 // ModifyColumnFamilies creates, changes and drops families. All modifications are checked before the first is made. If the
 // Store fails in between, those before it stay.
 func (s *tableAdmin) ModifyColumnFamilies(ctx context.Context, r *adminpb.ModifyColumnFamiliesRequest) (*adminpb.Table, error) {
-	c, err := s.begin(ctx, access.Admin, admission.Write, r.Name, r)
+	c, err := s.begin(ctx, access.Admin, admission.Write, r.Name)
 	if err != nil {
 		return nil, err
 	}

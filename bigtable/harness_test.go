@@ -28,6 +28,7 @@ type harness struct {
 	store widecol.Store
 	clock *clock.Manual
 	conn  *grpc.ClientConn
+	wire  *bufconn.Listener
 	data  btpb.BigtableClient
 	admin adminpb.BigtableTableAdminClient
 	inst  adminpb.BigtableInstanceAdminClient
@@ -63,16 +64,30 @@ func (h *harness) serve(opt Options) *harness {
 	s, err := New(h.store, opt)
 	h.ok(err)
 	g := s.GRPC()
-	l := bufconn.Listen(1 << 20)
-	go g.Serve(l)
+	h.wire = bufconn.Listen(1 << 20)
+	go g.Serve(h.wire)
 	h.Cleanup(g.Stop)
-	h.conn, err = grpc.NewClient("passthrough:///memory", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)))
-	h.ok(err)
-	h.Cleanup(func() { h.conn.Close() })
+	h.conn = h.dial(func(c net.Conn) net.Conn { return c })
 	h.data, h.admin, h.inst = btpb.NewBigtableClient(h.conn), adminpb.NewBigtableTableAdminClient(h.conn), adminpb.NewBigtableInstanceAdminClient(h.conn)
 	return h
+}
+
+// dial connects to the server. through wraps each connection.
+func (h *harness) dial(through func(net.Conn) net.Conn) *grpc.ClientConn {
+	h.Helper()
+	l := h.wire
+	conn, err := grpc.NewClient("passthrough:///memory", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			c, err := l.DialContext(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return through(c), nil
+		}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)))
+	h.ok(err)
+	h.Cleanup(func() { conn.Close() })
+	return conn
 }
 
 // createTable creates table t, which has the families a, b and c, and sum, min and max, which merge.

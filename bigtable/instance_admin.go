@@ -64,19 +64,11 @@ func (s *instanceAdmin) CreateInstance(ctx context.Context, r *adminpb.CreateIns
 
 // GetInstance describes an instance.
 func (s *instanceAdmin) GetInstance(ctx context.Context, r *adminpb.GetInstanceRequest) (*adminpb.Instance, error) {
-	i, err := s.instanceFor(ctx, r.Name)
+	i, err := parseInstance(r.Name)
 	if err != nil {
 		return nil, err
 	}
 	return instanceMessage(i), nil
-}
-
-// instanceFor returns the instance that a request asks for.
-func (s *Server) instanceFor(ctx context.Context, name string) (i instance, err error) {
-	if _, err := s.sees(ctx); err != nil {
-		return i, err
-	}
-	return parseInstance(name)
 }
 
 // ListInstances lists the instances of a project that have tables, and the one whose tables have plain names.
@@ -157,7 +149,7 @@ func (s *instanceAdmin) DeleteInstance(ctx context.Context, r *adminpb.DeleteIns
 // GetCluster describes the cluster of an instance.
 func (s *instanceAdmin) GetCluster(ctx context.Context, r *adminpb.GetClusterRequest) (*adminpb.Cluster, error) {
 	name, id, _ := strings.Cut(r.Name, "/clusters/")
-	i, err := s.instanceFor(ctx, name)
+	i, err := parseInstance(name)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +169,7 @@ func (s *instanceAdmin) ListClusters(ctx context.Context, r *adminpb.ListCluster
 		}
 		return list, err
 	}
-	i, err := s.instanceFor(ctx, r.Parent)
+	i, err := parseInstance(r.Parent)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +191,7 @@ func profileMessage(i instance) *adminpb.AppProfile {
 // GetAppProfile describes the app profile of an instance.
 func (s *instanceAdmin) GetAppProfile(ctx context.Context, r *adminpb.GetAppProfileRequest) (*adminpb.AppProfile, error) {
 	name, id, _ := strings.Cut(r.Name, "/appProfiles/")
-	i, err := s.instanceFor(ctx, name)
+	i, err := parseInstance(name)
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +203,7 @@ func (s *instanceAdmin) GetAppProfile(ctx context.Context, r *adminpb.GetAppProf
 
 // ListAppProfiles lists the app profile of an instance.
 func (s *instanceAdmin) ListAppProfiles(ctx context.Context, r *adminpb.ListAppProfilesRequest) (*adminpb.ListAppProfilesResponse, error) {
-	i, err := s.instanceFor(ctx, r.Parent)
+	i, err := parseInstance(r.Parent)
 	if err != nil {
 		return nil, err
 	}

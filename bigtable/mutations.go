@@ -27,7 +27,7 @@ const (
 
 // MutateRow implements the data service.
 func (s *Server) MutateRow(ctx context.Context, r *btpb.MutateRowRequest) (*btpb.MutateRowResponse, error) {
-	c, err := s.begin(ctx, access.Write, admission.Write, r.TableName, r)
+	c, err := s.begin(ctx, access.Write, admission.Write, r.TableName)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (s *Server) MutateRow(ctx context.Context, r *btpb.MutateRowRequest) (*btpb
 // MutateRows implements the data service. Entries that can be written are written together.
 func (s *Server) MutateRows(r *btpb.MutateRowsRequest, stream btpb.Bigtable_MutateRowsServer) error {
 	ctx := stream.Context()
-	c, err := s.begin(ctx, access.Write, admission.Write, r.TableName, r)
+	c, err := s.begin(ctx, access.Write, admission.Write, r.TableName)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func (s *Server) ReadRows(r *btpb.ReadRowsRequest, stream btpb.Bigtable_ReadRows
 	if err != nil {
 		return err
 	}
-	c, err := s.begin(stream.Context(), access.Read, classOf(q), r.TableName, r)
+	c, err := s.begin(stream.Context(), access.Read, classOf(q), r.TableName)
 	if err != nil {
 		return err
 	}
@@ -186,8 +186,8 @@ func (r *rowReader) charge() error {
 	}
 	for int64(len(r.chunks.out))-r.charged > chargeSize {
 		switch {
-		case r.request.Charge(chargeSize):
-		case r.request.TooLarge(chargeSize):
+		case r.caller.memory.Charge(chargeSize):
+		case r.caller.memory.TooLarge(chargeSize):
 			return status.Error(codes.ResourceExhausted, "a row is larger than the memory of requests: give the server more, or read less of the row")
 		default:
 			return retryLater("the rows that are being read are too large to be in memory together", time.Second)
@@ -233,7 +233,7 @@ func (r *rowReader) send() error {
 		}
 	}
 	r.heard = r.server.opt.Clock.Now()
-	r.request.Refund(r.charged)
+	r.caller.memory.Refund(r.charged)
 	r.charged = 0
 	r.take()
 	return r.slot.Reacquire()

@@ -21,7 +21,7 @@ const (
 // SampleRowKeys implements the data service. The keys divide the table into parts of about equal size. The last sample
 // has no key: it stands for the end of the table.
 func (s *Server) SampleRowKeys(r *btpb.SampleRowKeysRequest, stream btpb.Bigtable_SampleRowKeysServer) error {
-	c, err := s.begin(stream.Context(), access.Read, admission.Read, r.TableName, r)
+	c, err := s.begin(stream.Context(), access.Read, admission.Read, r.TableName)
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,17 @@ type Options struct {
 	Metrics *metrics.Registry
 	// Log gets the server's own errors. nil drops them.
 	Log *slog.Logger
+	// Timeouts bound waits. A zero field is its default.
+	Timeouts Timeouts
+}
+
+// Timeouts bound how long a client may keep the server waiting.
+type Timeouts struct {
+	Read time.Duration // for the whole request; the default is 30 s
+}
+
+func (t Timeouts) withDefaults() Timeouts {
+	return Timeouts{Read: cmp.Or(t.Read, 30*time.Second)}
 }
 
 // Server serves a Store to Bigtable's clients. It is safe for concurrent use. It does not own the Store.
@@ -74,23 +85,24 @@ func New(store widecol.Store, opt Options) (*Server, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
+	opt.Timeouts = opt.Timeouts.withDefaults()
 	return &Server{store: store, opt: opt, home: home}, nil
 }
 
 // GRPC returns a gRPC server with the services of s, health and reflection. Its caller serves and stops it. opt are
 // further options, such as credentials. It is called once.
 func (s *Server) GRPC(opt ...grpc.ServerOption) *grpc.Server {
-	w := newWatcher(s)
 	opt = append([]grpc.ServerOption{
-		grpc.MaxRecvMsgSize(MaxMessage), grpc.MaxSendMsgSize(MaxMessage),
+		grpc.MaxRecvMsgSize(maxSmallMessage), grpc.MaxSendMsgSize(MaxMessage), grpc.MaxHeaderListSize(maxHeader),
+		grpc.StaticStreamWindowSize(streamWindow), grpc.StaticConnWindowSize(connectionWindow),
 		grpc.MaxConcurrentStreams(maxStreams), grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute}),
-		grpc.ForceServerCodecV2(newCodec()), grpc.UnaryInterceptor(w.unary), grpc.StreamInterceptor(w.stream),
+		grpc.ForceServerCodecV2(protobuf), grpc.UnaryInterceptor(s.guardUnary), grpc.StreamInterceptor(s.guardStream),
 	}, opt...)
 	g := grpc.NewServer(opt...)
-	btpb.RegisterBigtableServer(g, s)
-	adminpb.RegisterBigtableTableAdminServer(g, &tableAdmin{Server: s})
-	adminpb.RegisterBigtableInstanceAdminServer(g, &instanceAdmin{Server: s})
-	w.add(g)
+	w := watcher{server: s, meters: s.opt.Metrics.FrontEnd("bigtable")}
+	w.register(g, btpb.Bigtable_ServiceDesc, s)
+	w.register(g, adminpb.BigtableTableAdmin_ServiceDesc, &tableAdmin{Server: s})
+	w.register(g, adminpb.BigtableInstanceAdmin_ServiceDesc, &instanceAdmin{Server: s})
 	h := health.NewServer()
 	s.opt.Admission.OnDrain(h.Shutdown) // says NOT_SERVING from then on
 	healthpb.RegisterHealthServer(g, h)

@@ -27,7 +27,7 @@ type tableAdmin struct {
 // CreateTable creates a table with its families. Initial splits have no effect: a table is divided by what it holds.
 func (s *tableAdmin) CreateTable(ctx context.Context, r *adminpb.CreateTableRequest) (*adminpb.Table, error) {
 	name := r.Parent + "/tables/" + r.TableId
-	c, err := s.begin(ctx, access.Admin, admission.Write, name, r)
+	c, err := s.begin(ctx, access.Admin, admission.Write, name)
 	if err != nil {
 		return nil, err
 	}
@@ -117,29 +117,18 @@ func (s *tableAdmin) ListTables(ctx context.Context, r *adminpb.ListTablesReques
 	return list, nil
 }
 
-// sees returns which tables the sender of a request may know of.
-func (s *Server) sees(ctx context.Context) (func(table string) bool, error) {
-	if s.opt.Access == nil {
-		return func(string) bool { return true }, nil
-	}
-	token, err := s.identify(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return func(table string) bool { return token.Allows(access.Read, table) }, nil
+// sees reports whether the sender of a request may know of a table.
+func (s *Server) sees(ctx context.Context, table string) bool {
+	return s.opt.Access == nil || s.callerOf(ctx).token.Allows(access.Read, table)
 }
 
 // tables returns the tables that the sender of a request may know of, by name.
 func (s *Server) tables(ctx context.Context) ([]widecol.Table, error) {
-	sees, err := s.sees(ctx)
-	if err != nil {
-		return nil, err
-	}
 	tables, err := s.store.Tables(ctx)
 	if err != nil {
 		return nil, statusOf(err)
 	}
-	return slices.DeleteFunc(tables, func(t widecol.Table) bool { return !sees(t.Name) }), nil
+	return slices.DeleteFunc(tables, func(t widecol.Table) bool { return !s.sees(ctx, t.Name) }), nil
 }
 
 func viewOr(v, usual adminpb.Table_View) adminpb.Table_View {
@@ -151,7 +140,7 @@ func viewOr(v, usual adminpb.Table_View) adminpb.Table_View {
 
 // GetTable describes a table.
 func (s *tableAdmin) GetTable(ctx context.Context, r *adminpb.GetTableRequest) (*adminpb.Table, error) {
-	c, err := s.begin(ctx, access.Read, admission.Read, r.Name, r)
+	c, err := s.begin(ctx, access.Read, admission.Read, r.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +174,7 @@ func (s *Server) tableOf(t *widecol.Table, name string, view adminpb.Table_View)
 
 // DeleteTable deletes a table.
 func (s *tableAdmin) DeleteTable(ctx context.Context, r *adminpb.DeleteTableRequest) (*emptypb.Empty, error) {
-	c, err := s.begin(ctx, access.Admin, admission.Write, r.Name, r)
+	c, err := s.begin(ctx, access.Admin, admission.Write, r.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +188,7 @@ func (s *tableAdmin) DeleteTable(ctx context.Context, r *adminpb.DeleteTableRequ
 // UpdateTable changes the protection of a table from deletion.
 func (s *tableAdmin) UpdateTable(ctx context.Context, r *adminpb.UpdateTableRequest) (*longrunningpb.Operation, error) {
 	name := r.GetTable().GetName()
-	c, err := s.begin(ctx, access.Admin, admission.Write, name, r)
+	c, err := s.begin(ctx, access.Admin, admission.Write, name)
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +215,7 @@ func (s *tableAdmin) UpdateTable(ctx context.Context, r *adminpb.UpdateTableRequ
 
 // DropRowRange deletes the rows with a prefix, or all.
 func (s *tableAdmin) DropRowRange(ctx context.Context, r *adminpb.DropRowRangeRequest) (*emptypb.Empty, error) {
-	c, err := s.begin(ctx, access.Admin, admission.Write, r.Name, r)
+	c, err := s.begin(ctx, access.Admin, admission.Write, r.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 
 // CheckAndMutateRow implements the data service.
 func (s *Server) CheckAndMutateRow(ctx context.Context, r *btpb.CheckAndMutateRowRequest) (*btpb.CheckAndMutateRowResponse, error) {
-	c, err := s.begin(ctx, access.Write, admission.Write, r.TableName, r)
+	c, err := s.begin(ctx, access.Write, admission.Write, r.TableName)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (s *Server) checkAndMutateOf(r *btpb.CheckAndMutateRowRequest) (*widecol.Ch
 
 // ReadModifyWriteRow implements the data service.
 func (s *Server) ReadModifyWriteRow(ctx context.Context, r *btpb.ReadModifyWriteRowRequest) (*btpb.ReadModifyWriteRowResponse, error) {
-	c, err := s.begin(ctx, access.Write, admission.Write, r.TableName, r)
+	c, err := s.begin(ctx, access.Write, admission.Write, r.TableName)
 	if err != nil {
 		return nil, err
 	}

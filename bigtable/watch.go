@@ -3,9 +3,8 @@ package bigtable
 import (
 	"context"
 	"log/slog"
-	"path"
 	"runtime/debug"
-	"strings"
+	"slices"
 	"time"
 
 	adminpb "cloud.google.com/go/bigtable/admin/apiv2/adminpb"
@@ -15,95 +14,126 @@ import (
 	"google.golang.org/grpc/status"
 
 	"colonnade/access"
+	"colonnade/admission"
 	"colonnade/metrics"
 )
 
-// services begins the names of the services whose calls are watched: not those of health and reflection.
-const services = "/google.bigtable."
-
-// watcher counts calls, and writes the audit log.
+// watcher serves calls: it counts them, has their senders identified and their messages received, and writes the audit log.
 type watcher struct {
 	server *Server
 	meters *metrics.FrontEnd
-	routes map[string]*metrics.Route // by method, as /SERVICE/METHOD
 }
 
-func newWatcher(s *Server) *watcher {
-	return &watcher{server: s, meters: s.opt.Metrics.FrontEnd("bigtable"), routes: make(map[string]*metrics.Route)}
-}
-
-// add gives each method of the services of g its route.
-func (w *watcher) add(g *grpc.Server) {
-	for service, info := range g.GetServiceInfo() {
-		for _, m := range info.Methods {
-			if name := "/" + service + "/" + m.Name; strings.HasPrefix(name, services) {
-				w.routes[name] = w.meters.Route(m.Name, int(codes.OK))
-			}
-		}
+// register registers a service whose calls are watched.
+func (w *watcher) register(g *grpc.Server, service grpc.ServiceDesc, with any) {
+	service.Methods, service.Streams = slices.Clone(service.Methods), slices.Clone(service.Streams)
+	for i := range service.Methods {
+		m := &service.Methods[i]
+		m.Handler = w.unary(m.MethodName, m.Handler)
 	}
+	for i := range service.Streams {
+		m := &service.Streams[i]
+		m.Handler = w.streaming(m.StreamName, m.Handler)
+	}
+	g.RegisterService(&service, with)
 }
 
-// caller is what becomes known of a call while it runs.
+// caller is what is known of a call while it runs.
 type caller struct {
-	token *access.Token // of its sender, nil if there is none
-	sent  int64         // bytes of rows
+	server *Server
+	stream incoming
+	ctx    context.Context
+
+	entered  bool
+	token    *access.Token // of its sender, nil if there is none
+	memory   admission.Request
+	header   [5]byte // of a message
+	received int64   // bytes of the message
+	request  any     // nil before it has come
+	sent     int64   // bytes of rows
 }
 
 type callerKey struct{}
 
-// callerOf returns the caller of a watched call.
-func callerOf(ctx context.Context) *caller {
+// callerOf returns the caller of a call.
+func (s *Server) callerOf(ctx context.Context) *caller {
 	if c, ok := ctx.Value(callerKey{}).(*caller); ok {
 		return c
 	}
-	return new(caller)
+	return s.newCaller(ctx)
 }
 
-func (w *watcher) unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (answer any, err error) {
-	ctx, end := w.begin(ctx, info.FullMethod)
-	defer func() { end(request, &err, recover()) }()
-	return handle(ctx, request)
+func (s *Server) newCaller(ctx context.Context) *caller {
+	return &caller{server: s, stream: streamOf(ctx), ctx: ctx, memory: admission.Request{Control: s.opt.Admission}}
+}
+
+// unary returns a handler like handle that is watched.
+func (w *watcher) unary(method string, handle grpc.MethodHandler) grpc.MethodHandler {
+	route := w.meters.Route(method, int(codes.OK))
+	return func(service any, ctx context.Context, _ func(any) error, _ grpc.UnaryServerInterceptor) (answer any, err error) {
+		c, end := w.begin(ctx, method, route)
+		defer func() { end(&err, recover()) }()
+		return handle(service, context.WithValue(ctx, callerKey{}, c), c.receive, nil)
+	}
+}
+
+// streaming returns a handler like handle that is watched.
+func (w *watcher) streaming(method string, handle grpc.StreamHandler) grpc.StreamHandler {
+	route := w.meters.Route(method, int(codes.OK))
+	return func(service any, stream grpc.ServerStream) (err error) {
+		c, end := w.begin(stream.Context(), method, route)
+		defer func() { end(&err, recover()) }()
+		return handle(service, watchedStream{stream, c, context.WithValue(c.ctx, callerKey{}, c)})
+	}
 }
 
 // watchedStream is a stream whose context has a caller.
 type watchedStream struct {
 	grpc.ServerStream
-	ctx context.Context
+	caller *caller
+	ctx    context.Context
 }
 
 func (s watchedStream) Context() context.Context { return s.ctx }
 
-func (w *watcher) stream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
-	ctx, end := w.begin(stream.Context(), info.FullMethod)
-	defer func() { end(nil, &err, recover()) }()
-	return handle(server, watchedStream{stream, ctx})
-}
+func (s watchedStream) RecvMsg(m any) error { return s.caller.receive(m) }
 
-// begin counts a call as under way. end counts it as ended. A panic becomes an error.
-func (w *watcher) begin(ctx context.Context, method string) (_ context.Context, end func(request any, err *error, panicked any)) {
-	route := w.routes[method]
-	if route == nil {
-		return ctx, func(_ any, err *error, panicked any) { w.recovered(method, err, panicked) }
-	}
+// begin counts a call as under way. end counts it as ended, and gives back what it holds. A panic becomes an error.
+func (w *watcher) begin(ctx context.Context, method string, route *metrics.Route) (c *caller, end func(err *error, panicked any)) {
 	w.meters.Begin()
-	begun, c := w.server.opt.Clock.Now(), new(caller)
-	return context.WithValue(ctx, callerKey{}, c), func(request any, err *error, panicked any) {
-		w.recovered(method, err, panicked)
+	begun, c := w.server.opt.Clock.Now(), w.server.newCaller(ctx)
+	return c, func(err *error, panicked any) {
+		w.server.recovered(method, err, panicked)
+		c.memory.Close()
+		if c.entered {
+			w.server.opt.Admission.Leave()
+		}
 		took := time.Duration(w.server.opt.Clock.Now()-begun) * time.Microsecond
 		code := status.Code(*err)
 		if code != codes.OK {
 			w.meters.Refused(code.String())
 		}
 		route.End(int(code), took, c.sent)
-		w.audit(ctx, method, request, c, code, took)
+		w.audit(c, method, code, took)
 	}
 }
 
-func (w *watcher) recovered(method string, err *error, panicked any) {
+func (s *Server) recovered(method string, err *error, panicked any) {
 	if panicked != nil {
-		w.server.opt.Log.Error("a call has panicked", "method", method, "panic", panicked, "stack", string(debug.Stack()))
+		s.opt.Log.Error("a call has panicked", "method", method, "panic", panicked, "stack", string(debug.Stack()))
 		*err = status.Error(codes.Internal, "the server has a fault: its log says more")
 	}
+}
+
+// guardUnary and guardStream are for services that are not watched: a panic in them becomes an error.
+func (s *Server) guardUnary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (answer any, err error) {
+	defer func() { s.recovered(info.FullMethod, &err, recover()) }()
+	return handle(ctx, request)
+}
+
+func (s *Server) guardStream(service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
+	defer func() { s.recovered(info.FullMethod, &err, recover()) }()
+	return handle(service, stream)
 }
 
 // changes are the methods that change a schema, and what the audit log calls that.
@@ -128,23 +158,23 @@ func nameIn(request any) string {
 }
 
 // audit writes a line about a call that may have changed a schema, or was refused for its token.
-func (w *watcher) audit(ctx context.Context, method string, request any, c *caller, code codes.Code, took time.Duration) {
-	event := changes[path.Base(method)]
+func (w *watcher) audit(c *caller, method string, code codes.Code, took time.Duration) {
+	event := changes[method]
 	if code == codes.Unauthenticated || code == codes.PermissionDenied {
 		event = "refused"
 	}
 	if event == "" || w.server.opt.Audit == nil {
 		return
 	}
-	attrs := []slog.Attr{slog.String("method", path.Base(method)), slog.String("code", code.String()), slog.Duration("took", took)}
-	if p, ok := peer.FromContext(ctx); ok {
+	attrs := []slog.Attr{slog.String("method", method), slog.String("code", code.String()), slog.Duration("took", took)}
+	if p, ok := peer.FromContext(c.ctx); ok {
 		attrs = append(attrs, slog.String("address", p.Addr.String()))
 	}
-	if name := nameIn(request); name != "" {
+	if name := nameIn(c.request); name != "" {
 		attrs = append(attrs, slog.String("name", name))
 	}
 	if c.token != nil {
 		attrs = append(attrs, slog.String("token", c.token.ID), slog.String("token_name", c.token.Name))
 	}
-	w.server.opt.Audit.LogAttrs(context.WithoutCancel(ctx), slog.LevelInfo, event, attrs...)
+	w.server.opt.Audit.LogAttrs(context.WithoutCancel(c.ctx), slog.LevelInfo, event, attrs...)
 }

@@ -41,6 +41,7 @@ func (l *bigtableListener) serve(o *serveOptions, store widecol.Store, s *server
 	}
 	b, err := bigtable.New(store, bigtable.Options{
 		Instance: o.bigtableInstance, Admission: s.Admission(), Access: p.control, Quotas: s.Quotas(), Metrics: m, Audit: logs.audit, Log: logs.server,
+		Timeouts: bigtable.Timeouts{Read: o.timeouts.Read},
 	})
 	if err != nil {
 		return err
