@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"colonnade/access"
+	"colonnade/admission"
 	"colonnade/widecol"
 )
 
@@ -90,6 +91,11 @@ func (s *Server) instancesIn(ctx context.Context, parent string) (list []instanc
 	if !ok || !plain(project) {
 		return nil, invalid("parent", "%q is no name of a project: projects/PROJECT", parent)
 	}
+	c, err := s.work(ctx, admission.Read, "")
+	if err != nil {
+		return nil, err
+	}
+	defer c.end()
 	tables, err := s.tables(ctx)
 	if err != nil {
 		return nil, err
@@ -131,6 +137,11 @@ func (s *instanceAdmin) DeleteInstance(ctx context.Context, r *adminpb.DeleteIns
 	if i == s.home {
 		return nil, status.Errorf(codes.FailedPrecondition, "%s cannot be deleted: delete its tables", i)
 	}
+	c, err := s.work(ctx, admission.Write, "")
+	if err != nil {
+		return nil, err
+	}
+	defer c.end()
 	tables, err := s.store.Tables(ctx)
 	if err != nil {
 		return nil, statusOf(err)

@@ -93,12 +93,17 @@ func (s *tableAdmin) ListTables(ctx context.Context, r *adminpb.ListTablesReques
 	if err != nil {
 		return nil, err
 	}
-	tables, err := s.tables(ctx)
+	if r.PageSize < 0 {
+		return nil, invalid("page_size", "it is %d, and must not be below 0", r.PageSize)
+	}
+	c, err := s.work(ctx, admission.Read, "")
 	if err != nil {
 		return nil, err
 	}
-	if r.PageSize < 0 {
-		return nil, invalid("page_size", "it is %d, and must not be below 0", r.PageSize)
+	defer c.end()
+	tables, err := s.tables(ctx)
+	if err != nil {
+		return nil, err
 	}
 	list := new(adminpb.ListTablesResponse)
 	for n := range tables {
