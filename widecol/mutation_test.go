@@ -2,6 +2,7 @@ package widecol
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"colonnade/cell"
@@ -45,5 +46,25 @@ func TestMutationCheck(t *testing.T) {
 		case err != nil && (err.Code != tc.code || err.Kind != tc.kind || err.Index != -1):
 			t.Errorf("%s: %s of kind %d at %d, want %q of kind %d at -1", tc.name, err.Code, err.Kind, err.Index, tc.code, tc.kind)
 		}
+	}
+}
+
+// TestAppendsInPlace: rules that append to one column one after the other copy its value now and then, not each time.
+func TestAppendsInPlace(t *testing.T) {
+	const rules = 10_000
+	r := Rule{Append: []byte("ü"), Type: cell.String}
+	c, copies := &cell.Cell{Type: cell.String, Value: []byte("old ")}, 0
+	for range rules {
+		typ, value, err := r.Apply(c, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if &value[0] != &c.Value[0] {
+			copies++
+		}
+		c = &cell.Cell{Type: typ, Value: value}
+	}
+	if want := "old " + strings.Repeat("ü", rules); string(c.Value) != want || c.Type != cell.String || copies > 100 {
+		t.Errorf("%d bytes of type %v after %d copies", len(c.Value), c.Type, copies)
 	}
 }

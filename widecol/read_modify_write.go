@@ -42,7 +42,8 @@ func (r *Rule) Check(maxValue int) *Error {
 }
 
 // Apply returns the next version of a column whose newest version is old; nil for none. It fails with the kind
-// Conflict: not_a_number, overflow, or not_appendable. maxValue is as in Mutation.Check.
+// Conflict: not_a_number, overflow, or not_appendable. maxValue is as in Mutation.Check. What is appended may come into
+// the memory behind the old value, if that has room.
 func (r *Rule) Apply(old *cell.Cell, maxValue int) (t cell.Type, value []byte, err *Error) {
 	if r.Append == nil && r.Untyped {
 		return r.addUntyped(old)
@@ -61,8 +62,8 @@ func (r *Rule) Apply(old *cell.Cell, maxValue int) (t cell.Type, value []byte, e
 	if len(value)+len(r.Append) > maxValue {
 		return t, nil, Errorf(TooLarge, "value_too_large", "value would have %d bytes, allowed are %d", len(value)+len(r.Append), maxValue)
 	}
-	value = append(value[:len(value):len(value)], r.Append...)
-	if t == cell.String && !utf8.Valid(value) {
+	value = append(value, r.Append...)
+	if t == cell.String && !utf8.Valid(r.Append) { // the string before it was whole
 		if r.Untyped {
 			return cell.Bytes, value, nil
 		}

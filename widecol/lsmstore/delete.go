@@ -208,7 +208,7 @@ func (w *writer) deleteRow(ctx context.Context, v *view, d *widecol.Deletion, ro
 	err := v.each(ctx, &q, func(c cell.Cell) {
 		if d.Times != widecol.AllTimes {
 			family, _ := cell.SplitColumn(c.Column)
-			w.addVersionTombstone(w.table.schema.family(family), row, c.Column, c.Time, nil)
+			w.addVersionTombstone(w.table.schema.family(family), row, c.Column, c.Time)
 			return
 		}
 		w.addWidestTombstone(row, c.Column, last, d.Filter.Columns)

@@ -17,8 +17,10 @@ import (
 type merging struct {
 	view   *view
 	schema *schema
-	values map[string]mergedValue    // by row, column and time
-	gone   map[string][]deletedTimes // by row, family or column
+	values map[string]mergedValue   // by row, column and time
+	stored map[string]*mergedColumn // by row and column
+	whole  map[string]int           // the place of the last deletion of a row, family or column as a whole
+	timed  map[string]*covering     // of columns with timed deletions
 	key    []byte
 }
 
@@ -28,10 +30,11 @@ type mergedValue struct {
 	at    int
 }
 
-// deletedTimes are times that a deletion covers. at is the place of the deletion in the list.
-type deletedTimes struct {
-	times widecol.TimeRange
-	at    int
+// mergedColumn is what the view has of a column for the times of its Merges.
+type mergedColumn struct {
+	times widecol.TimeRange // from the first to the last
+	value map[int64][]byte  // by the time of a Merge; nil for none
+	read  bool
 }
 
 // merged returns the mutations with a Set in place of each Merge. It does not change the list.
@@ -39,7 +42,30 @@ func merged(ctx context.Context, v *view, s *schema, mutations []widecol.Mutatio
 	if !slices.ContainsFunc(mutations, func(m widecol.Mutation) bool { return m.Op == widecol.Merge }) {
 		return mutations, nil
 	}
-	g := &merging{view: v, schema: s, values: map[string]mergedValue{}, gone: map[string][]deletedTimes{}}
+	return newMerging(v, s, mutations).replace(ctx, mutations)
+}
+
+func newMerging(v *view, s *schema, mutations []widecol.Mutation) *merging {
+	g := &merging{
+		view: v, schema: s, values: map[string]mergedValue{}, whole: map[string]int{}, stored: map[string]*mergedColumn{},
+		timed: coverings(mutations, widecol.Merge, func(m *widecol.Mutation) int64 { return m.Time }),
+	}
+	for i := range mutations {
+		if m := &mutations[i]; m.Op == widecol.Merge {
+			column := g.stored[string(g.scope(m, widecol.DeleteColumn))]
+			if column == nil {
+				column = &mergedColumn{value: map[int64][]byte{}}
+				g.stored[string(g.key)] = column
+			}
+			column.times = column.times.Union(widecol.TimeRange{Start: m.Time, End: m.Time + 1})
+			column.value[m.Time] = nil
+		}
+	}
+	return g
+}
+
+// replace returns the mutations, which are those of g, with a Set in place of each Merge.
+func (g *merging) replace(ctx context.Context, mutations []widecol.Mutation) ([]widecol.Mutation, error) {
 	list := slices.Clone(mutations)
 	for i := range list {
 		m := &list[i]
@@ -65,12 +91,11 @@ func (g *merging) scope(m *widecol.Mutation, op widecol.Op) []byte {
 
 // delete takes note of a deletion.
 func (g *merging) delete(m *widecol.Mutation, at int) {
-	times := widecol.AllTimes
-	if m.Op == widecol.DeleteColumn {
-		times = m.Times()
+	if scope := g.scope(m, m.Op); timed(m) {
+		g.timed[string(scope)].cover(m.Times(), at)
+	} else {
+		g.whole[string(scope)] = at
 	}
-	scope := string(g.scope(m, m.Op))
-	g.gone[scope] = append(g.gone[scope], deletedTimes{times, at})
 }
 
 func (g *merging) merge(ctx context.Context, m *widecol.Mutation, at int) (value []byte, err error) {
@@ -82,7 +107,7 @@ func (g *merging) merge(ctx context.Context, m *widecol.Mutation, at int) (value
 	case known && before.at > deleted:
 		old = before.value
 	case deleted < 0:
-		if old, err = g.stored(ctx, m); err != nil {
+		if old, err = g.read(ctx, m); err != nil {
 			return nil, err
 		}
 	}
@@ -95,21 +120,29 @@ func (g *merging) merge(ctx context.Context, m *widecol.Mutation, at int) (value
 func (g *merging) lastDeleted(m *widecol.Mutation) int {
 	last := -1
 	for _, op := range []widecol.Op{widecol.DeleteRow, widecol.DeleteFamily, widecol.DeleteColumn} {
-		for _, d := range g.gone[string(g.scope(m, op))] {
-			if d.times.Contains(m.Time) {
-				last = max(last, d.at)
-			}
+		if at, ok := g.whole[string(g.scope(m, op))]; ok {
+			last = max(last, at)
 		}
 	}
-	return last
+	return max(last, g.timed[string(g.key)].lastOver(m.Time))
 }
 
-// stored returns the value that the view has for a version, nil if there is none.
-func (g *merging) stored(ctx context.Context, m *widecol.Mutation) (value []byte, err error) {
+// read returns the value that the view has for a version, nil if there is none. It reads those of all Merges of the column
+// at the first one: a read of each would pass over all versions of the column again.
+func (g *merging) read(ctx context.Context, m *widecol.Mutation) ([]byte, error) {
+	column := g.stored[string(g.scope(m, widecol.DeleteColumn))]
+	if column.read {
+		return column.value[m.Time], nil
+	}
 	q := widecol.NewQuery()
 	q.SetKey(m.Row)
 	q.Filter.Columns = cell.NewColumns(cell.ColumnRange(m.Family, m.Qualifier))
-	q.Times = widecol.TimeRange{Start: m.Time, End: m.Time + 1}
-	err = g.view.each(ctx, &q, func(c cell.Cell) { value = slices.Clone(c.Value) })
-	return value, err
+	q.Times = column.times
+	err := g.view.each(ctx, &q, func(c cell.Cell) {
+		if _, wanted := column.value[c.Time]; wanted {
+			column.value[c.Time] = slices.Clone(c.Value)
+		}
+	})
+	column.read = err == nil
+	return column.value[m.Time], err
 }

@@ -14,10 +14,12 @@ import (
 type order struct {
 	mutations []widecol.Mutation
 	covered   []bool                         // by mutation: a later deletion covers this Set
-	set       map[string][]int64             // times set, not covered, by row and column; of columns with timed deletions
 	scopes    map[string]bool                // rows, families and columns that a deletion covers as a whole
-	ranges    map[string][]widecol.TimeRange // times that deletions cover, by column
-	nextTime  func() int64                   // stands for the time of the commit, which is not known yet
+	timed     map[string]*covering           // of columns with timed deletions
+	ranges    map[string][]widecol.TimeRange // times that these delete
+	set       map[string]map[int64]bool      // times that these columns set, not covered
+	commit    int64                          // stands for the time of the commit, which is not known yet; 0 before it is needed
+	nextTime  func() int64                   // of commit
 	key       []byte
 }
 
@@ -25,21 +27,17 @@ type order struct {
 func newOrder(mutations []widecol.Mutation, nextTime func() int64) *order {
 	o := &order{
 		mutations: mutations, covered: make([]bool, len(mutations)),
-		set: map[string][]int64{}, scopes: map[string]bool{}, ranges: map[string][]widecol.TimeRange{},
+		scopes: map[string]bool{}, ranges: map[string][]widecol.TimeRange{}, set: map[string]map[int64]bool{},
 		nextTime: nextTime,
 	}
+	o.timed = coverings(mutations, widecol.Set, o.timeOf)
 	for i := len(mutations) - 1; i >= 0; i-- {
-		switch m := &mutations[i]; m.Op {
-		case widecol.Set:
-			if o.covered[i] = o.covers(m); !o.covered[i] && m.Time != widecol.CommitTime {
-				o.set[string(o.scope(m, widecol.DeleteColumn))] = append(o.set[string(o.key)], m.Time)
-			}
-		case widecol.DeleteColumn:
-			if needsRead(m) {
-				o.ranges[string(o.scope(m, m.Op))] = append(o.ranges[string(o.key)], m.Times())
-				continue
-			}
-			o.scopes[string(o.scope(m, m.Op))] = true
+		switch m := &mutations[i]; {
+		case m.Op == widecol.Set:
+			o.covered[i] = o.covers(m)
+		case timed(m):
+			o.timed[string(o.scope(m, m.Op))].cover(m.Times(), i)
+			o.ranges[string(o.key)] = append(o.ranges[string(o.key)], m.Times())
 		default:
 			o.scopes[string(o.scope(m, m.Op))] = true
 		}
@@ -47,10 +45,21 @@ func newOrder(mutations []widecol.Mutation, nextTime func() int64) *order {
 	return o
 }
 
+// timeOf returns the time of a Set.
+func (o *order) timeOf(m *widecol.Mutation) int64 {
+	if m.Time != widecol.CommitTime {
+		return m.Time
+	}
+	if o.commit == 0 {
+		o.commit = o.nextTime()
+	}
+	return o.commit
+}
+
 // needsRead reports whether a mutation depends on what its row has. One that deletes some times of a column does: there
 // is no tombstone for these, so each version gets one. So does a Merge.
 func needsRead(m *widecol.Mutation) bool {
-	return m.Op == widecol.DeleteColumn && m.Times() != widecol.AllTimes || m.Op == widecol.Merge
+	return timed(m) || m.Op == widecol.Merge
 }
 
 // scope is appendScope in the memory of o.
@@ -72,18 +81,28 @@ func appendScope(dst []byte, m *widecol.Mutation, op widecol.Op) []byte {
 	return dst
 }
 
-// covers reports whether a deletion that was found covers a Set.
+// covers reports whether a deletion that was found covers a Set. Of one that stays it takes note, where timed deletions
+// must spare it.
 func (o *order) covers(m *widecol.Mutation) bool {
 	for _, op := range []widecol.Op{widecol.DeleteRow, widecol.DeleteFamily, widecol.DeleteColumn} {
 		if o.scopes[string(o.scope(m, op))] {
 			return true
 		}
 	}
-	ranges, time := o.ranges[string(o.key)], m.Time
-	if time == widecol.CommitTime && len(ranges) > 0 {
-		time = o.nextTime()
+	column := o.timed[string(o.key)]
+	if column == nil {
+		return false
 	}
-	return slices.ContainsFunc(ranges, func(r widecol.TimeRange) bool { return r.Contains(time) })
+	if column.lastOver(o.timeOf(m)) >= 0 {
+		return true
+	}
+	if m.Time != widecol.CommitTime {
+		if o.set[string(o.key)] == nil {
+			o.set[string(o.key)] = map[int64]bool{}
+		}
+		o.set[string(o.key)][m.Time] = true
+	}
+	return false
 }
 
 // addOrdered adds mutations that were checked. The rows that are read are locked.
@@ -112,7 +131,7 @@ func (w *writer) addAll(ctx context.Context, v *view, o *order) error {
 		case m.Op == widecol.Set:
 			w.addSet(w.table.schema.family(m.Family), m)
 		case needsRead(m):
-			err = w.addVersionTombstones(ctx, v, m, o.set[string(o.scope(m, m.Op))])
+			err = w.addVersionTombstones(ctx, v, m, o)
 		default:
 			w.addTombstone(m)
 		}
@@ -130,7 +149,7 @@ func (w *writer) addSomething(o *order) {
 	for i := range o.mutations {
 		if m := &o.mutations[i]; w.batch.Len() == 0 && needsRead(m) {
 			w.column = cell.AppendColumn(w.column[:0], m.Family, m.Qualifier)
-			w.addVersionTombstone(w.table.schema.family(m.Family), m.Row, w.column, m.Time, nil)
+			w.addVersionTombstone(w.table.schema.family(m.Family), m.Row, w.column, m.Time)
 		}
 	}
 }
@@ -154,22 +173,31 @@ func (w *writer) addTombstone(m *widecol.Mutation) {
 	w.add(w.table.schema.family(m.Family), m.Row, &tombstone)
 }
 
-// addVersionTombstones adds a tombstone for each version of a column in a range of times, garbage too, but for
-// the times that the batch sets.
-func (w *writer) addVersionTombstones(ctx context.Context, v *view, m *widecol.Mutation, set []int64) error {
+// addVersionTombstones adds a tombstone for each version of a column that the timed deletions of the list cover, garbage
+// too, but for the times that the batch sets. It does so for all of them at the first one, by one read: a read of each
+// would pass over all versions of the column again.
+func (w *writer) addVersionTombstones(ctx context.Context, v *view, m *widecol.Mutation, o *order) error {
+	scope := string(o.scope(m, m.Op))
+	ranges, set := union(o.ranges[scope]), o.set[scope]
+	delete(o.ranges, scope)
+	if len(ranges) == 0 {
+		return nil
+	}
 	column := cell.AppendColumn(nil, m.Family, m.Qualifier)
 	q := widecol.NewQuery()
 	q.SetKey(m.Row)
 	q.Filter.Columns = cell.NewColumns(cell.ColumnRange(m.Family, m.Qualifier))
-	q.Times = m.Times()
+	q.Times = widecol.TimeRange{Start: ranges[0].Start, End: ranges[len(ranges)-1].End}
 	q.KeysOnly = true
 	v.policies = w.table.schema.bare
 	f := w.table.schema.family(m.Family)
-	return v.each(ctx, &q, func(c cell.Cell) { w.addVersionTombstone(f, m.Row, column, c.Time, set) })
+	return v.each(ctx, &q, func(c cell.Cell) {
+		if !set[c.Time] && contains(ranges, c.Time) {
+			w.add(f, m.Row, &cell.Cell{Kind: cell.DeleteVersion, Column: column, Time: c.Time})
+		}
+	})
 }
 
-func (w *writer) addVersionTombstone(f *family, row, column []byte, time int64, set []int64) {
-	if !slices.Contains(set, time) {
-		w.add(f, row, &cell.Cell{Kind: cell.DeleteVersion, Column: column, Time: time})
-	}
+func (w *writer) addVersionTombstone(f *family, row, column []byte, time int64) {
+	w.add(f, row, &cell.Cell{Kind: cell.DeleteVersion, Column: column, Time: time})
 }

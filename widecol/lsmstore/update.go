@@ -1,6 +1,7 @@
 package lsmstore
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
@@ -153,9 +154,9 @@ func (s *Store) readModifyWrite(ctx context.Context, t *table, u *widecol.ReadMo
 	if refusal != nil {
 		return nil, 0, cmp.Or(w.commitNothing(ctx), error(refusal))
 	}
-	for i := range newest { // NextTime has said that the time of the commit is above it, but the clock may step back
-		if time := newest[i].Time; time < now {
-			w.batch.After = max(w.batch.After, time)
+	for _, c := range newest { // NextTime has said that the time of the commit is above it, but the clock may step back
+		if c != nil && c.Time < now {
+			w.batch.After = max(w.batch.After, c.Time)
 		}
 	}
 	w.rows = 1
@@ -179,19 +180,21 @@ func (s *Store) readModifyWrite(ctx context.Context, t *table, u *widecol.ReadMo
 	return written, commit.Time, nil
 }
 
-// applyRules returns the versions that the rules write, in order. newest is what the columns have.
-func applyRules(u *widecol.ReadModifyWrite, newest []cell.Cell, now int64, maxValue int) ([]cell.Cell, *widecol.Error) {
-	written := make([]cell.Cell, 0, len(u.Rules))
+// applyRules returns the versions that the rules write, in order. newest has the newest version of each column of the
+// rules, nil for none. It keeps their values.
+func applyRules(u *widecol.ReadModifyWrite, newest map[string]*cell.Cell, now int64, maxValue int) ([]cell.Cell, *widecol.Error) {
+	written := make([]cell.Cell, 0, len(newest))
+	places := make(map[string]int, len(newest)) // in written, by column
 	for i := range u.Rules {
 		r := &u.Rules[i]
 		column := cell.AppendColumn(nil, r.Family, r.Qualifier)
-		at, found := slices.BinarySearchFunc(written, column, compareColumn)
-		old := find(newest, column)
+		old := newest[string(column)]
 		time, e := u.NextTime(old, now)
 		if e != nil {
 			return nil, e.At(i)
 		}
-		if found {
+		at, again := places[string(column)]
+		if again {
 			old = &written[at]
 		}
 		typ, value, e := r.Apply(old, maxValue)
@@ -199,35 +202,33 @@ func applyRules(u *widecol.ReadModifyWrite, newest []cell.Cell, now int64, maxVa
 			return nil, e.At(i)
 		}
 		c := cell.Cell{Column: column, Time: time, Type: typ, Value: value}
-		if found {
+		if again {
 			written[at] = c
-		} else {
-			written = slices.Insert(written, at, c)
+			continue
 		}
+		places[string(column)] = len(written)
+		written = append(written, c)
 	}
+	slices.SortFunc(written, func(a, b cell.Cell) int { return bytes.Compare(a.Column, b.Column) })
 	return written, nil
 }
 
-// newest returns the newest version of each column that the rules change and the row has, in order.
-func (s *Store) newest(ctx context.Context, t *table, u *widecol.ReadModifyWrite) (cells []cell.Cell, now int64, err error) {
+// newest returns the newest version of each column that the rules change, nil for none.
+func (s *Store) newest(ctx context.Context, t *table, u *widecol.ReadModifyWrite) (cells map[string]*cell.Cell, now int64, err error) {
 	v, err := s.viewOfEntered(t)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer v.Close()
+	cells = make(map[string]*cell.Cell)
 	for i := range u.Rules {
 		r := &u.Rules[i]
 		column := cell.AppendColumn(nil, r.Family, r.Qualifier)
-		at, found := slices.BinarySearchFunc(cells, column, compareColumn)
-		if found {
+		if _, known := cells[string(column)]; known {
 			continue
 		}
-		c, err := v.newestOf(ctx, u.Row, column)
-		if err != nil {
+		if cells[string(column)], err = v.newestOf(ctx, u.Row, column); err != nil {
 			return nil, 0, err
-		}
-		if c != nil {
-			cells = slices.Insert(cells, at, *c)
 		}
 	}
 	return cells, v.now, nil
@@ -252,16 +253,6 @@ func (v *view) newestOf(ctx context.Context, row, column []byte) (*cell.Cell, er
 	c := rows.Cells()[0]
 	c.Column, c.Value = column, slices.Clone(c.Value)
 	return &c, nil
-}
-
-func compareColumn(c cell.Cell, column []byte) int { return slices.Compare(c.Column, column) }
-
-// find returns the cell of a column in an ordered list, nil if there is none.
-func find(cells []cell.Cell, column []byte) *cell.Cell {
-	if i, found := slices.BinarySearchFunc(cells, column, compareColumn); found {
-		return &cells[i]
-	}
-	return nil
 }
 
 // appendWritten appends versions as the entry of an idempotency key has them. This is part of the on-disk format,
