@@ -1,7 +1,7 @@
 // Package admission decides which requests may work, on how much memory, and until when. It
 // stands below every front end, so that all protocols share one set of limits.
 //
-// A request goes through these steps:
+// Connections bounds the connections. A request on one goes through these steps:
 //
 //	Control.Enter        counts it as under way, unless the server is shutting down
 //	Request.Charge       takes the bytes of its body from the budget of all requests

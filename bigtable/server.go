@@ -2,6 +2,7 @@ package bigtable
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"time"
 
@@ -11,7 +12,9 @@ import (
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/tap"
 
 	"colonnade/access"
 	"colonnade/admission"
@@ -51,11 +54,17 @@ type Options struct {
 
 // Timeouts bound how long a client may keep the server waiting.
 type Timeouts struct {
-	Read time.Duration // for the whole request; the default is 30 s
+	Header time.Duration // for a new connection to be ready; the default is 5 s
+	Read   time.Duration // for the whole request; 30 s
+	Idle   time.Duration // between two calls of a connection; 60 s
 }
 
 func (t Timeouts) withDefaults() Timeouts {
-	return Timeouts{Read: cmp.Or(t.Read, 30*time.Second)}
+	return Timeouts{
+		Header: cmp.Or(t.Header, 5*time.Second),
+		Read:   cmp.Or(t.Read, 30*time.Second),
+		Idle:   cmp.Or(t.Idle, 60*time.Second),
+	}
 }
 
 // Server serves a Store to Bigtable's clients. It is safe for concurrent use. It does not own the Store.
@@ -89,13 +98,15 @@ func New(store widecol.Store, opt Options) (*Server, error) {
 	return &Server{store: store, opt: opt, home: home}, nil
 }
 
-// GRPC returns a gRPC server with the services of s, health and reflection. Its caller serves and stops it. opt are
+// GRPC returns a gRPC server with the services of s, health and reflection. Its caller serves and stops it, with
+// a listener of admission.Connections if connections are to be counted. opt are
 // further options, such as credentials. It is called once.
 func (s *Server) GRPC(opt ...grpc.ServerOption) *grpc.Server {
 	opt = append([]grpc.ServerOption{
 		grpc.MaxRecvMsgSize(maxSmallMessage), grpc.MaxSendMsgSize(MaxMessage), grpc.MaxHeaderListSize(maxHeader),
 		grpc.StaticStreamWindowSize(streamWindow), grpc.StaticConnWindowSize(connectionWindow),
-		grpc.MaxConcurrentStreams(maxStreams), grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute}),
+		grpc.MaxConcurrentStreams(maxStreams), grpc.ConnectionTimeout(s.opt.Timeouts.Header), grpc.InTapHandle(hear),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, MaxConnectionIdle: s.opt.Timeouts.Idle}),
 		grpc.ForceServerCodecV2(protobuf), grpc.UnaryInterceptor(s.guardUnary), grpc.StreamInterceptor(s.guardStream),
 	}, opt...)
 	g := grpc.NewServer(opt...)
@@ -108,4 +119,22 @@ func (s *Server) GRPC(opt ...grpc.ServerOption) *grpc.Server {
 	healthpb.RegisterHealthServer(g, h)
 	reflection.Register(g)
 	return g
+}
+
+// hear says that the connection of a call has sent something.
+func hear(ctx context.Context, _ *tap.Info) (context.Context, error) {
+	if c := connOf(ctx); c != nil {
+		c.Heard()
+	}
+	return ctx, nil
+}
+
+// connOf returns the connection of a call, nil if it is not among those that are counted.
+func connOf(ctx context.Context) *admission.Conn {
+	if p, ok := peer.FromContext(ctx); ok {
+		if a, ok := p.Addr.(admission.Address); ok {
+			return a.Conn
+		}
+	}
+	return nil
 }

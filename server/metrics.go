@@ -64,7 +64,7 @@ func newMeters(f *metrics.FrontEnd) meters {
 	return m
 }
 
-// addMetrics adds what the server itself has: its connections, and the limits of package admission.
+// addMetrics adds what the server itself has: connections, also those of other front ends, and the limits of package admission.
 func (s *Server) addMetrics() {
 	gauge := func(name, help string, labels prometheus.Labels, value func() int64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, func() float64 { return float64(value()) })
@@ -74,10 +74,10 @@ func (s *Server) addMetrics() {
 	}
 	memory, scans := s.admission.Memory(), s.admission.Scans()
 	s.opt.Metrics.Add(
-		gauge("colonnade_connections", "Open connections.", nil, s.connections.open.Load),
-		gauge("colonnade_connections_limit", "Connections that may be open.", nil, func() int64 { return int64(s.opt.MaxConns) }),
-		counter("colonnade_connections_accepted_total", "Connections that were accepted and got a place.", s.connections.accepted.Load),
-		counter("colonnade_connections_refused_total", "Connections closed at once, or before their first request, because all places were taken.", s.connections.refused.Load),
+		gauge("colonnade_connections", "Open connections.", nil, s.connections.Open),
+		gauge("colonnade_connections_limit", "Connections that may be open.", nil, s.connections.Limit),
+		counter("colonnade_connections_accepted_total", "Connections that were accepted and got a place.", s.connections.Accepted),
+		counter("colonnade_connections_refused_total", "Connections closed at once, or before their first request, because all places were taken.", s.connections.Refused),
 		gauge("colonnade_request_memory_bytes", "Memory that bodies of requests and what is made of them hold.", nil, func() int64 { return memory.Size() - memory.Free() }),
 		gauge("colonnade_request_memory_limit_bytes", "Memory that bodies of requests and what is made of them may hold together.", nil, memory.Size),
 		gauge("colonnade_scans_open", "Scans, counts and aggregates under way.", nil, func() int64 { return scans.Size() - scans.Free() }),

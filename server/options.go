@@ -50,7 +50,7 @@ type Options struct {
 	// Limits are shared by all requests. Those beyond them get 503. Limits.Memory must be more than
 	// MaxBody.
 	Limits admission.Limits
-	// MaxConns bounds the connections of Serve. 0 is the constant MaxConns.
+	// MaxConns bounds the connections of Serve, and those of others that Server.Connections has. 0 is the constant MaxConns.
 	MaxConns int
 	// Timeouts bound waits. A zero field is its default.
 	Timeouts Timeouts

@@ -33,7 +33,7 @@ type Server struct {
 	http          http1.Server      // of Serve
 	https         http.Server       // of ServeTLS
 	handler       http.Handler      // s, or what is before it
-	connections   connections
+	connections   *admission.Connections
 	meters        meters
 	checkpoints   checkpoints
 	document      func() []byte // the OpenAPI document, made when it is first asked for
@@ -58,6 +58,7 @@ func New(store widecol.Store, opt Options) *Server {
 		timeouts:      opt.Timeouts,
 		hosts:         make(map[string]bool),
 		admission:     admission.New(opt.Limits, admission.NewLimiters(opt.Limits, opt.Clock)),
+		connections:   admission.NewConnections(opt.MaxConns),
 		senders:       admission.NewBudget(int64(sendersPerCore * cores.Count())),
 		parallelScans: admission.NewBudget(maxParallelScans),
 		document:      sync.OnceValue(func() []byte { return document(routes) }),
@@ -84,6 +85,9 @@ func New(store widecol.Store, opt Options) *Server {
 // Admission returns what decides which requests may work, for other front ends of the same Store. Shutdown ends it.
 func (s *Server) Admission() *admission.Control { return s.admission }
 
+// Connections returns those of Serve, for other front ends to count theirs among them.
+func (s *Server) Connections() *admission.Connections { return s.connections }
+
 // SetLimits replaces Options.Limits, for requests from now on. Those under way keep what they have.
 func (s *Server) SetLimits(l admission.Limits) { s.admission.SetLimits(l) }
 
@@ -101,7 +105,7 @@ func (s *Server) Serve(l net.Listener) error {
 	s.http.ReadTimeout = s.timeouts.Read
 	s.http.IdleTimeout = s.timeouts.Idle
 	s.http.LingerTimeout = s.timeouts.linger
-	err := s.http.Serve(newLimitListener(l, s.opt.MaxConns, true, &s.connections))
+	err := s.http.Serve(framedListener{s.connections.Listen(l)})
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net"
 	"net/http"
+
+	"colonnade/admission"
 )
 
 // ServeTLS is Serve for connections with TLS. net/http serves them: it has HTTP/2, and encryption costs more than what
@@ -15,7 +17,7 @@ func (s *Server) ServeTLS(l net.Listener, config *tls.Config) error {
 	s.https.ReadTimeout = s.timeouts.Read
 	s.https.IdleTimeout = s.timeouts.Idle
 	s.https.ConnState = hearTLS
-	err := s.https.ServeTLS(newLimitListener(l, s.opt.MaxConns, false, &s.connections), "", "")
+	err := s.https.ServeTLS(s.connections.Listen(l), "", "")
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
@@ -29,8 +31,8 @@ func hearTLS(c net.Conn, state http.ConnState) {
 		return
 	}
 	if encrypted, ok := c.(*tls.Conn); ok {
-		if l, ok := encrypted.NetConn().(*limitConn); ok {
-			l.from.heard(l)
+		if placed, ok := encrypted.NetConn().(*admission.Conn); ok {
+			placed.Heard()
 		}
 	}
 }

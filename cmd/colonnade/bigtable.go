@@ -41,7 +41,7 @@ func (l *bigtableListener) serve(o *serveOptions, store widecol.Store, s *server
 	}
 	b, err := bigtable.New(store, bigtable.Options{
 		Instance: o.bigtableInstance, Admission: s.Admission(), Access: p.control, Quotas: s.Quotas(), Metrics: m, Audit: logs.audit, Log: logs.server,
-		Timeouts: bigtable.Timeouts{Read: o.timeouts.Read},
+		Timeouts: bigtable.Timeouts{Header: o.timeouts.Header, Read: o.timeouts.Read, Idle: o.timeouts.Idle},
 	})
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (l *bigtableListener) serve(o *serveOptions, store widecol.Store, s *server
 	}
 	l.grpc = b.GRPC(opt...)
 	go func() {
-		if err := l.grpc.Serve(l.Listener); err != nil {
+		if err := l.grpc.Serve(s.Connections().Listen(l.Listener)); err != nil {
 			logs.server.Error("Bigtable's clients are no longer served", "cause", err)
 		}
 	}()

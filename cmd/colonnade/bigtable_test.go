@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	adminpb "cloud.google.com/go/bigtable/admin/apiv2/adminpb"
 	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
@@ -235,5 +237,53 @@ func TestBigtableMistakes(t *testing.T) {
 		if got := runLine("", args...); got.code != exitFailed || !strings.Contains(got.stderr, "address already in use") {
 			t.Errorf("%v: %+v", args, got)
 		}
+	}
+}
+
+// TestServeBigtableConnections: connections of both protocols are counted together, and one that has said nothing gives
+// its place to a new one, whatever it was for.
+func TestServeBigtableConnections(t *testing.T) {
+	s := startServe(t, filepath.Join(t.TempDir(), "data"), "--bigtable-listen", "127.0.0.1:0", "--max-connections", "2")
+	address := bigtableOf(s)
+	dialTCP := func(address string) net.Conn {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	closed := func(what string, c net.Conn) {
+		c.SetReadDeadline(time.Now().Add(10 * time.Second))
+		if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s stays open", what)
+		}
+	}
+	first := dialBigtable(t, address)
+	first.create(t.Context())
+	web := dialTCP(strings.TrimPrefix(s.url, "http://"))
+	io.WriteString(web, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	if _, err := web.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	closed("a third connection, for HTTP,", dialTCP(strings.TrimPrefix(s.url, "http://")))
+	if err := dialBigtable(t, address).write(t.Context(), "r", "v"); status.Code(err) != codes.Unavailable {
+		t.Errorf("a third connection, for gRPC: %v", err)
+	}
+	web.Close()
+	var silent net.Conn
+	for { // until the server has seen that
+		silent = dialTCP(address)
+		silent.SetReadDeadline(time.Now().Add(10 * time.Second))
+		if _, err := silent.Read(make([]byte, 1)); err == nil {
+			break // the server has begun to talk: it has its place
+		}
+	}
+	if err := dialBigtable(t, address).write(t.Context(), "r", "v"); err != nil {
+		t.Errorf("beside a silent one: %v", err)
+	}
+	closed("the silent one", silent)
+	if err := first.write(t.Context(), "r", "v"); err != nil {
+		t.Errorf("the first one: %v", err)
 	}
 }

@@ -13,9 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"colonnade/admission"
 	"colonnade/bigtable"
 	"colonnade/clock"
 	"colonnade/engine"
+	"colonnade/server"
 	"colonnade/vfs"
 	"colonnade/widecol"
 	"colonnade/widecol/lsmstore"
@@ -71,7 +73,7 @@ func emulate(cmd *cobra.Command, o *emulatorOptions) error {
 	}
 	g := s.GRPC()
 	served := make(chan error, 1)
-	go func() { served <- g.Serve(l) }()
+	go func() { served <- g.Serve(admission.NewConnections(server.MaxConns).Listen(l)) }()
 	fmt.Fprintf(cmd.OutOrStdout(), "export BIGTABLE_EMULATOR_HOST=%s\n", l.Addr())
 	select {
 	case err = <-served:

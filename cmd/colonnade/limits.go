@@ -37,7 +37,7 @@ func (o *serveOptions) declareLimits() {
 	c.Derived(&o.maxInflightMiB, "max-inflight-mib", "a quarter of the memory limit, at most 256, at least max-body-mib + 1",
 		func() int64 { return maxInflightMiB(o.memoryLimit(), o.maxBodyMiB) },
 		config.Range{Min: 2, Max: maxMiB, Unit: "MiB"}, "the bodies of all requests under way together; beyond it status 503").Reloads()
-	c.Int64(&o.maxConnections, "max-connections", server.MaxConns, config.Range{Min: 1, Max: 1_000_000, Unit: "connections"}, "connections at a time; for one more the oldest without a request is closed, or the new one")
+	c.Int64(&o.maxConnections, "max-connections", server.MaxConns, config.Range{Min: 1, Max: 1_000_000, Unit: "connections"}, "connections at a time, of HTTP and of Bigtable's clients together; for one more the oldest without a request is closed, or the new one")
 	c.Int64(&o.maxScans, "max-scans", admission.MaxScans, config.Range{Min: 1, Max: maxScans, Unit: "scans"}, "scans under way, also those that wait for their clients: each holds a snapshot; beyond it status 503").Reloads()
 	slots := config.Range{Min: 1, Max: maxSlots, Unit: "requests"}
 	c.Derived(&o.writeSlots, "write-slots", "32 for each CPU", func() int64 { return int64(admission.Limits{}.WithDefaults().WriteSlots) },
