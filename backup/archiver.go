@@ -21,7 +21,7 @@ import (
 //	every Interval    the segment that is being written is finished, if it has batches (finishLoop)
 //	each segment      is packed, written, released; until that succeeds it is tried again (shipLoop)
 //
-// A segment that was lost, or is damaged, leaves a gap: nothing can be restored across it. So does a time without an
+// A segment that was lost, is damaged, or cannot be read for a minute leaves a gap: nothing can be restored across it. So does a time without an
 // Archiver. After a crash a segment may come again that has an object; it must have the same batches. If it has not,
 // the directory is a copy of that of another server, or was set back, and the archiver stops.
 type Archiver struct {
@@ -132,6 +132,7 @@ func (a *Archiver) finishLoop() {
 
 // shipLoop archives one segment after the other.
 func (a *Archiver) shipLoop() {
+	attempts := 0 // that failed to read the next segment
 	for {
 		s, err := a.db.NextLogSegment(a.drain, a.previous)
 		if s == nil {
@@ -142,8 +143,6 @@ func (a *Archiver) shipLoop() {
 		}
 		var corrupt *engine.CorruptError
 		switch {
-		case errors.As(err, &corrupt), errors.Is(err, fs.ErrNotExist):
-			a.gap(s.Number, s.Number, err)
 		case errors.Is(err, errStopped):
 			a.mu.Lock()
 			a.stats.Stopped = true
@@ -153,14 +152,17 @@ func (a *Archiver) shipLoop() {
 			return
 		case a.work.Err() != nil:
 			return
+		case errors.As(err, &corrupt), errors.Is(err, fs.ErrNotExist), err != nil && attempts == readAttempts-1:
+			a.gap(s.Number, s.Number, err)
 		case err != nil:
 			a.failed("read a segment of the log", err)
-			if sleep(a.drain, a.opt.Clock, longestPause) != nil {
+			if sleep(a.drain, a.opt.Clock, min(firstPause<<attempts, longestPause)) != nil {
 				return
 			}
+			attempts++
 			continue
 		}
-		a.previous = s.Number
+		attempts, a.previous = 0, s.Number
 		a.mu.Lock()
 		a.done, a.hand = s.Number, nothing
 		a.mu.Unlock()
@@ -173,6 +175,9 @@ const (
 	firstPause   = 500 * time.Millisecond
 	longestPause = 30 * time.Second
 )
+
+// readAttempts are made to read a segment, in a minute: the others must not wait behind it for ever.
+const readAttempts = 8
 
 // persist repeats an attempt until it succeeds, or the archiver is closed.
 func (a *Archiver) persist(attempt func() error) error {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -789,6 +790,39 @@ func TestArchiveOfDamage(t *testing.T) {
 		if got := a.ship(); got.Gaps != 1 || got.Segments == 0 {
 			t.Errorf("removed %v: %+v", remove, got)
 		}
+	}
+}
+
+// TestUnreadableSegment: a segment that cannot be read holds up the others for a while, and is a gap then.
+func TestUnreadableSegment(t *testing.T) {
+	a := openArchived(t, vfs.NewMem(), NewDir(t.TempDir()), options())
+	a.close()
+	fs := vfs.Inject(a.fs, func(op vfs.Op) vfs.Fault {
+		if op.Kind == vfs.OpOpen && op.Name == "store/wal/00000001.log" {
+			return vfs.Fault{Err: syscall.EIO}
+		}
+		return vfs.Fault{}
+	})
+	db, err := engine.Open("store", engine.Options{FS: fs, Clock: clock.System, ArchiveLog: true, SegmentBytes: 64 << 10, ReserveBytes: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.db = db
+	for range 3 {
+		a.write(10)
+		if err := db.FinishLogSegment(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	manual := clock.NewManual(time.Now().UnixMicro())
+	archiver := NewArchiver(db, func(context.Context) (*Repository, error) { return a.r, nil }, ArchiverOptions{Clock: manual, Interval: time.Hour})
+	for archiver.Stats().Segments < 2 {
+		manual.Advance(time.Second)
+		runtime.Gosched()
+	}
+	archiver.Close(context.Background())
+	if got := archiver.Stats(); got.Gaps != 1 || got.Failures < 5 {
+		t.Errorf("with a segment that cannot be read: %+v", got)
 	}
 }
 
