@@ -92,15 +92,46 @@ func NewArchiver(db *engine.DB, open func(ctx context.Context) (*Repository, err
 }
 
 // Close archives what is finished and what is being written, until ctx ends. The rest stays in the directory of the
-// store, for the next Archiver.
+// store, for the next Archiver. It does not wait for a disk or a storage that does not answer even then: what is under
+// way there may still end, and changes nothing in the store.
 func (a *Archiver) Close(ctx context.Context) {
-	defer context.AfterFunc(ctx, a.abandon)()
-	defer a.abandon()
-	if err := a.db.FinishLogSegment(); err != nil {
-		a.opt.Log.Warn("the end of the log is archived after the next start", "cause", err)
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		if err := a.db.FinishLogSegment(); err != nil && a.work.Err() == nil {
+			a.opt.Log.Warn("the end of the log is archived after the next start", "cause", err)
+		}
+		a.stop()
+		a.loops.Wait()
+	}()
+	select {
+	case <-closed:
+	case <-ctx.Done():
+		a.abandon()
+		late := make(chan struct{})
+		defer a.opt.Clock.AfterFunc(abandonPatience, func() { close(late) })()
+		select {
+		case <-closed:
+		case <-late:
+		}
 	}
-	a.stop()
-	a.loops.Wait()
+	a.abandon()
+	if s := a.Stats(); s.Lag > 0 && !s.Stopped {
+		a.opt.Log.Warn("the end of the log is not in the archive: it stays in the directory, and is archived after the next start", "lag", s.Lag.Round(time.Millisecond), "cause", a.lastFailure())
+	}
+}
+
+// abandonPatience is how long Close waits for what was told to end.
+const abandonPatience = time.Second
+
+// lastFailure returns the last failure since something was archived.
+func (a *Archiver) lastFailure() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.told == "" {
+		return "there was no time"
+	}
+	return a.told
 }
 
 // Stats returns what the archiver has done.
@@ -132,6 +163,8 @@ func (a *Archiver) finishLoop() {
 
 // shipLoop archives one segment after the other.
 func (a *Archiver) shipLoop() {
+	// The first segment may come late. If the repository cannot be opened, its owner has to know now.
+	_ = a.persist(a.drain, a.openRepository)
 	attempts := 0 // that failed to read the next segment
 	for {
 		s, err := a.db.NextLogSegment(a.drain, a.previous)
@@ -179,19 +212,34 @@ const (
 // readAttempts are made to read a segment, in a minute: the others must not wait behind it for ever.
 const readAttempts = 8
 
-// persist repeats an attempt until it succeeds, or the archiver is closed.
-func (a *Archiver) persist(attempt func() error) error {
+// persist repeats an attempt until it succeeds, or ctx ends.
+func (a *Archiver) persist(ctx context.Context, attempt func(context.Context) error) error {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		err := attempt()
-		if err == nil || a.work.Err() != nil {
+		err := a.try(ctx, attempt)
+		if err == nil || ctx.Err() != nil {
 			return err
 		}
 		a.failed("archive the log", err)
-		if err := sleep(a.work, a.opt.Clock, pause); err != nil {
+		if err := sleep(ctx, a.opt.Clock, pause); err != nil {
 			return err
 		}
 	}
 }
+
+// try makes an attempt, and ends it if it takes too long.
+func (a *Archiver) try(ctx context.Context, attempt func(context.Context) error) error {
+	each, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer a.opt.Clock.AfterFunc(attemptPatience, cancel)()
+	err := attempt(each)
+	if err != nil && each.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("there was no answer for %v", attemptPatience)
+	}
+	return err
+}
+
+// attemptPatience is enough to send the largest segment, 16 MiB, over a slow line.
+const attemptPatience = 2 * time.Minute
 
 // failed counts a failure, and logs it unless it is that of before.
 func (a *Archiver) failed(what string, err error) {
@@ -219,7 +267,7 @@ func (a *Archiver) gap(from, to uint64, cause error) {
 // ship archives a segment. It reads it once. An error is one of reading it, or the archiver is closed or stopped.
 func (a *Archiver) ship(s *engine.LogSegment) error {
 	a.takeInHand(s)
-	if err := a.persist(func() error { return a.connect(s.Number) }); err != nil {
+	if err := a.persist(a.work, func(ctx context.Context) error { return a.connect(ctx, s.Number) }); err != nil {
 		return err
 	}
 	if first := a.firstLost(s.Number); first != 0 {
@@ -245,11 +293,11 @@ func (a *Archiver) ship(s *engine.LogSegment) error {
 		return a.unlessForked(s, err)
 	}
 	forked := false
-	err = a.persist(func() (err error) {
-		if forked, err = a.repository.hasOther(a.work, &o); err != nil || forked {
+	err = a.persist(a.work, func(ctx context.Context) (err error) {
+		if forked, err = a.repository.hasOther(ctx, &o); err != nil || forked {
 			return err
 		}
-		return a.repository.storage.Put(a.work, o.name, bytes.NewReader(stored), int64(len(stored)))
+		return a.repository.storage.Put(ctx, o.name, bytes.NewReader(stored), int64(len(stored)))
 	})
 	if err == nil && forked {
 		err = a.unlessForked(s, errForked)
@@ -294,31 +342,37 @@ func (a *Archiver) firstLost(number uint64) uint64 {
 	return 0
 }
 
-// connect opens the repository, if that was not done yet, and finds what it has from the segment before the first
-// one on.
-func (a *Archiver) connect(first uint64) error {
-	if a.repository != nil {
+// openRepository opens the repository, if that was not done yet.
+func (a *Archiver) openRepository(ctx context.Context) (err error) {
+	if a.repository == nil {
+		a.repository, err = a.open(ctx)
+	}
+	return err
+}
+
+// connect opens the repository, and finds what it has from the segment before the first one on, if that was not done yet.
+func (a *Archiver) connect(ctx context.Context, first uint64) error {
+	if a.known != nil {
 		return nil
 	}
-	r, err := a.open(a.work)
+	if err := a.openRepository(ctx); err != nil {
+		return err
+	}
+	objects, err := a.repository.logOf(ctx, a.store, a.line)
 	if err != nil {
 		return err
 	}
-	objects, err := r.logOf(a.work, a.store, a.line)
-	if err != nil {
-		return err
-	}
-	a.known = make(map[uint64]logObject)
+	known := make(map[uint64]logObject)
 	for _, o := range objects {
 		if a.last = o.number; o.number >= first-1 {
-			a.known[o.number] = o
+			known[o.number] = o
 		}
 	}
 	if a.last != 0 && a.last < first-1 {
 		a.gap(a.last+1, first-1, errors.New("they were written while nothing was archived"))
 	}
-	a.repository = r
-	a.opt.Log.Info("the log is archived", "repository", r.storage.String(), "store", a.store, "timeline", a.line, "segment", first)
+	a.known = known
+	a.opt.Log.Info("the log is archived", "repository", a.repository.storage.String(), "store", a.store, "timeline", a.line, "segment", first)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path"
 	"path/filepath"
@@ -353,6 +354,7 @@ type faulty struct {
 	fail error
 	puts int
 	hang chan struct{} // a Put of the log waits for it; nil for none
+	deaf bool          // also when its context has ended
 }
 
 func (f *faulty) set(fail error, hang chan struct{}) {
@@ -369,7 +371,9 @@ func (f *faulty) Put(ctx context.Context, name string, content io.Reader, size i
 	f.puts++
 	fail, hang := f.fail, f.hang
 	f.mu.Unlock()
-	if hang != nil {
+	if hang != nil && f.deaf {
+		<-hang
+	} else if hang != nil {
 		select {
 		case <-hang:
 		case <-ctx.Done():
@@ -523,6 +527,82 @@ func TestArchiverCloses(t *testing.T) {
 	a.open(true)
 	a.ship()
 	a.wantRows("", Latest, 20)
+}
+
+// TestArchiverClosesBesideADeafStorage that heeds no context, and says what is left. That is archived after the next
+// start, whatever becomes of the call that hangs.
+func TestArchiverClosesBesideADeafStorage(t *testing.T) {
+	hang := make(chan struct{})
+	s := &faulty{Storage: NewDir(t.TempDir()), deaf: true}
+	a := openArchived(t, vfs.NewMem(), s, options())
+	a.write(10)
+	a.backup()
+	a.write(10)
+	s.set(errors.New("no route"), hang)
+	manual := clock.NewManual(time.Now().UnixMicro())
+	var log bytes.Buffer
+	archiver := NewArchiver(a.db, func(context.Context) (*Repository, error) { return a.r, nil }, ArchiverOptions{Clock: manual, Interval: time.Hour, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err := a.db.FinishLogSegment(); err != nil {
+		t.Fatal(err)
+	}
+	for s.count() == 0 {
+		runtime.Gosched()
+	}
+	manual.Advance(time.Hour)
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	closed := make(chan struct{})
+	go func() { archiver.Close(ended); close(closed) }()
+	for open := true; open; {
+		select {
+		case <-closed:
+			open = false
+		default:
+			manual.Advance(time.Second)
+			runtime.Gosched()
+		}
+	}
+	if !strings.Contains(log.String(), "stays in the directory") {
+		t.Errorf("what is left is not said: %s", log.String())
+	}
+	a.close()
+	a.open(true)
+	s.set(nil, nil)
+	close(hang)
+	a.ship()
+	a.wantRows("", Latest, 20)
+}
+
+// TestArchiveHangs: an attempt that gets no answer is given up, and made again.
+func TestArchiveHangs(t *testing.T) {
+	s := &faulty{Storage: NewDir(t.TempDir())}
+	a := openArchived(t, vfs.NewMem(), s, options())
+	s.set(nil, make(chan struct{}))
+	manual := clock.NewManual(time.Now().UnixMicro())
+	archiver := NewArchiver(a.db, func(context.Context) (*Repository, error) { return a.r, nil }, ArchiverOptions{Clock: manual, Interval: time.Hour})
+	a.write(10)
+	if err := a.db.FinishLogSegment(); err != nil {
+		t.Fatal(err)
+	}
+	for archiver.Stats().Failures == 0 {
+		manual.Advance(time.Second)
+		runtime.Gosched()
+	}
+	s.set(nil, nil)
+	for archiver.Stats().Segments == 0 {
+		manual.Advance(time.Second)
+		runtime.Gosched()
+	}
+	archiver.Close(context.Background())
+}
+
+// TestArchiveIsOpenedAtOnce: its owner need not write something to hear that it cannot be opened.
+func TestArchiveIsOpenedAtOnce(t *testing.T) {
+	a := openArchived(t, vfs.NewMem(), NewDir(t.TempDir()), options())
+	opened := make(chan struct{})
+	archiver := NewArchiver(a.db, func(context.Context) (*Repository, error) { close(opened); return a.r, nil }, ArchiverOptions{Clock: clock.System, Interval: time.Hour})
+	<-opened
+	archiver.Close(context.Background())
 }
 
 // TestArchivedAgain: a segment that comes again after a crash has its object already. Another one of the same number
