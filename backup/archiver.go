@@ -273,7 +273,11 @@ func (a *Archiver) ship(s *engine.LogSegment) error {
 	if first := a.firstLost(s.Number); first != 0 {
 		a.gap(first, s.Number-1, errors.New("the disk was almost full"))
 	}
-	if known, ok := a.known[s.Number]; ok {
+	known, ok := a.known[s.Number]
+	if known.forked || a.known[s.Number-1].forked {
+		return a.unlessForked(s, errForked)
+	}
+	if ok {
 		return a.compare(s, known)
 	}
 	if s.Number <= a.last { // a crash has brought it back, and a prune has removed its object

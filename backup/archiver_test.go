@@ -659,6 +659,18 @@ func TestArchivedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.wantError("", Latest, "two servers with the same directory")
+	whole, _ := parseLogName(objectsNow[len(objectsNow)-2])
+	fork, _ := slices.BinarySearch(a.times, whole.time+1)
+	a.wantRows("", whole.time, fork)
+	if spans, err := a.r.Spans(context.Background(), mustList(t, a.r)); err != nil || len(spans) != 1 || spans[0].To.UnixMicro() != whole.time {
+		t.Errorf("spans up to a fork: %+v, %v, want %d", spans, err, whole.time)
+	}
+	a.write(1)
+	if got := a.ship(); !got.Stopped {
+		t.Errorf("the archive goes on behind a fork: %+v", got)
+	}
+	a.backup()
+	a.wantRows("", Latest, len(a.times))
 }
 
 // TestBroughtBackBehindPrune: an archived segment whose file a crash brings back, and whose object a prune has removed, is
@@ -726,6 +738,15 @@ func copyFile(t *testing.T, from, to vfs.FS, name string) {
 		t.Fatal(err)
 	}
 	out.Close()
+}
+
+func mustList(t *testing.T, r *Repository) []*Backup {
+	t.Helper()
+	list, err := r.List(context.Background(), func(d *Damage) { t.Error(d) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }
 
 // TestDropBeforeArchive: a partition that was dropped between a backup and the start of the archive does not return with
@@ -924,19 +945,19 @@ func TestChain(t *testing.T) {
 	for _, c := range []struct {
 		seq    uint64
 		want   string // the numbers
-		whole  bool
+		stop   chainStop
 		pruned int // objects that a backup there does not need
 	}{
-		{0, "[1 2 3]", false, 0}, {9, "[1 2 3]", false, 0}, {10, "[1 2 3]", false, 0}, {11, "[2 3]", false, 1}, {20, "[2 3]", false, 1},
-		{21, "[]", false, 3}, {30, "[5 6]", true, 3}, {40, "[5 6]", true, 3}, {41, "[6]", true, 4}, {50, "[6]", true, 4}, {51, "[]", true, 5},
+		{0, "[1 2 3]", atGap, 0}, {9, "[1 2 3]", atGap, 0}, {10, "[1 2 3]", atGap, 0}, {11, "[2 3]", atGap, 1}, {20, "[2 3]", atGap, 1},
+		{21, "[]", atGap, 3}, {30, "[5 6]", atEnd, 3}, {40, "[5 6]", atEnd, 3}, {41, "[6]", atEnd, 4}, {50, "[6]", atEnd, 4}, {51, "[]", atEnd, 5},
 	} {
-		chain, whole := chainFrom(log, c.seq)
+		chain, stop := chainFrom(log, c.seq)
 		numbers := []uint64{}
 		for _, o := range chain {
 			numbers = append(numbers, o.number)
 		}
-		if got := fmt.Sprint(numbers); got != c.want || whole != c.whole {
-			t.Errorf("behind batch %d: %s, whole %v, want %s, %v", c.seq, got, whole, c.want, c.whole)
+		if got := fmt.Sprint(numbers); got != c.want || stop != c.stop {
+			t.Errorf("behind batch %d: %s, stop %v, want %s, %v", c.seq, got, stop, c.want, c.stop)
 		}
 		kept := oldestPlaces([]*Backup{
 			{Store: "a", Place: Place{Whole: true, Timeline: "b", Sequence: c.seq}}, {Store: "a", Place: Place{Whole: true, Timeline: "b", Sequence: 90}},
@@ -953,8 +974,17 @@ func TestChain(t *testing.T) {
 		}
 	}
 	broken := []logObject{object(1, 0, 10), object(2, 11, 20)}
-	if chain, whole := chainFrom(broken, 5); len(chain) != 1 || whole {
-		t.Errorf("behind an object that does not follow: %v, %v", chain, whole)
+	if chain, stop := chainFrom(broken, 5); len(chain) != 1 || stop != atGap {
+		t.Errorf("behind an object that does not follow: %v, %v", chain, stop)
+	}
+	log[1].forked = true
+	for seq, want := range map[uint64]int{5: 1, 10: 1, 11: 0, 20: 0} {
+		if chain, stop := chainFrom(log, seq); len(chain) != want || stop != atFork {
+			t.Errorf("behind batch %d, before a fork: %v, %v, want %d objects", seq, chain, stop, want)
+		}
+	}
+	if chain, stop := chainFrom(log, 30); len(chain) != 2 || stop != atEnd {
+		t.Errorf("behind a fork: %v, %v", chain, stop)
 	}
 	if oldestPlaces(nil).need(Object{Name: "log/a/b/1-0-10-0-0-0.zst"}) || !oldestPlaces(nil).need(Object{Name: "log/other"}) {
 		t.Error("a log that no backup can be followed by stays, or a file of others goes")

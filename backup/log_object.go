@@ -48,6 +48,7 @@ type logObject struct {
 	after, last     uint64
 	time            int64 // in microseconds
 	content, sum    string
+	forked          bool // there is one of the same number with other batches
 }
 
 func (o *logObject) setName(key string) {

@@ -51,12 +51,15 @@ func (r *Repository) FindPoint(ctx context.Context, id string, until int64) (*Po
 	if err != nil {
 		return nil, err
 	}
-	chain, whole := chainFrom(objects, b.Sequence)
+	chain, stop := chainFrom(objects, b.Sequence)
 	end := b.Time
 	if n := len(chain); n > 0 {
 		end = max(end, chain[n-1].time)
 	}
-	if !whole && until > end {
+	if stop == atFork && until > end {
+		return nil, fmt.Errorf("after %s two servers with the same directory have archived their logs to %s: --until takes that time, or an earlier one; for a later time name a backup by --backup that the right one has made since", timeText(end), r.storage)
+	}
+	if stop == atGap && until > end {
 		return nil, fmt.Errorf("the archived log of backup %s has a gap after %s: --until takes that time, or an earlier one; for a time after the gap restore a backup that was made after it", b.ID, timeText(end))
 	}
 	if until != Latest && until > end {
@@ -118,8 +121,8 @@ func onlyLife(list []*Backup) (*Backup, error) {
 	return last, nil
 }
 
-// logOf returns the objects of a log in the order of their numbers, one of each number. Names that are none are left
-// out: Verify reports them.
+// logOf returns the objects of a log in the order of their numbers, one of each number; if there are several with
+// different batches, it is marked as forked. Names that are none are left out: Verify reports them.
 func (r *Repository) logOf(ctx context.Context, store, timeline string) ([]logObject, error) {
 	list, err := r.storage.List(ctx, logDir+store+"/"+timeline+"/")
 	if err != nil {
@@ -132,9 +135,7 @@ func (r *Repository) logOf(ctx context.Context, store, timeline string) ([]logOb
 			continue
 		}
 		if n := len(objects); n > 0 && objects[n-1].number == l.number {
-			if objects[n-1].content != l.content {
-				return nil, fmt.Errorf("%s and %s are of the same segment, and have other batches: two servers with the same directory have archived their logs here; keep the objects of one", objects[n-1].name, l.name)
-			}
+			objects[n-1].forked = objects[n-1].forked || objects[n-1].content != l.content
 			continue // for other recipients, or by a process that was killed before it knew
 		}
 		objects = append(objects, l)
@@ -152,21 +153,30 @@ func (r *Repository) hasOther(ctx context.Context, o *logObject) (bool, error) {
 	}), err
 }
 
-// chainFrom returns the objects that follow a batch without a gap, beginning with the one that has it. whole says that
-// there are none behind a gap.
-func chainFrom(objects []logObject, seq uint64) (chain []logObject, whole bool) {
+// chainStop says where a chain of objects ends.
+type chainStop int
+
+const (
+	atEnd  chainStop = iota // of the log
+	atGap                   // there are objects behind it
+	atFork                  // the next segment has objects of two servers
+)
+
+// chainFrom returns the objects that follow a batch without a gap or a fork, beginning with the one that has it.
+func chainFrom(objects []logObject, seq uint64) (chain []logObject, stop chainStop) {
 	first := slices.IndexFunc(objects, func(o logObject) bool { return o.last >= seq })
 	if first < 0 {
-		return nil, true
+		return nil, atEnd
 	}
-	if objects[first].after > seq {
-		return nil, false
+	for end := first; end < len(objects); end++ {
+		switch o := objects[end]; {
+		case o.forked:
+			return objects[first:end], atFork
+		case end == first && o.after > seq, end > first && (o.number != objects[end-1].number+1 || o.after != objects[end-1].last):
+			return objects[first:end], atGap
+		}
 	}
-	end := first + 1
-	for end < len(objects) && objects[end].number == objects[end-1].number+1 && objects[end].after == objects[end-1].last {
-		end++
-	}
-	return objects[first:end], end == len(objects)
+	return objects[first:], atEnd
 }
 
 // Span is times to which a store can be restored.
