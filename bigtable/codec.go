@@ -1,6 +1,9 @@
 package bigtable
 
 import (
+	"slices"
+	"sync"
+
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
@@ -30,7 +33,28 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 }
 
 // messages are the buffers of encoded messages, which gRPC gives back once they are sent.
-var messages = mem.DefaultBufferPool()
+var messages mem.BufferPool = &buffers{pool: sync.Pool{New: func() any { return new([]byte) }}}
+
+// buffers is a pool of buffers that are not cleared: what takes one writes what it sends. gRPC's own pools clear theirs, of
+// which a read of one row would notice.
+type buffers struct{ pool sync.Pool }
+
+// longestKept bounds the buffers that are kept. A longer row is rare.
+const longestKept = 2 * responseSize
+
+// Get implements mem.BufferPool. What the buffer has is not defined.
+func (b *buffers) Get(length int) *[]byte {
+	buffer := b.pool.Get().(*[]byte)
+	*buffer = slices.Grow((*buffer)[:0], length)[:length]
+	return buffer
+}
+
+// Put implements mem.BufferPool.
+func (b *buffers) Put(buffer *[]byte) {
+	if cap(*buffer) <= longestKept {
+		b.pool.Put(buffer)
+	}
+}
 
 // announced is the pool of one buffer. It says when the buffer comes back.
 type announced struct {

@@ -165,8 +165,8 @@ func (r *rowReader) yield() error {
 
 // take takes a buffer for the next message.
 func (r *rowReader) take() {
-	r.buffer = messages.Get(responseSize + responseSize/4)
-	r.chunks.out, r.chunks.whole = (*r.buffer)[:0], 0
+	r.buffer = messages.Get(0)
+	r.chunks.out, r.chunks.whole = *r.buffer, 0
 }
 
 func (r *rowReader) sendIfLonger(size int) error {
