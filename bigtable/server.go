@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"runtime"
 	"time"
 
 	adminpb "cloud.google.com/go/bigtable/admin/apiv2/adminpb"
@@ -105,6 +106,7 @@ func (s *Server) GRPC(opt ...grpc.ServerOption) *grpc.Server {
 	opt = append([]grpc.ServerOption{
 		grpc.MaxRecvMsgSize(maxSmallMessage), grpc.MaxSendMsgSize(MaxMessage), grpc.MaxHeaderListSize(maxHeader),
 		grpc.StaticStreamWindowSize(streamWindow), grpc.StaticConnWindowSize(connectionWindow),
+		grpc.NumStreamWorkers(uint32(4 * runtime.GOMAXPROCS(0))), // whose stacks have grown; while all are busy, a request gets a goroutine
 		grpc.MaxConcurrentStreams(maxStreams), grpc.ConnectionTimeout(s.opt.Timeouts.Header), grpc.InTapHandle(hear),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, MaxConnectionIdle: s.opt.Timeouts.Idle}),
 		grpc.ForceServerCodecV2(protobuf), grpc.UnaryInterceptor(s.guardUnary), grpc.StreamInterceptor(s.guardStream),
