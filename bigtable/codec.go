@@ -17,7 +17,7 @@ var protobuf = codec{encoding.GetCodecV2(proto.Name)}
 // encoded is a message in its encoded form. Who sends it gives it away.
 type encoded struct {
 	data    *[]byte
-	written chan struct{} // closed once gRPC does not hold the message any more; nil if nobody waits for that
+	written chan struct{} // closed once gRPC does not hold the message any more; nil for a short one, which nobody waits for
 }
 
 // Marshal implements encoding.CodecV2.

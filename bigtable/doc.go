@@ -5,6 +5,7 @@
 // the protocol end here: what goes down are queries, mutations and filters of widecol.
 //
 //	receive.go          a message received, once its sender is known and there is memory for it
+//	deliver.go          a message sent, and clients that do not take theirs
 //	watch.go            calls counted and audited
 //	call.go             what a call on a table holds
 //	names.go            names of the protocol, and the tables that they stand for

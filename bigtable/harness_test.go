@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 
+	"colonnade/admission"
 	"colonnade/clock"
 	"colonnade/widecol"
 	"colonnade/widecol/memstore"
@@ -29,6 +30,7 @@ type harness struct {
 	clock *clock.Manual
 	conn  *grpc.ClientConn
 	wire  *bufconn.Listener
+	conns *admission.Connections
 	data  btpb.BigtableClient
 	admin adminpb.BigtableTableAdminClient
 	inst  adminpb.BigtableInstanceAdminClient
@@ -65,7 +67,8 @@ func (h *harness) serve(opt Options) *harness {
 	h.ok(err)
 	g := s.GRPC()
 	h.wire = bufconn.Listen(1 << 20)
-	go g.Serve(h.wire)
+	h.conns = admission.NewConnections(100)
+	go g.Serve(h.conns.Listen(h.wire))
 	h.Cleanup(g.Stop)
 	h.conn = h.dial(func(c net.Conn) net.Conn { return c })
 	h.data, h.admin, h.inst = btpb.NewBigtableClient(h.conn), adminpb.NewBigtableTableAdminClient(h.conn), adminpb.NewBigtableInstanceAdminClient(h.conn)
@@ -84,6 +87,7 @@ func (h *harness) dial(through func(net.Conn) net.Conn) *grpc.ClientConn {
 			}
 			return through(c), nil
 		}),
+		grpc.WithStaticStreamWindowSize(streamWindow), grpc.WithStaticConnWindowSize(connectionWindow), // not more, as fast as the connection is
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)))
 	h.ok(err)
 	h.Cleanup(func() { conn.Close() })

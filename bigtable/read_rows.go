@@ -216,8 +216,8 @@ func (r *rowReader) send() error {
 	}
 	*r.buffer = r.chunks.out
 	r.caller.sent += int64(len(r.chunks.out))
-	message := encoded{data: r.buffer}
-	if r.charged > 0 {
+	message, size := encoded{data: r.buffer}, int64(len(r.chunks.out))
+	if size >= longMessage {
 		message.written = make(chan struct{})
 	}
 	r.buffer = nil
@@ -225,11 +225,9 @@ func (r *rowReader) send() error {
 	if err := r.stream.SendMsg(message); err != nil {
 		return err
 	}
-	if message.written != nil { // SendMsg only queues it: its memory stays taken until it is written
-		select {
-		case <-message.written:
-		case <-r.stream.Context().Done():
-			return r.stream.Context().Err()
+	if r.charged > 0 { // SendMsg only queues it: its memory stays taken until it is sent
+		if err := r.caller.awaitSent(message.written, size); err != nil {
+			return err
 		}
 	}
 	r.heard = r.server.opt.Clock.Now()

@@ -85,7 +85,11 @@ func (c *caller) enter() error {
 
 // endAfter ends the call with a status once d has passed, unless stop comes in time.
 func (c *caller) endAfter(d time.Duration, code codes.Code, message string) (stop func() bool) {
-	return c.server.opt.Clock.AfterFunc(d, func() { _ = c.stream.WriteStatus(status.New(code, message)) })
+	return c.server.opt.Clock.AfterFunc(d, func() { c.endWith(code, message) })
+}
+
+func (c *caller) endWith(code codes.Code, message string) {
+	_ = c.stream.WriteStatus(status.New(code, message))
 }
 
 // read reads the one message of the call: a byte that says whether it is compressed, its length in 4 bytes, and its bytes.

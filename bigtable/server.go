@@ -55,16 +55,18 @@ type Options struct {
 
 // Timeouts bound how long a client may keep the server waiting.
 type Timeouts struct {
-	Header time.Duration // for a new connection to be ready; the default is 5 s
-	Read   time.Duration // for the whole request; 30 s
-	Idle   time.Duration // between two calls of a connection; 60 s
+	Header   time.Duration // for a new connection to be ready; the default is 5 s
+	Read     time.Duration // for the whole request; 30 s
+	Progress time.Duration // to take a message of an answer; 60 s
+	Idle     time.Duration // between two calls of a connection; 60 s
 }
 
 func (t Timeouts) withDefaults() Timeouts {
 	return Timeouts{
-		Header: cmp.Or(t.Header, 5*time.Second),
-		Read:   cmp.Or(t.Read, 30*time.Second),
-		Idle:   cmp.Or(t.Idle, 60*time.Second),
+		Header:   cmp.Or(t.Header, 5*time.Second),
+		Read:     cmp.Or(t.Read, 30*time.Second),
+		Progress: cmp.Or(t.Progress, 60*time.Second),
+		Idle:     cmp.Or(t.Idle, 60*time.Second),
 	}
 }
 

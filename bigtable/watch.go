@@ -47,10 +47,12 @@ type caller struct {
 	entered  bool
 	token    *access.Token // of its sender, nil if there is none
 	memory   admission.Request
-	header   [5]byte // of a message
-	received int64   // bytes of the message
-	request  any     // nil before it has come
-	sent     int64   // bytes of rows
+	header   [5]byte         // of a message
+	received int64           // bytes of the message
+	request  any             // nil before it has come
+	sent     int64           // bytes of rows
+	answered bool            // a message was sent
+	unsent   <-chan struct{} // closed once the last message of rows is sent; nil before there is a long one
 }
 
 type callerKey struct{}
@@ -97,6 +99,8 @@ type watchedStream struct {
 func (s watchedStream) Context() context.Context { return s.ctx }
 
 func (s watchedStream) RecvMsg(m any) error { return s.caller.receive(m) }
+
+func (s watchedStream) SendMsg(m any) error { return s.caller.deliver(m, s.ServerStream.SendMsg) }
 
 // begin counts a call as under way. end counts it as ended, and gives back what it holds. A panic becomes an error.
 func (w *watcher) begin(ctx context.Context, method string, route *metrics.Route) (c *caller, end func(err *error, panicked any)) {

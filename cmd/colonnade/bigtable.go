@@ -41,7 +41,7 @@ func (l *bigtableListener) serve(o *serveOptions, store widecol.Store, s *server
 	}
 	b, err := bigtable.New(store, bigtable.Options{
 		Instance: o.bigtableInstance, Admission: s.Admission(), Access: p.control, Quotas: s.Quotas(), Metrics: m, Audit: logs.audit, Log: logs.server,
-		Timeouts: bigtable.Timeouts{Header: o.timeouts.Header, Read: o.timeouts.Read, Idle: o.timeouts.Idle},
+		Timeouts: bigtable.Timeouts{Header: o.timeouts.Header, Read: o.timeouts.Read, Progress: o.timeouts.Progress, Idle: o.timeouts.Idle},
 	})
 	if err != nil {
 		return err

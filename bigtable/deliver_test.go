@@ -1,0 +1,156 @@
+package bigtable
+
+import (
+	"fmt"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+
+	"colonnade/admission"
+	"colonnade/clock"
+	"colonnade/engine"
+	"colonnade/vfs"
+	"colonnade/widecol/lsmstore"
+)
+
+// withRows returns a harness whose table t has rows of 64 KiB, with room for many scans.
+func withRows(t *testing.T, rows int) (*harness, *admission.Control) {
+	h := newHarness(t, Options{})
+	store, err := lsmstore.Open(lsmstore.Options{Dir: "data", Engine: engine.Options{FS: vfs.NewMem(), Clock: clock.System, ReserveBytes: -1}})
+	h.ok(err)
+	t.Cleanup(func() { store.Close() })
+	h.store = store // memstore would collect an answer before it returns its first row
+	limits := admission.Limits{Scans: 2000}
+	control := admission.New(limits, admission.NewLimiters(limits, h.clock))
+	h.serve(Options{Admission: control})
+	h.createTable()
+	for i := range rows {
+		h.writeLarge(fmt.Sprintf("%03d", i), 64<<10)
+	}
+	return h, control
+}
+
+// read begins to read table t over a connection, and takes nothing.
+func (h *harness) read(conn *grpc.ClientConn) btpb.Bigtable_ReadRowsClient {
+	h.Helper()
+	stream, err := btpb.NewBigtableClient(conn).ReadRows(h.ctx, &btpb.ReadRowsRequest{TableName: testTable})
+	h.ok(err)
+	_, err = stream.Header() // there is an answer
+	h.ok(err)
+	return stream
+}
+
+// stall waits until no scan works any more: all wait for their clients.
+func stall(t *testing.T, control *admission.Control) {
+	t.Helper()
+	l, calm := control.Limiter(admission.Scan), 0
+	slots := admission.Limits{}.WithDefaults().ScanSlots
+	eventually(t, "no scan works", func() bool {
+		if calm++; l.Free() < slots {
+			calm = 0
+		}
+		return calm == 10_000
+	})
+}
+
+// after lets time pass until something is done.
+func (h *harness) after(least time.Duration, what string, done func() bool) {
+	h.Helper()
+	h.clock.Advance(least)
+	for end := time.Now().Add(10 * time.Second); !done(); runtime.Gosched() {
+		if h.clock.Advance(time.Second); time.Now().After(end) {
+			h.Fatalf("waited for this in vain: %s", what)
+		}
+	}
+}
+
+// TestStalledReader: a client that takes nothing of its answer for a minute loses its call, and its connection only if it
+// still takes nothing.
+func TestStalledReader(t *testing.T) {
+	for _, takes := range []bool{true, false} {
+		h, control := withRows(t, 64)
+		conn := h.dial(func(c net.Conn) net.Conn { return c })
+		stream := h.read(conn)
+		stall(t, control)
+		open := h.conns.Open()
+		if free := control.Scans().Free(); free != 1999 {
+			t.Fatalf("%d scans are free while one is under way", free)
+		}
+		h.after(59*time.Second, "the call ends", func() bool { return control.Scans().Free() == 2000 })
+		if h.conns.Open() != open {
+			t.Error("the connection is closed")
+		}
+		if takes {
+			h.fails("what the client gets", last(stream.Recv), codes.Unavailable, "did not take the answer")
+			h.clock.Advance(10 * time.Minute)
+			_, err := btpb.NewBigtableClient(conn).MutateRow(h.ctx, &btpb.MutateRowRequest{TableName: testTable, RowKey: []byte("r"), Mutations: []*btpb.Mutation{setCell("a", "q", 0, "v")}})
+			h.ok(err)
+			if h.conns.Open() != open {
+				t.Error("the connection of who has taken it after all is closed")
+			}
+		} else {
+			h.after(59*time.Second, "the connection is closed", func() bool { return h.conns.Open() == open-1 })
+		}
+		<-control.Drain()
+	}
+}
+
+// TestStalledLongRow: a client that does not take a long row loses its connection, and the memory of the row is free. It
+// has a minute, and a second for each 64 KiB.
+func TestStalledLongRow(t *testing.T) {
+	h, control := withMemory(t, 8<<20)
+	h.writeLarge("large", 6<<20)
+	conn := h.dial(func(c net.Conn) net.Conn { return c })
+	h.read(conn)
+	open, m := h.conns.Open(), control.Memory()
+	eventually(t, "the row has its memory", func() bool { return m.Free() <= 3<<20 })
+	h.clock.Advance(60*time.Second + 6<<20/leastPace*time.Second - time.Second)
+	if m.Free() > 3<<20 || h.conns.Open() != open {
+		t.Error("it has less time")
+	}
+	h.after(0, "the connection is closed", func() bool { return h.conns.Open() == open-1 })
+	h.allFree(control)
+}
+
+// TestManySlowReaders: a thousand clients that do not take their answers hold some messages each, and keep nobody out.
+// After a minute they hold nothing.
+func TestManySlowReaders(t *testing.T) {
+	const readers, connections = 1000, 10
+	h, control := withRows(t, 64)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var conns []*grpc.ClientConn
+	for range connections {
+		conns = append(conns, h.dial(func(c net.Conn) net.Conn { return c }))
+	}
+	for i := range readers {
+		h.read(conns[i%connections])
+	}
+	stall(t, control)
+	if free := control.Scans().Free(); free != 2000-readers {
+		t.Fatalf("%d scans are free while all are under way", free)
+	}
+	if n := strings.Count(h.rows(&btpb.ReadRowsRequest{}), "\n") + 1; n != 64 {
+		t.Errorf("another scan gets %d rows", n)
+	}
+	h.ok(h.mutate("000", setCell("a", "r", 0, "v")))
+	if got := h.rows(&btpb.ReadRowsRequest{Rows: rowSet("000"), Filter: filter(`column_qualifier_regex_filter: "r"`)}); got != "000 a:r@0 v" {
+		t.Errorf("another read gets %s", got)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	// Three buffers of messages in the server, and a window in the client: far less than the table.
+	if each := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) / readers; each > 500<<10 {
+		t.Errorf("each takes %d bytes of memory", each)
+	}
+	h.after(60*time.Second, "all calls have ended", func() bool { return control.Scans().Free() == 2000 })
+	h.after(60*time.Second, "their connections are closed", func() bool { return h.conns.Open() <= 2 })
+	<-control.Drain()
+}
