@@ -38,6 +38,7 @@ func (s *Server) begin(ctx context.Context, scope access.Scope, class admission.
 	if err != nil {
 		return nil, err
 	}
+	s.callerOf(ctx).table = table
 	if err := s.authorize(ctx, scope, table); err != nil {
 		return nil, err
 	}
@@ -53,9 +54,11 @@ func (s *Server) work(ctx context.Context, class admission.Class, table string) 
 			return nil, statusOf(err)
 		}
 	}
+	begun := s.time()
 	if c.slot, err = c.caller.memory.Begin(ctx, class); err != nil {
 		return nil, statusOf(err)
 	}
+	c.caller.waited(begun)
 	return c, nil
 }
 
@@ -86,6 +89,16 @@ func (c *call) admitStorage(ctx context.Context, mutations []widecol.Mutation) e
 		return nil
 	}
 	return statusOf(c.server.opt.Quotas.AdmitStorage(ctx, c.quota, c.table, c.server.time()))
+}
+
+// wrote counts mutations of a row that were made.
+func (c *call) wrote(mutations []widecol.Mutation) {
+	c.caller.stats.Rows++
+	for i := range mutations {
+		if mutations[i].Writes() {
+			c.caller.stats.Cells++
+		}
+	}
 }
 
 // end gives the slot back, and pays for the call.

@@ -46,6 +46,7 @@ func (s *Server) MutateRow(ctx context.Context, r *btpb.MutateRowRequest) (*btpb
 	if _, err := s.store.Write(ctx, c.table, list, ""); err != nil {
 		return nil, mutationFailed("", err)
 	}
+	c.wrote(list)
 	return &btpb.MutateRowResponse{}, nil
 }
 
@@ -106,7 +107,9 @@ func (s *Server) writeEntries(ctx context.Context, c *call, entries []*btpb.Muta
 	for i, err := range outcomes {
 		if err != nil {
 			errs[index[i]] = mutationFailed(fmt.Sprintf("entries[%d].", index[i]), err)
+			continue
 		}
+		c.wrote(rows[i])
 	}
 	return statusesOf(errs), nil
 }

@@ -47,7 +47,7 @@ func (s *Server) ReadRows(r *btpb.ReadRowsRequest, stream btpb.Bigtable_ReadRows
 	reader := rowReader{call: c, stream: stream, heard: begun}
 	defer reader.close()
 	stats, err := reader.read(stream.Context(), view, q)
-	c.rows = max(stats.Rows, stats.RowsScanned)
+	c.rows, c.caller.stats = max(stats.Rows, stats.RowsScanned), stats
 	if err != nil {
 		return statusOf(err)
 	}

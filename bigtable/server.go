@@ -22,6 +22,7 @@ import (
 	"colonnade/clock"
 	"colonnade/metrics"
 	"colonnade/quota"
+	"colonnade/tracing"
 	"colonnade/widecol"
 )
 
@@ -49,6 +50,10 @@ type Options struct {
 	Metrics *metrics.Registry
 	// Log gets the server's own errors. nil drops them.
 	Log *slog.Logger
+	// AccessLog gets a line for each call. nil drops them.
+	AccessLog *slog.Logger
+	// Tracer follows calls. nil follows none.
+	Tracer *tracing.Tracer
 	// Timeouts bound waits. A zero field is its default.
 	Timeouts Timeouts
 }

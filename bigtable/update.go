@@ -31,6 +31,11 @@ func (s *Server) CheckAndMutateRow(ctx context.Context, r *btpb.CheckAndMutateRo
 	if err != nil {
 		return nil, statusAt(placeOf(err, len(change.Then)), err)
 	}
+	if matched {
+		c.wrote(change.Then)
+	} else {
+		c.wrote(change.Else)
+	}
 	return &btpb.CheckAndMutateRowResponse{PredicateMatched: matched}, nil
 }
 
@@ -91,6 +96,7 @@ func (s *Server) ReadModifyWriteRow(ctx context.Context, r *btpb.ReadModifyWrite
 		}
 		return nil, statusAt(place, err)
 	}
+	c.caller.stats = widecol.Stats{Rows: 1, Cells: int64(len(written))}
 	return &btpb.ReadModifyWriteRowResponse{Row: rowOf(r.RowKey, written)}, nil
 }
 

@@ -16,6 +16,8 @@ import (
 	"colonnade/access"
 	"colonnade/admission"
 	"colonnade/metrics"
+	"colonnade/tracing"
+	"colonnade/widecol"
 )
 
 // watcher serves calls: it counts them, has their senders identified and their messages received, and writes the audit log.
@@ -29,11 +31,11 @@ func (w *watcher) register(g *grpc.Server, service grpc.ServiceDesc, with any) {
 	service.Methods, service.Streams = slices.Clone(service.Methods), slices.Clone(service.Streams)
 	for i := range service.Methods {
 		m := &service.Methods[i]
-		m.Handler = w.unary(m.MethodName, m.Handler)
+		m.Handler = w.unary(service.ServiceName, m.MethodName, m.Handler)
 	}
 	for i := range service.Streams {
 		m := &service.Streams[i]
-		m.Handler = w.streaming(m.StreamName, m.Handler)
+		m.Handler = w.streaming(service.ServiceName, m.StreamName, m.Handler)
 	}
 	g.RegisterService(&service, with)
 }
@@ -44,6 +46,11 @@ type caller struct {
 	stream incoming
 	ctx    context.Context
 
+	service string // such as google.bigtable.v2.Bigtable
+	method  string // such as ReadRows
+	begun   time.Time
+	span    tracing.Span
+
 	entered  bool
 	token    *access.Token // of its sender, nil if there is none
 	memory   admission.Request
@@ -53,6 +60,9 @@ type caller struct {
 	sent     int64           // bytes of rows
 	answered bool            // a message was sent
 	unsent   <-chan struct{} // closed once the last message of rows is sent; nil before there is a long one
+
+	table string        // that it works on, "" for none
+	stats widecol.Stats // of what it has returned or written
 }
 
 type callerKey struct{}
@@ -70,20 +80,20 @@ func (s *Server) newCaller(ctx context.Context) *caller {
 }
 
 // unary returns a handler like handle that is watched.
-func (w *watcher) unary(method string, handle grpc.MethodHandler) grpc.MethodHandler {
+func (w *watcher) unary(name, method string, handle grpc.MethodHandler) grpc.MethodHandler {
 	route := w.meters.Route(method, int(codes.OK))
 	return func(service any, ctx context.Context, _ func(any) error, _ grpc.UnaryServerInterceptor) (answer any, err error) {
-		c, end := w.begin(ctx, method, route)
+		c, end := w.begin(ctx, name, method, route)
 		defer func() { end(&err, recover()) }()
-		return handle(service, context.WithValue(ctx, callerKey{}, c), c.receive, nil)
+		return handle(service, context.WithValue(c.ctx, callerKey{}, c), c.receive, nil)
 	}
 }
 
 // streaming returns a handler like handle that is watched.
-func (w *watcher) streaming(method string, handle grpc.StreamHandler) grpc.StreamHandler {
+func (w *watcher) streaming(name, method string, handle grpc.StreamHandler) grpc.StreamHandler {
 	route := w.meters.Route(method, int(codes.OK))
 	return func(service any, stream grpc.ServerStream) (err error) {
-		c, end := w.begin(stream.Context(), method, route)
+		c, end := w.begin(stream.Context(), name, method, route)
 		defer func() { end(&err, recover()) }()
 		return handle(service, watchedStream{stream, c, context.WithValue(c.ctx, callerKey{}, c)})
 	}
@@ -103,22 +113,25 @@ func (s watchedStream) RecvMsg(m any) error { return s.caller.receive(m) }
 func (s watchedStream) SendMsg(m any) error { return s.caller.deliver(m, s.ServerStream.SendMsg) }
 
 // begin counts a call as under way. end counts it as ended, and gives back what it holds. A panic becomes an error.
-func (w *watcher) begin(ctx context.Context, method string, route *metrics.Route) (c *caller, end func(err *error, panicked any)) {
+func (w *watcher) begin(ctx context.Context, service, method string, route *metrics.Route) (c *caller, end func(err *error, panicked any)) {
 	w.meters.Begin()
-	begun, c := w.server.opt.Clock.Now(), w.server.newCaller(ctx)
+	c = w.server.newCaller(ctx)
+	c.service, c.method, c.begun = service, method, w.server.time()
+	c.trace()
 	return c, func(err *error, panicked any) {
 		w.server.recovered(method, err, panicked)
 		c.memory.Close()
 		if c.entered {
 			w.server.opt.Admission.Leave()
 		}
-		took := time.Duration(w.server.opt.Clock.Now()-begun) * time.Microsecond
-		code := status.Code(*err)
+		took, code := w.server.time().Sub(c.begun), status.Code(*err)
+		c.endTrace(code, took)
 		if code != codes.OK {
 			w.meters.Refused(code.String())
 		}
 		route.End(int(code), took, c.sent)
 		w.audit(c, method, code, took)
+		c.logAccess(code, took)
 	}
 }
 

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"net/http"
-	"strings"
 	"time"
+
+	"colonnade/tracing"
 )
 
 // logAccess writes the line of a request to Options.AccessLog. It has names and sizes, nothing of a row, and of the path
@@ -39,22 +39,8 @@ func (x *requestContext) appendSender(line []slog.Attr) []slog.Attr {
 			line = append(line, slog.String("token_name", x.token.Name))
 		}
 	}
-	if id := cmp.Or(x.spans.traceID(), traceID(x.r.Header)); id != "" {
+	if id := cmp.Or(x.spans.traceID(), tracing.IDOf(x.r.Header["Traceparent"])); id != "" {
 		line = append(line, slog.String("trace_id", id))
 	}
 	return line
-}
-
-// traceID returns the id of the trace in the header traceparent (W3C Trace Context), or "".
-func traceID(h http.Header) string {
-	const idAt, idEnd, length = 3, 35, 55 // VERSION-TRACE-PARENT-FLAGS, in hexadecimal digits: 2, 32, 16, 2
-	values := h["Traceparent"]
-	if len(values) != 1 || len(values[0]) < length || values[0][idAt-1] != '-' || values[0][idEnd] != '-' {
-		return ""
-	}
-	id := values[0][idAt:idEnd]
-	if strings.Trim(id, "0123456789abcdef") != "" || strings.Trim(id, "0") == "" {
-		return ""
-	}
-	return id
 }

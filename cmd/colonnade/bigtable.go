@@ -12,6 +12,7 @@ import (
 	"colonnade/bigtable"
 	"colonnade/metrics"
 	"colonnade/server"
+	"colonnade/tracing"
 	"colonnade/widecol"
 )
 
@@ -34,29 +35,41 @@ func listenBigtable(o *serveOptions) (*bigtableListener, error) {
 	return l, nil
 }
 
+// bigtableOptions returns the options for package bigtable, but for those that it shares with a Server.
+func (o *serveOptions) bigtableOptions(l *logs, guard *protection, m *metrics.Registry, t *tracing.Tracer) bigtable.Options {
+	return bigtable.Options{
+		Instance:  o.bigtableInstance,
+		Access:    guard.control,
+		Audit:     l.audit,
+		AccessLog: l.access,
+		Metrics:   m,
+		Log:       l.server,
+		Tracer:    t,
+		Timeouts:  bigtable.Timeouts{Header: o.timeouts.Header, Read: o.timeouts.Read, Progress: o.timeouts.Progress, Idle: o.timeouts.Idle},
+	}
+}
+
 // serve begins to serve a store, beside s, with which it shares limits and the end of the process.
-func (l *bigtableListener) serve(o *serveOptions, store widecol.Store, s *server.Server, p *protection, m *metrics.Registry, logs *logs) error {
+func (l *bigtableListener) serve(store widecol.Store, s *server.Server, p *protection, opt bigtable.Options) error {
 	if l.Listener == nil {
 		return nil
 	}
-	b, err := bigtable.New(store, bigtable.Options{
-		Instance: o.bigtableInstance, Admission: s.Admission(), Access: p.control, Quotas: s.Quotas(), Metrics: m, Audit: logs.audit, Log: logs.server,
-		Timeouts: bigtable.Timeouts{Header: o.timeouts.Header, Read: o.timeouts.Read, Progress: o.timeouts.Progress, Idle: o.timeouts.Idle},
-	})
+	opt.Admission, opt.Quotas = s.Admission(), s.Quotas()
+	b, err := bigtable.New(store, opt)
 	if err != nil {
 		return err
 	}
-	var opt []grpc.ServerOption
+	var extra []grpc.ServerOption
 	if p.certificates != nil {
-		opt = append(opt, grpc.Creds(credentials.NewTLS(p.certificates.config())))
+		extra = append(extra, grpc.Creds(credentials.NewTLS(p.certificates.config())))
 	}
-	l.grpc = b.GRPC(opt...)
+	l.grpc = b.GRPC(extra...)
 	go func() {
 		if err := l.grpc.Serve(s.Connections().Listen(l.Listener)); err != nil {
-			logs.server.Error("Bigtable's clients are no longer served", "cause", err)
+			opt.Log.Error("Bigtable's clients are no longer served", "cause", err)
 		}
 	}()
-	logs.server.Info("Bigtable's clients are served", "address", l.Addr().String(), "instance", o.bigtableInstance)
+	opt.Log.Info("Bigtable's clients are served", "address", l.Addr().String(), "instance", opt.Instance)
 	return nil
 }
 

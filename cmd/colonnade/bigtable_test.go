@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -125,6 +126,57 @@ func TestServeBigtable(t *testing.T) {
 	}
 	if code := s.stop(syscall.SIGTERM); code != 0 {
 		t.Errorf("code %d:\n%s", code, s.stderr)
+	}
+}
+
+// TestBigtableIsSeen follows calls down to the log, as part of the trace of their client, and finds their lines in the access log.
+func TestBigtableIsSeen(t *testing.T) {
+	spans := newReceiver(t)
+	s := startServe(t, filepath.Join(t.TempDir(), "data"), "--bigtable-listen", "127.0.0.1:0",
+		"--trace-endpoint", spans.URL, "--trace-ratio", "0", "--access-log", "-")
+	c := dialBigtable(t, bigtableOf(s))
+	c.create(t.Context())
+	const trace, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "traceparent", "00-"+trace+"-"+parent+"-01")
+	if err := c.write(ctx, "secret", "secret"); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.read(ctx); got != "secret=secret" {
+		t.Errorf("got %q", got)
+	}
+	if _, err := c.data.MutateRow(ctx, &btpb.MutateRowRequest{TableName: bigtable.DefaultInstance + "/tables/none", RowKey: []byte("r")}); status.Code(err) != codes.InvalidArgument {
+		t.Errorf("a write of nothing: %v", err)
+	}
+	if code := s.stop(syscall.SIGTERM); code != 0 {
+		t.Errorf("code %d:\n%s", code, s.stderr)
+	}
+	want := map[string]int{
+		"google.bigtable.v2.Bigtable/MutateRow(commit(enter log sync) wait for a slot)": 1,
+		"google.bigtable.v2.Bigtable/ReadRows(wait for a slot)":                         1,
+		"google.bigtable.v2.Bigtable/MutateRow(wait for a slot)":                        1,
+	}
+	if got := spans.trees(parent); !maps.Equal(got, want) {
+		t.Errorf("in the trace of the client: %v, want %v", got, want)
+	}
+	for _, line := range []string{
+		"route=CreateTable table=t status=OK",
+		"address=127.0.0.1 method=gRPC route=MutateRow table=t status=OK",
+		"rows=1 cells=1",
+		"route=ReadRows table=t status=OK",
+		"route=MutateRow table=none status=InvalidArgument",
+		"trace_id=" + trace,
+	} {
+		if !strings.Contains(s.stderr.String(), line) {
+			t.Errorf("the access log has no %q:\n%s", line, s.stderr)
+		}
+	}
+	for _, span := range spans.spans {
+		if strings.Contains(span.String(), "secret") {
+			t.Errorf("a span has something of a row: %.500s", span)
+		}
+	}
+	if strings.Contains(s.stderr.String(), "secret") {
+		t.Errorf("the log has something of a row:\n%s", s.stderr)
 	}
 }
 

@@ -116,7 +116,7 @@ func serve(cmd *cobra.Command, o *serveOptions) (err error) {
 	if os.Getenv("GOMAXPROCS") == "" { // an operator knows better
 		cores.AddSpare() // the log nearly always has a sync under way
 	}
-	if err := forBigtable.serve(o, store, s, guard, m, logs); err != nil {
+	if err := forBigtable.serve(store, s, guard, o.bigtableOptions(logs, guard, m, tracer)); err != nil {
 		stopArchive()
 		return errors.Join(err, store.Close())
 	}
