@@ -107,7 +107,7 @@ func TestTokenMistakes(t *testing.T) {
 		"token create --scope read --expires 90":        "is neither never",
 		"token create --scope read --expires 1000000d":  "is neither never",
 		"token create --scope read --expires 99999999h": "is neither never",
-		"token revoke":                                  "requires at least 1 arg",
+		"token revoke":                                  "it has 0 arguments, and takes: colonnade token revoke ID...",
 	} {
 		got := runLine("", append(strings.Fields(line), "--tokens", path)...)
 		if got.code != exitUsage || !strings.Contains(got.stderr, want) {

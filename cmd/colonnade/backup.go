@@ -35,8 +35,8 @@ Credentials of a bucket come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, o
 		Example: `  colonnade backup create /backup/colonnade
   colonnade backup verify /backup/colonnade
   colonnade backup restore /backup/colonnade /var/lib/colonnade`,
-		Args: cobra.NoArgs,
 	}
+	needsCommand(cmd)
 	cmd.AddCommand(newBackupCreate(), newBackupList(), newBackupVerify(), newBackupRestore(), newBackupPrune())
 	return cmd
 }
@@ -156,7 +156,7 @@ is interrupted or killed leaves the repository as it was; the next one goes on w
 that it has copied.`,
 		Example: `  colonnade backup create /backup/colonnade
   colonnade backup create s3://backups/colonnade --table webtable --recipient age1…`,
-		Args: cobra.ExactArgs(1),
+		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := interruptible()
 			defer stop()
@@ -286,7 +286,7 @@ func newBackupList() *cobra.Command {
 		Use:     "list REPOSITORY",
 		Short:   "List backups, the oldest first, and the times that restore --until takes",
 		Example: "  colonnade backup list /backup/colonnade",
-		Args:    cobra.ExactArgs(1),
+		Args:    arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := interruptible()
 			defer stop()
@@ -338,7 +338,7 @@ archived log, too.
 Of encrypted backups it needs no key to find damage; with --identity it also sees that they
 can be decrypted.`,
 		Example: "  colonnade backup verify /backup/colonnade",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    arguments(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := interruptible()
 			defer stop()
@@ -388,7 +388,7 @@ func newBackupPrune() *cobra.Command {
 backups have left, and the archived log that is older than the oldest of them. It fails
 while a backup is being made.`,
 		Example: "  colonnade backup prune /backup/colonnade --keep 7",
-		Args:    cobra.ExactArgs(1),
+		Args:    arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if keep < 1 {
 				return usagef("--keep must be at least 1")

@@ -45,7 +45,7 @@ What it has written to standard output by then is not the whole table.`,
 		Example: `  colonnade export webtable webtable.ndjson.zst
   colonnade export webtable --prefix com.example --column title: --versions 1 | jq .row_key
   colonnade export webtable | colonnade import --table copy --create-table --create-families`,
-		Args: cobra.RangeArgs(1, 2),
+		Args: arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error { return exportTable(cmd, f, args) },
 	}
 	flags := cmd.Flags()

@@ -51,7 +51,7 @@ it are. With --skip-bad bad lines are left out, and counted.`,
   zstdcat pages.ndjson.zst | colonnade import --table pages --create-families
   colonnade import pages.ndjson.gz --table pages --create-table --create-families \
       --locality-group title,language --locality-group contents`,
-		Args: cobra.MaximumNArgs(1),
+		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return importFile(cmd, f, args) },
 	}
 	flags := cmd.Flags()

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -37,6 +38,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	root.InitDefaultCompletionCmd() // prints to the output that is set by now
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		needsCommand(completion)
+	}
 	cmd, err := root.ExecuteC()
 	if err == nil {
 		return 0
@@ -70,4 +75,37 @@ are served over HTTP with JSON and stored in one directory.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newServe(), newConfig(), newCheck(), newToken(), newReady(), newImport(), newExport(), newBackup(), newEmulator(), newGenerate(), newVersion())
 	return root
+}
+
+// needsCommand makes a command that is nothing without one of its own fail without it, or with another one: a script must
+// not take the help for a success.
+func needsCommand(cmd *cobra.Command) {
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var names []string
+		for _, c := range cmd.Commands() {
+			names = append(names, c.Name())
+		}
+		last := len(names) - 1
+		these := strings.Join(names[:last], ", ") + " or " + names[last]
+		if len(args) == 0 {
+			_ = cmd.Help()
+			return usagef("%s needs a command: %s", cmd.Name(), these)
+		}
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			return usagef("unknown command %q of %s, did you mean %s?", args[0], cmd.Name(), strings.Join(near, " or "))
+		}
+		return usagef("unknown command %q of %s, which has %s", args[0], cmd.Name(), these)
+	}
+}
+
+// arguments wants least to most arguments, or more if most is negative, and says what they are.
+func arguments(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if n := len(args); n < least || most >= 0 && n > most {
+			return fmt.Errorf("it has %d arguments, and takes: %s", n, strings.TrimSuffix(cmd.UseLine(), " [flags]"))
+		}
+		return nil
+	}
 }

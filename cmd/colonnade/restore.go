@@ -54,7 +54,7 @@ before you try again.`,
 		Example: `  colonnade backup restore /backup/colonnade /var/lib/colonnade
   colonnade backup restore /backup/colonnade /var/lib/colonnade --until latest
   colonnade backup restore /backup/colonnade --table webtable --as webtable-yesterday`,
-		Args: cobra.RangeArgs(1, 2),
+		Args: arguments(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case f.as == "" && len(args) < 2:

@@ -38,12 +38,8 @@ The file has no tokens, but their SHA-256 sums. A running server takes over a
 changed file within two seconds.`,
 		Example: `  colonnade token create --scope write --table 'web*' --name crawler --expires 90d
   colonnade serve --tokens colonnade-tokens.json`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_ = cmd.Help()
-			return usagef("token needs a command: create, list or revoke")
-		},
 	}
+	needsCommand(cmd)
 	var path string
 	cmd.PersistentFlags().StringVar(&path, "tokens", cmp.Or(os.Getenv(tokensVariable), defaultTokens), "file of tokens; also "+tokensVariable)
 	cmd.AddCommand(newTokenCreate(&path), newTokenList(&path), newTokenRevoke(&path))
@@ -173,7 +169,7 @@ func newTokenRevoke(path *string) *cobra.Command {
 		Long: `Revoke removes tokens from the file, all or none. A running server refuses them
 within two seconds; requests under way go on.`,
 		Example: "  colonnade token revoke k3vq7yfa",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    arguments(1, -1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			if _, err := tokenfile.Read(*path); err != nil {
 				return noTokens(*path, err) // before Update makes a file
