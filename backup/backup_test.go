@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -461,6 +462,29 @@ func TestDamagedSource(t *testing.T) {
 		wantSound(t, r, 0)
 	}
 	mustCreate(t, r, f.source())
+}
+
+// TestErrorsOfFilesSayWhatToDo: what the file system says is followed by what to do about it.
+func TestErrorsOfFilesSayWhatToDo(t *testing.T) {
+	d := dir{"/repository"}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{d.explain(&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}), "write x: no space left on device: make room on the disk of /repository"},
+		{d.explain(&fs.PathError{Op: "write", Path: "x", Err: syscall.EDQUOT}), "make room"},
+		{d.explain(&fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}), "open x: permission denied: a repository is for the user alone who made it"},
+		{forTarget("/target", syscall.ENOSPC), "restore to another disk than that of /target"},
+		{forTarget("/target", syscall.EACCES), "restore as a user who may write there"},
+	} {
+		if !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("%v, want %q", c.err, c.want)
+		}
+	}
+	other := errors.New("other")
+	if d.explain(other) != other || forTarget("/target", other) != other || d.explain(nil) != nil {
+		t.Error("an error of another kind is changed")
+	}
 }
 
 // TestLocks: a prune and a backup exclude each other. A lock that nobody renews is that of a dead process.

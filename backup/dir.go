@@ -28,7 +28,11 @@ func (d dir) path(name string) string { return filepath.Join(d.root, filepath.Fr
 const tempDir = "tmp/"
 
 // Put writes to a file in tmp, which gets its name when it is durable.
-func (d dir) Put(ctx context.Context, name string, content io.Reader, _ int64) (err error) {
+func (d dir) Put(ctx context.Context, name string, content io.Reader, _ int64) error {
+	return d.explain(d.put(ctx, name, content))
+}
+
+func (d dir) put(ctx context.Context, name string, content io.Reader) (err error) {
 	if err := d.makeParent(tempDir + "x"); err != nil {
 		return err
 	}
@@ -89,14 +93,14 @@ func (d dir) makeParent(name string) error {
 
 func (d dir) link(file, name string) (bool, error) {
 	if err := d.makeParent(name); err != nil {
-		return false, err
+		return false, d.explain(err)
 	}
 	err := os.Link(file, d.path(name))
 	switch {
 	case vfs.CannotLink(err), errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil && !errors.Is(err, fs.ErrExist): // another backup of the same file has been quicker
-		return false, err
+		return false, d.explain(err)
 	}
 	return true, vfs.OS.SyncDir(filepath.Dir(d.path(name)))
 }
@@ -104,7 +108,7 @@ func (d dir) link(file, name string) (bool, error) {
 func (d dir) Get(_ context.Context, name string) (io.ReadCloser, error) {
 	f, err := os.Open(d.path(name))
 	if err != nil {
-		return nil, err
+		return nil, d.explain(err)
 	}
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return nil, errors.Join(err, f.Close(), fmt.Errorf("%s is no file", d.path(name)))
@@ -135,13 +139,24 @@ func (d dir) List(ctx context.Context, prefix string) (list []Object, err error)
 		return err
 	})
 	slices.SortFunc(list, func(a, b Object) int { return strings.Compare(a.Name, b.Name) })
-	return list, err
+	return list, d.explain(err)
 }
 
 func (d dir) Remove(_ context.Context, name string) error {
 	err := os.Remove(d.path(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
+	}
+	return d.explain(err)
+}
+
+// explain says what to do about an error of the file system.
+func (d dir) explain(err error) error {
+	switch {
+	case vfs.NoRoom(err):
+		return fmt.Errorf("%w: make room on the disk of %s, and try again; what is there already is not copied again", err, d.root)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w: a repository is for the user alone who made it: be that user, or root", err)
 	}
 	return err
 }

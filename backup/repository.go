@@ -48,7 +48,7 @@ const (
 )
 
 // ErrNoRepository is that a storage holds no backups.
-var ErrNoRepository = errors.New("there are no backups")
+var ErrNoRepository = errors.New("there are no backups: name the place that has them, or make the first one with colonnade backup create")
 
 // Backup describes a backup.
 type Backup struct {

@@ -37,7 +37,7 @@ func (r *Repository) Restore(ctx context.Context, p *Point, tables []string, tar
 	}
 	temp := target + restoringSuffix
 	if err := os.MkdirAll(temp, 0o700); err != nil {
-		return err
+		return forTarget(target, err)
 	}
 	held, err := vfs.OS.Lock(filepath.Join(temp, manifest.LockFile))
 	var locked *vfs.LockedError
@@ -51,6 +51,9 @@ func (r *Repository) Restore(ctx context.Context, p *Point, tables []string, tar
 		return err
 	}
 	if err := r.fill(ctx, p, parts, temp); err != nil {
+		if vfs.NoRoom(err) {
+			err = forTarget(target, err)
+		}
 		return errors.Join(err, os.RemoveAll(temp))
 	}
 	err = os.Remove(target) // an empty directory
@@ -81,6 +84,17 @@ func (b *Backup) parts(tables []string) (map[uint64]bool, error) {
 	return parts, nil
 }
 
+// forTarget says what to do about an error of the file system that a directory is restored to.
+func forTarget(target string, err error) error {
+	switch {
+	case vfs.NoRoom(err):
+		return fmt.Errorf("%w: make room, or restore to another disk than that of %s", err, target)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w: restore as a user who may write there, best the one who will run the server", err)
+	}
+	return err
+}
+
 // vacant returns an error unless there is nothing, or an empty directory.
 func vacant(target string) error {
 	list, err := os.ReadDir(target)
@@ -88,7 +102,10 @@ func vacant(target string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return err
+		if info, e := os.Stat(target); e == nil && !info.IsDir() {
+			return fmt.Errorf("%s is no directory: name one that is not there yet", target)
+		}
+		return forTarget(target, err)
 	case len(list) > 0:
 		return fmt.Errorf("%s is not empty, it has %s: name a directory that is not there yet", target, list[0].Name())
 	}
@@ -127,7 +144,7 @@ func (r *Repository) fill(ctx context.Context, p *Point, parts map[uint64]bool, 
 		}
 	}
 	if free, err := vfs.OS.FreeSpace(dir); err == nil && free < uint64(total) {
-		return fmt.Errorf("the disk of %s has %d bytes free, and the backup has %d", dir, free, total)
+		return fmt.Errorf("the backup has %d bytes, and the disk has %d free: make room, or restore to another disk than that of %s", total, free, strings.TrimSuffix(dir, restoringSuffix))
 	}
 	for _, o := range p.log {
 		total += o.stored

@@ -3,6 +3,8 @@ package engine
 import (
 	"errors"
 	"syscall"
+
+	"colonnade/vfs"
 )
 
 // The meaning of a failed file operation depends on its error and on the operation. The errors:
@@ -30,16 +32,13 @@ import (
 // A sync is never tried again: the operating system may call pages clean that it could not write. A
 // write is: it says how much it has written.
 
-var (
-	noRoom  = []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}
-	noMeans = []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EINTR, syscall.EAGAIN}
-)
+var noMeans = []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EINTR, syscall.EAGAIN}
 
 // shortage returns ErrDiskFull for a lack of room, ErrOverloaded for a lack of means, and nil for a
 // failure.
 func shortage(err error) error {
 	switch {
-	case errors.Is(err, ErrDiskFull), isAny(err, noRoom):
+	case errors.Is(err, ErrDiskFull), vfs.NoRoom(err):
 		return ErrDiskFull
 	case isAny(err, noMeans):
 		return ErrOverloaded

@@ -111,7 +111,14 @@ type File interface {
 // CannotLink reports whether Link failed because a file cannot have a name there, not for another
 // reason: the two names are on different file systems, or it knows no such names, or not that many.
 func CannotLink(err error) bool {
-	for _, errno := range []syscall.Errno{syscall.EXDEV, syscall.EPERM, syscall.ENOTSUP, syscall.ENOSYS, syscall.EMLINK} {
+	return isAny(err, syscall.EXDEV, syscall.EPERM, syscall.ENOTSUP, syscall.ENOSYS, syscall.EMLINK)
+}
+
+// NoRoom reports whether a write or a new file failed for want of room: of the disk, of a quota, or of a limit on files.
+func NoRoom(err error) bool { return isAny(err, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG) }
+
+func isAny(err error, list ...syscall.Errno) bool {
+	for _, errno := range list {
 		if errors.Is(err, errno) {
 			return true
 		}

@@ -73,6 +73,9 @@ func (f *repositoryFlags) storage(ctx context.Context, name string) (backup.Stor
 
 // parseRepository returns the directory, or the bucket and the prefix, that name a repository.
 func parseRepository(name string) (dir, bucket, prefix string, err error) {
+	if name == "" {
+		return "", "", "", errors.New("the repository has no name: is a variable of the shell empty?")
+	}
 	rest, ok := strings.CutPrefix(name, "s3://")
 	if !ok {
 		if strings.Contains(name, "://") {

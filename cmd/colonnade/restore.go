@@ -99,7 +99,7 @@ func (f *restoreFlags) run(ctx context.Context, cmd *cobra.Command, args []strin
 	if f.as != "" {
 		dir, err := os.MkdirTemp(f.temp, "colonnade-restore-*")
 		if err != nil {
-			return err
+			return fmt.Errorf("--temp names no directory to write to: %w", err)
 		}
 		defer os.RemoveAll(dir)
 		to, err := f.connect.server(cmd)
@@ -112,7 +112,7 @@ func (f *restoreFlags) run(ctx context.Context, cmd *cobra.Command, args []strin
 			tables = nil
 		}
 		if err := r.Restore(ctx, p, tables, store); err != nil {
-			return err
+			return fmt.Errorf("to --temp: %w", err)
 		}
 		show.close()
 		return f.copyTable(ctx, cmd, to, store)

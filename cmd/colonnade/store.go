@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -44,6 +45,9 @@ func held(dir string, err error) error {
 	var locked *vfs.LockedError
 	if errors.As(err, &locked) {
 		return fmt.Errorf("directory %s is in use by the process with id %d", dir, locked.PID)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w: the directory and all in it must belong to the user of this process", err)
 	}
 	return err
 }
