@@ -36,15 +36,17 @@ func NewBucket(ctx context.Context, b Bucket) (Storage, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &bucket{c: c, name: b.Name}
+	s := &bucket{c: c, name: b.Name, endpoint: b.Endpoint}
 	if b.Prefix != "" {
 		s.prefix = b.Prefix + "/"
 	}
 	there, err := c.BucketExists(ctx, b.Name)
-	if err == nil && !there {
-		err = fmt.Errorf("there is no bucket %q at %s: make it first", b.Name, b.Endpoint)
-	}
-	if err != nil {
+	switch {
+	case err == nil && !there:
+		return nil, fmt.Errorf("there is no bucket %q at %s: make it first", b.Name, b.Endpoint)
+	case err != nil && ctx.Err() == nil && minio.ToErrorResponse(err).StatusCode == 0:
+		return nil, fmt.Errorf("%s cannot be reached: it must be the URL of an S3-compatible service that runs: %w", b.Endpoint, err)
+	case err != nil:
 		return nil, s.explain(err)
 	}
 	return s, nil
@@ -54,6 +56,7 @@ func NewBucket(ctx context.Context, b Bucket) (Storage, error) {
 type bucket struct {
 	c            *minio.Client
 	name, prefix string
+	endpoint     string
 }
 
 func (b *bucket) String() string { return "s3://" + strings.TrimSuffix(b.name+"/"+b.prefix, "/") }
@@ -104,7 +107,14 @@ func (b *bucket) explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	switch r := minio.ToErrorResponse(err); {
+	r := minio.ToErrorResponse(err)
+	switch {
+	case r.Code == "RequestTimeTooSkewed":
+		return fmt.Errorf("bucket %s: the clock of this machine, or of the service, is wrong: %w", b.name, err)
+	case r.StatusCode == http.StatusMovedPermanently, r.StatusCode == http.StatusTemporaryRedirect, r.StatusCode == http.StatusBadRequest:
+		return fmt.Errorf("bucket %s: %s does not serve it as asked: region and URL of the service must be those of the bucket; without a region the service says it: %w", b.name, b.endpoint, err)
+	case r.StatusCode >= http.StatusInternalServerError:
+		return fmt.Errorf("bucket %s: %s has failed, try again later: %w", b.name, b.endpoint, err)
 	case r.StatusCode == http.StatusForbidden:
 		return fmt.Errorf("bucket %s: access is denied: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or ~/.aws/credentials, must have keys that may list, read, write and delete there: %w", b.name, err)
 	case r.Code == minio.NoSuchBucket:
