@@ -287,22 +287,15 @@ func (a *archived) damaged(keys *Keys) {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	var blind *Repository // without the secret key
+	var blind, wrong *Repository // without the secret key, with another one
 	if keys != nil {
-		opt := a.r.opt
-		opt.Keys = &Keys{}
-		if blind, err = Open(context.Background(), a.storage, opt); err != nil {
-			a.t.Fatal(err)
-		}
-		if list, v, err := damage(blind); len(list) > 0 || v.Closed == 0 || err != nil {
-			a.t.Errorf("verify without the key: %q, %+v, %v", list, v, err)
-		}
+		blind, wrong = a.keyed(new(Keys)), a.keyed(withKeys(a.t, nil, otherKey(a.t)).Keys)
 	}
 	for at := 0; at < len(good); at += 1 + len(good)/15 {
 		bad := bytes.Clone(good)
 		bad[at] ^= 4
 		os.WriteFile(name, bad, 0o600)
-		for _, r := range []*Repository{a.r, blind} {
+		for _, r := range []*Repository{a.r, blind, wrong} {
 			if r == nil {
 				continue
 			}
@@ -329,6 +322,26 @@ func (a *archived) damaged(keys *Keys) {
 		a.t.Errorf("verify of another file: %q", list)
 	}
 	os.Remove(filepath.Join(filepath.Dir(name), "foreign"))
+}
+
+// keyed opens the repository with keys that decrypt nothing: all that is there is sound.
+func (a *archived) keyed(keys *Keys) *Repository {
+	a.t.Helper()
+	opt := a.r.opt
+	opt.Keys = keys
+	r, err := Open(context.Background(), a.storage, opt)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	if list, v, err := damage(r); len(list) > 0 || v.Closed == 0 || err != nil {
+		a.t.Errorf("verify without the right key: %q, %+v, %v", list, v, err)
+	}
+	return r
+}
+
+func otherKey(t *testing.T) string {
+	_, identity := keysFor(t)
+	return identity
 }
 
 // pruned: what the kept backup needs of the log stays, and no more.

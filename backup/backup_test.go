@@ -420,6 +420,9 @@ func TestEncrypted(t *testing.T) {
 			wantSound(t, r, 1) // two of the same second with the same content are one
 			continue
 		}
+		if list, v, err := damage(r); len(list) > 0 || v.Closed != v.Objects || err != nil {
+			t.Errorf("verify without the right key: %q, %+v, %v, want no damage", list, v, err)
+		}
 		target := filepath.Join(t.TempDir(), "data")
 		if err := r.Restore(ctx, &Point{Backup: made.Backup}, nil, target); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("restore: got %v, want %q", err, c.want)

@@ -19,10 +19,16 @@ type Keys struct {
 	identities []age.Identity
 }
 
+// ErrSecretKey is that a secret key was given as a recipient. Its value must not be shown.
+var ErrSecretKey = errors.New("a secret key was given as a recipient, which is the public key, age1…, that age-keygen prints")
+
 // ParseKeys reads recipients, as age has them (age1…), and the text of files with identities (AGE-SECRET-KEY-1…).
 func ParseKeys(recipients []string, identities ...string) (*Keys, error) {
 	k := new(Keys)
 	for _, text := range recipients {
+		if strings.HasPrefix(strings.ToUpper(text), "AGE-SECRET-KEY-") {
+			return nil, ErrSecretKey
+		}
 		list, err := age.ParseRecipients(strings.NewReader(text))
 		if err != nil {
 			return nil, fmt.Errorf("recipient %q: must be like age1…, as age-keygen prints it: %w", text, err)
@@ -66,7 +72,14 @@ func (k *Keys) encrypt(content io.Reader) (stored io.Reader, end func()) {
 	return r, func() { r.Close() }
 }
 
-var errNoIdentity = errors.New("it is encrypted: --identity FILE must name the file with the secret key")
+// Without the right identity an object cannot be decrypted, but may be whole.
+var (
+	errNoIdentity    = errors.New("it is encrypted: --identity FILE must name the file with the secret key")
+	errOtherIdentity = errors.New("it is encrypted for another key than those of --identity: name the file with the right secret key")
+)
+
+// closed reports whether an error is for want of the right identity.
+func closed(err error) bool { return errors.Is(err, errNoIdentity) || errors.Is(err, errOtherIdentity) }
 
 // decrypt returns the content of an object.
 func (k *Keys) decrypt(object string, stored io.Reader) (io.Reader, error) {
@@ -79,7 +92,7 @@ func (k *Keys) decrypt(object string, stored io.Reader) (io.Reader, error) {
 	r, err := age.Decrypt(stored, k.identities...)
 	var none *age.NoIdentityMatchError
 	if errors.As(err, &none) {
-		return nil, errors.New("it is encrypted for another key than those of --identity")
+		return nil, errOtherIdentity
 	}
 	return r, err
 }

@@ -18,7 +18,7 @@ type Verified struct {
 	Backups int
 	Objects int
 	Bytes   int64
-	// Closed counts the objects that were not decrypted, for lack of an identity: that they are as they were written is
+	// Closed counts the objects that were not decrypted, for lack of the right identity: that they are as they were written is
 	// known, but not that they can be decrypted.
 	Closed int
 	Damage int
@@ -137,7 +137,7 @@ func (r *Repository) verifyObject(ctx context.Context, f File) (v verifiedObject
 	source := &failing{r: contextReader{ctx, in}}
 	stored := newSummed(source, sha256.New())
 	reason := r.readContent(f, stored, io.Discard)
-	if errors.Is(reason, errNoIdentity) {
+	if closed(reason) {
 		v.closed, reason = true, nil
 	}
 	if _, err := io.CopyBuffer(io.Discard, stored, make([]byte, copyBytes)); err != nil {
@@ -184,10 +184,11 @@ func (r *Repository) verifyLog(ctx context.Context, o *logObject) (v verifiedObj
 	}
 	defer in.Close()
 	source := &failing{r: contextReader{ctx, in}}
-	reason := r.readLog(o, source)
-	if errors.Is(reason, errNoIdentity) {
+	stored := newSummed(source, sha256.New())
+	reason := r.readLog(o, stored)
+	if closed(reason) {
 		v.closed = true
-		reason = checkStored(newSummed(source, sha256.New()), o)
+		reason = checkStored(stored, o)
 	}
 	if source.err != nil {
 		return v, fmt.Errorf("read %s: %w", o.name, source.err)

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -36,7 +38,9 @@ func (o *serveOptions) declareArchive() {
 		if _, _, _, err := parseRepository(a.name); err != nil {
 			return c.Wrong("archive", "%v", err)
 		}
-		if _, err := backup.ParseKeys(a.repository.recipients); err != nil {
+		if _, err := backup.ParseKeys(a.repository.recipients); errors.Is(err, backup.ErrSecretKey) {
+			return fmt.Errorf("archive-recipient: %w", err)
+		} else if err != nil {
 			return c.Wrong("archive-recipient", "%v", err)
 		}
 		return nil

@@ -371,13 +371,16 @@ func verifyBackups(ctx context.Context, cmd *cobra.Command, f *repositoryFlags, 
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "%d backups, %d objects of %s", v.Backups, v.Objects, megabytes(float64(v.Bytes)))
 	if v.Closed > 0 {
-		fmt.Fprintf(out, ", %d not decrypted for want of --identity", v.Closed)
+		fmt.Fprintf(out, ", %d not decrypted for want of the right --identity", v.Closed)
 	}
 	fmt.Fprintln(out)
 	if v.Damage > 0 {
 		return fmt.Errorf("%s is damaged (places found: %d)", name, v.Damage)
 	}
 	fmt.Fprintln(out, "no damage")
+	if v.Closed > 0 && len(f.identities) > 0 {
+		return fmt.Errorf("%d objects are encrypted for other keys than those of --identity: with these alone not all can be restored", v.Closed)
+	}
 	return nil
 }
 

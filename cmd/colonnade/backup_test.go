@@ -308,6 +308,31 @@ func TestBackupErrors(t *testing.T) {
 	}
 }
 
+// TestBackupKeys: a secret key in place of a public one is not shown, and with a wrong one verify finds no damage.
+func TestBackupKeys(t *testing.T) {
+	top := t.TempDir()
+	s := startServe(t, filepath.Join(top, "data"))
+	s.call("PUT", "/v1/table/web", twoFamilies)
+	keys, repository := newAgeKeys(t, top), filepath.Join(top, "repository")
+	secret, err := os.ReadFile(keys.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range [][]string{{"backup", "create", repository, "--recipient"}, {"config", "--archive", repository, "--archive-recipient"}} {
+		got := runLine("", append(line, strings.TrimSpace(string(secret)))...)
+		if got.code != exitUsage || !strings.Contains(got.stderr, "a secret key was given as a recipient") || strings.Contains(got.stdout+got.stderr, string(secret[15:30])) {
+			t.Errorf("%q with a secret key: %+v", line, got)
+		}
+	}
+	if got := runLine("", "backup", "create", repository, "--url", s.url, "--recipient", keys.recipient); got.code != 0 {
+		t.Fatalf("create: %+v", got)
+	}
+	other := newAgeKeys(t, t.TempDir())
+	if got := runLine("", "backup", "verify", repository, "--identity", other.file); got.code != exitFailed || strings.Contains(got.stdout, "damage: ") || !strings.Contains(got.stderr, "encrypted for other keys than those of --identity") {
+		t.Errorf("verify with another key: %+v", got)
+	}
+}
+
 // TestBackupOverHTTP: where the directory of the server cannot be read, files come over HTTP, and are the same.
 func TestBackupOverHTTP(t *testing.T) {
 	top := t.TempDir()
