@@ -133,10 +133,12 @@ func interruptible() (ctx context.Context, stop context.CancelFunc) {
 	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 }
 
-// interrupted replaces the error of a command that an interrupt has ended.
+var errInterrupted = errors.New("interrupted")
+
+// interrupted replaces the error of a command that an interrupt has ended, unless it says so.
 func interrupted(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil {
-		return errors.New("interrupted")
+	if err != nil && ctx.Err() != nil && !errors.Is(err, errInterrupted) {
+		return errInterrupted
 	}
 	return err
 }
@@ -240,11 +242,16 @@ func createBackup(ctx context.Context, cmd *cobra.Command, f *repositoryFlags, c
 // withoutCheckpoint says what to do about a server that has made no checkpoint.
 func withoutCheckpoint(url string, err error) error {
 	var refused *client.Error
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("no server answers at %s: start it, or name another with --url", url)
-	}
 	if errors.As(err, &refused) && refused.Status == http.StatusNotFound && refused.Code == "unknown_route" {
 		return errors.New("the server makes no checkpoints: it is older than this program")
+	}
+	return unreachable(url, err)
+}
+
+// unreachable says what to do about a server that is not there.
+func unreachable(url string, err error) error {
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("no server answers at %s: start it, or name another with --url", url)
 	}
 	return err
 }

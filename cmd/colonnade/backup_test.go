@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -293,6 +295,8 @@ func TestBackupErrors(t *testing.T) {
 		{[]string{"restore", repository, full}, 1, "is not empty, it has mine"},
 		{[]string{"restore", repository, filepath.Join(top, "x"), "--table", "none"}, 1, `no table "none"`},
 		{[]string{"restore", repository, "--as", "b"}, 2, "--as needs one --table"},
+		{[]string{"restore", repository, "--table", "web", "--as", "web", "--url", s.url, "--temp", "none"}, 1, "the server has a table web already: give --as another name"},
+		{[]string{"restore", repository, "--table", "web", "--as", "b", "--url", nobody, "--temp", "none"}, 1, "no server answers at " + nobody},
 		{[]string{"prune", repository}, 2, "--keep must be at least 1"},
 	} {
 		got := runLine("", append([]string{"backup"}, c.args...)...)
@@ -305,6 +309,25 @@ func TestBackupErrors(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(top, "x*")); len(left) > 0 {
 		t.Errorf("restores that failed left %q", left)
+	}
+}
+
+// TestInterruptedSaysWhatIsLeft: what a command says of the state that it leaves is not lost when it is interrupted.
+func TestInterruptedSaysWhatIsLeft(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	broken := errors.New("connection broken")
+	left := func() error {
+		return interrupted(ctx, fmt.Errorf("table a is not whole: %w", interrupted(ctx, broken)))
+	}
+	if got := left().Error(); got != "table a is not whole: connection broken" {
+		t.Errorf("without an interrupt: %s", got)
+	}
+	stop()
+	if got := left().Error(); got != "table a is not whole: interrupted" {
+		t.Errorf("after an interrupt: %s", got)
+	}
+	if got := interrupted(ctx, broken).Error(); got != "interrupted" {
+		t.Errorf("of another error: %s", got)
 	}
 }
 

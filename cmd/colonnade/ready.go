@@ -38,7 +38,7 @@ checks of containers, which have no other program.`,
 			defer cancel()
 			message, err := c.Ready(ctx)
 			if err != nil {
-				return err
+				return unreachable(to.URL, err)
 			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), message)
 			return err

@@ -13,7 +13,7 @@ func TestReady(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	s.stop(syscall.SIGTERM)
-	if got := runLine("", "ready", "--url", s.url, "--timeout", "30s"); got.code != exitFailed || !strings.Contains(got.stderr, "refused") {
+	if got := runLine("", "ready", "--url", s.url, "--timeout", "30s"); got.code != exitFailed || !strings.Contains(got.stderr, "no server answers at "+s.url) {
 		t.Errorf("after the end: %+v", got)
 	}
 	for _, args := range [][]string{{"--timeout", "0"}, {"--url", "localhost"}, {"--cert", "x"}} {

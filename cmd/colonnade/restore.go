@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -97,15 +98,18 @@ func (f *restoreFlags) run(ctx context.Context, cmd *cobra.Command, args []strin
 		return err
 	}
 	if f.as != "" {
+		to, err := f.connect.server(cmd)
+		if err != nil {
+			return err
+		}
+		if err := f.checkTarget(ctx, to); err != nil { // before the work, which may take long
+			return err
+		}
 		dir, err := os.MkdirTemp(f.temp, "colonnade-restore-*")
 		if err != nil {
 			return fmt.Errorf("--temp names no directory to write to: %w", err)
 		}
 		defer os.RemoveAll(dir)
-		to, err := f.connect.server(cmd)
-		if err != nil {
-			return err
-		}
 		store := filepath.Join(dir, "store")
 		tables := f.tables
 		if f.until != "" { // which partitions a table had then, its restored metadata say
@@ -127,6 +131,24 @@ func (f *restoreFlags) run(ctx context.Context, cmd *cobra.Command, args []strin
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), ", restored in %.2f s\n", time.Since(begin).Seconds())
 	return nil
+}
+
+// checkTarget makes sure that the server is there, and has no table of the new name.
+func (f *restoreFlags) checkTarget(ctx context.Context, to load.Server) error {
+	target, err := to.Client()
+	if err != nil {
+		return err
+	}
+	defer target.Close()
+	_, err = target.Table(f.as).Describe(ctx)
+	var refused *client.Error
+	switch {
+	case err == nil:
+		return fmt.Errorf("the server has a table %s already: give --as another name, or delete that table", f.as)
+	case errors.As(err, &refused) && refused.Status == http.StatusNotFound:
+		return nil
+	}
+	return unreachable(to.URL, err)
 }
 
 // point returns what is to be restored.
@@ -194,7 +216,7 @@ func (f *restoreFlags) copyTable(ctx context.Context, cmd *cobra.Command, to loa
 		err = e
 	}
 	if err != nil {
-		return fmt.Errorf("table %s is not whole, delete it before you try again: %w", f.as, err)
+		return fmt.Errorf("table %s is not whole, delete it before you try again: %w", f.as, interrupted(ctx, err))
 	}
 	fmt.Fprintln(cmd.ErrOrStderr(), summary(done, time.Since(begin)))
 	return nil
