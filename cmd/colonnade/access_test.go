@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
@@ -98,7 +99,7 @@ func TestTokenMistakes(t *testing.T) {
 	for line, want := range map[string]string{
 		"token":                                         "needs a command",
 		"token frob":                                    `unknown command "frob"`,
-		"token create":                                  `--scope: scope "" is none of read, write and admin`,
+		"token create":                                  "--scope is missing: read, write or admin",
 		"token create --scope root":                     "is none of read, write and admin",
 		"token create --scope read extra":               "unknown command",
 		"token create --scope read --expires=":          "is neither never nor a time such as 90d",
@@ -113,6 +114,12 @@ func TestTokenMistakes(t *testing.T) {
 		if got.code != exitUsage || !strings.Contains(got.stderr, want) {
 			t.Errorf("%s: %+v, want %q", line, got, want)
 		}
+	}
+	if got := runLine("", "token", "create", "--tokens", filepath.Join(path, "none"), "--scope", "read"); got.code != exitFailed || !strings.Contains(got.stderr, "make the directory of "+path) {
+		t.Errorf("in a directory that is not there: %+v", got)
+	}
+	if got := noTokens(path, fs.ErrPermission).Error(); !strings.Contains(got, "be the user of the server, or root") {
+		t.Errorf("of another user: %s", got)
 	}
 	if got := runLine("", "token", "create", "--tokens", path, "--scope", "read", "--table", ""); got.code != exitUsage || !strings.Contains(got.stderr, "must be 1 to 200 printable bytes") {
 		t.Errorf("%+v", got)

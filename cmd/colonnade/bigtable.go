@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"time"
 
@@ -29,10 +28,8 @@ func listenBigtable(o *serveOptions) (*bigtableListener, error) {
 		return l, nil
 	}
 	var err error
-	if l.Listener, err = net.Listen("tcp", o.bigtableListen); err != nil {
-		return nil, fmt.Errorf("--bigtable-listen: %w", err)
-	}
-	return l, nil
+	l.Listener, err = listen("--bigtable-listen", o.bigtableListen)
+	return l, err
 }
 
 // bigtableOptions returns the options for package bigtable, but for those that it shares with a Server.

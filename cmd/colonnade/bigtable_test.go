@@ -286,7 +286,7 @@ func TestBigtableMistakes(t *testing.T) {
 		{"emulator", "--port", port},
 		{"serve", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0", "--bigtable-listen", l.Addr().String()},
 	} {
-		if got := runLine("", args...); got.code != exitFailed || !strings.Contains(got.stderr, "address already in use") {
+		if got := runLine("", args...); got.code != exitFailed || !strings.Contains(got.stderr, "address already in use: another process listens there: stop it, or choose another port") {
 			t.Errorf("%v: %+v", args, got)
 		}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -15,9 +14,9 @@ func servePprof(o *serveOptions, log *slog.Logger) (stop func(), err error) {
 	if o.pprofListen == "" {
 		return func() {}, nil
 	}
-	l, err := net.Listen("tcp", o.pprofListen)
+	l, err := listen("--pprof-listen", o.pprofListen)
 	if err != nil {
-		return nil, fmt.Errorf("--pprof-listen: %w", err)
+		return nil, err
 	}
 	log.Info("profiles are served", "url", "http://"+l.Addr().String()+"/debug/pprof/")
 	s := http.Server{Handler: pprofHandler(), ReadHeaderTimeout: 5 * time.Second}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -79,7 +78,7 @@ func serve(cmd *cobra.Command, o *serveOptions) (err error) {
 	}
 
 	// This comes first: if the address is taken, no new directory must be left behind.
-	listener, err := net.Listen("tcp", o.listen)
+	listener, err := listen("--listen", o.listen)
 	if err != nil {
 		return err
 	}

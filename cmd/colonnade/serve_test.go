@@ -223,7 +223,7 @@ func TestServeTakesItsOptionsFromTheEnvironment(t *testing.T) {
 	cmd := program("serve")
 	cmd.Env = append(cmd.Env, dataVariable+"="+dir, "COLONNADE_LISTEN"+"="+listener.Addr().String())
 	text, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(string(text), "address already in use") {
+	if err == nil || !strings.Contains(string(text), "address already in use: another process listens there: stop it, or choose another port") {
 		t.Errorf("on a port that is taken: %v, %s", err, text)
 	}
 	if _, err := os.Stat(dir); err == nil {

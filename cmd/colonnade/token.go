@@ -65,6 +65,9 @@ A scope allows:
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			now := time.Now()
 			token := access.Token{Name: name, Tables: tables, Created: now}
+			if scope == "" {
+				return usagef("--scope is missing: read, write or admin")
+			}
 			var err error
 			if token.Scope, err = access.ParseScope(scope); err != nil {
 				return usagef("--scope: %w", err)
@@ -115,7 +118,7 @@ func createToken(cmd *cobra.Command, path string, wanted access.Token) error {
 	}
 	err = tokenfile.Update(path, func(all *access.Tokens) (*access.Tokens, error) { return all.With(token) })
 	if err != nil {
-		return err
+		return unwritable(path, err)
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "token %s in %s allows %s of tables %s and %s; keep it: it cannot be shown again\n",
 		token.ID, path, token.Scope, strings.Join(token.Tables, ", "), validity(token))
@@ -191,10 +194,21 @@ within two seconds; requests under way go on.`,
 	}
 }
 
+// unwritable says what to do about a token file that cannot be made or changed.
+func unwritable(path string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: make the directory of %s first", err, path)
+	}
+	return noTokens(path, err)
+}
+
 // noTokens says how to make a token file, if that is what is missing.
 func noTokens(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no token file %s: colonnade token create --tokens %s --scope admin makes one", path, path)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w: a token file is for its owner alone: be the user of the server, or root", err)
 	}
 	return err
 }
