@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/grpc/codes"
@@ -19,6 +20,9 @@ import (
 const (
 	// maxMutations bounds those of a request, as Bigtable does.
 	maxMutations = 100_000
+	// answerEntries is how many statuses of MutateRows are in a message: some ten KiB, so that a client that does not take
+	// them holds no more.
+	answerEntries = 500
 	// granule is the unit of the times of cells, in microseconds.
 	granule = 1000
 	// serverTime stands for the time of the server in a SetCell.
@@ -73,7 +77,13 @@ func (s *Server) MutateRows(r *btpb.MutateRowsRequest, stream btpb.Bigtable_Muta
 	if err != nil {
 		return err
 	}
-	return stream.Send(&btpb.MutateRowsResponse{Entries: statuses})
+	c.slot.Release() // the client may be slow
+	for part := range slices.Chunk(statuses, answerEntries) {
+		if err := stream.Send(&btpb.MutateRowsResponse{Entries: part}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writeEntries writes the entries that it can, and returns how each has fared.

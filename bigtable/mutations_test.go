@@ -2,6 +2,7 @@ package bigtable
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -9,7 +10,9 @@ import (
 	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
 
+	"colonnade/admission"
 	"colonnade/cell"
 	"colonnade/widecol"
 )
@@ -237,6 +240,42 @@ func TestMutateRows(t *testing.T) {
 	h.same("rows", h.rows(&btpb.ReadRowsRequest{}), lines("r1 a:q@1000 v", "r1 b:q@1000 v", "r1 c:q@1000 v", "r3 b:q@1000 v"))
 	if got := h.mutateRows(entry("")); len(got) != 1 || codes.Code(got[0].Status.Code) != codes.InvalidArgument {
 		t.Errorf("only a wrong one: %v", got)
+	}
+}
+
+// TestManyEntries: the statuses of many entries come in messages of a bounded size, each status once, and a client that does
+// not take them keeps no slot.
+func TestManyEntries(t *testing.T) {
+	h := newHarness(t, Options{})
+	control := h.limited(1)
+	h.serve(Options{Admission: control})
+	h.createTable()
+	const n = 20_000
+	entries := make([]*btpb.MutateRowsRequest_Entry, n)
+	for i := range entries {
+		entries[i] = entry("r", setCell("none", "q", 0, "v"))
+	}
+	stream, err := h.data.MutateRows(h.ctx, &btpb.MutateRowsRequest{TableName: testTable, Entries: entries})
+	h.ok(err)
+	_, err = stream.Header() // there is an answer
+	h.ok(err)
+	eventually(t, "the only slot of a write is free", func() bool { return control.Limiter(admission.Write).Free() == 1 })
+	next := int64(0)
+	for next < n {
+		m, err := stream.Recv()
+		h.ok(err)
+		if size := proto.Size(m); size > 2*streamWindow {
+			t.Errorf("a message has %d bytes", size)
+		}
+		for _, e := range m.Entries {
+			if e.Index != next || codes.Code(e.Status.GetCode()) != codes.NotFound {
+				t.Fatalf("got %v, want entry %d", e, next)
+			}
+			next++
+		}
+	}
+	if _, err := stream.Recv(); err != io.EOF {
+		t.Errorf("at the end: %v", err)
 	}
 }
 
