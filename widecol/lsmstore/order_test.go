@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"colonnade/cell"
+	"colonnade/engine"
 	"colonnade/vfs"
 	"colonnade/widecol"
 	"colonnade/widecol/lsmstore"
@@ -73,5 +74,30 @@ func TestReadsOfOrder(t *testing.T) {
 	}
 	if err := rows.Err(); err != nil || next != -2 {
 		t.Errorf("it ends before the time %d: %v", next, err)
+	}
+}
+
+// TestReadsOfUpdate: rules whose columns have more than a batch can are refused before all is read.
+func TestReadsOfUpdate(t *testing.T) {
+	s := openAt(t, vfs.NewMem())
+	defer s.Close()
+	if err := makeTable(s); err != nil {
+		t.Fatal(err)
+	}
+	const columns, most = 12, engine.MaxBatch/widecol.MaxValue + 1
+	u := &widecol.ReadModifyWrite{Row: []byte("r")}
+	for i := range byte(columns) {
+		m := widecol.Mutation{Row: u.Row, Family: []byte("f"), Qualifier: []byte{i}, Type: cell.Bytes, Value: make([]byte, widecol.MaxValue-1)}
+		if _, err := s.Write(t.Context(), "t", []widecol.Mutation{m}, ""); err != nil {
+			t.Fatal(err)
+		}
+		u.Rules = append(u.Rules, widecol.Rule{Family: m.Family, Qualifier: m.Qualifier, Append: []byte("x"), Type: cell.Bytes})
+	}
+	before := queries(t, s)
+	if _, _, err := s.ReadModifyWrite(t.Context(), "t", u, ""); widecol.KindOf(err) != widecol.TooLarge {
+		t.Errorf("got %v", err)
+	}
+	if got := queries(t, s) - before; got > most {
+		t.Errorf("%d of %d columns were read", got, columns)
 	}
 }

@@ -213,7 +213,8 @@ func applyRules(u *widecol.ReadModifyWrite, newest map[string]*cell.Cell, now in
 	return written, nil
 }
 
-// newest returns the newest version of each column that the rules change, nil for none.
+// newest returns the newest version of each column that the rules change, nil for none. It fails if they are more than a
+// batch can have.
 func (s *Store) newest(ctx context.Context, t *table, u *widecol.ReadModifyWrite) (cells map[string]*cell.Cell, now int64, err error) {
 	v, err := s.viewOfEntered(t)
 	if err != nil {
@@ -221,14 +222,22 @@ func (s *Store) newest(ctx context.Context, t *table, u *widecol.ReadModifyWrite
 	}
 	defer v.Close()
 	cells = make(map[string]*cell.Cell)
+	size := 0
 	for i := range u.Rules {
 		r := &u.Rules[i]
 		column := cell.AppendColumn(nil, r.Family, r.Qualifier)
 		if _, known := cells[string(column)]; known {
 			continue
 		}
-		if cells[string(column)], err = v.newestOf(ctx, u.Row, column); err != nil {
+		c, err := v.newestOf(ctx, u.Row, column)
+		if err != nil {
 			return nil, 0, err
+		}
+		if cells[string(column)] = c; c != nil {
+			size += len(c.Value)
+		}
+		if size > engine.MaxBatch {
+			return nil, 0, failure(engine.ErrTooLarge)
 		}
 	}
 	return cells, v.now, nil
