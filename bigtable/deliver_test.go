@@ -46,28 +46,16 @@ func (h *harness) read(conn *grpc.ClientConn) btpb.Bigtable_ReadRowsClient {
 	return stream
 }
 
-// stall waits until no scan works any more: all wait for their clients.
-func stall(t *testing.T, control *admission.Control) {
+// pending waits until n calls of the clock are to come, and stay: those that end what a client does not take.
+func (h *harness) pending(t *testing.T, n int) {
 	t.Helper()
-	l, calm := control.Limiter(admission.Scan), 0
-	slots := admission.Limits{}.WithDefaults().ScanSlots
-	eventually(t, "no scan works", func() bool {
-		if calm++; l.Free() < slots {
+	calm := 0
+	eventually(t, "the limits of clients have begun", func() bool {
+		if calm++; h.clock.Pending() != n {
 			calm = 0
 		}
-		return calm == 10_000
+		return calm == 1000
 	})
-}
-
-// after lets time pass until something is done.
-func (h *harness) after(least time.Duration, what string, done func() bool) {
-	h.Helper()
-	h.clock.Advance(least)
-	for end := time.Now().Add(10 * time.Second); !done(); runtime.Gosched() {
-		if h.clock.Advance(time.Second); time.Now().After(end) {
-			h.Fatalf("waited for this in vain: %s", what)
-		}
-	}
 }
 
 // TestStalledReader: a client that takes nothing of its answer for a minute loses its call, and its connection only if it
@@ -77,12 +65,13 @@ func TestStalledReader(t *testing.T) {
 		h, control := withRows(t, 64)
 		conn := h.dial(func(c net.Conn) net.Conn { return c })
 		stream := h.read(conn)
-		stall(t, control)
+		h.pending(t, 1)
 		open := h.conns.Open()
 		if free := control.Scans().Free(); free != 1999 {
 			t.Fatalf("%d scans are free while one is under way", free)
 		}
-		h.after(59*time.Second, "the call ends", func() bool { return control.Scans().Free() == 2000 })
+		h.clock.Advance(60 * time.Second)
+		eventually(t, "the call ends", func() bool { return control.Scans().Free() == 2000 })
 		if h.conns.Open() != open {
 			t.Error("the connection is closed")
 		}
@@ -95,7 +84,9 @@ func TestStalledReader(t *testing.T) {
 				t.Error("the connection of who has taken it after all is closed")
 			}
 		} else {
-			h.after(59*time.Second, "the connection is closed", func() bool { return h.conns.Open() == open-1 })
+			h.pending(t, 1)
+			h.clock.Advance(60 * time.Second)
+			eventually(t, "the connection is closed", func() bool { return h.conns.Open() == open-1 })
 		}
 		<-control.Drain()
 	}
@@ -109,12 +100,13 @@ func TestStalledLongRow(t *testing.T) {
 	conn := h.dial(func(c net.Conn) net.Conn { return c })
 	h.read(conn)
 	open, m := h.conns.Open(), control.Memory()
-	eventually(t, "the row has its memory", func() bool { return m.Free() <= 3<<20 })
+	h.pending(t, 1)
 	h.clock.Advance(60*time.Second + 6<<20/leastPace*time.Second - time.Second)
 	if m.Free() > 3<<20 || h.conns.Open() != open {
 		t.Error("it has less time")
 	}
-	h.after(0, "the connection is closed", func() bool { return h.conns.Open() == open-1 })
+	h.clock.Advance(time.Second)
+	eventually(t, "the connection is closed", func() bool { return h.conns.Open() == open-1 })
 	h.allFree(control)
 }
 
@@ -133,7 +125,7 @@ func TestManySlowReaders(t *testing.T) {
 	for i := range readers {
 		h.read(conns[i%connections])
 	}
-	stall(t, control)
+	h.pending(t, readers)
 	if free := control.Scans().Free(); free != 2000-readers {
 		t.Fatalf("%d scans are free while all are under way", free)
 	}
@@ -150,7 +142,10 @@ func TestManySlowReaders(t *testing.T) {
 	if each := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) / readers; each > 500<<10 {
 		t.Errorf("each takes %d bytes of memory", each)
 	}
-	h.after(60*time.Second, "all calls have ended", func() bool { return control.Scans().Free() == 2000 })
-	h.after(60*time.Second, "their connections are closed", func() bool { return h.conns.Open() <= 2 })
+	h.clock.Advance(60 * time.Second)
+	eventually(t, "all calls have ended", func() bool { return control.Scans().Free() == 2000 })
+	h.pending(t, readers)
+	h.clock.Advance(60 * time.Second)
+	eventually(t, "their connections are closed", func() bool { return h.conns.Open() <= 2 })
 	<-control.Drain()
 }

@@ -86,6 +86,13 @@ func (m *Manual) cancel(c *call) bool {
 	return false
 }
 
+// Pending returns how many calls are to come.
+func (m *Manual) Pending() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.pending)
+}
+
 // Advance moves the clock by d, and starts the calls that have come due. A
 // negative d steps it back: no time passes.
 func (m *Manual) Advance(d time.Duration) {
