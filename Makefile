@@ -31,7 +31,7 @@ RACE := ./access ./admission/... ./backup/... ./bigtable ./client ./cmd/... ./en
 # of a store that no two goroutines use.
 SEQUENTIAL := ^Test(AdmitsPays|AdviceIsTrue|AggregateGroups|AggregateOfAMillionGroups|Compression|Divide|DivideManyFiles|ExplainConditions|FilterOpenCases|FilterReaders|FlippedBits|MergeRandom|NotesOfFull|Pages|PickAmplification|PickGrowth|PickRandom|Reverse|ScanCounts|TakeRows|TenThousandRanges|TimesAgainstFullScans|VisibilityRandom|WantsPays)$$
 
-.PHONY: help run build test race race-full vet lint fuzz reliability reliability-short soak soak-random harness bench profile bench-service bench-peers compat release clean
+.PHONY: help run build test race race-full vet lint fuzz reliability reliability-short soak soak-random harness bench profile bench-service bench-peers compat compat-short compat-speed release clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -101,8 +101,14 @@ bench-peers: ## Measure other engines beside this one, ROWS=n; writes REPORT.md 
 	cd bench/peers && $(GO) build -o ../../bin/peers .
 	bin/peers -rows $(ROWS) -runs $(RUNS) -out bench/peers/REPORT.md
 
-compat: ## Run clients of Google Bigtable (needs git, Python with venv and pip, Node with npm)
+compat: ## Run clients of Google Bigtable (needs git, Python with venv and pip, Node with npm, Java 17 and Maven)
 	cd compat/bigtable && $(GO) test -count=1 -timeout 30m .
+
+compat-short: ## The same without Node and Java, as .ci/run does
+	cd compat/bigtable && $(GO) test -count=1 -short -timeout 15m .
+
+compat-speed: build ## Measure the server beside Google's emulator in memory, with Google's Go client
+	cd compat/bigtable && $(GO) run ./speed -server $(CURDIR)/$(BINARY) -turns $(RUNS)
 
 release: ## Build archives, packages, SBOMs and checksums into dist/, with SYSTEMS="linux/amd64 …"
 	.ci/release/build $(SYSTEMS)

@@ -23,6 +23,7 @@ var (
 // TestCBT runs cbt with the words of each line of testdata/cbt as arguments. The answer is what it prints, with <now> for
 // times of this century. go test -run CBT -rewrite renews the answers.
 func TestCBT(t *testing.T) {
+	t.Parallel()
 	bin := t.TempDir()
 	install := exec.Command("go", "install", cbt)
 	install.Env = append(environment("GOBIN="+bin), "GOFLAGS=")

@@ -113,6 +113,9 @@ var buildGoogles = sync.OnceValues(func() (string, error) {
 // googleEmulator starts Google's emulator without differences but one, and returns its address.
 func googleEmulator(t *testing.T, keeps string) string {
 	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("there is no git, which applies the patch of Google's emulator")
+	}
 	binary, err := buildGoogles()
 	if err != nil {
 		t.Fatalf("Google's emulator cannot be built: %v", err)

@@ -25,6 +25,9 @@ const length = 150
 // repeats a seed.
 func TestDifferential(t *testing.T) {
 	d := newDifferential(t, googleEmulator(t, ""))
+	if testing.Short() {
+		*seeds = min(*seeds, 30)
+	}
 	for seed := *firstSeed; seed < *firstSeed+*seeds; seed++ {
 		if found := d.try(seed); found != "" {
 			t.Fatalf("seed %d: %s", seed, d.shrunk(seed))
@@ -34,6 +37,7 @@ func TestDifferential(t *testing.T) {
 
 // TestDifferentialFinds: each difference is one, and the test above finds it.
 func TestDifferentialFinds(t *testing.T) {
+	long(t)
 	for _, difference := range theirs {
 		t.Run(difference.name, func(t *testing.T) {
 			t.Parallel()

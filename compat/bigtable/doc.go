@@ -5,6 +5,7 @@
 //	cbt_test.go           cbt, the command line; testdata/cbt has what it is told and what it answers
 //	python_test.go        testdata/python: a program that makes the calls that the Python client has, sync and async
 //	node_test.go          testdata/node: the same for the Node client
+//	java_test.go          testdata/java: the same for the Java client; testdata/hbase: the HBase API over Bigtable
 //	program_test.go       installs a client, and runs its program
 //	differential_test.go  the same random operations here and on Google's emulator
 //	differences_test.go   in what they differ; testdata/emulator mends it in Google's

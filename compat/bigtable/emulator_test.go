@@ -32,6 +32,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// long leaves a test out of a short run.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a long run has it: make compat")
+	}
+}
+
 // emulator starts the emulator, in memory, and returns its address. The test fails if it does not end as it should.
 func emulator(t *testing.T) string {
 	t.Helper()

@@ -50,6 +50,7 @@ const passes = 31
 // TestGoClient runs the integration tests of Google's Go client, as they are in its module but for patches. The module
 // is the main one there, so that its own go.sum says what it is tested with.
 func TestGoClient(t *testing.T) {
+	t.Parallel()
 	dir := patched(t)
 	cmd := exec.Command("go", "test", "-json", "-count=1", "-vet=off", "-timeout", "10m", "-run", "^TestIntegration_", ".")
 	cmd.Dir, cmd.Stderr = dir, os.Stderr

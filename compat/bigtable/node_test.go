@@ -9,6 +9,8 @@ import (
 // TestNode runs testdata/node/client.js with the Node client of testdata/node/package.json, which is installed into bin/
 // once.
 func TestNode(t *testing.T) {
+	long(t)
+	t.Parallel()
 	dir := prepared(t, "node", func(dir string) {
 		for _, file := range []string{"package.json", "package-lock.json"} {
 			text, err := os.ReadFile("testdata/node/" + file)
@@ -21,5 +23,5 @@ func TestNode(t *testing.T) {
 		}
 		run(t, dir, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
 	})
-	succeeds(t, []string{"node", "testdata/node/client.js"}, "NODE_PATH="+filepath.Join(dir, "node_modules"), "METADATA_SERVER_DETECTION=none", "NODE_NO_WARNINGS=1")
+	succeeds(t, "BIGTABLE_EMULATOR_HOST", []string{"node", "testdata/node/client.js"}, "NODE_PATH="+filepath.Join(dir, "node_modules"), "METADATA_SERVER_DETECTION=none", "NODE_NO_WARNINGS=1")
 }

@@ -17,7 +17,7 @@ func prepared(t *testing.T, name string, prepare func(dir string)) string {
 	t.Helper()
 	sum := sha256.New()
 	err := fs.WalkDir(os.DirFS("testdata/"+name), ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasPrefix(path, "target") {
+		if err != nil || d.IsDir() {
 			return err
 		}
 		text, err := os.ReadFile(filepath.Join("testdata", name, path))
@@ -55,11 +55,12 @@ func run(t *testing.T, dir, name string, args ...string) {
 	}
 }
 
-// succeeds runs the program of a client against the emulator. It says at its end that every answer is the expected one.
-func succeeds(t *testing.T, args []string, env ...string) {
+// succeeds runs the program of a client, which finds the emulator by a variable. It says at its end that every answer is
+// the expected one.
+func succeeds(t *testing.T, variable string, args []string, env ...string) {
 	t.Helper()
 	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Env = environment(append(env, "BIGTABLE_EMULATOR_HOST="+emulator(t))...)
+	cmd.Env = environment(append(env, variable+"="+emulator(t))...)
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "every answer is the expected one") {
 		t.Errorf("%v\n%s", err, out)

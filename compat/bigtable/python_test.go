@@ -8,6 +8,7 @@ import (
 // TestPython runs testdata/python/client.py with the Python client of testdata/python/requirements.txt, which is installed
 // into bin/ once.
 func TestPython(t *testing.T) {
+	t.Parallel()
 	dir := prepared(t, "python", func(dir string) {
 		requirements, err := filepath.Abs("testdata/python/requirements.txt")
 		if err != nil {
@@ -16,5 +17,5 @@ func TestPython(t *testing.T) {
 		run(t, dir, "python3", "-m", "venv", dir)
 		run(t, dir, filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", requirements)
 	})
-	succeeds(t, []string{filepath.Join(dir, "bin", "python"), "-W", "ignore", "testdata/python/client.py"})
+	succeeds(t, "BIGTABLE_EMULATOR_HOST", []string{filepath.Join(dir, "bin", "python"), "-W", "ignore", "testdata/python/client.py"})
 }
