@@ -3,8 +3,8 @@
 //
 //	go run ./speed -server ../../bin/colonnade
 //
-// It prints a table: the medians of the turns, that of their ratios, and the CPU time that the servers take for each, which
-// depends less on what else the machine does.
+// It prints a table: the medians of the turns, that of their ratios, and the CPU time that the servers and the client take for
+// each, which depends less on what else the machine does.
 package main
 
 import (
@@ -159,7 +159,7 @@ func compare(ctx context.Context) error {
 		}
 		slices.Reverse(servers)
 	}
-	fmt.Printf("| a second | %s | %s | times | CPU µs for each | |\n|---|--:|--:|--:|--:|--:|\n", ours.name, theirs.name)
+	fmt.Printf("| a second | %s | %s | times | CPU µs for each | its | the client's |\n|---|--:|--:|--:|--:|--:|--:|\n", ours.name, theirs.name)
 	for _, m := range measures {
 		fmt.Printf("| %s | %s |\n", m.name, m.row(ours.name, theirs.name))
 	}
@@ -175,7 +175,9 @@ func (m *measure) row(ours, theirs string) string {
 	}
 	perSecond := func(f figure) float64 { return f.perSecond }
 	cpu := func(f figure) float64 { return f.cpu }
-	return fmt.Sprintf("%s | %s | %.1f | %.1f | %.1f", thousands(median(each(a, perSecond))), thousands(median(each(b, perSecond))), median(ratios), median(each(a, cpu)), median(each(b, cpu)))
+	client := func(f figure) float64 { return f.client }
+	return fmt.Sprintf("%s | %s | %.2f | %.1f | %.1f | %.1f", thousands(median(each(a, perSecond))), thousands(median(each(b, perSecond))), median(ratios),
+		median(each(a, cpu)), median(each(b, cpu)), median(each(a, client)))
 }
 
 func each(list []figure, of func(figure) float64) (values []float64) {
@@ -183,6 +185,15 @@ func each(list []figure, of func(figure) float64) (values []float64) {
 		values = append(values, of(f))
 	}
 	return values
+}
+
+// ownCPU returns the CPU time that this process has taken.
+func ownCPU() time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		log.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // cpu returns the CPU time that the server has taken.

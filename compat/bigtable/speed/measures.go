@@ -31,7 +31,10 @@ type measure struct {
 }
 
 // figure is what a turn has shown.
-type figure struct{ perSecond, cpu float64 } // cpu: microseconds of the server for each
+type figure struct {
+	perSecond   float64
+	cpu, client float64 // microseconds of the server and of the client for each
+}
 
 var measures = []measure{
 	{name: "rows of MutateRows, 100 at a time, 4 clients", run: loadRows},
@@ -48,6 +51,7 @@ func (m *measure) turn(ctx context.Context, s *server, turn int) error {
 	if err != nil {
 		return err
 	}
+	own := ownCPU()
 	count, took, err := m.run(ctx, s.client, turn)
 	if err != nil {
 		return err
@@ -56,7 +60,11 @@ func (m *measure) turn(ctx context.Context, s *server, turn int) error {
 	if m.figures == nil {
 		m.figures = make(map[string][]figure)
 	}
-	m.figures[s.name] = append(m.figures[s.name], figure{float64(count) / took.Seconds(), float64((after - before).Microseconds()) / float64(count)})
+	m.figures[s.name] = append(m.figures[s.name], figure{
+		perSecond: float64(count) / took.Seconds(),
+		cpu:       float64((after - before).Microseconds()) / float64(count),
+		client:    float64((ownCPU() - own).Microseconds()) / float64(count),
+	})
 	return err
 }
 
