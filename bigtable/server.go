@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"runtime"
 	"time"
 
 	adminpb "cloud.google.com/go/bigtable/admin/apiv2/adminpb"
@@ -75,6 +74,10 @@ func (t Timeouts) withDefaults() Timeouts {
 	}
 }
 
+// workers are goroutines that take requests, with stacks that have grown: growing one takes a tenth of a short request. While
+// all are busy, a request gets a goroutine of its own.
+const workers = 128
+
 // Server serves a Store to Bigtable's clients. It is safe for concurrent use. It does not own the Store.
 type Server struct {
 	btpb.UnimplementedBigtableServer
@@ -113,7 +116,7 @@ func (s *Server) GRPC(opt ...grpc.ServerOption) *grpc.Server {
 	opt = append([]grpc.ServerOption{
 		grpc.MaxRecvMsgSize(maxSmallMessage), grpc.MaxSendMsgSize(MaxMessage), grpc.MaxHeaderListSize(maxHeader),
 		grpc.StaticStreamWindowSize(streamWindow), grpc.StaticConnWindowSize(connectionWindow),
-		grpc.NumStreamWorkers(uint32(4 * runtime.GOMAXPROCS(0))), // whose stacks have grown; while all are busy, a request gets a goroutine
+		grpc.NumStreamWorkers(workers),
 		grpc.MaxConcurrentStreams(maxStreams), grpc.ConnectionTimeout(s.opt.Timeouts.Header), grpc.InTapHandle(hear),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, MaxConnectionIdle: s.opt.Timeouts.Idle}),
 		grpc.ForceServerCodecV2(protobuf), grpc.UnaryInterceptor(s.guardUnary), grpc.StreamInterceptor(s.guardStream),
