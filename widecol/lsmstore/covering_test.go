@@ -92,8 +92,9 @@ func TestWorkOfOrder(t *testing.T) {
 		if slices.Contains(forward.covered, true) || !backward.covered[0] || !slices.Contains(backward.covered, true) {
 			t.Error("deletions cover what is behind them, or not what is before them")
 		}
-		if scope := string(appendScope(nil, &row, widecol.DeleteColumn)); len(union(forward.ranges[scope])) != 1 || len(forward.set[scope]) != n {
-			t.Errorf("%d ranges are read, %d times are spared", len(forward.ranges[scope]), len(forward.set[scope]))
+		scope := appendScope(nil, &row, widecol.DeleteColumn)
+		if len(union(forward.ranges[string(scope)])) != 1 || len(forward.set[string(scope)]) != n {
+			t.Errorf("%d ranges are read, %d times are spared", len(forward.ranges[string(scope)]), len(forward.set[string(scope)]))
 		}
 	}
 }
