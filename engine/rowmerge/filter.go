@@ -207,7 +207,7 @@ func (f *Filter) keepVersion(c *cell.Cell) bool {
 	return true
 }
 
-// keepTombstone reports whether a tombstone stays. Tombstones are dropped here and nowhere
+// keepTombstone reports whether a tombstone stays. A merge drops tombstones here and nowhere
 // else.
 func (f *Filter) keepTombstone(c *cell.Cell) bool {
 	cover := &f.rowCover
