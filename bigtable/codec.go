@@ -16,16 +16,16 @@ var protobuf = codec{encoding.GetCodecV2(proto.Name)}
 
 // encoded is a message in its encoded form. Who sends it gives it away.
 type encoded struct {
-	data    *[]byte
-	written chan struct{} // closed once gRPC does not hold the message any more; nil for a short one, which nobody waits for
+	data *[]byte
+	held *held // nil for a short one, which nobody waits for
 }
 
 // Marshal implements encoding.CodecV2.
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	if e, ok := v.(encoded); ok {
 		pool := messages
-		if e.written != nil {
-			pool = announced{BufferPool: messages, back: e.written}
+		if e.held != nil {
+			pool = announced{BufferPool: messages, held: e.held}
 		}
 		return mem.BufferSlice{mem.NewBuffer(e.data, pool)}, nil
 	}
@@ -59,11 +59,11 @@ func (b *buffers) Put(buffer *[]byte) {
 // announced is the pool of one buffer. It says when the buffer comes back.
 type announced struct {
 	mem.BufferPool
-	back chan struct{}
+	held *held
 }
 
 // Put implements mem.BufferPool.
 func (p announced) Put(b *[]byte) {
 	p.BufferPool.Put(b)
-	close(p.back)
+	p.held.sent()
 }

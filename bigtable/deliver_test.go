@@ -11,6 +11,7 @@ import (
 	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
 
 	"colonnade/admission"
 	"colonnade/clock"
@@ -148,4 +149,68 @@ func TestManySlowReaders(t *testing.T) {
 	h.clock.Advance(60 * time.Second)
 	eventually(t, "their connections are closed", func() bool { return h.conns.Open() <= 2 })
 	<-control.Drain()
+}
+
+// TestStalledLastMessage: a client that does not take the last message of an answer loses its connection, although its
+// call has ended. The one message of an answer has memory meanwhile.
+func TestStalledLastMessage(t *testing.T) {
+	const size = 3 << 20
+	append1 := &btpb.ReadModifyWriteRowRequest{TableName: testTable, RowKey: []byte("large"), Rules: []*btpb.ReadModifyWriteRule{{
+		FamilyName: "a", ColumnQualifier: []byte("q"), Rule: &btpb.ReadModifyWriteRule_AppendValue{AppendValue: []byte("x")},
+	}}}
+	readOne := &btpb.ReadRowsRequest{TableName: testTable, Rows: rowSet("small")}
+	for _, c := range []struct {
+		method  string
+		request proto.Message
+		memory  int64
+		limit   time.Duration
+	}{
+		{btpb.Bigtable_ReadModifyWriteRow_FullMethodName, append1, size, 60*time.Second + size/leastPace*time.Second},
+		{btpb.Bigtable_ReadRows_FullMethodName, readOne, 0, 60 * time.Second},
+	} {
+		for _, takes := range []bool{true, false} {
+			h, control := withMemory(t, 8<<20)
+			h.writeLarge("large", size)
+			h.writeLarge("small", 200<<10)
+			conn := h.dial(func(c net.Conn) net.Conn { return c })
+			stream, err := conn.NewStream(h.ctx, &grpc.StreamDesc{ServerStreams: true}, c.method, grpc.ForceCodecV2(raw{}))
+			h.ok(err)
+			request, err := proto.Marshal(c.request)
+			h.ok(err)
+			h.ok(stream.SendMsg(request))
+			h.ok(stream.CloseSend())
+			_, err = stream.Header()
+			h.ok(err)
+			h.pending(t, 1)
+			open, m := h.conns.Open(), control.Memory()
+			eventually(t, "the memory of the answer alone is taken", func() bool { return m.Size()-m.Free() <= c.memory+1<<10 })
+			if taken := m.Size() - m.Free(); taken < c.memory {
+				t.Errorf("%s: %d bytes are taken for an answer that is not sent", c.method, taken)
+			}
+			h.clock.Advance(c.limit - time.Microsecond)
+			if takes {
+				h.ok(stream.RecvMsg(nil))
+				h.pending(t, 0)
+			}
+			h.clock.Advance(time.Microsecond)
+			if takes && h.conns.Open() != open {
+				t.Errorf("%s: the connection of who has taken it is closed", c.method)
+			}
+			if !takes {
+				eventually(t, "the connection is closed", func() bool { return h.conns.Open() == open-1 })
+			}
+			eventually(t, "all memory is free", func() bool { return m.Free() == m.Size() })
+		}
+	}
+}
+
+// TestNoMemoryForAnswer: a row is changed, and the call says so, when its answer finds no memory.
+func TestNoMemoryForAnswer(t *testing.T) {
+	h, control := withMemory(t, 2<<20)
+	h.writeLarge("large", 3<<20)
+	_, err := h.data.ReadModifyWriteRow(h.ctx, &btpb.ReadModifyWriteRowRequest{TableName: testTable, RowKey: []byte("large"), Rules: []*btpb.ReadModifyWriteRule{{
+		FamilyName: "a", ColumnQualifier: []byte("q"), Rule: &btpb.ReadModifyWriteRule_AppendValue{AppendValue: []byte("x")},
+	}}})
+	h.fails("append", err, codes.ResourceExhausted, "this was done, but there is no memory for the answer")
+	h.allFree(control)
 }

@@ -218,7 +218,7 @@ func (r *rowReader) send() error {
 	r.caller.sent += int64(len(r.chunks.out))
 	message, size := encoded{data: r.buffer}, int64(len(r.chunks.out))
 	if size >= longMessage {
-		message.written = make(chan struct{})
+		message.held = new(held)
 	}
 	r.buffer = nil
 	r.slot.Release()
@@ -226,7 +226,7 @@ func (r *rowReader) send() error {
 		return err
 	}
 	if r.charged > 0 { // SendMsg only queues it: its memory stays taken until it is sent
-		if err := r.caller.awaitSent(message.written, size); err != nil {
+		if err := r.caller.awaitSent(message.held, size); err != nil {
 			return err
 		}
 	}

@@ -54,12 +54,12 @@ type caller struct {
 	entered  bool
 	token    *access.Token // of its sender, nil if there is none
 	memory   admission.Request
-	header   [5]byte         // of a message
-	received int64           // bytes of the message
-	request  any             // nil before it has come
-	sent     int64           // bytes of rows
-	answered bool            // a message was sent
-	unsent   <-chan struct{} // closed once the last message of rows is sent; nil before there is a long one
+	header   [5]byte // of a message
+	received int64   // bytes of the message
+	request  any     // nil before it has come
+	sent     int64   // bytes of rows
+	answered bool    // a message was sent
+	last     *held   // the last long message, nil before there is one
 
 	table string        // that it works on, "" for none
 	stats widecol.Stats // of what it has returned or written
@@ -85,7 +85,10 @@ func (w *watcher) unary(name, method string, handle grpc.MethodHandler) grpc.Met
 	return func(service any, ctx context.Context, _ func(any) error, _ grpc.UnaryServerInterceptor) (answer any, err error) {
 		c, end := w.begin(ctx, name, method, route)
 		defer func() { end(&err, recover()) }()
-		return handle(service, context.WithValue(c.ctx, callerKey{}, c), c.receive, nil)
+		if answer, err = handle(service, context.WithValue(c.ctx, callerKey{}, c), c.receive, nil); err == nil {
+			answer, err = c.hold(answer)
+		}
+		return answer, err
 	}
 }
 
@@ -120,6 +123,7 @@ func (w *watcher) begin(ctx context.Context, service, method string, route *metr
 	c.trace()
 	return c, func(err *error, panicked any) {
 		w.server.recovered(method, err, panicked)
+		c.limitLast()
 		c.memory.Close()
 		if c.entered {
 			w.server.opt.Admission.Leave()
