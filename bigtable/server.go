@@ -128,8 +128,9 @@ func (s *Server) GRPC(opt ...grpc.ServerOption) *grpc.Server {
 	w.register(g, adminpb.BigtableInstanceAdmin_ServiceDesc, &instanceAdmin{Server: s})
 	h := health.NewServer()
 	s.opt.Admission.OnDrain(h.Shutdown) // says NOT_SERVING from then on
-	healthpb.RegisterHealthServer(g, h)
-	reflection.Register(g)
+	open := &openServices{Server: g, server: s}
+	healthpb.RegisterHealthServer(open, h)
+	reflection.Register(open)
 	return g
 }
 
