@@ -28,6 +28,10 @@ import (
 // maxStreams is how many calls a connection has at a time.
 const maxStreams = 1000
 
+// leastPing is how often a client may ask whether its connection lives. Google's clients do so every 30 s, also without a
+// call, and gRPC lets none do so more often than every 10 s.
+const leastPing = 5 * time.Second
+
 // MaxMessage bounds a message in bytes, in both directions.
 const MaxMessage = 256 << 20
 
@@ -119,6 +123,7 @@ func (s *Server) GRPC(opt ...grpc.ServerOption) *grpc.Server {
 		grpc.NumStreamWorkers(workers),
 		grpc.MaxConcurrentStreams(maxStreams), grpc.ConnectionTimeout(s.opt.Timeouts.Header), grpc.InTapHandle(hear),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, MaxConnectionIdle: s.opt.Timeouts.Idle}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
 		grpc.ForceServerCodecV2(protobuf), grpc.UnaryInterceptor(s.guardUnary), grpc.StreamInterceptor(s.guardStream),
 	}, opt...)
 	g := grpc.NewServer(opt...)
