@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -39,6 +40,18 @@ func (t *Token) Allows(scope Scope, table string) bool {
 
 // Expired reports whether the token is no longer valid.
 func (t *Token) Expired(now time.Time) bool { return !t.Expires.IsZero() && !now.Before(t.Expires) }
+
+// AppendTo appends what a line of a log says of the token. A nil Token says nothing.
+func (t *Token) AppendTo(line []slog.Attr) []slog.Attr {
+	if t == nil {
+		return line
+	}
+	line = append(line, slog.String("token", t.ID))
+	if t.Name != "" {
+		line = append(line, slog.String("token_name", t.Name))
+	}
+	return line
+}
 
 // Matches reports whether a pattern, in which * stands for any characters, matches a whole name.
 func Matches(pattern, name string) bool {

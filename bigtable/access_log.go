@@ -32,12 +32,7 @@ func (c *caller) logAccess(code codes.Code, took time.Duration) {
 		slog.Int64("rows", c.stats.Rows),
 		slog.Int64("cells", c.stats.Cells),
 		slog.Duration("took", took.Round(time.Microsecond)))
-	if c.token != nil {
-		line = append(line, slog.String("token", c.token.ID))
-		if c.token.Name != "" {
-			line = append(line, slog.String("token_name", c.token.Name))
-		}
-	}
+	line = c.token.AppendTo(line)
 	if id := cmp.Or(c.span.TraceID(), tracing.IDOf(metadata.ValueFromIncomingContext(c.ctx, "traceparent"))); id != "" {
 		line = append(line, slog.String("trace_id", id))
 	}

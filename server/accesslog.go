@@ -33,12 +33,7 @@ func (x *requestContext) logAccess(took time.Duration) {
 
 // appendSender appends who sent a request, and the trace that it is part of, as far as they are known.
 func (x *requestContext) appendSender(line []slog.Attr) []slog.Attr {
-	if x.token != nil {
-		line = append(line, slog.String("token", x.token.ID))
-		if x.token.Name != "" {
-			line = append(line, slog.String("token_name", x.token.Name))
-		}
-	}
+	line = x.token.AppendTo(line)
 	if id := cmp.Or(x.spans.traceID(), tracing.IDOf(x.r.Header["Traceparent"])); id != "" {
 		line = append(line, slog.String("trace_id", id))
 	}
