@@ -628,6 +628,29 @@ func TestPrune(t *testing.T) {
 	}
 }
 
+// TestPruneKeepsNewest: of backups that were made within a second the newest is kept, whatever their names are.
+func TestPruneKeepsNewest(t *testing.T) {
+	ctx := context.Background()
+	f := newFiles()
+	opt := options()
+	r := mustMake(t, NewDir(t.TempDir()), opt)
+	for i := range 10 {
+		opt.Clock.(*clock.Manual).Advance(1000)
+		f.put("partitions/00000001/00000090.sst", fmt.Sprint("version ", i))
+		newest := mustCreate(t, r, f.source())
+		if got, err := r.Find(ctx, ""); err != nil || got.ID != newest.ID {
+			t.Fatalf("the newest after %d backups: %v, %v, want %s", i+1, got, err, newest.ID)
+		}
+		if i%3 < 2 {
+			continue
+		}
+		if _, err := r.Prune(ctx, 1); err != nil {
+			t.Fatal(err)
+		}
+		wantRestored(t, r, newest.Backup, f)
+	}
+}
+
 // TestRestoreTo: a restore takes no directory that is in use, and replaces what a killed one has left.
 func TestRestoreTo(t *testing.T) {
 	ctx := context.Background()

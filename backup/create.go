@@ -63,7 +63,7 @@ func (r *Repository) Create(ctx context.Context, take func(context.Context) (*So
 		return nil, err
 	}
 	c := &creation{r: r, source: s, made: &Made{Backup: &Backup{
-		Format: Format, Created: time.UnixMicro(r.opt.Clock.Now()).UTC().Truncate(time.Second), Store: s.Store, Place: s.Place, Tables: s.Tables,
+		Format: Format, Created: time.UnixMicro(r.opt.Clock.Now()).UTC(), Store: s.Store, Place: s.Place, Tables: s.Tables,
 	}}}
 	if err := c.findKnown(ctx); err != nil {
 		return nil, err
