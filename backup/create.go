@@ -205,7 +205,7 @@ func (c *creation) readBack(ctx context.Context, f SourceFile, object string) (F
 		return File{}, err
 	}
 	defer in.Close()
-	stored := newSummed(contextReader{ctx, in}, sha256.New())
+	stored := newSummed(contextReader{ctx, in}, objectHash(object))
 	var content io.Reader = stored
 	if !strings.HasSuffix(object, encrypted) {
 		content = newExact(stored, f)
@@ -227,7 +227,7 @@ func (c *creation) copy(ctx context.Context, f SourceFile, object string) (File,
 	linked := false
 	var stored *summed
 	if link := c.linker(local, object); link != nil {
-		stored = newSummed(content, sha256.New())
+		stored = newSummed(content, objectHash(object))
 		if _, err := io.CopyBuffer(io.Discard, stored, make([]byte, copyBytes)); err != nil {
 			return File{}, err
 		}
@@ -248,7 +248,7 @@ func (c *creation) copy(ctx context.Context, f SourceFile, object string) (File,
 		}
 		sealed, end := c.r.opt.Keys.encrypt(content)
 		defer end()
-		stored = newSummed(sealed, sha256.New())
+		stored = newSummed(sealed, objectHash(object))
 		if err := c.r.storage.Put(ctx, object, stored, size); err != nil {
 			return File{}, err
 		}
@@ -323,10 +323,26 @@ func (c *creation) progress(n int64) {
 	}
 }
 
+// objectHash is what makes the SHA256 of a new object, nil if it needs none.
+func objectHash(object string) hash.Hash {
+	if !strings.HasSuffix(object, encrypted) {
+		return nil
+	}
+	return sha256.New()
+}
+
+// hash is what makes the SHA256 of an object again, nil if the backup has none.
+func (f *File) hash() hash.Hash {
+	if f.SHA256 == "" {
+		return nil
+	}
+	return sha256.New()
+}
+
 // summed is a reader with the checksum of what was read.
 type summed struct {
 	r   io.Reader
-	sum hash.Hash
+	sum hash.Hash // nil for none
 	n   int64
 }
 
@@ -334,12 +350,20 @@ func newSummed(r io.Reader, sum hash.Hash) *summed { return &summed{r: r, sum: s
 
 func (s *summed) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
-	s.sum.Write(p[:n])
+	if s.sum != nil {
+		s.sum.Write(p[:n])
+	}
 	s.n += int64(n)
 	return n, err
 }
 
-func (s *summed) hex() string { return hex.EncodeToString(s.sum.Sum(nil)) }
+// hex returns the checksum, "" for none.
+func (s *summed) hex() string {
+	if s.sum == nil {
+		return ""
+	}
+	return hex.EncodeToString(s.sum.Sum(nil))
+}
 
 // exact is a reader that fails at the end unless it was the content of a file.
 type exact struct {

@@ -82,7 +82,7 @@ type File struct {
 	XXH64  string `json:"xxh64"`
 	Object string `json:"object"`
 	Stored int64  `json:"stored"` // bytes of the object
-	SHA256 string `json:"sha256"` // of the object
+	SHA256 string `json:"sha256,omitempty"` // of the object, if it is encrypted: XXH64 is enough for the others
 }
 
 // Size returns the bytes of the files.

@@ -2,7 +2,6 @@ package backup
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -209,7 +208,7 @@ func (r *Repository) restoreFile(ctx context.Context, f File, name string, progr
 	if err != nil {
 		return err
 	}
-	stored := newSummed(contextReader{ctx, in}, sha256.New())
+	stored := newSummed(contextReader{ctx, in}, f.hash())
 	err = r.readContent(f, stored, &countedWriter{out, progress})
 	if err == nil {
 		_, err = io.Copy(io.Discard, stored) // what stands behind the content

@@ -135,7 +135,7 @@ func (r *Repository) verifyObject(ctx context.Context, f File) (v verifiedObject
 	}
 	defer in.Close()
 	source := &failing{r: contextReader{ctx, in}}
-	stored := newSummed(source, sha256.New())
+	stored := newSummed(source, f.hash())
 	reason := r.readContent(f, stored, io.Discard)
 	if closed(reason) {
 		v.closed, reason = true, nil
