@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -625,6 +626,37 @@ func TestPrune(t *testing.T) {
 	}
 	if after := len(contents(t, dir)); after != before {
 		t.Errorf("%d files, %d before", after, before)
+	}
+}
+
+// TestMaxRate: a backup takes as long as its bytes at the rate, but for those that were read last.
+func TestMaxRate(t *testing.T) {
+	f, opt := newFiles(), options()
+	opt.MaxRate = 1000
+	now := opt.Clock.(*clock.Manual)
+	r := mustMake(t, NewDir(t.TempDir()), opt)
+	done := make(chan error)
+	go func() {
+		_, err := r.Create(context.Background(), f.source().take)
+		done <- err
+	}()
+	begin, total, largest := now.Elapsed(), 0, 0
+	for _, content := range f.content {
+		total, largest = total+len(content), max(largest, len(content))
+	}
+	for {
+		select {
+		case err := <-done:
+			if took := now.Elapsed() - begin; err != nil || took < time.Duration(total-largest)*time.Millisecond {
+				t.Errorf("%d bytes in %v, %v, want a thousand a second", total, took, err)
+			}
+			return
+		default:
+			if now.Pending() > 1 { // besides the renewal of the lock
+				now.Advance(100 * time.Millisecond)
+			}
+			runtime.Gosched()
+		}
 	}
 }
 

@@ -65,6 +65,9 @@ func (r *Repository) Create(ctx context.Context, take func(context.Context) (*So
 	c := &creation{r: r, source: s, made: &Made{Backup: &Backup{
 		Format: Format, Created: time.UnixMicro(r.opt.Clock.Now()).UTC(), Store: s.Store, Place: s.Place, Tables: s.Tables,
 	}}}
+	if r.opt.MaxRate > 0 {
+		c.limit = newRateLimit(r.opt.Clock, r.opt.MaxRate)
+	}
 	if err := c.findKnown(ctx); err != nil {
 		return nil, err
 	}
@@ -95,6 +98,7 @@ type creation struct {
 	mu      sync.Mutex // guards made as well
 	made    *Made
 	noLinks bool // the first link has failed; guarded by mu
+	limit   *rateLimit
 }
 
 // object names the object of a file.
@@ -223,7 +227,7 @@ func (c *creation) copy(ctx context.Context, f SourceFile, object string) (File,
 		return File{}, err
 	}
 	defer in.Close()
-	content := newExact(&counted{r: contextReader{ctx, in}, report: c.progress}, f)
+	content := newExact(&counted{r: limitedReader{ctx, c.limit, contextReader{ctx, in}}, report: c.progress}, f)
 	linked := false
 	var stored *summed
 	if link := c.linker(local, object); link != nil {

@@ -32,6 +32,8 @@ type Options struct {
 	Keys  *Keys // nil for none
 	// Beat is how often a lock is renewed. Default 5 s.
 	Beat time.Duration
+	// MaxRate is how many bytes a second Create reads of files, 0 for no limit.
+	MaxRate int64
 	// Progress, if it is not nil, is told how many bytes of how many are done. Calls come one at a time.
 	Progress func(done, total int64)
 	// Log, if it is not nil, gets a line now and then: what is waited for.

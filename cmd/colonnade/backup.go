@@ -146,7 +146,7 @@ func interrupted(ctx context.Context, err error) error {
 func newBackupCreate() *cobra.Command {
 	var f repositoryFlags
 	var connect connectFlags
-	var tables []string
+	var o createOptions
 	cmd := &cobra.Command{
 		Use:   "create REPOSITORY",
 		Short: "Make a backup of a running server",
@@ -165,16 +165,26 @@ that it has copied.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := interruptible()
 			defer stop()
-			return interrupted(ctx, createBackup(ctx, cmd, &f, &connect, args[0], tables))
+			return interrupted(ctx, createBackup(ctx, cmd, &f, &connect, args[0], &o))
 		},
 	}
 	flags := cmd.Flags()
 	f.add(flags)
-	flags.StringArrayVar(&tables, "table", nil, "only this table; may be repeated (default all)")
+	flags.StringArrayVar(&o.tables, "table", nil, "only this table; may be repeated (default all)")
+	flags.Int64Var(&o.maxRate, "max-rate-mib", 0, "read at most so many MiB a second of the files, so that clients notice less of it (default no limit)")
 	flags.StringArrayVar(&f.recipients, "recipient", nil, "encrypt for this public key of age; may be repeated")
 	connect.add(flags)
 	return cmd
 }
+
+// createOptions say what a backup has, and how fast it is made.
+type createOptions struct {
+	tables  []string
+	maxRate int64 // MiB a second, 0 for no limit
+}
+
+// maxRateMiB is more than any disk reads in a second.
+const maxRateMiB = 1 << 20
 
 // clientOf returns a client of the server that the flags name.
 func clientOf(cmd *cobra.Command, connect *connectFlags) (*client.Client, error) {
@@ -191,7 +201,10 @@ func clientOf(cmd *cobra.Command, connect *connectFlags) (*client.Client, error)
 	return c, nil
 }
 
-func createBackup(ctx context.Context, cmd *cobra.Command, f *repositoryFlags, connect *connectFlags, name string, tables []string) error {
+func createBackup(ctx context.Context, cmd *cobra.Command, f *repositoryFlags, connect *connectFlags, name string, o *createOptions) error {
+	if o.maxRate < 0 || o.maxRate > maxRateMiB {
+		return usageError{fmt.Errorf("--max-rate-mib must be 0, for no limit, to %d", int64(maxRateMiB))}
+	}
 	begin := time.Now()
 	c, err := clientOf(cmd, connect)
 	if err != nil {
@@ -208,13 +221,14 @@ func createBackup(ctx context.Context, cmd *cobra.Command, f *repositoryFlags, c
 	if err != nil {
 		return err
 	}
+	opt.MaxRate = o.maxRate << 20
 	r, err := backup.Create(ctx, s, opt)
 	if err != nil {
 		return err
 	}
 	done := func() {}
 	made, err := r.Create(ctx, func(ctx context.Context) (*backup.Source, error) {
-		cp, err := c.Checkpoint(ctx, tables...)
+		cp, err := c.Checkpoint(ctx, o.tables...)
 		if err != nil {
 			return nil, withoutCheckpoint(connect.url, err)
 		}
@@ -225,7 +239,7 @@ func createBackup(ctx context.Context, cmd *cobra.Command, f *repositoryFlags, c
 				show.line(fmt.Sprintf("the checkpoint was not deleted, the server does it in ten minutes: %v", err))
 			}
 		}
-		return sourceOf(cp, len(tables) == 0), nil
+		return sourceOf(cp, len(o.tables) == 0), nil
 	})
 	done()
 	if err != nil {
