@@ -83,7 +83,7 @@ type File struct {
 	Size   int64  `json:"size"`
 	XXH64  string `json:"xxh64"`
 	Object string `json:"object"`
-	Stored int64  `json:"stored"` // bytes of the object
+	Stored int64  `json:"stored"`           // bytes of the object
 	SHA256 string `json:"sha256,omitempty"` // of the object, if it is encrypted: XXH64 is enough for the others
 }
 
