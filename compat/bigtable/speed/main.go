@@ -3,6 +3,8 @@
 //
 //	go run ./speed -server ../../bin/colonnade
 //
+// With -before it measures another version of the program in the place of the emulator.
+//
 // It prints a table: the medians of the turns, that of their ratios, and the CPU time that the servers and the client take for
 // each, which depends less on what else the machine does.
 package main
@@ -15,6 +17,7 @@ import (
 	"log"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -29,6 +32,7 @@ import (
 
 var (
 	program  = flag.String("server", "../../bin/colonnade", "the program")
+	before   = flag.String("before", "", "another version of the program, to be measured in place of the emulator")
 	rows     = flag.Int("rows", 100_000, "rows of the table that is read, of ten cells each")
 	turns    = flag.Int("turns", 5, "how often each is measured")
 	duration = flag.Duration("duration", 2*time.Second, "how long a measurement of single rows takes")
@@ -108,6 +112,23 @@ func start(ctx context.Context, name string, args ...string) (*server, error) {
 	return s, nil
 }
 
+// durable is the command line of the program with its data in a directory.
+func durable(program, dir string) []string {
+	return []string{program, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--bigtable-listen", "127.0.0.1:0"}
+}
+
+// startOther starts what the program is measured beside.
+func startOther(ctx context.Context, dir string) (*server, error) {
+	if *before != "" {
+		return start(ctx, "before", durable(*before, dir)...)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return start(ctx, "emulator", self, "-google")
+}
+
 func (s *server) stop() {
 	s.client.Close()
 	s.cmd.Process.Signal(syscall.SIGTERM)
@@ -124,20 +145,16 @@ func compare(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	ours, err := start(ctx, "Colonnade", *program, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--bigtable-listen", "127.0.0.1:0")
+	ours, err := start(ctx, "Colonnade", durable(*program, filepath.Join(dir, "data"))...)
 	if err != nil {
 		return err
 	}
 	defer ours.stop()
-	theirs, err := start(ctx, "emulator", self, "-google")
+	theirs, err := startOther(ctx, filepath.Join(dir, "before"))
 	if err != nil {
 		return err
 	}
-	defer theirs.cmd.Process.Kill()
+	defer theirs.stop()
 
 	if measures = slices.DeleteFunc(measures, func(m measure) bool { return !chosen.MatchString(m.name) }); len(measures) == 0 {
 		return fmt.Errorf("-only %s matches nothing", *only)
