@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"colonnade/cell"
 	"colonnade/engine"
@@ -96,14 +97,14 @@ func (s *Store) WriteRows(ctx context.Context, name string, rows [][]widecol.Mut
 func (s *Store) writeRows(ctx context.Context, t *table, rows [][]widecol.Mutation, e *entry) (int64, []error, error) {
 	w := newWriter(s, t)
 	defer w.release()
-	outcomes := make([]error, len(rows))
-	var all []widecol.Mutation
+	outcomes, good, allSet := make([]error, len(rows)), make([][]widecol.Mutation, 0, len(rows)), true
 	for i, mutations := range rows {
-		if outcomes[i] = w.checkRow(mutations); outcomes[i] == nil {
-			all = append(all, mutations...)
+		sets, err := w.checkRow(mutations)
+		if outcomes[i] = err; err == nil {
+			good, allSet = append(good, mutations), allSet && sets
 		}
 	}
-	if err := w.fill(ctx, all); err != nil {
+	if err := w.fillChecked(ctx, allSet, good...); err != nil {
 		return 0, nil, err
 	}
 	if e != nil {
@@ -119,18 +120,17 @@ func (s *Store) writeRows(ctx context.Context, t *table, rows [][]widecol.Mutati
 	return commit.Time, outcomes, nil
 }
 
-// checkRow returns an error if mutations are not of one row of the table.
-func (w *writer) checkRow(mutations []widecol.Mutation) error {
+// checkRow is check for mutations that must be of one row.
+func (w *writer) checkRow(mutations []widecol.Mutation) (sets bool, err error) {
 	if len(mutations) == 0 {
-		return widecol.Errorf(widecol.Invalid, "empty_write", "the row has no mutations")
+		return false, widecol.Errorf(widecol.Invalid, "empty_write", "the row has no mutations")
 	}
 	for i := range mutations {
 		if string(mutations[i].Row) != string(mutations[0].Row) {
-			return widecol.Errorf(widecol.Invalid, "invalid_row_key", "the mutations are of several rows").At(i)
+			return false, widecol.Errorf(widecol.Invalid, "invalid_row_key", "the mutations are of several rows").At(i)
 		}
 	}
-	_, err := w.check(mutations)
-	return err
+	return w.check(mutations)
 }
 
 func applied(outcomes []error) (n int) {
@@ -224,13 +224,22 @@ func (w *writer) fill(ctx context.Context, mutations []widecol.Mutation) error {
 	if err != nil {
 		return err
 	}
+	return w.fillChecked(ctx, sets, mutations)
+}
+
+// fillChecked is fill for lists of mutations that were checked. sets says that all of them set cells.
+func (w *writer) fillChecked(ctx context.Context, sets bool, lists ...[]widecol.Mutation) error {
+	for _, mutations := range lists {
+		w.rows += w.locks.share(mutations)
+	}
 	if sets {
-		w.addSets(mutations)
-		w.rows = w.locks.share(mutations)
+		for _, mutations := range lists {
+			w.addSets(mutations)
+		}
 		w.lock()
 		return nil
 	}
-	w.rows = w.locks.share(mutations)
+	mutations := slices.Concat(lists...)
 	for i := range mutations {
 		if needsRead(&mutations[i]) {
 			w.locks.takeAlone(mutations[i].Row)
