@@ -83,9 +83,10 @@ func (c *call) tokenName() string {
 }
 
 // admitStorage refuses to write to a table that is larger than its quota. Deletions stay possible.
-func (c *call) admitStorage(ctx context.Context, mutations []widecol.Mutation) error {
+func (c *call) admitStorage(ctx context.Context, lists ...[]widecol.Mutation) error {
 	writes := func(m widecol.Mutation) bool { return m.Writes() }
-	if c.quota == nil || !slices.ContainsFunc(mutations, writes) {
+	write := func(list []widecol.Mutation) bool { return slices.ContainsFunc(list, writes) }
+	if c.quota == nil || !slices.ContainsFunc(lists, write) {
 		return nil
 	}
 	return statusOf(c.server.opt.Quotas.AdmitStorage(ctx, c.quota, c.table, c.server.time()))

@@ -33,25 +33,28 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 }
 
 // messages are the buffers of encoded messages, which gRPC gives back once they are sent.
-var messages mem.BufferPool = &buffers{pool: sync.Pool{New: func() any { return new([]byte) }}}
+var messages mem.BufferPool = &buffers{most: 2 * responseSize} // a longer row is rare
 
-// buffers is a pool of buffers that are not cleared: what takes one writes what it sends. gRPC's own pools clear theirs, of
-// which a read of one row would notice.
-type buffers struct{ pool sync.Pool }
-
-// longestKept bounds the buffers that are kept. A longer row is rare.
-const longestKept = 2 * responseSize
+// buffers is a pool of buffers that are not cleared: what takes one writes all that it uses. gRPC's own pools clear theirs, of
+// which a read of one row, and a write of a hundred, would notice.
+type buffers struct {
+	pool sync.Pool
+	most int // capacity of a buffer that is kept
+}
 
 // Get implements mem.BufferPool. What the buffer has is not defined.
 func (b *buffers) Get(length int) *[]byte {
-	buffer := b.pool.Get().(*[]byte)
+	buffer, ok := b.pool.Get().(*[]byte)
+	if !ok {
+		buffer = new([]byte)
+	}
 	*buffer = slices.Grow((*buffer)[:0], length)[:length]
 	return buffer
 }
 
 // Put implements mem.BufferPool.
 func (b *buffers) Put(buffer *[]byte) {
-	if cap(*buffer) <= longestKept {
+	if cap(*buffer) <= b.most {
 		b.pool.Put(buffer)
 	}
 }

@@ -12,7 +12,7 @@
 //	status.go           errors of a Store as gRPC statuses
 //	filter.go           a filter tree taken over
 //	rowset.go           keys and ranges taken over
-//	mutations.go        mutations taken over: MutateRow, MutateRows
+//	mutations.go        mutations taken over: MutateRow, MutateRows; decode.go decodes their requests
 //	update.go           CheckAndMutateRow, ReadModifyWriteRow
 //	read_rows.go        ReadRows; chunks.go encodes its answers
 //	sample_row_keys.go  SampleRowKeys

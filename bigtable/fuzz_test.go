@@ -3,7 +3,6 @@ package bigtable
 import (
 	"bytes"
 	"context"
-	"math"
 	"slices"
 	"testing"
 
@@ -101,41 +100,6 @@ func FuzzFilter(f *testing.F) {
 	})
 }
 
-// FuzzMutations takes over the mutations of any row. What it takes has a mutation for each message, which a store takes or
-// refuses by its own rules.
-func FuzzMutations(f *testing.F) {
-	for _, c := range wrongMutations {
-		if len(c.mutation) < 1000 {
-			f.Add(encode(&btpb.MutateRowRequest{RowKey: []byte("r"), Mutations: mutations(c.mutation)}))
-		}
-	}
-	f.Add(encode(&btpb.MutateRowRequest{RowKey: []byte("r"), Mutations: []*btpb.Mutation{setCell("a", "q", 1000, "v"), mutation(`delete_from_row { }`)}}))
-	s := fuzzServer(f)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		m := new(btpb.MutateRowRequest)
-		if proto.Unmarshal(data, m) != nil {
-			return
-		}
-		list, err := s.mutationsOf(nil, "", m.RowKey, m.Mutations)
-		if err != nil {
-			if status.Code(err) != codes.InvalidArgument {
-				t.Errorf("%v: %v", m, err)
-			}
-			return
-		}
-		if len(list) != len(m.Mutations) {
-			t.Fatalf("%v: %d mutations", m, len(list))
-		}
-		for i := range list {
-			switch op := list[i].Op; {
-			case op == widecol.DeleteColumn && list[i].End != math.MaxInt64 && list[i].End%granule != 0,
-				(op == widecol.Set || op == widecol.Merge) && (list[i].Time < 0 || list[i].Time%granule != 0):
-				t.Errorf("%v becomes %v", m.Mutations[i], list[i])
-			}
-		}
-	})
-}
-
 func fuzzServer(f *testing.F) *Server {
 	f.Helper()
 	c := clock.NewManual(5_000_123)
@@ -183,10 +147,11 @@ func tableServer(t *testing.T) fuzzed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.MutateRow(t.Context(), &btpb.MutateRowRequest{TableName: testTable, RowKey: []byte("r"), Mutations: []*btpb.Mutation{setCell("a", "q", 0, "v")}}); err != nil {
+	f := fuzzed{s, &tableAdmin{Server: s}, t.Context()}
+	if err := f.mutateRow(encode(&btpb.MutateRowRequest{TableName: testTable, RowKey: []byte("r"), Mutations: []*btpb.Mutation{setCell("a", "q", 0, "v")}})); err != nil {
 		t.Fatal(err)
 	}
-	return fuzzed{s, &tableAdmin{Server: s}, t.Context()}
+	return f
 }
 
 // fuzzed is a server without a connection, so that a panic ends the test.
@@ -199,18 +164,32 @@ type fuzzed struct {
 // request decodes a request of a call and answers it.
 func (s fuzzed) request(call int, data []byte) error {
 	serve := []func() error{
-		2: one(s.ctx, data, s.MutateRow), 4: one(s.ctx, data, s.CheckAndMutateRow), 5: one(s.ctx, data, s.ReadModifyWriteRow),
-		6: one(s.ctx, data, s.admin.ModifyColumnFamilies), 7: one(s.ctx, data, s.admin.CreateTable), 8: one(s.ctx, data, s.admin.ListTables),
+		2: func() error { return s.mutateRow(data) }, 3: func() error { return s.mutateRows(data) },
+		4: one(s.ctx, data, s.CheckAndMutateRow), 5: one(s.ctx, data, s.ReadModifyWriteRow), 6: one(s.ctx, data, s.admin.ModifyColumnFamilies), 7: one(s.ctx, data, s.admin.CreateTable), 8: one(s.ctx, data, s.admin.ListTables),
 		9: one(s.ctx, data, s.admin.DropRowRange), 10: one(s.ctx, data, s.admin.UpdateTable),
 		0: many(data, func(m *btpb.ReadRowsRequest) error { return s.ReadRows(m, &sink[btpb.ReadRowsResponse]{ctx: s.ctx}) }),
 		1: many(data, func(m *btpb.SampleRowKeysRequest) error {
 			return s.SampleRowKeys(m, &sink[btpb.SampleRowKeysResponse]{ctx: s.ctx})
 		}),
-		3: many(data, func(m *btpb.MutateRowsRequest) error {
-			return s.MutateRows(m, &sink[btpb.MutateRowsResponse]{ctx: s.ctx})
-		}),
 	}
 	return serve[call%len(serve)]()
+}
+
+func (s fuzzed) mutateRow(data []byte) error {
+	r := new(mutateRow)
+	if r.decode(data, s.now()) != nil {
+		return nil
+	}
+	_, err := s.Server.mutateRow(s.ctx, r)
+	return err
+}
+
+func (s fuzzed) mutateRows(data []byte) error {
+	r := new(mutateRows)
+	if r.decode(data, s.now()) != nil {
+		return nil
+	}
+	return s.Server.mutateRows(r, &sink[btpb.MutateRowsResponse]{ctx: s.ctx})
 }
 
 // one returns a unary call of a request.

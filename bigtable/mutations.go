@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -29,57 +30,83 @@ const (
 	serverTime = -1
 )
 
-// MutateRow implements the data service.
-func (s *Server) MutateRow(ctx context.Context, r *btpb.MutateRowRequest) (*btpb.MutateRowResponse, error) {
-	c, err := s.begin(ctx, access.Write, admission.Write, r.TableName)
+// dataService is the service of data. Its MutateRow and MutateRows decode their requests themselves.
+func dataService() grpc.ServiceDesc {
+	d := btpb.Bigtable_ServiceDesc
+	d.Methods, d.Streams = slices.Clone(d.Methods), slices.Clone(d.Streams)
+	for i := range d.Methods {
+		if d.Methods[i].MethodName == "MutateRow" {
+			d.Methods[i].Handler = func(s any, ctx context.Context, receive func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+				r := mutateRowPool.Get().(*mutateRow)
+				if err := receive(r); err != nil {
+					return nil, err
+				}
+				return s.(*Server).mutateRow(ctx, r)
+			}
+		}
+	}
+	for i := range d.Streams {
+		if d.Streams[i].StreamName == "MutateRows" {
+			d.Streams[i].Handler = func(s any, stream grpc.ServerStream) error {
+				r := mutateRowsPool.Get().(*mutateRows)
+				if err := stream.RecvMsg(r); err != nil {
+					return err
+				}
+				return s.(*Server).mutateRows(r, stream)
+			}
+		}
+	}
+	return d
+}
+
+// mutateRow serves MutateRow.
+func (s *Server) mutateRow(ctx context.Context, r *mutateRow) (*btpb.MutateRowResponse, error) {
+	c, err := s.begin(ctx, access.Write, admission.Write, r.table)
 	if err != nil {
 		return nil, err
 	}
 	defer c.end()
-	if len(r.Mutations) > maxMutations {
-		return nil, tooManyMutations(len(r.Mutations))
+	if r.count > maxMutations {
+		return nil, tooManyMutations(r.count)
 	}
 	c.rows = 1
-	list, err := s.mutationsOf(nil, "", r.RowKey, r.Mutations)
-	if err == nil {
-		err = c.admitStorage(ctx, list)
+	if place, err := r.rows[0].check(); err != nil {
+		return nil, statusAt(place, err)
 	}
-	if err != nil {
+	if err := c.admitStorage(ctx, r.all); err != nil {
 		return nil, err
 	}
-	if _, err := s.store.Write(ctx, c.table, list, ""); err != nil {
+	if _, err := s.store.Write(ctx, c.table, r.all, ""); err != nil {
 		return nil, mutationFailed("", err)
 	}
-	c.wrote(list)
+	c.wrote(r.all)
 	return &btpb.MutateRowResponse{}, nil
 }
 
-// MutateRows implements the data service. Entries that can be written are written together.
-func (s *Server) MutateRows(r *btpb.MutateRowsRequest, stream btpb.Bigtable_MutateRowsServer) error {
+// mutateRows serves MutateRows. Entries that can be written are written together.
+func (s *Server) mutateRows(r *mutateRows, stream grpc.ServerStream) error {
 	ctx := stream.Context()
-	c, err := s.begin(ctx, access.Write, admission.Write, r.TableName)
+	c, err := s.begin(ctx, access.Write, admission.Write, r.table)
 	if err != nil {
 		return err
 	}
 	defer c.end()
-	total := 0
-	for _, e := range r.Entries {
-		total += len(e.GetMutations())
-	}
 	switch {
-	case len(r.Entries) == 0:
+	case len(r.rows) == 0:
 		return invalid("entries", "there are none")
-	case total > maxMutations:
-		return tooManyMutations(total)
+	case len(r.rows) > maxMutations:
+		return invalid("entries", "there are more than %d", maxMutations)
+	case r.count > maxMutations:
+		return tooManyMutations(r.count)
 	}
-	c.rows = int64(len(r.Entries))
-	statuses, err := s.writeEntries(ctx, c, r.Entries, total)
+	c.rows = int64(len(r.rows))
+	statuses, err := s.writeEntries(ctx, c, r)
 	if err != nil {
 		return err
 	}
 	c.slot.Release() // the client may be slow
 	for part := range slices.Chunk(statuses, answerEntries) {
-		if err := stream.Send(&btpb.MutateRowsResponse{Entries: part}); err != nil {
+		if err := stream.SendMsg(&btpb.MutateRowsResponse{Entries: part}); err != nil {
 			return err
 		}
 	}
@@ -87,21 +114,18 @@ func (s *Server) MutateRows(r *btpb.MutateRowsRequest, stream btpb.Bigtable_Muta
 }
 
 // writeEntries writes the entries that it can, and returns how each has fared.
-func (s *Server) writeEntries(ctx context.Context, c *call, entries []*btpb.MutateRowsRequest_Entry, mutations int) ([]*btpb.MutateRowsResponse_Entry, error) {
-	all := make([]widecol.Mutation, 0, mutations)
-	rows := make([][]widecol.Mutation, 0, len(entries))
-	index := make([]int, 0, len(entries)) // of the entry of each row
-	errs := make([]error, len(entries))
-	for i, e := range entries {
-		before := len(all)
-		var err error
-		if all, err = s.mutationsOf(all, fmt.Sprintf("entries[%d].", i), e.GetRowKey(), e.GetMutations()); err != nil {
-			all, errs[i] = all[:before], err
+func (s *Server) writeEntries(ctx context.Context, c *call, r *mutateRows) ([]*btpb.MutateRowsResponse_Entry, error) {
+	rows := make([][]widecol.Mutation, 0, len(r.rows))
+	index := make([]int, 0, len(r.rows)) // of the entry of each row
+	errs := make([]error, len(r.rows))
+	for i := range r.rows {
+		if place, err := r.rows[i].check(); err != nil {
+			errs[i] = statusAt(fmt.Sprintf("entries[%d].%s", i, place), err)
 			continue
 		}
-		rows, index = append(rows, all[before:len(all):len(all)]), append(index, i)
+		rows, index = append(rows, r.mutations(&r.rows[i])), append(index, i)
 	}
-	if err := c.admitStorage(ctx, all); err != nil {
+	if err := c.admitStorage(ctx, rows...); err != nil {
 		return nil, err
 	}
 	if len(rows) == 0 { // a table that is not there is another error than that of an entry
@@ -124,13 +148,28 @@ func (s *Server) writeEntries(ctx context.Context, c *call, entries []*btpb.Muta
 	return statusesOf(errs), nil
 }
 
+// check returns why no table can apply the mutations, and the place in the entry, or request, that is wrong.
+func (row *rowChange) check() (place string, err error) {
+	if err := widecol.CheckRowKey(row.key); err != nil {
+		return "row_key", err
+	}
+	switch {
+	case row.from == row.to:
+		return "mutations", status.Error(codes.InvalidArgument, "there are none")
+	case row.err != nil:
+		return fmt.Sprintf("mutations[%d]", row.wrong), row.err
+	}
+	return "", nil
+}
+
 // statusesOf returns the statuses of entries, nil for those that were written.
 func statusesOf(errs []error) []*btpb.MutateRowsResponse_Entry {
-	done := make([]*btpb.MutateRowsResponse_Entry, len(errs))
+	done, entries := make([]*btpb.MutateRowsResponse_Entry, len(errs)), make([]btpb.MutateRowsResponse_Entry, len(errs))
 	for i, err := range errs {
-		done[i] = &btpb.MutateRowsResponse_Entry{Index: int64(i), Status: status.Convert(err).Proto()}
-		if err == nil {
-			done[i].Status = okStatus
+		done[i] = &entries[i]
+		done[i].Index, done[i].Status = int64(i), okStatus
+		if err != nil {
+			done[i].Status = status.Convert(err).Proto()
 		}
 	}
 	return done
@@ -152,24 +191,14 @@ func mutationFailed(prefix string, err error) error {
 	return statusAt(place, err)
 }
 
-// mutationsOf appends the mutations of a row to list. They keep parts of the messages. prefix is the place of their
-// list in the request.
-func (s *Server) mutationsOf(list []widecol.Mutation, prefix string, row []byte, messages []*btpb.Mutation) ([]widecol.Mutation, error) {
-	if err := widecol.CheckRowKey(row); err != nil {
-		return list, statusAt(prefix+"row_key", err)
-	}
-	if len(messages) == 0 {
-		return list, invalid(prefix+"mutations", "there are none")
-	}
-	return s.appendMutations(list, prefix+"mutations", row, messages)
-}
-
-func (s *Server) appendMutations(list []widecol.Mutation, field string, row []byte, messages []*btpb.Mutation) ([]widecol.Mutation, error) {
+// mutationsOf takes the mutations of a row over. They keep parts of the messages. field is the name of their list.
+func (s *Server) mutationsOf(field string, row []byte, messages []*btpb.Mutation) ([]widecol.Mutation, error) {
+	list := make([]widecol.Mutation, 0, len(messages))
 	now := s.now()
 	for i, m := range messages {
 		mutation, err := mutationOf(m, now)
 		if err != nil {
-			return list, statusAt(fmt.Sprintf("%s[%d]", field, i), err)
+			return nil, statusAt(fmt.Sprintf("%s[%d]", field, i), err)
 		}
 		mutation.Row = row
 		list = append(list, mutation)

@@ -3,6 +3,7 @@ package bigtable
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -175,6 +176,8 @@ func TestTooManyMutations(t *testing.T) {
 	h.fails("MutateRow", h.mutate("r", many...), codes.InvalidArgument, want)
 	_, err := h.tryMutateRows(entry("r", many[:60_000]...), entry("s", many[:40_001]...))
 	h.fails("MutateRows", err, codes.InvalidArgument, want)
+	_, err = h.tryMutateRows(slices.Repeat([]*btpb.MutateRowsRequest_Entry{entry("r")}, 2*maxMutations)...)
+	h.fails("MutateRows", err, codes.InvalidArgument, "entries: there are more than 100000")
 	_, err = h.data.CheckAndMutateRow(h.ctx, &btpb.CheckAndMutateRowRequest{TableName: testTable, RowKey: []byte("r"), TrueMutations: many[:60_000], FalseMutations: many[:40_001]})
 	h.fails("CheckAndMutateRow", err, codes.InvalidArgument, want)
 

@@ -4,12 +4,15 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
+
+	"colonnade/internal/poison"
 )
 
 // incoming is a stream of gRPC's transport, below a grpc.ServerStream. A grpc.ServerStream receives whole messages and
@@ -61,13 +64,45 @@ func (c *caller) receive(m any) error {
 	if err != nil {
 		return err
 	}
-	defer data.Free()
-	if err := protobuf.Unmarshal(data, m); err != nil {
+	if err := c.decode(data, m); err != nil {
 		return status.Error(codes.InvalidArgument, "the message is damaged: "+err.Error())
 	}
 	c.request = m
 	return nil
 }
+
+// borrower is a request that decodes itself.
+type borrower interface {
+	// decode decodes a message that came at the time now. What it decodes are parts of the message.
+	decode(message []byte, now int64) error
+	// release ends the use of the request.
+	release()
+}
+
+// decode decodes the message. Its memory is given back at once, or, if the request borrows it, when the call ends.
+func (c *caller) decode(data mem.BufferSlice, m any) error {
+	defer data.Free()
+	b, ok := m.(borrower)
+	if !ok {
+		return protobuf.Unmarshal(data, m)
+	}
+	c.borrowed = data.MaterializeToBuffer(received)
+	return b.decode(c.borrowed.ReadOnlyData(), c.server.now())
+}
+
+// giveBack gives back a message that was borrowed, and the request that did.
+func (c *caller) giveBack() {
+	if b, ok := c.request.(borrower); ok {
+		b.release()
+	}
+	if c.borrowed != nil {
+		poison.Bytes(slices.Clip(c.borrowed.ReadOnlyData())) // of which nobody else has parts
+		c.borrowed.Free()
+	}
+}
+
+// received are the buffers of messages that have come in several frames.
+var received = &buffers{most: pieceSize}
 
 // enter identifies the sender, and counts the call as under way.
 func (c *caller) enter() error {

@@ -128,7 +128,7 @@ func (s *Server) GRPC(opt ...grpc.ServerOption) *grpc.Server {
 	}, opt...)
 	g := grpc.NewServer(opt...)
 	w := watcher{server: s, meters: s.opt.Metrics.FrontEnd("bigtable")}
-	w.register(g, btpb.Bigtable_ServiceDesc, s)
+	w.register(g, dataService(), s)
 	w.register(g, adminpb.BigtableTableAdmin_ServiceDesc, &tableAdmin{Server: s})
 	w.register(g, adminpb.BigtableInstanceAdmin_ServiceDesc, &instanceAdmin{Server: s})
 	h := health.NewServer()

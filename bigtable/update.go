@@ -22,7 +22,7 @@ func (s *Server) CheckAndMutateRow(ctx context.Context, r *btpb.CheckAndMutateRo
 	c.rows = 1
 	change, err := s.checkAndMutateOf(r)
 	if err == nil {
-		err = c.admitStorage(ctx, append(change.Then[:len(change.Then):len(change.Then)], change.Else...))
+		err = c.admitStorage(ctx, change.Then, change.Else)
 	}
 	if err != nil {
 		return nil, err
@@ -66,10 +66,10 @@ func (s *Server) checkAndMutateOf(r *btpb.CheckAndMutateRowRequest) (*widecol.Ch
 	if change.If.RowFilter, err = filterOf("predicate_filter", r.PredicateFilter); err != nil {
 		return nil, err
 	}
-	if change.Then, err = s.appendMutations(nil, "true_mutations", r.RowKey, r.TrueMutations); err != nil {
+	if change.Then, err = s.mutationsOf("true_mutations", r.RowKey, r.TrueMutations); err != nil {
 		return nil, err
 	}
-	change.Else, err = s.appendMutations(nil, "false_mutations", r.RowKey, r.FalseMutations)
+	change.Else, err = s.mutationsOf("false_mutations", r.RowKey, r.FalseMutations)
 	return change, err
 }
 

@@ -10,6 +10,7 @@ import (
 	adminpb "cloud.google.com/go/bigtable/admin/apiv2/adminpb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
@@ -54,12 +55,13 @@ type caller struct {
 	entered  bool
 	token    *access.Token // of its sender, nil if there is none
 	memory   admission.Request
-	header   [5]byte // of a message
-	received int64   // bytes of the message
-	request  any     // nil before it has come
-	sent     int64   // bytes of rows
-	answered bool    // a message was sent
-	last     *held   // the last long message, nil before there is one
+	header   [5]byte    // of a message
+	received int64      // bytes of the message
+	request  any        // nil before it has come
+	borrowed mem.Buffer // the message, if the request has parts of it; nil otherwise
+	sent     int64      // bytes of rows
+	answered bool       // a message was sent
+	last     *held      // the last long message, nil before there is one
 
 	table string        // that it works on, "" for none
 	stats widecol.Stats // of what it has returned or written
@@ -136,6 +138,7 @@ func (w *watcher) begin(ctx context.Context, service, method string, route *metr
 		route.End(int(code), took, c.sent)
 		w.audit(c, method, code, took)
 		c.logAccess(code, took)
+		c.giveBack()
 	}
 }
 

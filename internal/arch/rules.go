@@ -82,7 +82,7 @@ var moduleRules = Rules{
 
 		// The second front end. Its messages are Google's.
 		"bigtable": {
-			Packages:  []string{"access", "admission", "cell", "clock", "metrics", "quota", "tracing", "widecol"},
+			Packages:  []string{"access", "admission", "cell", "clock", "internal/poison", "metrics", "quota", "tracing", "widecol"},
 			Libraries: []string{"cloud.google.com/go/bigtable", "cloud.google.com/go/longrunning", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/grpc", "google.golang.org/protobuf"},
 		},
 
