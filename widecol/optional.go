@@ -38,6 +38,16 @@ type DamageReporter interface {
 	Damage() []error
 }
 
+// TableLoader is a Store that can create a table with all its cells at once. It is safe for concurrent use.
+type TableLoader interface {
+	// LoadTable creates a table, which has the cells that fill writes. Until fill has returned, the table does not exist for
+	// anybody else, but its name is taken. Then it exists as a whole, and durably. If fill fails, if the context ends,
+	// or if the process does, nothing is left of it. It fails as CreateTable does, and with the error of fill.
+	//
+	// write takes mutations with the Op Set, of a family with a MergeOperator, too. It is for one goroutine at a time.
+	LoadTable(ctx context.Context, name string, spec TableSpec, settings TableSettings, fill func(write func([]Mutation) error) error) error
+}
+
 // Checkpointer is a Store that can make a copy of itself as of one moment, in files beside its own. It is safe for
 // concurrent use.
 type Checkpointer interface {

@@ -104,47 +104,69 @@ func (s *Store) forget(t *table) {
 
 // build creates the partitions of a new table and writes its metadata.
 func (s *Store) build(ctx context.Context, t *table, spec widecol.TableSpec) error {
+	l, err := s.lay(t, spec)
+	if err != nil {
+		return err
+	}
+	return s.establish(ctx, t, l)
+}
+
+// layout is what a table will have once its metadata are written.
+type layout struct {
+	partitions []engine.PartitionID
+	families   []*family
+	groups     []group
+	record     *record
+}
+
+// lay creates the partitions of a new table. Until establish, the table does not exist, and the next open drops them.
+// t.changing is held.
+func (s *Store) lay(t *table, spec widecol.TableSpec) (*layout, error) {
 	names := []string{metadataPrefix + t.name, dataPrefix + t.name}
 	groups := make([]group, len(spec.Groups))
 	for i := range groups {
 		id, err := s.newGroupID()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		groups[i].id = id
 		names = append(names, groupPartition+id)
 	}
 	ids, err := s.db.CreatePartitions(names...)
 	if err != nil {
-		return failure(err)
+		return nil, failure(err)
 	}
 	t.metadata, t.data = ids[0], ids[1]
-	r := &record{partition: t.metadata}
+	l := &layout{partitions: ids, groups: groups, record: &record{partition: t.metadata}}
 	members := make(map[string]group)
 	for i := range groups {
 		groups[i].partition = ids[2+i]
-		r.group(groups[i])
+		l.record.group(groups[i])
 		for _, name := range spec.Groups[i] {
 			members[name] = groups[i]
 		}
 	}
-	var families []*family
 	for _, f := range spec.Families {
 		fam := &family{name: f.Name, gc: f.GC, partition: t.data, merge: f.Merge, annotation: f.Annotation}
 		if g, ok := members[f.Name]; ok {
 			fam.group, fam.partition = g.id, g.partition
 		}
-		families = append(families, fam)
-		r.family(fam)
+		l.families = append(l.families, fam)
+		l.record.family(fam)
 	}
-	r.table(t.data, t.settings, formatOf(families))
-	if err := s.record(ctx, r); err != nil {
+	l.record.table(t.data, t.settings, formatOf(l.families))
+	return l, nil
+}
+
+// establish writes the metadata of a new table: then it exists. t.changing is held.
+func (s *Store) establish(ctx context.Context, t *table, l *layout) error {
+	if err := s.record(ctx, l.record); err != nil {
 		if widecol.KindOf(err) != widecol.Unknown {
-			s.db.DropPartitions(ids...) // if it fails, the next open does it
+			s.db.DropPartitions(l.partitions...) // if it fails, the next open does it
 		}
 		return err
 	}
-	return s.adopt(t, families, groups)
+	return s.adopt(t, l.families, l.groups)
 }
 
 // newGroupID returns a unique id: 80 random bits.
