@@ -1,11 +1,9 @@
 package backup
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
@@ -15,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/cespare/xxhash/v2"
 	"golang.org/x/sync/errgroup"
@@ -53,6 +50,11 @@ const copiers = 4
 // from there on must stay. Files that the repository has are not read. What is copied is held against its checksum, so
 // damage of a file of the store is found. After an error the repository has no new backup.
 func (r *Repository) Create(ctx context.Context, take func(context.Context) (*Source, error)) (*Made, error) {
+	return r.create(ctx, nil, take)
+}
+
+// create is Create with a label, nil for none.
+func (r *Repository) create(ctx context.Context, label *Label, take func(context.Context) (*Source, error)) (*Made, error) {
 	l, err := r.lock(ctx, lockCreate, lockPrune)
 	if err != nil {
 		return nil, err
@@ -63,8 +65,11 @@ func (r *Repository) Create(ctx context.Context, take func(context.Context) (*So
 		return nil, err
 	}
 	c := &creation{r: r, source: s, made: &Made{Backup: &Backup{
-		Format: Format, Created: time.UnixMicro(r.opt.Clock.Now()).UTC(), Store: s.Store, Place: s.Place, Tables: s.Tables,
+		Format: Format, Created: r.now(), Store: s.Store, Place: s.Place, Label: label, Tables: s.Tables,
 	}}}
+	if label != nil {
+		c.made.Format = labelledFormat
+	}
 	if r.opt.MaxRate > 0 {
 		c.limit = newRateLimit(r.opt.Clock, r.opt.MaxRate)
 	}
@@ -77,12 +82,14 @@ func (r *Repository) Create(ctx context.Context, take func(context.Context) (*So
 	if err := l.held(ctx); err != nil {
 		return nil, err
 	}
-	name, err := c.describe(ctx)
-	if err != nil {
+	if label != nil {
+		label.Ended = r.now()
+	}
+	if err := r.put(ctx, c.made.Backup); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(l.held(ctx), c.checkObjects(ctx)); err != nil {
-		return nil, errors.Join(err, r.storage.Remove(context.WithoutCancel(ctx), name))
+		return nil, errors.Join(err, r.storage.Remove(context.WithoutCancel(ctx), c.made.object()))
 	}
 	return c.made, nil
 }
@@ -290,18 +297,6 @@ func (c *creation) linker(local, object string) func(file, name string) (bool, e
 		return nil
 	}
 	return l.link
-}
-
-// describe writes the description, which makes the objects a backup.
-func (c *creation) describe(ctx context.Context) (name string, err error) {
-	b := c.made.Backup
-	text, err := json.MarshalIndent(b, "", " ")
-	if err != nil {
-		return "", err
-	}
-	b.ID = b.Created.Format("20060102T150405Z") + "-" + checksum(text)
-	name = backupsDir + b.ID + ".json"
-	return name, c.r.storage.Put(ctx, name, bytes.NewReader(text), int64(len(text)))
 }
 
 // checkObjects makes sure that all objects of the backup are there, with their sizes.

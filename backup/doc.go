@@ -15,6 +15,8 @@
 // The objects of the log are written by a running server (Archiver), which takes no lock. A Point is a backup and the log
 // from there up to a time.
 //
+// A backup may have a Label: a name that a client has given, and a time at which it expires. Until then it stays.
+//
 // Prune removes backups, and then the objects that none of the others needs. It does not run beside a backup that is
 // being made: each writes a lock before it looks for those of the other. See lock.go.
 //

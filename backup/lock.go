@@ -128,7 +128,7 @@ func (r *Repository) awaitNone(ctx context.Context, own string, kinds []string) 
 			if strings.HasPrefix(name, locksDir+lockPrune) {
 				what = "a prune is running"
 			}
-			return fmt.Errorf("%s in %s: wait for its end", what, r.storage)
+			return busy(what, r.storage)
 		default:
 			if err := r.storage.Remove(ctx, name); err != nil {
 				return err
@@ -137,6 +137,11 @@ func (r *Repository) awaitNone(ctx context.Context, own string, kinds []string) 
 	}
 	return nil
 }
+
+// ErrBusy is that a prune runs beside a backup that is being made, or the other way round.
+var ErrBusy = errors.New("wait for its end")
+
+func busy(what string, in Storage) error { return fmt.Errorf("%s in %s: %w", what, in, ErrBusy) }
 
 func (r *Repository) say(text string) {
 	if r.opt.Log != nil {

@@ -14,6 +14,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"colonnade/clock"
@@ -23,6 +24,9 @@ import (
 type Repository struct {
 	storage Storage
 	opt     Options
+
+	mu       sync.Mutex
+	labelled map[string]*Backup // by object: the descriptions that Named has read, nil for those without a label; guarded by mu
 }
 
 // Options configure a Repository. Clock and Rand are required.
@@ -43,6 +47,10 @@ type Options struct {
 // Format is the version of repositories that this package writes and reads.
 const Format = 1
 
+// labelledFormat is that of the description of a backup with a label. A program that does not know of labels refuses it: its
+// prune would count the backup as any other.
+const labelledFormat = 2
+
 const (
 	markerName = "colonnade-backup.json"
 	backupsDir = "backups/"
@@ -59,9 +67,13 @@ type Backup struct {
 	Created time.Time `json:"created"`
 	Store   string    `json:"store"` // the identity of the store
 	Place
+	Label  *Label  `json:"label,omitempty"` // nil unless a client has named it
 	Tables []Table `json:"tables"`
 	Files  []File  `json:"files"`
 }
+
+// object returns the name of the description.
+func (b *Backup) object() string { return backupsDir + b.ID + ".json" }
 
 // Place is where a backup is in the log of its store.
 type Place struct {
@@ -216,8 +228,11 @@ func (r *Repository) describe(ctx context.Context, name string) (*Backup, error)
 	if err := json.Unmarshal(text, b); err != nil {
 		return nil, damaged(err.Error())
 	}
-	if b.Format != Format {
-		return nil, fmt.Errorf("backup %s has format %d, and this program knows format %d: use the program that made it", id, b.Format, Format)
+	if b.Format != Format && b.Format != labelledFormat {
+		return nil, fmt.Errorf("backup %s has format %d, and this program knows formats up to %d: use the program that made it", id, b.Format, labelledFormat)
+	}
+	if (b.Format == labelledFormat) != (b.Label != nil) {
+		return nil, damaged(fmt.Sprintf("it has format %d, and a label or none", b.Format))
 	}
 	for _, f := range b.Files {
 		if f.Name == "" || path.IsAbs(f.Name) || path.Clean(f.Name) != f.Name || strings.HasPrefix(f.Name, "..") {
@@ -227,13 +242,23 @@ func (r *Repository) describe(ctx context.Context, name string) (*Backup, error)
 	return b, nil
 }
 
+// put writes a description, which makes the objects a backup, and sets its ID.
+func (r *Repository) put(ctx context.Context, b *Backup) error {
+	text, err := json.MarshalIndent(b, "", " ")
+	if err != nil {
+		return err
+	}
+	b.ID = b.Created.Format("20060102T150405Z") + "-" + checksum(text)
+	return r.storage.Put(ctx, b.object(), bytes.NewReader(text), int64(len(text)))
+}
+
 // checksum is the part of the name of a backup that follows from its content.
 func checksum(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
 
-// Find returns the backup that an id, or the beginning of one, names; the newest for "".
+// Find returns the backup that an id, or the beginning of one, names, or a label; the newest without a label for "".
 func (r *Repository) Find(ctx context.Context, id string) (*Backup, error) {
 	var damaged *Damage
 	list, err := r.List(ctx, func(d *Damage) {
@@ -244,7 +269,7 @@ func (r *Repository) Find(ctx context.Context, id string) (*Backup, error) {
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(b *Backup) bool { return !strings.HasPrefix(b.ID, id) })
+	list = slices.DeleteFunc(list, func(b *Backup) bool { return !b.answersTo(id) })
 	switch {
 	case id == "" && len(list) > 0:
 		return list[len(list)-1], nil
@@ -258,4 +283,12 @@ func (r *Repository) Find(ctx context.Context, id string) (*Backup, error) {
 		return nil, fmt.Errorf("%s is the beginning of %d backups, such as %s and %s", id, len(list), list[0].ID, list[1].ID)
 	}
 	return list[0], nil
+}
+
+// answersTo reports whether a backup may be meant by an id of Find.
+func (b *Backup) answersTo(id string) bool {
+	if b.Label != nil && (id == "" || b.Label.Name == id) {
+		return id != ""
+	}
+	return strings.HasPrefix(b.ID, id)
 }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -238,109 +236,4 @@ func (f *failing) Read(p []byte) (int, error) {
 		f.err = err
 	}
 	return n, err
-}
-
-// Pruned says what Prune has removed.
-type Pruned struct {
-	Backups []string
-	Objects int
-	Bytes   int64
-}
-
-// Prune removes all backups but the newest keep, at least 1, and the objects that no backup needs: of the archived log,
-// what is older than the oldest backup of its store and timeline. It fails beside a backup that is being made, and if a
-// backup cannot be read: its objects would go.
-func (r *Repository) Prune(ctx context.Context, keep int) (p Pruned, err error) {
-	l, err := r.lock(ctx, lockPrune, lockPrune, lockCreate)
-	if err != nil {
-		return p, err
-	}
-	defer l.release(ctx)
-	var damaged *Damage
-	backups, err := r.List(ctx, func(d *Damage) { damaged = d })
-	if err != nil {
-		return p, err
-	}
-	if damaged != nil {
-		return p, fmt.Errorf("%w; nothing was removed: which objects this backup needs is not known. Remove its description to give it up", damaged)
-	}
-	gone := backups[:max(len(backups)-max(keep, 1), 0)]
-	needed := make(map[string]bool)
-	for _, b := range backups[len(gone):] {
-		for _, f := range b.Files {
-			needed[f.Object] = true
-		}
-	}
-	if err := r.stillAlone(ctx, l); err != nil {
-		return p, err
-	}
-	for _, b := range gone { // first: no backup may need an object that has gone
-		if err := r.storage.Remove(ctx, backupsDir+b.ID+".json"); err != nil {
-			return p, err
-		}
-		p.Backups = append(p.Backups, b.ID)
-	}
-	followed := oldestPlaces(backups[len(gone):])
-	for _, prefix := range []string{objectsDir, tempDir, logDir} {
-		list, err := r.storage.List(ctx, prefix)
-		if err != nil {
-			return p, err
-		}
-		list = slices.DeleteFunc(list, func(o Object) bool { return needed[o.Name] || prefix == logDir && followed.need(o) })
-		for i, o := range list {
-			if i%100 == 0 {
-				if err := r.stillAlone(ctx, l); err != nil {
-					return p, err
-				}
-			}
-			if err := r.storage.Remove(ctx, o.Name); err != nil {
-				return p, err
-			}
-			p.Objects++
-			p.Bytes += o.Size
-		}
-	}
-	return p, nil
-}
-
-// places are the oldest place that a backup has in each log, by store and timeline.
-type places map[string]uint64
-
-func oldestPlaces(backups []*Backup) places {
-	p := make(places)
-	for _, b := range backups {
-		key := b.Store + "/" + b.Timeline
-		if seq, ok := p[key]; b.known() && (!ok || b.Sequence < seq) {
-			p[key] = b.Sequence
-		}
-	}
-	return p
-}
-
-// need reports whether an object of the log follows a backup. One that is none of ours stays.
-func (p places) need(o Object) bool {
-	l, err := parseLogName(o)
-	if err != nil {
-		return true
-	}
-	seq, ok := p[l.store+"/"+l.timeline]
-	return ok && l.last >= seq
-}
-
-// stillAlone returns an error if the lock of a prune has gone, or a backup is being made nevertheless: its process was
-// asleep, and its lock was taken for that of a dead one.
-func (r *Repository) stillAlone(ctx context.Context, l *lock) error {
-	if err := l.held(ctx); err != nil {
-		return err
-	}
-	locks, err := r.storage.List(ctx, locksDir)
-	if err != nil {
-		return err
-	}
-	for _, o := range locks {
-		if strings.HasPrefix(o.Name, locksDir+lockCreate) {
-			return fmt.Errorf("a backup is being made in %s: wait for its end", r.storage)
-		}
-	}
-	return nil
 }
