@@ -18,6 +18,8 @@
 //	sample_row_keys.go  SampleRowKeys
 //	table_admin.go      tables and families; gc_rule.go their GC rules
 //	families.go         ModifyColumnFamilies
+//	backups.go          what backups of tables are; backup_calls.go the calls about them
+//	operations.go       work that may take longer than a call
 //	instance_admin.go   as much of instances and clusters as clients need
 //
 // A value of the protocol has no type. A cell that is written here has the type bytes. A cell of another type is read

@@ -34,6 +34,8 @@ type harness struct {
 	data  btpb.BigtableClient
 	admin adminpb.BigtableTableAdminClient
 	inst  adminpb.BigtableInstanceAdminClient
+
+	server *Server
 }
 
 const (
@@ -65,11 +67,12 @@ func (h *harness) serve(opt Options) *harness {
 	}
 	s, err := New(h.store, opt)
 	h.ok(err)
+	h.server = s
 	g := s.GRPC()
 	h.wire = bufconn.Listen(1 << 20)
 	h.conns = admission.NewConnections(100)
 	go g.Serve(h.conns.Listen(h.wire))
-	h.Cleanup(g.Stop)
+	h.Cleanup(func() { g.Stop(); s.Close() })
 	h.conn = h.dial(func(c net.Conn) net.Conn { return c })
 	h.data, h.admin, h.inst = btpb.NewBigtableClient(h.conn), adminpb.NewBigtableTableAdminClient(h.conn), adminpb.NewBigtableInstanceAdminClient(h.conn)
 	return h

@@ -165,9 +165,13 @@ func (s *instanceAdmin) GetCluster(ctx context.Context, r *adminpb.GetClusterReq
 		return nil, err
 	}
 	if id != clusterID {
-		return nil, status.Errorf(codes.NotFound, "there is no cluster %q: the only one is %s", r.Name, i.cluster())
+		return nil, unknownCluster(i, r.Name)
 	}
 	return clusterMessage(i), nil
+}
+
+func unknownCluster(i instance, name string) error {
+	return status.Errorf(codes.NotFound, "there is no cluster %q: the only one is %s", name, i.cluster())
 }
 
 // ListClusters lists the cluster of an instance, or those of all instances of a project.

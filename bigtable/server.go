@@ -8,6 +8,7 @@ import (
 
 	adminpb "cloud.google.com/go/bigtable/admin/apiv2/adminpb"
 	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
+	longrunningpb "cloud.google.com/go/longrunning/autogen/longrunningpb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
@@ -41,6 +42,8 @@ type Options struct {
 	Clock clock.Clock
 	// Instance is the one whose tables have the names that the Store knows them by. "" is DefaultInstance.
 	Instance string
+	// Backups keep the backups of tables. nil is none.
+	Backups Backups
 	// Admission decides which requests may work. Front ends share one. nil is one of its own, with default limits.
 	Admission *admission.Control
 	// Access identifies the senders of requests by their tokens. nil lets everybody do everything.
@@ -85,9 +88,10 @@ const workers = 128
 // Server serves a Store to Bigtable's clients. It is safe for concurrent use. It does not own the Store.
 type Server struct {
 	btpb.UnimplementedBigtableServer
-	store widecol.Store
-	opt   Options // without zeros
-	home  instance
+	store      widecol.Store
+	opt        Options // without zeros
+	home       instance
+	operations *operations
 }
 
 // New returns a Server for store. It fails if Options.Instance is no name of an instance.
@@ -110,8 +114,14 @@ func New(store widecol.Store, opt Options) (*Server, error) {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
 	opt.Timeouts = opt.Timeouts.withDefaults()
-	return &Server{store: store, opt: opt, home: home}, nil
+	s := &Server{store: store, opt: opt, home: home}
+	s.operations = newOperations(s)
+	return s, nil
 }
+
+// Close ends the operations under way, and waits for their ends. It comes after the end of the gRPC server, and before that of the
+// Store.
+func (s *Server) Close() { s.operations.close() }
 
 // GRPC returns a gRPC server with the services of s, health and reflection. Its caller serves and stops it, with
 // a listener of admission.Connections if connections are to be counted. opt are
@@ -131,6 +141,7 @@ func (s *Server) GRPC(opt ...grpc.ServerOption) *grpc.Server {
 	w.register(g, dataService(), s)
 	w.register(g, adminpb.BigtableTableAdmin_ServiceDesc, &tableAdmin{Server: s})
 	w.register(g, adminpb.BigtableInstanceAdmin_ServiceDesc, &instanceAdmin{Server: s})
+	w.register(g, longrunningpb.Operations_ServiceDesc, s.operations)
 	h := health.NewServer()
 	s.opt.Admission.OnDrain(h.Shutdown) // says NOT_SERVING from then on
 	open := &openServices{Server: g, server: s}

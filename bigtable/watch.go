@@ -160,10 +160,12 @@ func (s *Server) guardStream(service any, stream grpc.ServerStream, info *grpc.S
 	return handle(service, stream)
 }
 
-// changes are the methods that change a schema, and what the audit log calls that.
+// changes are the methods that change a schema or backups, and what the audit log calls that.
 var changes = map[string]string{
 	"CreateTable": "create_table", "DeleteTable": "delete_table", "UpdateTable": "alter_table",
 	"ModifyColumnFamilies": "alter_families", "DropRowRange": "delete_rows", "DeleteInstance": "delete_instance",
+	"CreateBackup": "create_backup", "CopyBackup": "copy_backup", "UpdateBackup": "alter_backup", "DeleteBackup": "delete_backup",
+	"RestoreTable": "restore_table", "CancelOperation": "cancel_operation",
 }
 
 // nameIn returns the name of what a request is about, "" for none.
@@ -173,6 +175,14 @@ func nameIn(request any) string {
 		return r.GetParent() + "/tables/" + r.GetTableId()
 	case *adminpb.UpdateTableRequest:
 		return r.GetTable().GetName()
+	case *adminpb.CreateBackupRequest:
+		return r.GetParent() + "/backups/" + r.GetBackupId()
+	case *adminpb.CopyBackupRequest:
+		return r.GetParent() + "/backups/" + r.GetBackupId()
+	case *adminpb.UpdateBackupRequest:
+		return r.GetBackup().GetName()
+	case *adminpb.RestoreTableRequest:
+		return r.GetParent() + "/tables/" + r.GetTableId()
 	case interface{ GetName() string }:
 		return r.GetName()
 	case interface{ GetTableName() string }:
