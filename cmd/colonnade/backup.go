@@ -331,7 +331,11 @@ func newBackupList() *cobra.Command {
 				for _, t := range b.Tables {
 					names = append(names, t.Name)
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s  %9s in %d files  %s\n", b.ID, megabytes(float64(b.Size())), len(b.Files), strings.Join(names, " "))
+				fmt.Fprintf(cmd.OutOrStdout(), "%s  %9s in %d files  %s", b.ID, megabytes(float64(b.Size())), len(b.Files), strings.Join(names, " "))
+				if l := b.Label; l != nil {
+					fmt.Fprintf(cmd.OutOrStdout(), "  %s until %s", l.Name, l.Expires.Format(time.RFC3339))
+				}
+				fmt.Fprintln(cmd.OutOrStdout())
 			}
 			spans, err := r.Spans(ctx, list)
 			if err != nil {
@@ -413,7 +417,9 @@ func newBackupPrune() *cobra.Command {
 		Short: "Remove all backups but the newest",
 		Long: `Prune removes all backups but the newest N, then what none of these needs, also what killed
 backups have left, and the archived log that is older than the oldest of them. It fails
-while a backup is being made.`,
+while a backup is being made.
+
+Backups that clients of Bigtable have named do not count. Each stays until it has expired.`,
 		Example: "  colonnade backup prune /backup/colonnade --keep 7",
 		Args:    arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

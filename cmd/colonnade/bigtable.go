@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"colonnade/bigtable"
+	"colonnade/cmd/colonnade/internal/tablebackup"
 	"colonnade/metrics"
 	"colonnade/server"
 	"colonnade/tracing"
@@ -18,7 +19,9 @@ import (
 // bigtableListener is the address for Bigtable's clients, nil for none. The zero value can be closed.
 type bigtableListener struct {
 	net.Listener
-	grpc *grpc.Server
+	grpc   *grpc.Server
+	server *bigtable.Server
+	keeper *tablebackup.Keeper // nil without --backup-repository
 }
 
 // listenBigtable listens on the address that the options name.
@@ -46,16 +49,21 @@ func (o *serveOptions) bigtableOptions(l *logs, guard *protection, m *metrics.Re
 	}
 }
 
-// serve begins to serve a store, beside s, with which it shares limits and the end of the process.
-func (l *bigtableListener) serve(store widecol.Store, s *server.Server, p *protection, opt bigtable.Options) error {
+// serve begins to serve a store, beside s, with which it shares limits and the end of the process. keeper keeps its backups.
+func (l *bigtableListener) serve(store widecol.Store, s *server.Server, p *protection, keeper *tablebackup.Keeper, opt bigtable.Options) error {
+	l.keeper = keeper
 	if l.Listener == nil {
 		return nil
 	}
 	opt.Admission, opt.Quotas = s.Admission(), s.Quotas()
+	if keeper != nil {
+		opt.Backups = keeper
+	}
 	b, err := bigtable.New(store, opt)
 	if err != nil {
 		return err
 	}
+	l.server = b
 	var extra []grpc.ServerOption
 	if p.certificates != nil {
 		extra = append(extra, grpc.Creds(credentials.NewTLS(p.certificates.config())))
@@ -75,6 +83,16 @@ const stopGrace = time.Second
 
 // close ends what is under way and closes the listener.
 func (l *bigtableListener) close() {
+	l.closeGRPC()
+	if l.server != nil {
+		l.server.Close()
+	}
+	if l.keeper != nil {
+		l.keeper.Close()
+	}
+}
+
+func (l *bigtableListener) closeGRPC() {
 	switch {
 	case l.grpc != nil:
 		ctx, cancel := context.WithTimeout(context.Background(), stopGrace)

@@ -19,19 +19,19 @@ import (
 	"colonnade/engine"
 	"colonnade/server"
 	"colonnade/vfs"
-	"colonnade/widecol"
 	"colonnade/widecol/lsmstore"
 )
 
-// emulatorOptions are the flags of emulator: host and port are those of Google's.
+// emulatorOptions are the flags of emulator: host and port are those of Google's, backup-repository that of serve.
 type emulatorOptions struct {
-	host string
-	port uint16
-	data string
+	host    string
+	port    uint16
+	data    string
+	backups tableBackups
 }
 
 func newEmulator() *cobra.Command {
-	o := new(emulatorOptions)
+	o := &emulatorOptions{backups: tableBackups{repository: repositoryFlags{endpoint: amazon}}}
 	cmd := &cobra.Command{
 		Use:   "emulator",
 		Short: "Serve Bigtable's clients in a development setup or a test",
@@ -51,6 +51,7 @@ development, see colonnade serve --bigtable-listen.`,
 	cmd.Flags().StringVar(&o.host, "host", "127.0.0.1", "address to listen on")
 	cmd.Flags().Uint16Var(&o.port, "port", 8086, "port to listen on, 0 for any that is free")
 	cmd.Flags().StringVar(&o.data, "data", "", "directory of the tables; made if need be (default: in memory)")
+	cmd.Flags().StringVar(&o.backups.name, "backup-repository", "", "directory, or s3://BUCKET, for backups of tables; made if need be (default: there are none)")
 	return cmd
 }
 
@@ -67,7 +68,12 @@ func emulate(cmd *cobra.Command, o *emulatorOptions) error {
 	if err != nil {
 		return err
 	}
-	s, err := bigtable.New(store, bigtable.Options{})
+	opt := bigtable.Options{}
+	if keeper := o.backups.keep(store, o.data, 0, o.log(cmd.ErrOrStderr())); keeper != nil {
+		opt.Backups = keeper
+		defer keeper.Close()
+	}
+	s, err := bigtable.New(store, opt)
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
@@ -80,14 +86,13 @@ func emulate(cmd *cobra.Command, o *emulatorOptions) error {
 	case <-signals:
 		g.Stop()
 	}
+	s.Close()
 	return errors.Join(err, store.Close())
 }
 
 // open opens the directory, or a store in memory.
-func (o *emulatorOptions) open(stderr io.Writer) (widecol.Store, error) {
-	opt := lsmstore.Options{Dir: o.data, Engine: engine.Options{
-		FS: vfs.OS, Clock: clock.System, Log: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-	}}
+func (o *emulatorOptions) open(stderr io.Writer) (*lsmstore.Store, error) {
+	opt := lsmstore.Options{Dir: o.data, Engine: engine.Options{FS: vfs.OS, Clock: clock.System, Log: o.log(stderr)}}
 	if o.data == "" {
 		opt.Dir, opt.Engine.FS = "/emulator", vfs.NewMem()
 	}
@@ -96,4 +101,9 @@ func (o *emulatorOptions) open(stderr io.Writer) (widecol.Store, error) {
 		return nil, held(o.data, err)
 	}
 	return store, nil
+}
+
+// log returns what gets the warnings.
+func (o *emulatorOptions) log(stderr io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }

@@ -70,6 +70,7 @@ type serveOptions struct {
 
 	bigtableListen   string
 	bigtableInstance string
+	tableBackups     tableBackups
 
 	pprofListen   string
 	traceEndpoint string
@@ -96,6 +97,7 @@ func declareOptions(flags *pflag.FlagSet) *serveOptions {
 		}
 		return nil
 	})
+	o.declareTableBackups()
 
 	c.Section("Access")
 	c.String(&o.tokens, "tokens", "", "file of tokens, as colonnade token makes it: requests need one of them; a change of the file applies within two seconds")

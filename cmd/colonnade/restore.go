@@ -16,12 +16,9 @@ import (
 
 	"colonnade/backup"
 	"colonnade/client"
-	"colonnade/clock"
 	"colonnade/cmd/colonnade/internal/load"
-	"colonnade/engine"
+	"colonnade/cmd/colonnade/internal/tablebackup"
 	"colonnade/server"
-	"colonnade/vfs"
-	"colonnade/widecol/lsmstore"
 )
 
 // restoreFlags are those of backup restore.
@@ -76,7 +73,7 @@ before you try again.`,
 	flags := cmd.Flags()
 	f.add(flags)
 	f.addIdentity(flags)
-	flags.StringVar(&f.id, "backup", "", "the backup, or the beginning of its name (default the newest)")
+	flags.StringVar(&f.id, "backup", "", "the backup, or the beginning of its name, or the name that a client of Bigtable gave it (default the newest of others)")
 	flags.StringVar(&f.until, "until", "", "time to restore to, such as 2026-09-01T10:03:00Z, or latest (default that of the backup)")
 	flags.StringArrayVar(&f.tables, "table", nil, "only this table; may be repeated (default all)")
 	flags.StringVar(&f.as, "as", "", "name of the new table in a running server")
@@ -171,9 +168,7 @@ func (f *restoreFlags) point(ctx context.Context, r *backup.Repository) (*backup
 // copyTable copies the table from a restored directory, which a server of its own serves to this process alone, to
 // another server: as an export and an import do.
 func (f *restoreFlags) copyTable(ctx context.Context, cmd *cobra.Command, to load.Server, dir string) error {
-	store, err := lsmstore.Open(lsmstore.Options{Dir: filepath.ToSlash(dir), Engine: engine.Options{
-		FS: vfs.OS, Clock: clock.System, MemtableBytes: 16 << 20, CacheBytes: 32 << 20, ScrubBytesPerSecond: -1,
-	}})
+	store, err := tablebackup.OpenRestored(dir)
 	if err != nil {
 		return err
 	}
@@ -238,7 +233,9 @@ func (f *restoreFlags) createLike(ctx context.Context, from, to load.Server) err
 		spec.Families[i].Moving = nil
 	}
 	for _, g := range info.Groups {
-		spec.Groups = append(spec.Groups, slices.Clone(g.Families))
+		if len(g.Families) > 0 { // the last one was leaving
+			spec.Groups = append(spec.Groups, slices.Clone(g.Families))
+		}
 	}
 	target, err := to.Client()
 	if err != nil {

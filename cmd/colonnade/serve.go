@@ -17,6 +17,7 @@ import (
 	"colonnade/server"
 	"colonnade/tracing"
 	"colonnade/widecol"
+	"colonnade/widecol/lsmstore"
 )
 
 func newServe() *cobra.Command {
@@ -115,7 +116,9 @@ func serve(cmd *cobra.Command, o *serveOptions) (err error) {
 	if os.Getenv("GOMAXPROCS") == "" { // an operator knows better
 		cores.AddSpare() // the log nearly always has a sync under way
 	}
-	if err := forBigtable.serve(store, s, guard, o.bigtableOptions(logs, guard, m, tracer)); err != nil {
+	keeper := o.tableBackups.keep(store.(*lsmstore.Store), o.data, o.diskReserveMiB<<20, log)
+	if err := forBigtable.serve(store, s, guard, keeper, o.bigtableOptions(logs, guard, m, tracer)); err != nil {
+		forBigtable.close()
 		stopArchive()
 		return errors.Join(err, store.Close())
 	}

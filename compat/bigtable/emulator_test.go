@@ -41,9 +41,9 @@ func long(t *testing.T) {
 }
 
 // emulator starts the emulator, in memory, and returns its address. The test fails if it does not end as it should.
-func emulator(t *testing.T) string {
+func emulator(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(program, "emulator", "--port", "0")
+	cmd := exec.Command(program, append([]string{"emulator", "--port", "0"}, args...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -60,7 +60,7 @@ func run(t *testing.T, dir, name string, args ...string) {
 func succeeds(t *testing.T, variable string, args []string, env ...string) {
 	t.Helper()
 	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Env = environment(append(env, variable+"="+emulator(t))...)
+	cmd.Env = environment(append(env, variable+"="+emulator(t, "--backup-repository", t.TempDir()))...)
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "every answer is the expected one") {
 		t.Errorf("%v\n%s", err, out)

@@ -64,6 +64,7 @@ public class Client {
       tables(tableAdmin);
       writes(client);
       reads(client);
+      backups(tableAdmin, client);
       absent(instanceAdmin, tableAdmin, client);
       deletions(instanceAdmin, tableAdmin, client);
     }
@@ -236,8 +237,24 @@ public class Client {
   }
 
   /** Calls for what the server does not have. */
-  static void absent(BigtableInstanceAdminClient instances, BigtableTableAdminClient tables, BigtableDataClient client) {
+  static void backups(BigtableTableAdminClient tables, BigtableDataClient client) throws Exception {
     org.threeten.bp.Instant later = org.threeten.bp.Instant.now().plusSeconds(86400);
+    Backup made = tables.createBackup(CreateBackupRequest.of("colonnade", "b").setSourceTableId("table").setExpireTime(later));
+    same("backup", made.getSourceTableId() + " " + made.getState() + " " + (made.getSizeBytes() > 0), "table READY true");
+    fails("backup again", AlreadyExistsException.class, () -> tables.createBackup(CreateBackupRequest.of("colonnade", "b").setSourceTableId("table").setExpireTime(later)));
+    same("copy", tables.copyBackup(CopyBackupRequest.of("colonnade", "b").setDestination("colonnade", "b2").setExpireTime(later)).getSourceBackupId(), "b");
+    same("backups", tables.listBackups("colonnade").stream().sorted().toList(), List.of("b", "b2"));
+    same("later", tables.updateBackup(UpdateBackupRequest.of("colonnade", "b").setExpireTime(later.plusSeconds(60))).getExpireTime().getEpochSecond(), later.getEpochSecond() + 60);
+    same("got", tables.getBackup("colonnade", "b").getId(), "b");
+    same("restored", tables.restoreTable(RestoreTableRequest.of("colonnade", "b2").setTableId("t2")).getTable().getId(), "t2");
+    same("rows", keys(client.readRows(Query.create(TableId.of("t2")))), keys(client.readRows(Query.create(TABLE))));
+    tables.deleteTable("t2");
+    tables.deleteBackup("colonnade", "b");
+    tables.deleteBackup("colonnade", "b2");
+    fails("a deleted backup", NotFoundException.class, () -> tables.getBackup("colonnade", "b"));
+  }
+
+  static void absent(BigtableInstanceAdminClient instances, BigtableTableAdminClient tables, BigtableDataClient client) {
     ByteString empty = ByteString.EMPTY;
     Map<String, Callable<?>> calls = new LinkedHashMap<>();
     calls.put("change an instance", () -> instances.updateInstance(UpdateInstanceRequest.of(INSTANCE).setDisplayName("Other")));
@@ -262,13 +279,6 @@ public class Client {
     calls.put("logical views", () -> instances.listLogicalViews(INSTANCE));
     calls.put("change a logical view", () -> instances.updateLogicalView(UpdateLogicalViewRequest.of(INSTANCE, "v").setQuery("SELECT 2")));
     calls.put("delete a logical view", () -> nothing(() -> instances.deleteLogicalView(INSTANCE, "v")));
-    calls.put("create a backup", () -> tables.createBackup(CreateBackupRequest.of("colonnade", "b").setSourceTableId("table").setExpireTime(later)));
-    calls.put("backup", () -> tables.getBackup("colonnade", "b"));
-    calls.put("backups", () -> tables.listBackups("colonnade"));
-    calls.put("change a backup", () -> tables.updateBackup(UpdateBackupRequest.of("colonnade", "b").setExpireTime(later)));
-    calls.put("copy a backup", () -> tables.copyBackup(CopyBackupRequest.of("colonnade", "b").setDestination("colonnade", "b2").setExpireTime(later)));
-    calls.put("restore a backup", () -> tables.restoreTable(RestoreTableRequest.of("colonnade", "b").setTableId("t2")));
-    calls.put("delete a backup", () -> nothing(() -> tables.deleteBackup("colonnade", "b")));
     calls.put("create a view", () -> tables.createAuthorizedView(CreateAuthorizedViewRequest.of("table", "v").setAuthorizedViewType(SubsetView.create())));
     calls.put("view", () -> tables.getAuthorizedView("table", "v"));
     calls.put("views", () -> tables.listAuthorizedViews("table"));
