@@ -128,7 +128,7 @@ func TestServices(t *testing.T) {
 	}
 	h.same("services", lines(names...), lines(
 		"google.bigtable.admin.v2.BigtableInstanceAdmin", "google.bigtable.admin.v2.BigtableTableAdmin", "google.bigtable.v2.Bigtable",
-		"grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"))
+		"google.longrunning.Operations", "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"))
 }
 
 // TestHealthOfDrain: a server that stops is not serving any more, also for who has asked before to be told.

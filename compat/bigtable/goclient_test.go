@@ -29,7 +29,10 @@ var patches = map[string][]string{
 		`t.Skip("emulator doesn't support PingAndWarm")`, `t.Log("the emulator has PingAndWarm")`,
 		noBackups + "it-bkp-src-", theBackups + "it-bkp-src-",
 		noBackups + "it-cpy-src-", theBackups + "it-cpy-src-",
-		"t.Cleanup(func() { iAdminClient.Close() })\n\n\tlist := func(", "list := func(", // there is none
+		"t.Cleanup(func() { iAdminClient.Close() })\n\n\tlist := func(", "_ = iAdminClient // there is none\n\n\tlist := func(",
+		`createRandomInstance(ctx, iAdminClient)`, `"elsewhere", "colonnade", error(nil)`,
+		`deleteInstance(context.Background(), iAdminClient, diffInstance)`, `error(nil)`,
+		"&ProdEnv{\n\t\t\tconfig: diffConf", "&EmulatedEnv{\n\t\t\tserver: testEnv.(*EmulatedEnv).server, config: diffConf",
 	},
 }
 
