@@ -32,9 +32,15 @@ func (c *caller) logAccess(code codes.Code, took time.Duration) {
 		slog.Int64("rows", c.stats.Rows),
 		slog.Int64("cells", c.stats.Cells),
 		slog.Duration("took", took.Round(time.Microsecond)))
+	line = c.appendSender(line)
+	c.server.opt.AccessLog.LogAttrs(context.WithoutCancel(c.ctx), slog.LevelInfo, "request", line...)
+}
+
+// appendSender appends who sent a call, and the trace that it is part of, as far as they are known.
+func (c *caller) appendSender(line []slog.Attr) []slog.Attr {
 	line = c.token.AppendTo(line)
 	if id := cmp.Or(c.span.TraceID(), tracing.IDOf(metadata.ValueFromIncomingContext(c.ctx, "traceparent"))); id != "" {
 		line = append(line, slog.String("trace_id", id))
 	}
-	c.server.opt.AccessLog.LogAttrs(context.WithoutCancel(c.ctx), slog.LevelInfo, "request", line...)
+	return line
 }

@@ -2,6 +2,7 @@ package bigtable
 
 import (
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"colonnade/cell"
 	"colonnade/clock"
 	"colonnade/engine"
+	"colonnade/explain"
 	"colonnade/vfs"
 	"colonnade/widecol"
 	"colonnade/widecol/lsmstore"
@@ -25,8 +27,13 @@ type hurried struct {
 func (h *hurried) Now() int64 { return h.now.Add(time.Second.Microseconds()) }
 
 // TestLastScanned: while a filter lets nothing through, the client hears how far the read is, and never of a row that
-// it has not got whole.
+// it has not got whole. So it is where slow reads are logged.
 func TestLastScanned(t *testing.T) {
+	t.Run("plain", func(t *testing.T) { lastScanned(t, nil) })
+	t.Run("slow log", func(t *testing.T) { lastScanned(t, explain.NewSlowLog(slog.New(slog.DiscardHandler), time.Hour)) })
+}
+
+func lastScanned(t *testing.T, slow *explain.SlowLog) {
 	const rows = 2000
 	store, err := lsmstore.Open(lsmstore.Options{Dir: "/s", Engine: engine.Options{FS: vfs.NewMem(), Clock: clock.System}})
 	if err != nil {
@@ -34,7 +41,7 @@ func TestLastScanned(t *testing.T) {
 	}
 	t.Cleanup(func() { store.Close() })
 	h := &harness{TB: t, ctx: t.Context(), store: store}
-	h.serve(Options{Clock: &hurried{Clock: clock.System}})
+	h.serve(Options{Clock: &hurried{Clock: clock.System}, Slow: slow})
 	h.createTable()
 	var list []widecol.Mutation
 	for i := range rows {

@@ -39,7 +39,8 @@ func (s *Server) ReadRows(r *btpb.ReadRowsRequest, stream btpb.Bigtable_ReadRows
 		return err
 	}
 	defer c.end()
-	view, err := s.store.View(stream.Context(), c.table)
+	c.caller.explains(q)
+	view, err := c.open(stream.Context())
 	if err != nil {
 		return statusOf(err)
 	}
@@ -112,7 +113,7 @@ func (r *rowReader) close() {
 
 func (r *rowReader) read(ctx context.Context, view widecol.View, q *widecol.Query) (widecol.Stats, error) {
 	q.Yield = r.yield
-	rows, err := view.Scan(ctx, q)
+	rows, err := r.scan(ctx, view, q)
 	if err != nil {
 		return widecol.Stats{}, err
 	}

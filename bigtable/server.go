@@ -20,6 +20,7 @@ import (
 	"colonnade/access"
 	"colonnade/admission"
 	"colonnade/clock"
+	"colonnade/explain"
 	"colonnade/metrics"
 	"colonnade/quota"
 	"colonnade/tracing"
@@ -52,6 +53,8 @@ type Options struct {
 	Audit *slog.Logger
 	// Quotas are those of tables and tokens. Front ends share one. nil is none.
 	Quotas *quota.Gate
+	// Slow gets the reads that take long. Front ends share one. nil is none.
+	Slow *explain.SlowLog
 	// Metrics are those that calls count in. nil is a new Registry.
 	Metrics *metrics.Registry
 	// Log gets the server's own errors. nil drops them.

@@ -16,6 +16,7 @@ import (
 
 	"colonnade/access"
 	"colonnade/admission"
+	"colonnade/explain"
 	"colonnade/metrics"
 	"colonnade/tracing"
 	"colonnade/widecol"
@@ -63,8 +64,9 @@ type caller struct {
 	answered bool       // a message was sent
 	last     *held      // the last long message, nil before there is one
 
-	table string        // that it works on, "" for none
-	stats widecol.Stats // of what it has returned or written
+	table     string        // that it works on, "" for none
+	stats     widecol.Stats // of what it has returned or written
+	explained *explain.Read // of ReadRows, if slow queries are logged; nil otherwise
 }
 
 type callerKey struct{}
@@ -138,6 +140,7 @@ func (w *watcher) begin(ctx context.Context, service, method string, route *metr
 		route.End(int(code), took, c.sent)
 		w.audit(c, method, code, took)
 		c.logAccess(code, took)
+		c.logSlow(code, took)
 		c.giveBack()
 	}
 }

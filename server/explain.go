@@ -3,9 +3,9 @@ package server
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"time"
 
+	"colonnade/explain"
 	"colonnade/widecol"
 )
 
@@ -39,37 +39,30 @@ func (d *decoder) explainMode() explainMode {
 // for one goroutine; those that work on parts of a read have one each. All methods take nil, for a read that is not
 // to be explained.
 type explanation struct {
-	mode  explainMode
-	now   func() time.Time
-	query widecol.Query // whose shape goes to the log of slow queries
-	items int           // of a rows request; query is that of the first
+	mode explainMode
+	now  func() time.Time
 
-	widecol.Explain
+	explain.Read
 	allRows bool // the query asked last has all rows, though parts of it may not
-
-	receive time.Duration // the request, with the wait for a slot
-	open    time.Duration // the view
-	read    time.Duration // in the Store
-	write   time.Duration // rows into JSON, and waiting for the client and other parts
 }
 
 // explains begins the explanation of a read whose request is decoded, if it asks for one or slow queries are logged.
 // It returns nil if nobody wants it.
 func (x *requestContext) explains(mode explainMode) *explanation {
 	if mode == noExplain {
-		if x.server.slowQuery.Load() == 0 {
+		if !x.server.slow.On() {
 			return nil
 		}
 		mode = logExplain
 	}
-	x.explain = &explanation{mode: mode, now: x.server.opt.Now, receive: x.elapsed()}
+	x.explain = &explanation{mode: mode, now: x.server.opt.Now, Read: explain.Read{Receiving: x.elapsed()}}
 	return x.explain
 }
 
 // explainsQuery is explains for a read of one query.
 func (x *requestContext) explainsQuery(mode explainMode, q *widecol.Query) {
 	if e := x.explains(mode); e != nil {
-		e.query = *q
+		e.Query = *q
 	}
 }
 
@@ -105,8 +98,8 @@ func (e *explanation) add(part *explanation) {
 		e.PushedDown &^= widecol.PartRows
 		e.Checked &^= widecol.PartRows
 	}
-	e.read += part.read
-	e.write += part.write
+	e.Reading += part.Reading
+	e.Writing += part.Writing
 }
 
 // openView opens the view of the request's table, for its queries.
@@ -118,7 +111,7 @@ func (x *requestContext) openView() (widecol.View, error) {
 	}
 	begun := e.now()
 	view, err := x.server.store.View(x.ctx(), x.table)
-	e.open += e.now().Sub(begun)
+	e.Opening += e.now().Sub(begun)
 	return view, err
 }
 
@@ -130,7 +123,7 @@ func (e *explanation) scan(ctx context.Context, view widecol.View, q *widecol.Qu
 	e.ask(q)
 	begun := e.now()
 	rows, err := view.Scan(ctx, q)
-	e.read += e.now().Sub(begun)
+	e.Reading += e.now().Sub(begun)
 	return rows, err
 }
 
@@ -142,15 +135,15 @@ func (e *explanation) count(ctx context.Context, q *widecol.Query, count countPa
 	e.ask(q)
 	begun := e.now()
 	stats, err := count(ctx, q)
-	e.read += e.now().Sub(begun)
+	e.Reading += e.now().Sub(begun)
 	return stats, err
 }
 
 // writeExplained is writeAll for a read that is to be explained: it tells the time in the Store from the rest.
 func (a *rowWriter) writeExplained(rows widecol.Rows) (found bool, err error) {
 	e := a.explain
-	begun, read := e.now(), e.read
-	timed := &timedRows{rows, e}
+	begun, reading := e.now(), e.Reading
+	timed := e.Timed(rows, e.now)
 	if !e.alone() {
 		a.explain = nil
 		found, err = a.writeAll(timed)
@@ -162,21 +155,8 @@ func (a *rowWriter) writeExplained(rows widecol.Rows) (found bool, err error) {
 		addStats(&a.stats, rows.Stats())
 		err = rows.Err()
 	}
-	e.write += e.now().Sub(begun) - (e.read - read)
+	e.Writing += e.now().Sub(begun) - (e.Reading - reading)
 	return found, err
-}
-
-// timedRows adds the time in the Store to an explanation.
-type timedRows struct {
-	widecol.Rows
-	e *explanation
-}
-
-func (r *timedRows) Next() bool {
-	begun := r.e.now()
-	more := r.Rows.Next()
-	r.e.read += r.e.now().Sub(begun)
-	return more
 }
 
 // beginExplained starts the answer to a read whose result is one object. It returns true if the result is not
@@ -199,108 +179,7 @@ func (x *requestContext) appendExplain(s *widecol.Stats) {
 	if !e.alone() {
 		x.out = append(x.out, ',')
 	}
-	x.out = e.append(append(x.out, `"explain":`...), s, x.elapsed())
-}
-
-// append appends the explanation. s is what the read has looked at, total how long it took.
-func (e *explanation) append(out []byte, s *widecol.Stats, total time.Duration) []byte {
-	out = appendField(out, `{"rows":{"scanned":`, s.RowsScanned)
-	out = appendField(out, `,"returned":`, s.Rows)
-	out = appendField(out, `},"cells":{"scanned":`, s.CellsScanned)
-	out = appendField(out, `,"returned":`, s.Cells)
-	out = appendField(out, `,"tombstones":`, e.Tombstones)
-	out = appendDropped(append(out, `,"dropped":`...), &e.Dropped)
-	out = append(out, `},"pushed_down":`...)
-	out = appendNames(out, e.PushedDown.Names())
-	out = append(out, `,"checked":`...)
-	out = appendNames(out, e.Checked.Names())
-	out = append(out, `,"ended":`...)
-	out = appendEnded(out, &e.Explain)
-	out = append(out, `,"partitions":[`...)
-	for i := range e.Partitions {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = appendExplainedPartition(out, &e.Partitions[i])
-	}
-	out = appendField(out, `],"micros":{"receive":`, e.receive.Microseconds())
-	out = appendField(out, `,"open":`, e.open.Microseconds())
-	out = appendField(out, `,"read":`, e.read.Microseconds())
-	out = appendField(out, `,"write":`, e.write.Microseconds())
-	out = appendField(out, `,"total":`, total.Microseconds())
-	return append(out, "}}"...)
-}
-
-func appendDropped(out []byte, d *widecol.DroppedCells) []byte {
-	out = appendField(out, `{"columns":`, d.Columns)
-	out = appendField(out, `,"later":`, d.Later)
-	out = appendField(out, `,"deleted":`, d.Deleted)
-	out = appendField(out, `,"overwritten":`, d.Overwritten)
-	out = appendField(out, `,"garbage":`, d.Garbage)
-	out = appendField(out, `,"times":`, d.Times)
-	out = appendField(out, `,"values":`, d.Values)
-	out = appendField(out, `,"filter":`, d.RowFilter)
-	return append(out, '}')
-}
-
-// appendNames appends a list of names, which need no escapes.
-func appendNames(out []byte, names []string) []byte {
-	out = append(out, '[')
-	for i, name := range names {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = appendString(out, name)
-	}
-	return append(out, ']')
-}
-
-// appendEnded appends how many queries ended for each reason.
-func appendEnded(out []byte, e *widecol.Explain) []byte {
-	start := len(out)
-	for reason, n := range e.Ended {
-		if n > 0 {
-			out = append(out, ',')
-			out = appendString(out, widecol.EndReason(reason).String())
-			out = strconv.AppendInt(append(out, ':'), n, 10)
-		}
-	}
-	if len(out) == start {
-		out = append(out, ',')
-	}
-	out[start] = '{'
-	return append(out, '}')
-}
-
-func appendExplainedPartition(out []byte, p *widecol.ExplainedPartition) []byte {
-	out = appendString(append(out, `{"name":`...), p.Name)
-	out = appendField(out, `,"cells_scanned":`, p.CellsScanned)
-	out = appendField(out, `,"bytes_scanned":`, p.BytesScanned)
-	out = appendField(out, `,"memtables":`, p.Memtables)
-	out = append(out, `,"levels":[`...)
-	for i := range p.Levels {
-		l := &p.Levels[i]
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = appendField(out, `{"level":`, int64(l.Level))
-		out = appendField(out, `,"files":`, l.Files)
-		out = appendField(out, `,"files_read":`, l.FilesRead)
-		out = appendField(out, `,"files_left_out":{"deleted":`, l.FilesDeleted)
-		out = appendField(out, `,"times":`, l.FilesOtherTimes)
-		out = appendField(out, `,"bloom_filter":`, l.FilesExcluded)
-		out = appendField(out, `,"families":`, l.FilesOtherFamilies)
-		out = appendField(out, `},"bloom_filters_asked":`, l.BloomAsked)
-		out = appendField(out, `,"blocks":{"read":`, l.BlocksRead)
-		out = appendField(out, `,"cached":`, l.BlocksCached)
-		out = appendField(out, `},"value_blocks":{"read":`, l.ValuesRead)
-		out = appendField(out, `,"cached":`, l.ValuesCached)
-		out = appendField(out, `},"blocks_left_out":{"times":`, l.BlocksOtherTimes)
-		out = appendField(out, `,"columns":`, l.BlocksOtherColumns)
-		out = appendField(out, `},"bytes_decompressed":`, l.BytesDecompressed)
-		out = append(out, '}')
-	}
-	return append(out, "]}"...)
+	x.out = e.Append(append(x.out, `"explain":`...), s, x.elapsed())
 }
 
 // explainSchema is the schema of what appendExplain appends.

@@ -42,8 +42,8 @@ func (s *Server) rows(x *requestContext) error {
 		return err
 	}
 	if e := x.explains(body.explain); e != nil {
-		items[0].ask(&e.query)
-		e.items = len(items)
+		items[0].ask(&e.Query)
+		e.Items = len(items)
 	}
 	view, err := x.openView()
 	if err != nil {

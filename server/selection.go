@@ -171,11 +171,13 @@ func (d *decoder) timeRange() widecol.TimeRange {
 }
 
 // comparisons are the operators of a value filter.
-var comparisons = map[string]widecol.Comparison{
-	"=": widecol.Equal, "!=": widecol.NotEqual,
-	"<": widecol.Less, "<=": widecol.LessOrEqual,
-	">": widecol.Greater, ">=": widecol.GreaterOrEqual,
-}
+var comparisons = func() map[string]widecol.Comparison {
+	of := make(map[string]widecol.Comparison)
+	for c := widecol.Equal; c <= widecol.GreaterOrEqual; c++ {
+		of[c.String()] = c
+	}
+	return of
+}()
 
 // valueFilter is a value filter in a request.
 type valueFilter struct {

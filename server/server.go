@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"colonnade/admission"
+	"colonnade/explain"
 	"colonnade/internal/cores"
 	"colonnade/quota"
 	"colonnade/server/http1"
@@ -43,7 +44,7 @@ type Server struct {
 
 	quotas *quota.Gate
 
-	slowQuery atomic.Int64 // Options.SlowQuery, or what SetSlowQuery replaced it with
+	slow *explain.SlowLog
 
 	_         [64]byte         // each request changes what is below, and reads what is above
 	responses [6]atomic.Uint64 // by the first digit of the status; 0 is aborted
@@ -71,7 +72,7 @@ func New(store widecol.Store, opt Options) *Server {
 	for _, host := range opt.Hosts {
 		s.hosts[hostname(host)] = true
 	}
-	s.SetSlowQuery(opt.SlowQuery)
+	s.slow = explain.NewSlowLog(opt.Log, opt.SlowQuery)
 	s.quotas = newGate(store, opt.Quotas, opt.Metrics)
 	s.meters = newMeters(opt.Metrics.FrontEnd("http"))
 	s.addMetrics()
@@ -92,7 +93,10 @@ func (s *Server) Connections() *admission.Connections { return s.connections }
 func (s *Server) SetLimits(l admission.Limits) { s.admission.SetLimits(l) }
 
 // SetSlowQuery replaces Options.SlowQuery, for queries that begin from now on.
-func (s *Server) SetSlowQuery(d time.Duration) { s.slowQuery.Store(int64(d)) }
+func (s *Server) SetSlowQuery(d time.Duration) { s.slow.Set(d) }
+
+// SlowQueries returns what gets the queries that take long, for other front ends of the same Store.
+func (s *Server) SlowQueries() *explain.SlowLog { return s.slow }
 
 // Handler returns the server as an http.Handler, for use without Serve.
 func (s *Server) Handler() http.Handler { return s.handler }

@@ -28,6 +28,11 @@ const (
 	GreaterOrEqual                       // >=
 )
 
+// String returns the operator as it is written.
+func (c Comparison) String() string {
+	return [...]string{"", "=", "!=", "<", "<=", ">", ">="}[c]
+}
+
 // ValueFilter selects versions by their value: those of the type Type whose value is Op Value. A version of
 // another type never matches, whatever the operator. Numbers compare as numbers, NaN below all others;
 // strings and bytes compare by their bytes, and false is below true.

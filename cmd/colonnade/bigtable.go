@@ -55,7 +55,7 @@ func (l *bigtableListener) serve(store widecol.Store, s *server.Server, p *prote
 	if l.Listener == nil {
 		return nil
 	}
-	opt.Admission, opt.Quotas = s.Admission(), s.Quotas()
+	opt.Admission, opt.Quotas, opt.Slow = s.Admission(), s.Quotas(), s.SlowQueries()
 	if keeper != nil {
 		opt.Backups = keeper
 	}

@@ -68,7 +68,7 @@ func (c bigtableClient) write(ctx context.Context, row, value string) error {
 // read returns the rows of table t, as text.
 func (c bigtableClient) read(ctx context.Context) string {
 	c.Helper()
-	stream, err := c.data.ReadRows(ctx, &btpb.ReadRowsRequest{TableName: homeTable})
+	stream, err := c.data.ReadRows(ctx, &btpb.ReadRowsRequest{TableName: homeTable}, grpc.MaxCallRecvMsgSize(bigtable.MaxMessage))
 	if err != nil {
 		c.Fatal(err)
 	}

@@ -75,7 +75,7 @@ func TestLogsThatCannotBeOpened(t *testing.T) {
 	}
 }
 
-// TestSlowQueriesAreReloaded: a running server begins to log slow queries, and ends it. A query over much takes a
+// TestSlowQueriesAreReloaded: a running server begins to log slow queries, of both protocols, and ends it. A query over much takes a
 // millisecond; one over nothing is no slower than an hour.
 func TestSlowQueriesAreReloaded(t *testing.T) {
 	dir := t.TempDir()
@@ -83,7 +83,8 @@ func TestSlowQueriesAreReloaded(t *testing.T) {
 	if err := os.WriteFile(path, []byte("slow-query-ms = 3600000\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := startServe(t, filepath.Join(dir, "data"), "--config", path)
+	s := startServe(t, filepath.Join(dir, "data"), "--config", path, "--bigtable-listen", "127.0.0.1:0")
+	bigtable := dialBigtable(t, bigtableOf(s))
 	s.call("PUT", "/v1/table/t", `{"column_families":[{"name":"f"}]}`)
 	item := `{"row_key":"key-that-is-not-logged","cells":[{"column_key":"f:q","type":"string","value":"` + strings.Repeat("v", 1<<20) + `"}]}`
 	for range 8 {
@@ -94,12 +95,16 @@ func TestSlowQueriesAreReloaded(t *testing.T) {
 	come := s.stderr.next("slow query")
 	s.call("POST", "/v1/table/t/scan", `{}`)
 	<-come
+	bigtable.read(t.Context())
 	s.hangup(path, "slow-query-ms = 0\n", "an option has changed")
 	s.call("POST", "/v1/table/t/scan", `{}`)
 	s.stop(syscall.SIGTERM)
 	log := s.stderr.String()
 	if n := strings.Count(log, `level=WARN msg="slow query" route="POST /v1/table/{table}/scan" table=t`); n != 1 || !strings.Contains(log, `\"blocks\":{\"read\":`) && !strings.Contains(log, `\"memtables\":1`) {
 		t.Errorf("%d lines in\n%.2000s", n, log)
+	}
+	if n := strings.Count(log, `level=WARN msg="slow query" route=ReadRows table=t`); n != 1 {
+		t.Errorf("%d lines of Bigtable's client in\n%.2000s", n, log)
 	}
 	if strings.Contains(log, "not-logged") || strings.Contains(log, "vvv") {
 		t.Errorf("the log has something of a row:\n%.2000s", log)

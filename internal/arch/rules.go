@@ -73,16 +73,17 @@ var moduleRules = Rules{
 		"tracing": {Libraries: []string{"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/proto/slim/otlp", "google.golang.org/protobuf"}},
 
 		"access":                      {},
+		"explain":                     {Packages: []string{"widecol"}},
 		"quota":                       {Packages: []string{"access"}},
 		"admission":                   {Packages: []string{"clock", "internal/cores"}},
-		"server":                      {Packages: []string{"access", "admission", "cell", "clock", "internal/cores", "internal/poison", "metrics", "quota", "server/http1", "server/strictjson", "tracing", "widecol"}, Libraries: []string{"github.com/cespare/xxhash/v2", "github.com/klauspost/compress", "github.com/prometheus/client_golang", "github.com/rs/cors"}},
+		"server":                      {Packages: []string{"access", "admission", "cell", "clock", "explain", "internal/cores", "internal/poison", "metrics", "quota", "server/http1", "server/strictjson", "tracing", "widecol"}, Libraries: []string{"github.com/cespare/xxhash/v2", "github.com/klauspost/compress", "github.com/prometheus/client_golang", "github.com/rs/cors"}},
 		"server/http1":                {Packages: []string{"clock", "internal/poison"}},
 		"server/strictjson":           {},
 		"server/strictjson/jsonsuite": {},
 
 		// The second front end. Its messages are Google's.
 		"bigtable": {
-			Packages:  []string{"access", "admission", "cell", "clock", "internal/poison", "metrics", "quota", "tracing", "widecol"},
+			Packages:  []string{"access", "admission", "cell", "clock", "explain", "internal/poison", "metrics", "quota", "tracing", "widecol"},
 			Libraries: []string{"cloud.google.com/go/bigtable", "cloud.google.com/go/longrunning", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/grpc", "google.golang.org/protobuf"},
 		},
 
