@@ -31,7 +31,7 @@ RACE := ./access ./admission/... ./backup/... ./bigtable ./client ./cmd/... ./en
 # of a store that no two goroutines use.
 SEQUENTIAL := ^Test(AdmitsPays|AdviceIsTrue|AggregateGroups|AggregateOfAMillionGroups|Compression|Divide|DivideManyFiles|ExplainConditions|FilterOpenCases|FilterReaders|FlippedBits|MergeRandom|NotesOfFull|Pages|PickAmplification|PickGrowth|PickRandom|Reverse|ScanCounts|TakeRows|TenThousandRanges|TimesAgainstFullScans|VisibilityRandom|WantsPays)$$
 
-.PHONY: help run build test race race-full vet lint fuzz reliability reliability-short soak soak-random harness bench profile bench-service bench-peers compat compat-short compat-speed release clean
+.PHONY: help run build test race race-full vet lint fuzz reliability reliability-short soak soak-random harness bench profile bench-service bench-peers compat compat-short compat-speed console console-check console-test release clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -109,6 +109,18 @@ compat-short: ## The same without Node and Java, as .ci/run does
 
 compat-speed: build ## Measure the server beside Google's emulator in memory, with Google's Go client
 	cd compat/bigtable && $(GO) run ./speed -server $(CURDIR)/$(BINARY) -turns $(RUNS)
+
+# What is built is checked in, so that only who changes the console needs Node with npm.
+CONSOLE := cd console && npm ci --silent --no-audit --no-fund
+
+console: ## Build the pages of the console anew (needs Node with npm)
+	$(CONSOLE) && npm run --silent build
+
+console-check: ## Check that the pages in console/dist are what its source builds, byte for byte
+	$(CONSOLE) && node build.js ../bin/console && diff -r dist ../bin/console
+
+console-test: build ## Try every page of the console in Chromium (needs Node with npm, and Debian's chromium)
+	$(CONSOLE) && npm test --silent
 
 release: ## Build archives, packages, SBOMs and checksums into dist/, with SYSTEMS="linux/amd64 …"
 	.ci/release/build $(SYSTEMS)

@@ -52,11 +52,12 @@ func (s scrape) Write(b []byte) (int, error) {
 type meters struct {
 	*metrics.FrontEnd
 	routes  []*metrics.Route // as in routes
+	console *metrics.Route   // of the pages of the console
 	unknown *metrics.Route   // of requests that have none
 }
 
 func newMeters(f *metrics.FrontEnd) meters {
-	m := meters{FrontEnd: f, unknown: f.Route(unknownRoute, http.StatusNotFound)}
+	m := meters{FrontEnd: f, console: f.Route(consoleRoute, http.StatusOK), unknown: f.Route(unknownRoute, http.StatusNotFound)}
 	for i := range routes {
 		r := &routes[i]
 		m.routes = append(m.routes, f.Route(r.pattern, r.answer.status))

@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"io/fs"
 	"log/slog"
 	"time"
 
@@ -31,6 +32,9 @@ type Options struct {
 	Hosts []string
 	// Origins are those of web pages that may send requests, such as https://console.example.com: see CheckOrigin.
 	Origins []string
+	// Console are the files of a web page, index.html and what that loads from /console/, for GET /. No token is
+	// needed for them. nil is none.
+	Console fs.FS
 	// Access identifies the senders of requests by their tokens. nil lets everybody do everything.
 	Access *access.Control
 	// Audit gets a line for each change of a schema, and for each request that was refused for its token. nil

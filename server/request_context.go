@@ -58,11 +58,12 @@ type requestContext struct {
 	// The response; see response.go.
 	responseBuffer
 	status  int
-	asLines bool  // it is lines, not JSON
-	asBytes bool  // it is the bytes of a file
-	length  int64 // how many
-	live    bool  // each line goes out as it is, at once
-	sent    bool  // the header has gone out
+	asLines bool         // it is lines, not JSON
+	asBytes bool         // it is the bytes of a file
+	console *consoleFile // it is one; nil otherwise
+	length  int64        // how many
+	live    bool         // each line goes out as it is, at once
+	sent    bool         // the header has gone out
 	encoder encoder
 	written int64 // bytes of the body so far, before compression
 	sendQueue

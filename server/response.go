@@ -1,6 +1,7 @@
 package server
 
 import (
+	"maps"
 	"net/http"
 	"strconv"
 	"time"
@@ -49,7 +50,7 @@ func (x *requestContext) reply(status int, message string) error {
 // sendFailure responds with an error. It ignores whether that can be sent.
 func (x *requestContext) sendFailure(f *failure) {
 	now := x.server.opt.Now()
-	x.status, x.asLines, x.asBytes, x.live = f.status, false, false, false
+	x.status, x.asLines, x.asBytes, x.console, x.live = f.status, false, false, nil, false
 	x.out = append(x.out[:0], `{"message":`...)
 	x.out = appendString(x.out, f.message)
 	x.out = append(x.out, `,"result":null`...)
@@ -105,6 +106,9 @@ func (x *requestContext) write(now time.Time, chunk []byte, last bool) error {
 	_ = http.NewResponseController(x.w).SetWriteDeadline(now.Add(x.server.timeouts.Progress))
 	x.written += int64(len(chunk))
 	var err error
+	if x.status == http.StatusNotModified {
+		return nil // it has no body
+	}
 	if x.encoder == nil {
 		_, err = x.w.Write(chunk)
 	} else if _, err = x.encoder.Write(chunk); err == nil && last {
@@ -141,6 +145,9 @@ func (x *requestContext) sendHeader(now time.Time, last bool) {
 	for i := range fixedHeader {
 		h[fixedHeader[i].name] = fixedHeader[i].values
 	}
+	if x.console != nil {
+		maps.Copy(h, x.console.header)
+	}
 	if x.server.opt.Origins != nil {
 		h.Add("Vary", "Origin")
 	}
@@ -157,7 +164,7 @@ func (x *requestContext) sendHeader(now time.Time, last bool) {
 	if !x.live && !x.asBytes && (!last || len(x.out) >= compressFrom) {
 		x.chooseEncoder()
 	}
-	if x.encoder == nil && last && !x.asBytes {
+	if x.encoder == nil && last && !x.asBytes && x.status != http.StatusNotModified {
 		own[1] = strconv.Itoa(len(x.out))
 		h["Content-Length"] = own[1:]
 	}

@@ -180,6 +180,9 @@ func (x *requestContext) find() (func(*Server, *requestContext) error, error) {
 			return nil, refuse(http.StatusMethodNotAllowed, "method_not_allowed", atPath, "%s is not allowed here, but %s", shorten(x.r.Method), methods).with("Allow", methods)
 		}
 	}
+	if handle, err := x.findPage(); handle != nil || err != nil {
+		return handle, err
+	}
 	return nil, refuse(http.StatusNotFound, "unknown_route", atPath, "there is nothing at %q", shorten(x.r.URL.Path))
 }
 

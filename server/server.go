@@ -37,7 +37,8 @@ type Server struct {
 	connections   *admission.Connections
 	meters        meters
 	checkpoints   checkpoints
-	document      func() []byte // the OpenAPI document, made when it is first asked for
+	document      func() []byte           // the OpenAPI document, made when it is first asked for
+	console       map[string]*consoleFile // by the paths in URLs
 
 	jitterMu sync.Mutex
 	jitter   *rand.Rand // of Retry-After; guarded by jitterMu
@@ -63,6 +64,7 @@ func New(store widecol.Store, opt Options) *Server {
 		senders:       admission.NewBudget(int64(sendersPerCore * cores.Count())),
 		parallelScans: admission.NewBudget(maxParallelScans),
 		document:      sync.OnceValue(func() []byte { return document(routes) }),
+		console:       newConsole(opt.Console),
 		jitter:        rand.New(rand.NewPCG(opt.Seed, 0)),
 	}
 	s.checkpoints = checkpoints{clock: opt.Clock, log: opt.Log, open: make(map[string]*checkpoint)}

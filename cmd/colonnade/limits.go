@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"colonnade/admission"
 	"colonnade/clock"
 	"colonnade/cmd/colonnade/internal/config"
+	"colonnade/console"
 	"colonnade/engine"
 	"colonnade/metrics"
 	"colonnade/metrics/storemetrics"
@@ -98,6 +100,7 @@ func (o *serveOptions) serverOptions(l *logs, guard *protection, m *metrics.Regi
 		Log:       l.server,
 		Hosts:     o.hosts,
 		Origins:   o.origins,
+		Console:   o.console(),
 		Access:    guard.control,
 		Audit:     l.audit,
 		AccessLog: l.access,
@@ -110,6 +113,14 @@ func (o *serveOptions) serverOptions(l *logs, guard *protection, m *metrics.Regi
 		Limits:    o.limits(),
 		Timeouts:  o.timeouts,
 	}
+}
+
+// console returns the files of the console, nil for none.
+func (o *serveOptions) console() fs.FS {
+	if o.noConsole {
+		return nil
+	}
+	return console.Files()
 }
 
 func (o *serveOptions) slowQuery() time.Duration { return time.Duration(o.slowMs) * time.Millisecond }

@@ -32,6 +32,8 @@ type serveOptions struct {
 	origins  []string
 	insecure bool
 
+	noConsole bool
+
 	tokens       string
 	authFailures int64
 	auditLog     string
@@ -87,6 +89,8 @@ func declareOptions(flags *pflag.FlagSet) *serveOptions {
 	c.Strings(&o.hosts, "host", "name by which clients address this server, such as that of a proxy in front of it; may be repeated (localhost and IP addresses need none)")
 	c.Strings(&o.origins, "cors-origin", "origin of web pages that may send requests, such as https://console.example.com; may be repeated")
 	c.Bool(&o.insecure, "insecure", "listen on other than loopback addresses without TLS or without tokens")
+
+	c.Bool(&o.noConsole, "no-console", "serve no web page at GET /; see console.md")
 
 	c.Section("Bigtable's clients")
 	c.String(&o.bigtableListen, "bigtable-listen", "", "HOST:PORT for clients of Google Bigtable (gRPC), such as 127.0.0.1:8086; none by default; see bigtable.md")

@@ -73,6 +73,7 @@ var moduleRules = Rules{
 		"tracing": {Libraries: []string{"go.opentelemetry.io/otel", "go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/proto/slim/otlp", "google.golang.org/protobuf"}},
 
 		"access":                      {},
+		"console":                     {},
 		"explain":                     {Packages: []string{"widecol"}},
 		"quota":                       {Packages: []string{"access"}},
 		"admission":                   {Packages: []string{"clock", "internal/cores"}},
