@@ -184,6 +184,9 @@ func (a *rowWriter) beginVersion(out []byte, c *cell.Cell) []byte {
 	if a.strip {
 		return append(out, "null"...)
 	}
+	if c.Type == cell.String { // most are
+		return appendText(out, c.Value)
+	}
 	return appendValue(out, c.Type, c.Value)
 }
 
