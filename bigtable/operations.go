@@ -138,6 +138,9 @@ func (o *operations) work(ctx context.Context, op *operation) (result, metadata 
 		return nil, nil, statusOf(ctx.Err())
 	}
 	result, metadata, err = op.do(ctx)
+	if err != nil && ctx.Err() != nil { // whatever that has ended
+		err = ctx.Err()
+	}
 	return result, metadata, statusOf(err)
 }
 

@@ -122,8 +122,7 @@ func New(store widecol.Store, opt Options) (*Server, error) {
 	return s, nil
 }
 
-// Close ends the operations under way, and waits for their ends. It comes after the end of the gRPC server, and before that of the
-// Store.
+// Close ends the operations under way, waits for their ends, and lets no more begin. It comes before the Store is closed.
 func (s *Server) Close() { s.operations.close() }
 
 // GRPC returns a gRPC server with the services of s, health and reflection. Its caller serves and stops it, with

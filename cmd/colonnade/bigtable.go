@@ -83,10 +83,10 @@ const stopGrace = time.Second
 
 // close ends what is under way and closes the listener.
 func (l *bigtableListener) close() {
-	l.closeGRPC()
 	if l.server != nil {
-		l.server.Close()
+		l.server.Close() // calls may wait for operations
 	}
+	l.closeGRPC()
 	if l.keeper != nil {
 		l.keeper.Close()
 	}

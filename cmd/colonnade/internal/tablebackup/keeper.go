@@ -51,6 +51,8 @@ type Keeper struct {
 	wake  chan struct{}
 	swept sync.WaitGroup
 
+	labels sync.Mutex // held by who changes or removes a label: what was removed must not come back with a change
+
 	// mu guards the fields below.
 	mu         sync.Mutex
 	repository *backup.Repository // nil until it was opened
@@ -197,6 +199,8 @@ func (k *Keeper) Copy(ctx context.Context, from string, b bigtable.Backup) (bigt
 
 // Change implements bigtable.Backups.
 func (k *Keeper) Change(ctx context.Context, name string, change func(*bigtable.Backup) error) (bigtable.Backup, error) {
+	k.labels.Lock()
+	defer k.labels.Unlock()
 	return k.describe(ctx, func(r *backup.Repository) (*backup.Backup, error) {
 		return r.Relabel(ctx, name, func(b *backup.Backup, l *backup.Label) error {
 			changed := backupOf(b)
@@ -242,6 +246,8 @@ func (k *Keeper) List(ctx context.Context) ([]bigtable.Backup, error) {
 
 // Remove implements bigtable.Backups.
 func (k *Keeper) Remove(ctx context.Context, name string) error {
+	k.labels.Lock()
+	defer k.labels.Unlock()
 	r, err := k.open(ctx)
 	if err != nil {
 		return err
