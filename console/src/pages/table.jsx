@@ -2,10 +2,12 @@ import { call, tablePath } from "../api.js";
 import { useLoad, useTitle } from "../hooks.js";
 import { link } from "../route.js";
 import { Empty, Failure, Loading } from "../parts.jsx";
+import { Browse } from "./browse.jsx";
 import { Overview } from "./overview.jsx";
 
 const tabs = [
   { path: "", name: "Overview", page: Overview },
+  { path: "browse", name: "Browse", page: Browse },
 ];
 
 // Table is a table under tabs, which share its description.
