@@ -7,22 +7,26 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
+	"path"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/spf13/cobra"
 
+	"colonnade/backup"
+	"colonnade/cmd/colonnade/internal/format"
 	"colonnade/cmd/colonnade/internal/load"
+	"colonnade/cmd/colonnade/internal/source"
 )
 
 // exportFlags are the flags of export beyond load.ExportOptions.
 type exportFlags struct {
 	load.ExportOptions
 	connect    connectFlags
+	file       formatFlags
+	service    serviceFlags
 	gzip, zstd bool
 }
 
@@ -31,18 +35,27 @@ func newExport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export TABLE [FILE]",
 		Short: "Write rows of a table of a running server to a file",
-		Long: `Export writes the rows of a table in the form that import takes, one JSON object a
-line: all versions of all cells, with their times, in key order, as of one moment.
-Without flags it writes the whole table. A row of more than 4 MiB becomes several
-lines.
+		Long: `Export writes the rows of a table in a form that import takes: all versions of all
+cells, with their times, in key order, as of one moment. Without flags it writes the
+whole table.
 
-Without FILE, or when it is "-", export writes to standard output. The file is
-compressed if its name ends in .gz or .zst, or as --gzip or --zstd says. It gets
-its name when it is whole: an export that fails leaves no file.
+FILE is a file, or an object s3://BUCKET/OBJECT; without it, or when it is "-", export
+writes to standard output. The name or --format says the format: .csv and .parquet; all
+others are lines of JSON, one object a row, or several for a row of more than 4 MiB.
+
+In CSV and Parquet, a record is one version of a cell, with its row key, column key, time and
+type. With --map a record is a row: 'title:=col2:i64' writes the newest version of the column
+title: to the field col2 as i64, and nothing if the row does not have it.
+
+The file is compressed if its name ends in .gz or .zst, or as --gzip or --zstd says;
+Parquet compresses itself. A file gets its name when it is whole: an export that fails
+leaves none.
 
 If the rows cannot be read to the end, or the connection breaks, export fails.
 What it has written to standard output by then is not the whole table.`,
 		Example: `  colonnade export webtable webtable.ndjson.zst
+  colonnade export webtable pages.parquet --map 'title:=title' --map 'contents:length=length:i64'
+  colonnade export webtable s3://data/webtable.csv.gz
   colonnade export webtable --prefix com.example --column title: --versions 1 | jq .row_key
   colonnade export webtable | colonnade import --table copy --create-table --create-families`,
 		Args: arguments(1, 2),
@@ -50,6 +63,8 @@ What it has written to standard output by then is not the whole table.`,
 	}
 	flags := cmd.Flags()
 	f.connect.add(flags)
+	f.file.add(flags)
+	f.service.add(flags)
 	flags.StringVar(&f.Prefix, "prefix", "", "only rows whose key starts with this")
 	flags.StringVar(&f.Start, "start", "", "only rows from this key on")
 	flags.StringVar(&f.End, "end", "", "only rows before this key")
@@ -88,6 +103,21 @@ func (f *exportFlags) check(cmd *cobra.Command, file string) error {
 	return nil
 }
 
+// selectMapped makes the export that of the columns of --map.
+func (f *exportFlags) selectMapped(files format.Options) error {
+	if len(files.Columns) == 0 {
+		return nil
+	}
+	if len(f.Columns) > 0 || f.Versions >= 0 {
+		return usagef("--map excludes --column and --versions: it selects the newest version of its columns")
+	}
+	for _, c := range files.Columns {
+		f.Columns = append(f.Columns, c.Key)
+	}
+	f.Versions = 1
+	return nil
+}
+
 func exportTable(cmd *cobra.Command, f exportFlags, args []string) error {
 	f.Table = args[0]
 	file := ""
@@ -97,30 +127,74 @@ func exportTable(cmd *cobra.Command, f exportFlags, args []string) error {
 	if err := f.check(cmd, file); err != nil {
 		return err
 	}
-	var err error
+	files, err := f.file.options()
+	if err != nil {
+		return err
+	}
+	if err := f.selectMapped(files); err != nil {
+		return err
+	}
 	if f.Server, err = f.connect.server(cmd); err != nil {
 		return err
 	}
-	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, restore := interruptible()
 	defer restore()
-	if file == "" {
-		return f.run(ctx, cmd, cmd.OutOrStdout())
+	write := func(w io.Writer) error { return f.run(ctx, cmd, w, path.Base(file), files) }
+	object, stored := strings.CutPrefix(file, "s3://")
+	switch {
+	case file == "":
+		return write(cmd.OutOrStdout())
+	case stored:
+		return f.service.put(ctx, object, write)
 	}
-	return writeWhole(file, func(w io.Writer) error { return f.run(ctx, cmd, w) })
+	return writeWhole(file, write)
 }
 
-// run writes the rows to w.
-func (f exportFlags) run(ctx context.Context, cmd *cobra.Command, w io.Writer) error {
+// put writes an object, whole or not at all.
+func (f *serviceFlags) put(ctx context.Context, name string, write func(io.Writer) error) error {
+	bucket, object, err := source.ParseObject(name)
+	if err != nil {
+		return usageError{err}
+	}
+	storage, err := backup.NewBucket(ctx, backup.Bucket{Endpoint: f.endpoint, Region: f.region, Name: bucket})
+	if err != nil {
+		return err
+	}
+	r, w := io.Pipe()
+	written := make(chan error, 1)
+	go func() {
+		err := write(w)
+		w.CloseWithError(err)
+		written <- err
+	}()
+	err = storage.Put(ctx, object, r, -1)
+	_ = r.CloseWithError(err) // so that write ends
+	if e := <-written; e != nil && (err == nil || errors.Is(err, e)) {
+		return e
+	}
+	return err
+}
+
+// run writes the rows to w, as to a file of the name.
+func (f exportFlags) run(ctx context.Context, cmd *cobra.Command, w io.Writer, name string, files format.Options) error {
 	out, err := f.compress(w)
+	if err != nil {
+		return err
+	}
+	rows, err := format.NewWriter(out, name, files)
 	if err != nil {
 		return err
 	}
 	begin := time.Now()
 	show := newDisplay(cmd.ErrOrStderr(), "exporting", -1, begin)
+	defer show.close()
 	events := show.events()
 	f.Progress, f.Retry = events.Progress, events.Retry
-	done, err := load.Export(ctx, out, f.ExportOptions)
-	if err == nil { // otherwise, compressed output must not look whole
+	done, err := load.Export(ctx, rows, f.ExportOptions)
+	if err == nil { // otherwise, the output must not look whole
+		err = rows.Close()
+	}
+	if err == nil {
 		err = out.Close()
 	}
 	show.close()
@@ -128,7 +202,7 @@ func (f exportFlags) run(ctx context.Context, cmd *cobra.Command, w io.Writer) e
 	case err == nil:
 		fmt.Fprintln(cmd.ErrOrStderr(), summary(done, time.Since(begin)))
 	case errors.Is(err, context.Canceled):
-		err = errors.New("interrupted")
+		err = errInterrupted
 	}
 	return err
 }

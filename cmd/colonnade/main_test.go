@@ -60,7 +60,7 @@ func TestUsageErrors(t *testing.T) {
 		{"serve --listen [::]:0", "needs tokens, tls-cert and tls-key"},
 		{"serve --listen 192.0.2.1:0", "can be reached from other machines"},
 		{"import", "--table is missing"},
-		{"import a b --table t", "it has 2 arguments, and takes: colonnade import [FILE]"},
+		{"import a b --table t", "it has 2 arguments, and takes: colonnade import [SOURCE]"},
 		{"import --table t --parallel 0", "--parallel must be"},
 		{"import --table t --batch-cells 0", "--batch-cells must be"},
 		{"import --table t --time -5", "--time must not"},

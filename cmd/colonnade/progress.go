@@ -13,17 +13,16 @@ import (
 	"colonnade/cmd/colonnade/internal/load"
 )
 
-// display shows the progress of an import or export: a bar on a terminal, otherwise a line every few seconds. Its
-// events come one at a time.
+// display shows the progress of an import or export: a bar on a terminal, otherwise a line every few seconds.
 type display struct {
-	w   io.Writer
-	bar *progressbar.ProgressBar // nil without a terminal
-
+	w     io.Writer
+	bar   *progressbar.ProgressBar // nil without a terminal
 	begin time.Time
-	last  time.Time // of the last line, without a bar
+	close func()
 
+	mu       sync.Mutex // guards what follows, and the order of the events of a load and of its source
+	last     time.Time  // of the last line, without a bar
 	badShown int
-	close    func()
 }
 
 const (
@@ -54,7 +53,16 @@ func (d *display) events() load.Events {
 	return load.Events{Progress: d.progress, Bad: d.bad, Retry: d.retry}
 }
 
+// total sets of how many bytes the progress is, -1 if that is not known.
+func (d *display) total(bytes int64) {
+	if d.bar != nil {
+		d.bar.ChangeMax64(bytes)
+	}
+}
+
 func (d *display) progress(p load.Progress) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if d.bar != nil {
 		d.bar.Describe(fmt.Sprintf("%s rows", thousands(p.Rows)))
 		d.bar.Set64(p.Input)
@@ -81,6 +89,8 @@ func (d *display) bytes(done, total int64) {
 }
 
 func (d *display) bad(e *load.LineError) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.badShown++
 	switch {
 	case d.badShown <= maxBadShown:
@@ -91,6 +101,8 @@ func (d *display) bad(e *load.LineError) {
 }
 
 func (d *display) retry(wait time.Duration, cause error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.line(fmt.Sprintf("again in %v: %v", wait.Round(time.Millisecond), cause))
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"colonnade/backup"
 	"colonnade/client"
+	"colonnade/cmd/colonnade/internal/format"
 	"colonnade/cmd/colonnade/internal/load"
 	"colonnade/cmd/colonnade/internal/tablebackup"
 	"colonnade/server"
@@ -197,12 +198,12 @@ func (f *restoreFlags) copyTable(ctx context.Context, cmd *cobra.Command, to loa
 	}()
 	begin := time.Now()
 	show := newDisplay(cmd.ErrOrStderr(), "writing", -1, begin)
-	in, err := load.NewInput(r)
+	lines, err := format.NewStream(r)
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	done, err := load.Run(ctx, in, load.Options{
+	defer lines.Close()
+	done, err := load.Run(ctx, format.NewLines(lines), load.Options{
 		Server: to, Table: f.as, Name: "backup", Parallel: 4, BatchCells: 5000, Time: begin.UnixMicro(), RetryFor: 2 * time.Minute, Events: show.events(),
 	})
 	show.close()

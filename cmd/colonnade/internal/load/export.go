@@ -38,7 +38,8 @@ type ExportOptions struct {
 var ErrCutExport = errors.New("the answer broke off: rows are missing")
 
 // Export writes the rows of a table to w, in the form that Run takes, all as of one moment. A row is a line, or
-// several when it is longer than a request should be. It returns an error unless all rows were written.
+// several when it is longer than a request should be, and a line is one Write. It returns an error unless all rows
+// were written.
 func Export(ctx context.Context, w io.Writer, o ExportOptions) (Progress, error) {
 	c, err := o.Server.connect("colonnade-export", 1, 0) // the whole answer may take any time
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package load writes a stream of rows into a table of a running server. It collects lines of JSON into
-// write requests, sends several at once, and retries each while its failure is temporary. Export is the way
-// back.
+// Package load writes a stream of rows into a table of a running server. It collects rows into write requests,
+// sends several at once, and retries each while its failure is temporary. Export is the way back. A line is here
+// what package format reads a row from: a line of JSON or CSV, or a record of Parquet.
 //
 // The loader, not the server, sets the time of cells without one: Options.Time plus the number of the
 // line. Only so does a repeated request leave the same versions after its response was lost. Of two lines
@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"colonnade/cmd/colonnade/internal/format"
 	"colonnade/internal/poison"
 )
 
@@ -40,6 +41,9 @@ type Options struct {
 	Time int64
 	// RetryFor bounds how long a request is retried before the load ends.
 	RetryFor time.Duration
+
+	// Journal remembers how far the load has come, and where it begins. It may be nil.
+	Journal *Journal
 
 	// Events get the events of the load, one at a time.
 	Events Events
@@ -95,11 +99,13 @@ type loader struct {
 	done Progress
 	err  error // the first failure
 	stop context.CancelFunc
+
+	in format.Reader
 }
 
 // Run loads in. It returns after the last request has ended. The Progress counts what was acknowledged,
 // also after a failure. Once ctx is done it sends no more requests.
-func Run(ctx context.Context, in *Input, o Options) (Progress, error) {
+func Run(ctx context.Context, in format.Reader, o Options) (Progress, error) {
 	t, err := newTarget(&o)
 	if err != nil {
 		return Progress{}, err
@@ -109,7 +115,8 @@ func Run(ctx context.Context, in *Input, o Options) (Progress, error) {
 	return l.run(ctx, in)
 }
 
-func (l *loader) run(ctx context.Context, in *Input) (Progress, error) {
+func (l *loader) run(ctx context.Context, in format.Reader) (Progress, error) {
+	l.in = in
 	ctx, l.stop = context.WithCancel(ctx)
 	defer l.stop()
 	families, err := l.prepare(ctx)
@@ -120,12 +127,16 @@ func (l *loader) run(ctx context.Context, in *Input) (Progress, error) {
 	for range l.o.Parallel {
 		senders.Go(func() {
 			for b := range l.batches {
-				l.fail(l.send(ctx, b))
+				err := l.send(ctx, b)
+				if err == nil {
+					err = l.o.Journal.done(b.order, b.reached)
+				}
+				l.fail(err)
 				l.recycle(b)
 			}
 		})
 	}
-	l.fail(l.read(ctx, in, families))
+	l.fail(l.read(ctx, families))
 	close(l.batches)
 	senders.Wait()
 
@@ -148,51 +159,53 @@ func (l *loader) fail(err error) {
 }
 
 // read divides the input into batches.
-func (l *loader) read(ctx context.Context, in *Input, families *families) error {
+func (l *loader) read(ctx context.Context, families *families) error {
+	at, err := l.o.Journal.skip(ctx, l.in)
+	if err != nil {
+		return err
+	}
 	var o outliner
 	if l.o.CreateFamilies {
 		o.family = families.want
 	}
-	b := l.fresh()
-	for number := int64(1); ; number++ {
-		line, err := in.next()
+	for b := l.fresh(0); ; {
+		row, err := l.in.Next()
 		if err == io.EOF {
-			return l.pass(ctx, b, in, families)
+			return l.pass(ctx, b, at, families)
 		}
-		if err == nil && len(line) == 0 {
-			continue
+		var bad *format.RowError
+		if err != nil && !errors.As(err, &bad) {
+			return fmt.Errorf("%s: %w", l.o.Name, err)
 		}
-		bad := errors.Is(err, errLongLine)
 		if err == nil {
-			err = o.scan(line, l.o.Time+number)
-			bad = err != nil
+			at.add(row.Item)
+			if err := o.scan(row.Item, l.o.Time+row.First); err != nil {
+				bad = &format.RowError{First: row.First, Last: row.Last, Cause: err}
+			}
 		}
-		switch {
-		case bad:
-			if err := l.bad(&LineError{l.o.Name, number, number, err}); err != nil {
+		if bad != nil {
+			if err := l.bad(&LineError{l.o.Name, bad.First, bad.Last, bad.Cause}); err != nil {
 				return err
 			}
 			continue
-		case err != nil:
-			return fmt.Errorf("%s: line %d: %w", l.o.Name, number, err)
 		}
-		b.add(number, &o)
+		b.add(row.First, row.Last, &o)
 		if b.cells >= int64(l.o.BatchCells) || b.bytes >= maxBatchBytes {
-			if err := l.pass(ctx, b, in, families); err != nil {
+			if err := l.pass(ctx, b, at, families); err != nil {
 				return err
 			}
-			b = l.fresh()
+			b = l.fresh(b.order + 1)
 		}
 	}
 }
 
 // pass gives a batch to a sender after it has created the families that it needs.
-func (l *loader) pass(ctx context.Context, b *batch, in *Input, families *families) error {
+func (l *loader) pass(ctx context.Context, b *batch, at position, families *families) error {
 	if len(b.lines) == 0 {
 		return nil
 	}
 	b.seal()
-	b.offset = in.offset()
+	b.offset, b.reached = l.in.Offset(), at
 	if err := families.create(ctx); err != nil {
 		return err
 	}
@@ -209,14 +222,14 @@ func (l *loader) pass(ctx context.Context, b *batch, in *Input, families *famili
 	}
 }
 
-// fresh returns an empty batch.
-func (l *loader) fresh() *batch {
+// fresh returns an empty batch, the one behind order others.
+func (l *loader) fresh(order int64) *batch {
 	select {
 	case b := <-l.free:
-		*b = batch{body: b.body, lines: b.lines[:0]}
+		*b = batch{body: b.body, lines: b.lines[:0], order: order}
 		return b
 	default:
-		return &batch{}
+		return &batch{order: order}
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"colonnade/cmd/colonnade/internal/format"
 )
 
 // rowLine is a line with one cell that has a time.
@@ -54,11 +56,12 @@ func loadLines(t *testing.T, f *fake, text string, change func(*Options)) outcom
 	if change != nil {
 		change(&o)
 	}
-	in, err := NewInput(strings.NewReader(text))
+	stream, err := format.NewStream(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer in.Close()
+	defer stream.Close()
+	in := format.NewLines(stream)
 	target, err := newTarget(&o)
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +136,7 @@ func zstdWriter(t *testing.T, w io.Writer) io.WriteCloser {
 func TestLongLines(t *testing.T) {
 	// More than the system takes from the client before the server reads.
 	long := strings.Replace(rowLine("long"), `"v"`, `"`+strings.Repeat("v", 1<<20)+`"`, 1)
-	tooLong := strings.Repeat("x", maxLine+1)
+	tooLong := strings.Repeat("x", 64<<20+1)
 	f := newFake(t)
 	got := loadLines(t, f, long+"\n"+tooLong+"\n"+rowLine("next"), func(o *Options) { o.SkipBad = true })
 	if got.err != nil || got.Rows != 2 || got.Skipped != 1 {
@@ -306,12 +309,12 @@ func TestTextsOfOtherPrograms(t *testing.T) {
 		t.Errorf("a mark elsewhere: %v", got.err)
 	}
 	for _, mark := range []string{"\xff\xfe{\x00", "\xfe\xff\x00{"} {
-		if _, err := NewInput(strings.NewReader(mark)); !errors.Is(err, ErrUTF16) {
+		if _, err := format.NewStream(strings.NewReader(mark)); !errors.Is(err, format.ErrUTF16) {
 			t.Errorf("UTF-16: got %v", err)
 		}
 	}
 	for _, short := range []string{"", "\xef", "\xef\xbb", "\ufeff"} {
-		if _, err := NewInput(strings.NewReader(short)); err != nil {
+		if _, err := format.NewStream(strings.NewReader(short)); err != nil {
 			t.Errorf("%q: %v", short, err)
 		}
 	}
@@ -425,11 +428,11 @@ func TestStopsWhenTheContextIsDone(t *testing.T) {
 	f := newFake(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	f.write = func(http.ResponseWriter, int, []json.RawMessage) bool { cancel(); return false }
-	in, err := NewInput(strings.NewReader(strings.Join(rowLines(1000), "\n")))
+	in, err := format.NewStream(strings.NewReader(strings.Join(rowLines(1000), "\n")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := Run(ctx, in, Options{Server: Server{URL: f.url}, Table: "t", Name: "in", Parallel: 2, BatchCells: 10, RetryFor: time.Minute})
+	got, err := Run(ctx, format.NewLines(in), Options{Server: Server{URL: f.url}, Table: "t", Name: "in", Parallel: 2, BatchCells: 10, RetryFor: time.Minute})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want the context's", err)
 	}
@@ -439,12 +442,12 @@ func TestStopsWhenTheContextIsDone(t *testing.T) {
 }
 
 func TestURLs(t *testing.T) {
-	in, err := NewInput(strings.NewReader(rowLine("a")))
+	in, err := format.NewStream(strings.NewReader(rowLine("a")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, url := range []string{"127.0.0.1:9", "ftp://x", ""} {
-		if _, err := Run(context.Background(), in, Options{Server: Server{URL: url}, Table: "t", Parallel: 1}); err == nil || !strings.Contains(err.Error(), "is no URL") {
+		if _, err := Run(context.Background(), format.NewLines(in), Options{Server: Server{URL: url}, Table: "t", Parallel: 1}); err == nil || !strings.Contains(err.Error(), "is no URL") {
 			t.Errorf("URL %q: error %v, want one that it is none", url, err)
 		}
 	}

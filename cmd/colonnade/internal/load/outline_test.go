@@ -62,7 +62,7 @@ func TestOutline(t *testing.T) {
 			t.Errorf("%s: families %q, want %q", test.line, got, test.families)
 		}
 		var b batch
-		b.add(1, &o)
+		b.add(1, 1, &o)
 		if o.stamped != (test.stamped != "") {
 			t.Errorf("%s: stamped %v", test.line, o.stamped)
 		}
@@ -121,7 +121,7 @@ func FuzzOutline(f *testing.F) {
 			if err := o.scan(l, 7); err != nil {
 				t.Fatal(err)
 			}
-			b.add(int64(i+1), &o)
+			b.add(int64(i+1), int64(i+1), &o)
 		}
 		b.seal()
 		items, err := decodeItems(b.body)

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -60,7 +61,7 @@ func (l *loader) failed(b *batch, err error) error {
 	if line := l.named(b, err); line != nil {
 		return line
 	}
-	return fmt.Errorf("%s: lines %d to %d may not be written: %w", l.o.Name, b.lines[0].number, b.lines[len(b.lines)-1].number, err)
+	return fmt.Errorf("%s: lines %d to %d may not be written: %w", l.o.Name, b.lines[0].first, b.lines[len(b.lines)-1].last, err)
 }
 
 // blame returns the line for which a batch was refused: the one that the server names, or all lines of the
@@ -69,7 +70,7 @@ func (l *loader) blame(b *batch, err error) *LineError {
 	if line := l.named(b, err); line != nil {
 		return line
 	}
-	return &LineError{l.o.Name, b.lines[0].number, b.lines[len(b.lines)-1].number, err}
+	return &LineError{l.o.Name, b.lines[0].first, b.lines[len(b.lines)-1].last, err}
 }
 
 // named returns the line that the server names in an error, or nil. It removes places in the request from
@@ -84,19 +85,44 @@ func (l *loader) named(b *batch, err error) *LineError {
 		return nil
 	}
 	answer.At, answer.Message = rest, bytePlace.ReplaceAllString(answer.Message, "")
-	return &LineError{l.o.Name, b.lines[i].number, b.lines[i].number, err}
+	if field := l.field(b, i, rest); field != "" {
+		err = fmt.Errorf("field %q: %w", field, err)
+	}
+	return &LineError{l.o.Name, b.lines[i].first, b.lines[i].last, err}
+}
+
+// field returns what the input calls a place in a line, "" for nothing.
+func (l *loader) field(b *batch, line int, place string) string {
+	cell, _, ok := indexIn("cells", place)
+	if !ok {
+		return ""
+	}
+	var item struct {
+		Cells []struct {
+			Key string `json:"column_key"`
+		}
+	}
+	// A column key in base64 is no string: no field has such a column.
+	_ = json.Unmarshal(b.body[b.lines[line].start:b.lines[line].end], &item)
+	if cell >= len(item.Cells) {
+		return ""
+	}
+	return l.in.Field(item.Cells[cell].Key)
 }
 
 // bytePlace is an offset in a server's message.
 var bytePlace = regexp.MustCompile(` at byte [0-9]+`)
 
 // itemOf splits a place such as "items[3].cells[0]" into 3 and "cells[0]".
-func itemOf(at string) (item int, rest string, ok bool) {
-	index, ok := strings.CutPrefix(at, "items[")
+func itemOf(at string) (item int, rest string, ok bool) { return indexIn("items", at) }
+
+// indexIn splits a place that begins in a list into the index and what is behind it.
+func indexIn(list, at string) (index int, rest string, ok bool) {
+	digits, ok := strings.CutPrefix(at, list+"[")
 	if !ok {
 		return 0, "", false
 	}
-	index, rest, ok = strings.Cut(index, "]")
-	item, err := strconv.Atoi(index)
-	return item, strings.TrimPrefix(rest, "."), ok && err == nil && item >= 0
+	digits, rest, ok = strings.Cut(digits, "]")
+	index, err := strconv.Atoi(digits)
+	return index, strings.TrimPrefix(rest, "."), ok && err == nil && index >= 0
 }
