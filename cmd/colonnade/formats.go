@@ -21,7 +21,7 @@ type formatFlags struct {
 }
 
 func (f *formatFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.format, "format", "", "ndjson (lines of JSON), csv or parquet (default: what the content or the name says, else ndjson)")
+	flags.StringVar(&f.format, "format", "", "ndjson (lines of JSON), csv, parquet, or of an import hbase (default: what the content or the name says, else ndjson)")
 	flags.StringArrayVar(&f.columns, "map", nil, "this column is in this field of CSV or Parquet, FAMILY:QUALIFIER=FIELD[:TYPE]; may be repeated")
 	flags.StringVar(&f.rowKey, "row-key", "", "field of CSV or Parquet with the row key (default row_key; of a file without it, the first)")
 	flags.StringVar(&f.delimiter, "delimiter", "", "character between fields of CSV (default a comma; a tab, if the name ends in .tsv)")
@@ -30,8 +30,8 @@ func (f *formatFlags) add(flags *pflag.FlagSet) {
 
 // options returns what the flags say.
 func (f *formatFlags) options() (o format.Options, err error) {
-	if f.format != "" && !slices.Contains([]string{format.NDJSON, format.CSV, format.Parquet}, f.format) {
-		return o, usagef("--format %s: it is %s, %s or %s", f.format, format.NDJSON, format.CSV, format.Parquet)
+	if f.format != "" && !slices.Contains([]string{format.NDJSON, format.CSV, format.Parquet, format.HBase}, f.format) {
+		return o, usagef("--format %s: it is %s, %s, %s or %s", f.format, format.NDJSON, format.CSV, format.Parquet, format.HBase)
 	}
 	o = format.Options{Format: f.format, NoHeader: f.noHeader, RowKey: f.rowKey}
 	if f.delimiter != "" {

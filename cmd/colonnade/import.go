@@ -46,6 +46,8 @@ where they go: 'title:=col2:i64' writes the field col2 to the column title: as i
 behind them, FAMILY:QUALIFIER:TYPE. The field row_key, or else the first one, has the row
 key. Empty fields of CSV and nulls of Parquet are no cells. The types are string, i64, i32,
 byte, f64, f32, boolean and bytes (CSV: in base64); in Parquet those of the fields.
+Files that HBase's Export has written are read, too: 'a:n=f:n:i64' of --map takes the
+column f:n of HBase, whose values are bytes without it.
 
 A request whose outcome is not known (no connection, or it broke; status 429,
 502, 503, 504) is sent again after a pause, up to --retry-for. That is safe because

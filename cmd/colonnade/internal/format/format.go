@@ -1,5 +1,5 @@
 // Package format reads the rows of files for an import, and writes those of an export: lines of JSON, CSV and
-// Parquet. Whatever the file has, a row is here an item of a write request of the API:
+// Parquet. It also reads what HBase exports. Whatever the file has, a row is here an item of a write request of the API:
 //
 //	{"row_key": …, "cells": [{"column_key": …, "type": …, "value": …, "time": …}, …]}
 //
@@ -48,6 +48,7 @@ const (
 	NDJSON  = "ndjson"
 	CSV     = "csv"
 	Parquet = "parquet"
+	HBase   = "hbase" // what its Export writes; read alone
 )
 
 var parquetMagic = []byte("PAR1")
@@ -96,6 +97,8 @@ func (o *Options) complete(name string) {
 func NewReader(s *Stream, name string, file File, o Options) (Reader, error) {
 	if magic, _ := s.Peek(len(parquetMagic)); o.Format == "" && bytes.Equal(magic, parquetMagic) {
 		o.Format = Parquet
+	} else if o.Format == "" && bytes.Equal(magic, sequenceMagic) {
+		o.Format = HBase
 	}
 	o.complete(name)
 	switch o.Format {
@@ -106,13 +109,15 @@ func NewReader(s *Stream, name string, file File, o Options) (Reader, error) {
 			file = nil
 		}
 		return newParquet(s, file, o)
+	case HBase:
+		return newHBase(s, o)
 	case NDJSON:
 		if len(o.Columns) > 0 || o.RowKey != "" || o.Time != "" {
 			return nil, fmt.Errorf("lines of JSON have no fields: --map, --row-key and --time-field are for CSV and Parquet; is --format missing?")
 		}
 		return NewLines(s), nil
 	}
-	return nil, fmt.Errorf("unknown format %q: there are %s, %s and %s", o.Format, NDJSON, CSV, Parquet)
+	return nil, fmt.Errorf("unknown format %q: there are %s, %s, %s and %s", o.Format, NDJSON, CSV, Parquet, HBase)
 }
 
 // File is a file that can be read at any place.

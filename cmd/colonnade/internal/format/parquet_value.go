@@ -37,7 +37,7 @@ func valueOf(node parquet.Node) (parquetValue, error) {
 	case parquet.Double:
 		return parquetValue{"f64", func(dst []byte, v parquet.Value) ([]byte, error) { return finite(dst, v.Double(), 64) }}, nil
 	case parquet.ByteArray, parquet.FixedLenByteArray:
-		return binary, nil
+		return rawBytes, nil
 	}
 	return parquetValue{}, fmt.Errorf("it is stored as %v, which no type of a cell can keep: leave it out, by a --map of the others", t.Kind())
 }
@@ -53,7 +53,7 @@ func logicalValue(logical format.LogicalTypeValue) (parquetValue, error) {
 			return appendString(dst, v.ByteArray()), nil
 		}}, nil
 	case *format.UUIDType, *format.BsonType:
-		return binary, nil
+		return rawBytes, nil
 	case *format.DateType: // days since 1970
 		return parquetValue{"i32", appendInt32}, nil
 	case *format.TimestampType:
@@ -64,7 +64,7 @@ func logicalValue(logical format.LogicalTypeValue) (parquetValue, error) {
 	return parquetValue{}, fmt.Errorf("it is a %v, which no type of a cell can keep: leave it out, by a --map of the others", logical)
 }
 
-var binary = parquetValue{"bytes", func(dst []byte, v parquet.Value) ([]byte, error) { return appendBytes(dst, v.ByteArray()), nil }}
+var rawBytes = parquetValue{"bytes", func(dst []byte, v parquet.Value) ([]byte, error) { return appendBytes(dst, v.ByteArray()), nil }}
 
 func appendInt32(dst []byte, v parquet.Value) ([]byte, error) {
 	return strconv.AppendInt(dst, int64(v.Int32()), 10), nil
