@@ -160,6 +160,7 @@ test("a row: versions, typed editing, lost updates", async () => {
   await edit.waitFor({ state: "detached" });
   const count = async () => (await server.api("POST", "/table/ten/scan", { row: { key }, column: { key: "reading:count" } })).rows[0].columns.reading.count.map((v) => v.value);
   assert.deepEqual(await count(), [11, 10, 1, 35]);
+  await panel.locator(".tick").nth(3).waitFor(); // the row has been loaded again
   await panel.getByRole("button", { name: /^Write again/ }).last().click();
   await edit.getByRole("button", { name: "Save" }).click();
   await edit.waitFor({ state: "detached" });

@@ -14,14 +14,14 @@ export function Timeline({ versions, onUse }) {
       {versions.length > 1 && (
         <div class="timeline" aria-hidden="true">
           <div class="axis">
-            {versions.map((v, i) => <span key={i} class={"tick" + (i === at ? " at" : "")} style={{ left: place(v) + "%" }} title={time(v.time)} onClick={() => setAt(i)} />)}
+            {versions.map((v, i) => <span key={String(v.time)} class={"tick" + (i === at ? " at" : "")} style={{ left: place(v) + "%" }} title={time(v.time)} onClick={() => setAt(i)} />)}
           </div>
           <div class="ends"><small>{ago(oldest)}</small><small>{ago(newest)}</small></div>
         </div>
       )}
       <ol class="version-list" aria-label="Versions, newest first">
         {versions.map((v, i) => (
-          <li key={i} class={i === at && versions.length > 1 ? "at" : ""} onMouseEnter={() => setAt(i)}>
+          <li key={String(v.time)} class={i === at && versions.length > 1 ? "at" : ""} onMouseEnter={() => setAt(i)}>
             <time class="mono" title={String(v.time)}>{time(v.time)}</time>
             <span class="version-value mono">{showValue(v).slice(0, 200) || "empty"}</span>
             <small class="faint">{v.type}</small>
