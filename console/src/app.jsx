@@ -3,12 +3,14 @@ import { usePlace } from "./route.js";
 import { chooseTheme, theme, themes } from "./theme.js";
 import * as session from "./session.js";
 import { SignIn } from "./signin.jsx";
-import { Empty } from "./parts.jsx";
+import { useLoad } from "./hooks.js";
+import { Empty, Failure, Loading } from "./parts.jsx";
 import { Tables } from "./pages/tables.jsx";
 import { Table } from "./pages/table.jsx";
 
 const sections = [
   { path: "", name: "Tables" },
+  { path: "live", name: "Live" },
 ];
 
 export function App() {
@@ -40,9 +42,17 @@ export function App() {
 function Page({ path, query }) {
   switch (path[0]) {
     case undefined: return <Tables />;
+    case "live": return <Later load={() => import("./pages/live.jsx").then((m) => m.Live)} />;
     case "table": return <Table key={path[1]} name={path[1]} tab={path[2]} query={query} />;
   }
   return <Empty title="There is no such page"><p><a href="#/">All tables</a></p></Empty>;
+}
+
+// Later is a page whose script is loaded when it is opened.
+function Later({ load }) {
+  const { value: Loaded, error, reload } = useLoad(load, []);
+  if (error) return <Failure error={{ message: "A part of this console could not be loaded: the server may be another by now. Load the page again." }} retry={reload} />;
+  return Loaded ? <Loaded /> : <Loading />;
 }
 
 // The hash is the place, so the link must not change it.
