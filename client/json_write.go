@@ -158,3 +158,6 @@ func (o *object) limit(name string, n int64) {
 }
 
 func (o *object) end() []byte { return append(o.dst, '}') }
+
+// AppendJSON appends the row as an object, in the form that imports and WriteLines take.
+func (r Row) AppendJSON(dst []byte) []byte { return appendRow(dst, r) }

@@ -23,6 +23,7 @@ type request struct {
 	source   io.Reader // the body, as lines that come, in place of body
 	key      string    // Idempotency-Key, "" for none
 	lines    bool      // the answer shall be lines
+	text     bool      // the answer is no JSON, but text
 }
 
 const (
@@ -56,8 +57,11 @@ func (c *Client) send(ctx context.Context, r *request) (io.ReadCloser, error) {
 	}
 	h := req.Header
 	h.Set("Accept", jsonType)
-	if r.lines {
+	switch {
+	case r.lines:
 		h.Set("Accept", linesType)
+	case r.text:
+		h.Set("Accept", "text/plain")
 	}
 	h.Set("Accept-Encoding", c.opt.Compression.accepted())
 	h.Set("User-Agent", c.opt.UserAgent)

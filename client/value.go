@@ -2,6 +2,7 @@ package client
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"math"
 	"strconv"
 	"time"
@@ -139,6 +140,23 @@ func (v Value) Any() any {
 	default:
 		return []byte(v.text)
 	}
+}
+
+// Encoded returns the value as bytes, as filters see it: the UTF-8 of a string; of numbers 8 bytes (i64, f64), 4 (i32,
+// f32) or one (byte, boolean), the highest first; nothing for null.
+func (v Value) Encoded() []byte {
+	if v.IsNull() {
+		return nil
+	}
+	switch v.typ {
+	case TypeI64, TypeF64:
+		return binary.BigEndian.AppendUint64(nil, v.bits)
+	case TypeI32, TypeF32:
+		return binary.BigEndian.AppendUint32(nil, uint32(v.bits))
+	case TypeByte, TypeBool:
+		return []byte{byte(v.bits)}
+	}
+	return []byte(v.text)
 }
 
 // String formats the value for people. Bytes are in base64.
