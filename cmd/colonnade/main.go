@@ -10,6 +10,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -42,7 +43,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		needsCommand(completion)
 	}
-	cmd, err := root.ExecuteC()
+	cmd, err := root.ExecuteContextC(context.Background())
 	if err == nil {
 		return 0
 	}
@@ -73,7 +74,12 @@ are served over HTTP with JSON and stored in one directory.`,
 		SilenceUsage:  true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newServe(), newConfig(), newCheck(), newToken(), newReady(), newImport(), newExport(), newBackup(), newEmulator(), newGenerate(), newVersion())
+	root.AddCommand(newServe(), newConfig(), newCheck(), newToken(), newReady(), newBackup(), newEmulator(), newGenerate(), newVersion())
+	root.AddGroup(&cobra.Group{ID: "tables", Title: "Tables of a running server:"})
+	for _, cmd := range append(newVerbs(), newShell(), newImport(), newExport()) {
+		cmd.GroupID = "tables"
+		root.AddCommand(cmd)
+	}
 	return root
 }
 

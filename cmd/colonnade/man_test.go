@@ -48,13 +48,15 @@ func TestManPages(t *testing.T) {
 }
 
 // prepareForManual makes of a help's indented lines what pages, which are made by way of Markdown, show line by line, removes
-// the line that says which library made a page, and returns the number of commands.
+// the line that says which library made a page, and returns the number of commands that help lists.
 func prepareForManual(cmd *cobra.Command) int {
 	cmd.Long = strings.ReplaceAll(cmd.Long, "\n  ", "\n      ")
 	cmd.DisableAutoGenTag = true
 	n := 1
 	for _, c := range cmd.Commands() {
-		n += prepareForManual(c)
+		if !c.Hidden {
+			n += prepareForManual(c)
+		}
 	}
 	return n
 }
