@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/mem"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
 	"colonnade/access"
@@ -163,12 +162,11 @@ func (s *Server) guardStream(service any, stream grpc.ServerStream, info *grpc.S
 	return handle(service, stream)
 }
 
-// changes are the methods that change a schema or backups, and what the audit log calls that.
+// changes are the methods that change a schema, all rows of a table or backups, and what the audit log calls that.
 var changes = map[string]string{
-	"CreateTable": "create_table", "DeleteTable": "delete_table", "UpdateTable": "alter_table",
-	"ModifyColumnFamilies": "alter_families", "DropRowRange": "delete_rows", "DeleteInstance": "delete_instance",
-	"CreateBackup": "create_backup", "CopyBackup": "copy_backup", "UpdateBackup": "alter_backup", "DeleteBackup": "delete_backup",
-	"RestoreTable": "restore_table", "CancelOperation": "cancel_operation",
+	"CreateTable": "schema_change", "DeleteTable": "schema_change", "UpdateTable": "schema_change",
+	"ModifyColumnFamilies": "schema_change", "DropRowRange": "schema_change", "DeleteInstance": "schema_change", "RestoreTable": "schema_change",
+	"CreateBackup": "backup", "CopyBackup": "backup", "UpdateBackup": "backup", "DeleteBackup": "backup", "CancelOperation": "backup",
 }
 
 // nameIn returns the name of what a request is about, "" for none.
@@ -203,15 +201,12 @@ func (w *watcher) audit(c *caller, method string, code codes.Code, took time.Dur
 	if event == "" || w.server.opt.Audit == nil {
 		return
 	}
-	attrs := []slog.Attr{slog.String("method", method), slog.String("code", code.String()), slog.Duration("took", took)}
-	if p, ok := peer.FromContext(c.ctx); ok {
-		attrs = append(attrs, slog.String("address", p.Addr.String()))
+	attrs := []slog.Attr{
+		slog.String("address", addressOf(c.ctx).String()), slog.String("method", method), slog.String("code", code.String()), slog.Duration("took", took),
 	}
 	if name := nameIn(c.request); name != "" {
 		attrs = append(attrs, slog.String("name", name))
 	}
-	if c.token != nil {
-		attrs = append(attrs, slog.String("token", c.token.ID), slog.String("token_name", c.token.Name))
-	}
+	attrs = c.token.AppendTo(attrs)
 	w.server.opt.Audit.LogAttrs(context.WithoutCancel(c.ctx), slog.LevelInfo, event, attrs...)
 }

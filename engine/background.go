@@ -31,11 +31,15 @@ type background struct {
 type backoff struct {
 	delay   time.Duration // the last one, 0 after a success
 	waiting bool
+	logged  time.Duration // when a failure was logged last
 }
 
 const (
 	firstBackoff   = 50 * time.Millisecond
 	longestBackoff = 1 * time.Second // so that writes resume soon after space is freed
+
+	// logBackoffEvery is the time between two lines about failures in a row: a disk that stays full must not fill with them.
+	logBackoffEvery = 1 * time.Minute
 )
 
 func (db *DB) startBackground() {
@@ -142,10 +146,14 @@ func (db *DB) backOffLocked(b *backoff, work string, cause error) {
 	if db.failed != nil || db.closed {
 		return // there will be no retry
 	}
+	now := db.opt.Clock.Elapsed()
+	if b.delay == 0 || now-b.logged >= logBackoffEvery {
+		b.logged = now
+		db.opt.Log.Warn("background work failed, will try again", "work", work, "cause", cause)
+	}
 	b.delay = min(max(2*b.delay, firstBackoff), longestBackoff)
 	b.waiting = true
 	db.counted.failures[work]++
-	db.opt.Log.Warn("background work failed, will try again", "work", work, "after", b.delay, "cause", cause)
 	db.opt.Clock.AfterFunc(b.delay, func() {
 		db.mu.Lock()
 		defer db.mu.Unlock()

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path"
 	"runtime"
 	"strings"
@@ -111,6 +113,37 @@ func TestLogThatCannotGrowLeavesFlushesAlone(t *testing.T) {
 	if err := db.Flush(context.Background()); err != nil {
 		t.Errorf("Flush: %v", err)
 	}
+}
+
+// TestFailuresAreLoggedNowAndThen: on a disk that stays full, the log has a line at once and then one a minute, and one at
+// once when work has been done in between.
+func TestFailuresAreLoggedNowAndThen(t *testing.T) {
+	opt := testOptions(vfs.NewMem())
+	manual := clock.NewManual(1)
+	var log bytes.Buffer
+	opt.Clock, opt.Log = manual, slog.New(slog.NewTextHandler(&log, nil))
+	db, err := Open("store", opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	var b backoff
+	fail := func(times, want int) {
+		t.Helper()
+		for range times {
+			db.mu.Lock()
+			db.backOffLocked(&b, "log", syscall.ENOSPC)
+			db.mu.Unlock()
+			manual.Advance(longestBackoff)
+		}
+		if n := strings.Count(log.String(), "background work failed"); n != want {
+			t.Errorf("%d lines, want %d", n, want)
+		}
+	}
+	fail(60, 1)
+	fail(61, 3)
+	b.delay = 0 // as a success does
+	fail(1, 4)
 }
 
 // held is a store with a compaction that is about to create its first file.

@@ -125,6 +125,10 @@ type account struct {
 	rows, bytes debt
 }
 
+// longestDebt is the time whose rate is owed at most. More would let one request of one client, by mistake or not, shut
+// all out of a table for days.
+const longestDebt = time.Hour
+
 // debt is an amount that shrinks with time.
 type debt struct {
 	amount float64
@@ -138,7 +142,7 @@ func (d *debt) now(rate int64, now time.Time) float64 {
 
 func (d *debt) add(n, rate int64, now time.Time) {
 	if rate > 0 {
-		*d = debt{d.now(rate, now) + float64(n), now}
+		*d = debt{min(d.now(rate, now)+float64(n), longestDebt.Seconds()*float64(rate)), now}
 	}
 }
 
@@ -151,8 +155,7 @@ func (d *debt) wait(rate int64, now time.Time) time.Duration {
 	if over <= 0 {
 		return 0
 	}
-	const longest = 1 << 30 // seconds: more would not fit into a Duration
-	return time.Duration(min(over/float64(rate), longest) * float64(time.Second))
+	return time.Duration(over / float64(rate) * float64(time.Second))
 }
 
 // Refusal is the error of a request over a quota. Nothing has happened.

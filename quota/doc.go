@@ -9,5 +9,5 @@
 //
 // What a request will use is not known before it has run. So it is admitted while its balance is not negative, and pays
 // afterwards: a large scan drives the balance far below zero, and later requests wait until the rate has made up for it.
-// A balance holds at most what the rate gives in a second.
+// A balance holds at most what the rate gives in a second, and owes at most what it gives in an hour.
 package quota

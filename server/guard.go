@@ -44,3 +44,8 @@ func hostname(host string) string {
 	}
 	return strings.TrimSuffix(strings.ToLower(host), ".")
 }
+
+// CheckHost reports whether a text can be one of Options.Hosts: a name, which may have a port.
+func CheckHost(host string) bool {
+	return hostname(host) != "" && !strings.ContainsAny(host, "/*@ ")
+}

@@ -44,7 +44,7 @@ func TestTokenCommands(t *testing.T) {
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
 		t.Errorf("commands that failed left %v", left)
 	}
-	first, secret := makeToken(t, path, "--scope", "write", "--table", "web*", "--table", "log", "--name", "crawler", "--expires", "90d")
+	first, secret := makeToken(t, path, "--scope", "write", "--table", "web*", "--table", "log", "--table", "*_p$i$t.x#-", "--name", "crawler", "--expires", "90d")
 	second, _ := makeToken(t, path, "--scope", "admin")
 	text, err := os.ReadFile(path)
 	if err != nil || bytes.Contains(text, []byte(secret[13:])) {
@@ -55,7 +55,7 @@ func TestTokenCommands(t *testing.T) {
 	if got.code != 0 || len(lines) != 4 {
 		t.Fatalf("%+v", got)
 	}
-	if want := []string{first, "write", "web*,log"}; !hasFields(lines[1], want) || !strings.HasSuffix(lines[1], "crawler") {
+	if want := []string{first, "write", "web*,log,*_p$i$t.x#-"}; !hasFields(lines[1], want) || !strings.HasSuffix(lines[1], "crawler") {
 		t.Errorf("got %q, want %v", lines[1], want)
 	}
 	if want := []string{second, "admin", "*"}; !hasFields(lines[2], want) || !strings.Contains(lines[2], "never") {
@@ -108,6 +108,9 @@ func TestTokenMistakes(t *testing.T) {
 		"token create --scope read --expires 90":        "is neither never",
 		"token create --scope read --expires 1000000d":  "is neither never",
 		"token create --scope read --expires 99999999h": "is neither never",
+		"token create --scope read --table [":           `--table "[": no table can have such a name`,
+		"token create --scope read --table web|log":     "* stands for any characters",
+		"token create --scope read --table _x*":         "the first of them no _",
 		"token revoke":                                  "it has 0 arguments, and takes: colonnade token revoke ID...",
 	} {
 		got := runLine("", append(strings.Fields(line), "--tokens", path)...)
@@ -121,7 +124,7 @@ func TestTokenMistakes(t *testing.T) {
 	if got := noTokens(path, fs.ErrPermission).Error(); !strings.Contains(got, "be the user of the server, or root") {
 		t.Errorf("of another user: %s", got)
 	}
-	if got := runLine("", "token", "create", "--tokens", path, "--scope", "read", "--table", ""); got.code != exitUsage || !strings.Contains(got.stderr, "must be 1 to 200 printable bytes") {
+	if got := runLine("", "token", "create", "--tokens", path, "--scope", "read", "--table", ""); got.code != exitUsage || !strings.Contains(got.stderr, "must be 1 to 200 bytes") {
 		t.Errorf("%+v", got)
 	}
 	if _, err := os.Stat(path); err == nil {
@@ -454,6 +457,9 @@ func TestAccessMistakes(t *testing.T) {
 		{"--tokens text", "text: invalid character", 1},
 		{"--audit-log none/audit", "--audit-log: open", 1},
 		{"--auth-failures -1", "must be a whole number from 0 to 1000", 2},
+		{"--audit-log none/audit", ": make its directory first", 1},
+		{"--host https://a", `"https://a" is no name such as tables.example.com`, 2},
+		{"--host *.a", "is no name", 2},
 		{"--cors-origin *", "is no origin such as https://console.example.com", 2},
 		{"--cors-origin https://a/b", "is no origin", 2},
 		{"--cors-origin https://*.a", "without *", 2},

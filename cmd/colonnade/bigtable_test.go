@@ -215,7 +215,7 @@ func TestServeBigtableTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(log)
-	for _, want := range []string{`"msg":"create_table"`, `"token_name":"read"`, `"code":"PermissionDenied"`, `"code":"Unauthenticated"`} {
+	for _, want := range []string{`"msg":"schema_change","address":"127.0.0.1","method":"CreateTable"`, `"token_name":"read"`, `"code":"PermissionDenied"`, `"code":"Unauthenticated"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the audit log lacks %s:\n%s", want, text)
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 )
 
@@ -45,10 +46,21 @@ func openLogs(o *serveOptions, w io.Writer) (*logs, error) {
 func (l *logs) open(option, what, path string) (*logFile, error) {
 	f, err := openLogFile(what, path, l.server)
 	if err != nil {
-		return nil, fmt.Errorf("--%s: %w", option, err)
+		return nil, fmt.Errorf("--%s: %w%s", option, err, logFileAdvice(err))
 	}
 	l.files = append(l.files, f)
 	return f, nil
+}
+
+// logFileAdvice says what to do about the error of opening a file of a log.
+func logFileAdvice(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return ": make its directory first"
+	case errors.Is(err, fs.ErrPermission):
+		return ": the user of this process must be able to write the file, and make it in its directory"
+	}
+	return ""
 }
 
 // reopen opens the files by their names again.

@@ -16,6 +16,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -47,13 +48,24 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(stderr, "colonnade: %v\n", err)
+	fmt.Fprintf(stderr, "colonnade: %v%s\n", err, diskAdvice(err))
 	var usage usageError
 	if !begun || errors.As(err, &usage) {
 		fmt.Fprintf(stderr, "Run '%s --help' for what it takes.\n", cmd.CommandPath())
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// diskAdvice says what to do about an error of the file system that any command can meet.
+func diskAdvice(err error) string {
+	switch {
+	case errors.Is(err, syscall.EROFS):
+		return ": name another place, or mount this one so that it can be written (mount -o remount,rw)"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return ": make room there, or name another place"
+	}
+	return ""
 }
 
 // usageError is an error of the command line that a command found.

@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -79,6 +82,16 @@ func TestUsageErrors(t *testing.T) {
 		got := runLine("", strings.Fields(test.line)...)
 		if got.code != exitUsage || !strings.Contains(got.stderr, test.want) || got.stdout != "" {
 			t.Errorf("colonnade %s: %+v, want code %d and %q", test.line, got, exitUsage, test.want)
+		}
+	}
+}
+
+// TestDiskAdvice: what any command may meet on a disk comes with what to do.
+func TestDiskAdvice(t *testing.T) {
+	for cause, want := range map[error]string{syscall.EROFS: "remount,rw", syscall.ENOSPC: "make room", syscall.EDQUOT: "make room", syscall.EIO: ""} {
+		got := diskAdvice(fmt.Errorf("open store: %w", &fs.PathError{Op: "open", Path: "/x", Err: cause}))
+		if !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("%v: %q", cause, got)
 		}
 	}
 }

@@ -158,6 +158,11 @@ func (o *serveOptions) checkAccess() error {
 	case o.tlsClientCA != "" && o.tlsCert == "":
 		return o.config.Wrong("tls-client-ca", "needs tls-cert and tls-key")
 	}
+	for _, host := range o.hosts {
+		if !server.CheckHost(host) {
+			return o.config.Wrong("host", "%q is no name such as tables.example.com, without a scheme and a path", host)
+		}
+	}
 	for _, origin := range o.origins {
 		if err := server.CheckOrigin(origin); err != nil {
 			return o.config.Wrong("cors-origin", "%q is no origin such as https://console.example.com, without a path and without *", origin)

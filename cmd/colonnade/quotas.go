@@ -3,10 +3,12 @@ package main
 import (
 	"errors"
 	"reflect"
+	"strings"
 	"unicode/utf8"
 
 	"colonnade/cmd/colonnade/internal/config"
 	"colonnade/quota"
+	"colonnade/widecol"
 )
 
 // The keys of a table of quotas in the file of options.
@@ -22,7 +24,7 @@ func (o *serveOptions) declareQuotas() {
 	bytes := config.Field{Name: quotaBytes, Range: config.Range{Min: 1, Max: 1 << 40, Unit: "bytes/s"}, Help: "bodies of requests and of answers, without compression"}
 	storage := config.Field{Name: quotaStorage, Range: config.Range{Min: 1, Max: maxMiB, Unit: "MiB"}, Help: "sorted files and memtables of the table; beyond it writes get status 507, and deletions stay possible"}
 	o.config.Table(&o.tableQuotas, "quota.table", `"PATTERN"`,
-		"what each table may use whose name matches a pattern with * for any characters; the most exact pattern counts; beyond it status 429", checkPattern, rows, bytes, storage)
+		"what each table may use whose name matches a pattern with * for any characters; the most exact pattern counts; beyond it status 429", checkTablePattern, rows, bytes, storage)
 	o.config.Table(&o.tokenQuotas, "quota.token", `"PATTERN"`,
 		"the same for each name of tokens, of which several may have the same", checkPattern, rows, bytes)
 }
@@ -32,6 +34,18 @@ func checkPattern(pattern string) error {
 	const most = 200
 	if pattern == "" || len(pattern) > most || !utf8.ValidString(pattern) {
 		return errors.New("a pattern must be 1 to 200 bytes: a name in which * stands for any characters")
+	}
+	return nil
+}
+
+// checkTablePattern checks the pattern of names of tables. One that no name can match is a mistake, such as of who takes it for
+// a regular expression.
+func checkTablePattern(pattern string) error {
+	if err := checkPattern(pattern); err != nil {
+		return err
+	}
+	if widecol.CheckTableName(strings.ReplaceAll(pattern, "*", "x")) != nil {
+		return errors.New("no table can have such a name: a pattern is a name in which * stands for any characters, and the others are A-Z a-z 0-9 _ . # $ -, the first of them no _")
 	}
 	return nil
 }

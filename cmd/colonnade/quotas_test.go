@@ -100,6 +100,7 @@ func TestQuotaMistakes(t *testing.T) {
 		"[quota.table.t]\nrow-per-second = 1":               "did you mean rows-per-second?",
 		"[quota.tables.t]\nrows-per-second = 1":             `c.toml:1: [quota.tables.t] begins a table, and options stand outside of tables, but for [quota.table."PATTERN"] and [quota.token."PATTERN"]`,
 		"[quota.table.\"\"]\nrows-per-second = 1":           "c.toml:1: [quota.table.]: a pattern must be 1 to 200 bytes",
+		"[quota.table.\"web[0-9]\"]\nrows-per-second = 1":   "c.toml:1: [quota.table.web[0-9]]: no table can have such a name",
 		"[quota.table.t]\nrows-per-second = 1\ncache-mib=9": `c.toml:3: unknown key "cache-mib" in [quota.table."t"]`,
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

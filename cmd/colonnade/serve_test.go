@@ -213,6 +213,18 @@ func TestExposedDirectory(t *testing.T) {
 	}
 }
 
+// TestFileAsDirectory: what is no directory is not to be closed by chmod.
+func TestFileAsDirectory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	got := runLine("", "serve", "--data", path, "--listen", "127.0.0.1:0")
+	if got.code != exitFailed || !strings.Contains(got.stderr, "not a directory") || strings.Contains(got.stderr, "chmod") {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestServeTakesItsOptionsFromTheEnvironment(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -35,7 +35,7 @@ func openStore(o *serveOptions, log *slog.Logger, m *metrics.Registry, t *tracin
 // warnExposed warns if others than the owner can read or change a directory. serve creates none like that.
 func warnExposed(dir string, log *slog.Logger) {
 	info, err := os.Stat(dir)
-	if err == nil && info.Mode().Perm()&0o077 != 0 {
+	if err == nil && info.IsDir() && info.Mode().Perm()&0o077 != 0 {
 		log.Warn("the directory is open to other users of this machine: chmod 700 closes it", "directory", dir, "mode", info.Mode().Perm())
 	}
 }

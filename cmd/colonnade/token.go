@@ -72,6 +72,11 @@ A scope allows:
 			if token.Scope, err = access.ParseScope(scope); err != nil {
 				return usagef("--scope: %w", err)
 			}
+			for _, pattern := range tables {
+				if err := checkTablePattern(pattern); err != nil {
+					return usagef("--table %q: %w", pattern, err)
+				}
+			}
 			if token.Expires, err = expiry(expires, now); err != nil {
 				return err
 			}
