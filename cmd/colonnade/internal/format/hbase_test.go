@@ -1,8 +1,10 @@
 package format
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -106,6 +108,18 @@ func TestHBaseDamage(t *testing.T) {
 			if err == nil && len(got) >= len(whole) {
 				t.Errorf("%s, cut off at %d of %d: %d rows", name, i, len(text), len(got))
 			}
+		}
+	}
+}
+
+// TestHBaseSync: a sync marker that is not that of the header is damage.
+func TestHBaseSync(t *testing.T) {
+	for _, name := range []string{"plain.seq", "block.seq"} {
+		text := []byte(hbaseFile(t, name))
+		marker := bytes.Index(text, []byte("\xff\xff\xff\xff")) + 4
+		text[marker] ^= 1
+		if _, err := readAll(name, string(text), Options{}); !errors.Is(err, errSequence) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

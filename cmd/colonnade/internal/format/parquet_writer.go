@@ -28,7 +28,7 @@ func newParquetWriter(w io.Writer, o Options) (*parquetWriter, error) {
 	if len(o.Columns) > 0 {
 		schema = parquet.NewSchema("row", rowSchema(o))
 	}
-	return &parquetWriter{w: parquet.NewGenericWriter[any](w, schema, parquet.Compression(&parquet.Zstd), parquet.CreatedBy("colonnade", "", ""))}, nil
+	return &parquetWriter{w: parquet.NewGenericWriter[any](w, schema, parquet.Compression(&parquet.Zstd))}, nil
 }
 
 // rowSchema returns the schema of the form of rows.
