@@ -57,6 +57,19 @@ test("tables and what they are made of", async () => {
   }
 });
 
+// Reported, and not a limit of this test: how long it takes depends on the machine.
+test("the first paint", async (t) => {
+  const paints = [];
+  for (let i = 0; i < 5; i++) {
+    const { page, at, close } = await open(browser, server.url);
+    await at("");
+    await page.getByRole("link", { name: "many" }).waitFor();
+    paints.push(Math.round(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime)));
+    await close();
+  }
+  t.diagnostic(`first paint after ${paints.sort((a, b) => a - b).join(", ")} ms`);
+});
+
 test("the keyboard reaches everything, the theme is kept", async () => {
   const { page, at, close } = await open(browser, server.url);
   await at("");

@@ -3,7 +3,7 @@ import { types } from "./bytes.js";
 import { kinds } from "./question.js";
 
 // Ask lets a person build a question by clicking. It is asked when it is sent.
-export function Ask({ table, question, onAsk, children }) {
+export function Ask({ table, question, onAsk, verb = "Show", children }) {
   const [draft, setDraft] = useState(question);
   useEffect(() => setDraft(question), [question]);
   const change = (part) => setDraft((d) => ({ ...d, ...part }));
@@ -55,7 +55,7 @@ export function Ask({ table, question, onAsk, children }) {
       <label class="check"><input type="checkbox" checked={!!draft.reverse} onChange={(e) => onAsk({ ...draft, reverse: e.target.checked })} />Last first</label>
       <div class="ask-do">
         {children}
-        <button type="submit" class="primary">Show</button>
+        <button type="submit" class="primary">{verb}</button>
       </div>
     </form>
   );

@@ -1,7 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { curl, tablePath } from "../api.js";
 import { count, plural } from "../format.js";
-import { remember } from "../route.js";
+import { link, remember } from "../route.js";
 import { Code, Dialog, Empty } from "../parts.jsx";
 import { Ask } from "../browse/ask.jsx";
 import { Editor } from "../browse/editor.jsx";
@@ -39,6 +39,7 @@ export function Browse({ table, query }) {
       <Ask table={table} question={question} onAsk={ask}>
         <button type="button" onClick={() => setDialog("row")}>New row</button>
         <button type="button" onClick={() => setDialog("curl")}>curl</button>
+        <a class="button" href={`${link("table", table.name, "queries")}?${new URLSearchParams({ q: JSON.stringify(question) })}`}>Explain</a>
       </Ask>
       <p class="counted" role="status">
         {status.whole ? plural(status.count, "row") : status.count > 0 ? `${count(status.count)} rows so far` : " "}

@@ -3,11 +3,13 @@ import { useLoad, useTitle } from "../hooks.js";
 import { link } from "../route.js";
 import { Empty, Failure, Loading } from "../parts.jsx";
 import { Browse } from "./browse.jsx";
+import { Queries } from "./queries.jsx";
 import { Overview } from "./overview.jsx";
 
 const tabs = [
   { path: "", name: "Overview", page: Overview },
   { path: "browse", name: "Browse", page: Browse },
+  { path: "queries", name: "Queries", page: Queries },
 ];
 
 // Table is a table under tabs, which share its description.
