@@ -205,7 +205,7 @@ func text(v any, people bool) string {
 		return Escape(string(x))
 	case size:
 		if people {
-			return bytesText(int64(x))
+			return Bytes(int64(x))
 		}
 		return strconv.FormatInt(int64(x), 10)
 	case client.Time:
@@ -219,8 +219,8 @@ func text(v any, people bool) string {
 	return fmt.Sprint(v)
 }
 
-// bytesText formats a number of bytes.
-func bytesText(n int64) string {
+// Bytes formats a number of bytes.
+func Bytes(n int64) string {
 	switch {
 	case n < 1000:
 		return fmt.Sprintf("%d B", n)

@@ -67,7 +67,7 @@ func (e *Env) tableStats(cmd *cobra.Command, c *client.Client) error {
 	if err != nil {
 		return err
 	}
-	return e.done(cmd, "block cache: %d blocks, %s", cache.Blocks, bytesText(cache.Bytes))
+	return e.done(cmd, "block cache: %d blocks, %s", cache.Blocks, Bytes(cache.Bytes))
 }
 
 // describeAll describes each table. One that is dropped meanwhile is left out.

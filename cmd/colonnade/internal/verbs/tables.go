@@ -108,7 +108,7 @@ func (e *Env) listFamilies(cmd *cobra.Command, info client.TableInfo) error {
 	if n := len(info.Families); n != 1 {
 		notes[0] = strings.Replace(notes[0], "familys", "families", 1)
 	}
-	notes = append(notes, bytesText(info.DiskBytes)+" on disk")
+	notes = append(notes, Bytes(info.DiskBytes)+" on disk")
 	if info.DeletionProtection {
 		notes = append(notes, "protected from deletion")
 	}
