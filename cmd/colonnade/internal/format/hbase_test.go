@@ -116,8 +116,19 @@ func TestHBaseDamage(t *testing.T) {
 func TestHBaseSync(t *testing.T) {
 	for _, name := range []string{"plain.seq", "block.seq"} {
 		text := []byte(hbaseFile(t, name))
-		marker := bytes.Index(text, []byte("\xff\xff\xff\xff")) + 4
-		text[marker] ^= 1
+		s, err := NewStream(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := newSequenceFile(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		marker := bytes.LastIndex(text, append([]byte("\xff\xff\xff\xff"), f.sync[:]...))
+		if marker < 0 {
+			t.Fatalf("%s has no marker behind its header", name)
+		}
+		text[marker+4] ^= 1
 		if _, err := readAll(name, string(text), Options{}); !errors.Is(err, errSequence) {
 			t.Errorf("%s: %v", name, err)
 		}
