@@ -43,20 +43,35 @@ func (r *Repository) CreateNamed(ctx context.Context, l Label, take func(context
 	return r.create(ctx, &l, take)
 }
 
+// vacantName makes sure that a name can be given. The one that had it and has expired goes at once: of two, the one created
+// last counts, and a copy is as old as what it is a copy of.
 func (r *Repository) vacantName(ctx context.Context, name string) error {
-	_, err := r.FindNamed(ctx, name)
-	switch {
-	case err == nil:
-		return fmt.Errorf("%s: %w", name, ErrNameTaken)
-	case errors.Is(err, ErrNoName):
-		return nil
+	all, err := r.withLabels(ctx)
+	if err != nil {
+		return err
 	}
-	return err
+	gone := r.outdated(all)
+	if slices.ContainsFunc(all, func(b *Backup) bool { return b.Label.Name == name && !gone[b] }) {
+		return fmt.Errorf("%s: %w", name, ErrNameTaken)
+	}
+	return r.removeAllNamed(ctx, name, all)
 }
 
 // Named returns the backups with a label that have not expired, one of each name, by name. Of those that it has read
 // before it reads nothing again.
 func (r *Repository) Named(ctx context.Context) ([]*Backup, error) {
+	list, err := r.withLabels(ctx)
+	if err != nil {
+		return nil, err
+	}
+	gone := r.outdated(list)
+	list = slices.DeleteFunc(list, func(b *Backup) bool { return gone[b] })
+	slices.SortFunc(list, func(a, b *Backup) int { return strings.Compare(a.Label.Name, b.Label.Name) })
+	return list, nil
+}
+
+// withLabels returns all backups with a label, also those that are outdated.
+func (r *Repository) withLabels(ctx context.Context) ([]*Backup, error) {
 	objects, err := r.storage.List(ctx, backupsDir)
 	if err != nil {
 		return nil, err
@@ -87,9 +102,6 @@ func (r *Repository) Named(ctx context.Context) ([]*Backup, error) {
 		}
 	}
 	r.labelled = seen
-	gone := r.outdated(list)
-	list = slices.DeleteFunc(list, func(b *Backup) bool { return gone[b] })
-	slices.SortFunc(list, func(a, b *Backup) int { return strings.Compare(a.Label.Name, b.Label.Name) })
 	return list, nil
 }
 
@@ -179,19 +191,23 @@ func (r *Repository) again(ctx context.Context, name string, change func(old *Ba
 // RemoveNamed removes the backup of a name. What only it has needed goes with the next Sweep or Prune. It fails with
 // ErrNoName.
 func (r *Repository) RemoveNamed(ctx context.Context, name string) error {
-	if _, err := r.FindNamed(ctx, name); err != nil {
+	all, err := r.withLabels(ctx)
+	if err != nil {
 		return err
 	}
-	r.mu.Lock()
-	var gone []*Backup // also a revision before, which must not come back
-	for _, b := range r.labelled {
-		if b != nil && b.Label.Name == name {
-			gone = append(gone, b)
-		}
+	gone := r.outdated(all)
+	if !slices.ContainsFunc(all, func(b *Backup) bool { return b.Label.Name == name && !gone[b] }) {
+		return fmt.Errorf("%s: %w", name, ErrNoName)
 	}
-	r.mu.Unlock()
-	slices.SortFunc(gone, func(a, b *Backup) int { return cmp.Compare(a.Label.Revision, b.Label.Revision) })
-	for _, b := range gone {
+	return r.removeAllNamed(ctx, name, all)
+}
+
+// removeAllNamed removes those of all that have a name: also a revision before, which must not come back, so the higher ones
+// go last.
+func (r *Repository) removeAllNamed(ctx context.Context, name string, all []*Backup) error {
+	all = slices.DeleteFunc(all, func(b *Backup) bool { return b.Label.Name != name })
+	slices.SortFunc(all, func(a, b *Backup) int { return cmp.Compare(a.Label.Revision, b.Label.Revision) })
+	for _, b := range all {
 		if err := r.storage.Remove(ctx, b.object()); err != nil {
 			return err
 		}

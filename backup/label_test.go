@@ -287,3 +287,22 @@ func TestNamedReadsOnce(t *testing.T) {
 		t.Errorf("it remembers %q", got)
 	}
 }
+
+// TestCopyToExpiredName: a copy takes over a name whose backup has expired and was created after what is copied.
+func TestCopyToExpiredName(t *testing.T) {
+	l := newLabelled(t)
+	l.create("a", 100*time.Hour)
+	l.clock.Advance(time.Hour)
+	l.create("b", 7*time.Hour)
+	l.clock.Advance(7 * time.Hour)
+	if _, err := l.CopyNamed(t.Context(), "a", Label{Name: "b", Expires: l.in(20 * time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.names(); got != "a b" || l.all() != 2 {
+		t.Errorf("there are %q, %d descriptions", got, l.all())
+	}
+	wantSound(t, l.Repository, 2)
+}
