@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -153,8 +154,8 @@ func (c *creation) findKnown(ctx context.Context) error {
 		}
 		b, err := c.r.describe(ctx, o.Name)
 		var damage *Damage
-		if errors.As(err, &damage) {
-			continue // verify reports it
+		if errors.As(err, &damage) || errors.Is(err, fs.ErrNotExist) {
+			continue // verify reports it, or its client has removed it meanwhile
 		} else if err != nil {
 			return err
 		}

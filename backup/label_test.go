@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -305,4 +306,72 @@ func TestCopyToExpiredName(t *testing.T) {
 		t.Errorf("there are %q, %d descriptions", got, l.all())
 	}
 	wantSound(t, l.Repository, 2)
+}
+
+// beside does something after an operation of a storage, once.
+type beside struct {
+	Storage
+	listed, put func()
+}
+
+func (s *beside) List(ctx context.Context, prefix string) ([]Object, error) {
+	list, err := s.Storage.List(ctx, prefix)
+	if f := s.listed; f != nil && prefix == backupsDir {
+		s.listed = nil
+		f()
+	}
+	return list, err
+}
+
+// Put loses its answer, if something is to be done.
+func (s *beside) Put(ctx context.Context, name string, content io.Reader, size int64) error {
+	err := s.Storage.Put(ctx, name, content, size)
+	if f := s.put; f != nil && strings.HasPrefix(name, backupsDir) {
+		s.put = nil
+		f()
+		return errors.Join(err, ctx.Err())
+	}
+	return err
+}
+
+// TestCreateBesideRemoval: a backup is made while a client removes another one that has the same files.
+func TestCreateBesideRemoval(t *testing.T) {
+	l := newLabelled(t)
+	l.create("a", 8*time.Hour)
+	storage := &beside{Storage: NewDir(l.dir)}
+	r, err := Open(t.Context(), storage, l.opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := r.Create(t.Context(), func(ctx context.Context) (*Source, error) {
+		storage.listed = func() {
+			if err := l.RemoveNamed(ctx, "a"); err != nil {
+				t.Error(err)
+			}
+		}
+		return l.files.source(), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.all() != 1 || storage.listed != nil {
+		t.Errorf("there are %d backups", l.all())
+	}
+	wantRestored(t, r, made.Backup, l.files)
+}
+
+// TestPutWithoutAnswer: a backup whose creation is cancelled while its description is written is not there.
+func TestPutWithoutAnswer(t *testing.T) {
+	l := newLabelled(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := Open(ctx, &beside{Storage: NewDir(l.dir), put: cancel}, l.opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.CreateNamed(ctx, Label{Name: "a", Expires: l.in(time.Hour)}, l.files.source().take); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if l.all() != 0 {
+		t.Error("it is there")
+	}
 }

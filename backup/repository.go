@@ -242,14 +242,17 @@ func (r *Repository) describe(ctx context.Context, name string) (*Backup, error)
 	return b, nil
 }
 
-// put writes a description, which makes the objects a backup, and sets its ID.
+// put writes a description, which makes the objects a backup, and sets its ID. After an error there is none.
 func (r *Repository) put(ctx context.Context, b *Backup) error {
 	text, err := json.MarshalIndent(b, "", " ")
 	if err != nil {
 		return err
 	}
 	b.ID = b.Created.Format("20060102T150405Z") + "-" + checksum(text)
-	return r.storage.Put(ctx, b.object(), bytes.NewReader(text), int64(len(text)))
+	if err = r.storage.Put(ctx, b.object(), bytes.NewReader(text), int64(len(text))); err != nil {
+		_ = r.storage.Remove(context.WithoutCancel(ctx), b.object()) // a bucket may have it although the answer did not come
+	}
+	return err
 }
 
 // checksum is the part of the name of a backup that follows from its content.
