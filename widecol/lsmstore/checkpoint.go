@@ -131,6 +131,7 @@ func (s *Store) snapshotIfAll(names []string, shared map[*table]bool) (*engine.S
 			if named {
 				return nil, nil, widecol.UnknownTable(t.name)
 			}
+			ids = append(ids, t.filling...) // the log that follows the checkpoint has only the rest
 			continue
 		}
 		c := widecol.CheckpointTable{Name: t.name}

@@ -38,6 +38,7 @@ func (s *Store) LoadTable(ctx context.Context, name string, spec widecol.TableSp
 		t.changing.endExclude()
 		return err
 	}
+	t.filling = l.partitions
 	t.changing.endExclude()
 	if err = fill(s.loader(ctx, t, l)); err == nil {
 		err = ctx.Err()
@@ -47,6 +48,7 @@ func (s *Store) LoadTable(ctx context.Context, name string, spec widecol.TableSp
 		return e
 	}
 	defer t.changing.endExclude()
+	t.filling = nil
 	if err == nil {
 		err = s.establish(ctx, t, l)
 	} else {

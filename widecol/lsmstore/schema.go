@@ -22,6 +22,7 @@ type table struct {
 	// the table is created, changed or dropped, so that no write is under way. It is held while waiting
 	// for the disk.
 	changing exclusion
+	filling  []engine.PartitionID // those of a table that LoadTable fills; guarded by changing
 
 	// mu guards dropped, settings and schema. It is not held while waiting for a disk: reads use the old schema
 	// until the new one is durable. A holder of changing may read both without mu.
