@@ -36,7 +36,7 @@ func (f *connectFlags) connect(cmd *cobra.Command) (*client.Client, error) {
 func newVerbs() []*cobra.Command {
 	f := new(connectFlags) // of the one command that runs
 	env := verbs.Env{Connect: f.connect}
-	all := env.All()
+	all := append(env.All(), newTop(f.connect, func() string { return f.url }))
 	for _, cmd := range all {
 		f.add(cmd.PersistentFlags())
 		explained(f, cmd)
@@ -94,7 +94,7 @@ func runShell(cmd *cobra.Command, f *connectFlags, output string) error {
 	env := verbs.Env{Connect: func(*cobra.Command) (*client.Client, error) { return c, nil }, Output: output}
 	s := shell.Shell{
 		Commands: func() []*cobra.Command {
-			return append(env.All(), connected(newImport(), f), connected(newExport(), f))
+			return append(env.All(), newTop(env.Connect, func() string { return f.url }), connected(newImport(), f), connected(newExport(), f))
 		},
 		Explain: func(err error) (error, bool) {
 			var usage usageError

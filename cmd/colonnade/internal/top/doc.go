@@ -1,0 +1,2 @@
+// Package top draws what a server does, from its metrics.
+package top
