@@ -49,7 +49,7 @@ async function send(method, path, body, { signal, accept = "application/json" } 
   }
   if (answer.ok) return answer;
   const error = await failureOf(answer);
-  if (answer.status === 401) session.refused(error);
+  if (answer.status === 401 || error.code === "too_many_failures") session.refused(error);
   throw error;
 }
 

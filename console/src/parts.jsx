@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 // Failure says what went wrong, and what a token may not do.
 export function Failure({ error, retry }) {
-  if (!error || error.status === 401) return null;
+  if (!error || error.status === 401 || error.code === "too_many_failures") return null; // the page asks for a token
   const title = {
     insufficient_scope: "Your token does not allow this",
     quota_exceeded: "A quota is used up",

@@ -5,7 +5,16 @@ import { useEffect, useState } from "preact/hooks";
 
 export function place() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
-  return { path: path.split("/").filter(Boolean).map(decodeURIComponent), query: new URLSearchParams(query) };
+  return { path: path.split("/").filter(Boolean).map(unescaped), query: new URLSearchParams(query) };
+}
+
+// What is badly escaped is no place, which the page says.
+function unescaped(segment) {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }
 
 export function usePlace() {

@@ -6,6 +6,7 @@ const titles = {
   missing_token: "This server needs a token",
   invalid_token: "The server does not know this token",
   expired_token: "This token has expired",
+  too_many_failures: "Too many tries without a valid token",
 };
 
 export function SignIn({ refusal }) {
@@ -15,7 +16,7 @@ export function SignIn({ refusal }) {
     event.preventDefault();
     session.signIn(secret.trim());
   }
-  const mistaken = refusal.code === "invalid_token" || refusal.code === "expired_token";
+  const mistaken = refusal.code !== "missing_token";
   return (
     <form class="signin card" onSubmit={submit}>
       <h1>{titles[refusal.code] ?? "Sign in"}</h1>

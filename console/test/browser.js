@@ -17,10 +17,10 @@ export async function open(browser, url, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: url });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(30_000);
   const complaints = [];
   page.on("pageerror", (error) => complaints.push(error.stack));
-  page.on("console", (m) => m.type() === "error" && !/status of (400|401|403|404|409)/.test(m.text()) && complaints.push(m.text()));
+  page.on("console", (m) => m.type() === "error" && !/status of (400|401|403|404|409|429)/.test(m.text()) && complaints.push(m.text()));
   page.on("request", (r) => r.url().startsWith(url) || r.url().startsWith("data:") || complaints.push("request to " + r.url()));
   const at = async (hash) => {
     await page.goto(url + "/#/" + hash);

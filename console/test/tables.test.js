@@ -135,6 +135,29 @@ test("access control: the page asks for a token and says what it does not allow"
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("heading", { name: "This server needs a token" }).waitFor();
   assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+  await at("table/%zz");
+  await page.getByLabel("Token").waitFor();
+  await close();
+  await guarded.stop();
+});
+
+test("after too many tries a valid token still signs in", async () => {
+  let secret;
+  const guarded = await startServer((dir) => {
+    secret = tokenFor(path.join(dir, "tokens.json"), "admin");
+    return ["--tokens", path.join(dir, "tokens.json"), "--auth-failures", "1"];
+  });
+  const { page, at, close } = await open(browser, guarded.url);
+  await at("");
+  for (let i = 0; i < 2; i++) {
+    await page.getByLabel("Token").fill("cln_aaaaaaaa_aaaaaaaaaaaaaaaaaaaaaaaaaa");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").waitFor();
+  }
+  await page.getByRole("heading", { name: "Too many tries without a valid token" }).waitFor();
+  await page.getByLabel("Token").fill(secret);
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "There is no table yet" }).waitFor();
   await close();
   await guarded.stop();
 });
