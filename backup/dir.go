@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"colonnade/vfs"
 )
@@ -103,6 +104,23 @@ func (d dir) link(file, name string) (bool, error) {
 		return false, d.explain(err)
 	}
 	return true, vfs.OS.SyncDir(filepath.Dir(d.path(name)))
+}
+
+func (d dir) removeLeft(since time.Time) error {
+	list, err := os.ReadDir(d.path(tempDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, entry := range list {
+		info, e := entry.Info()
+		if e == nil && info.ModTime().Before(since) {
+			e = os.Remove(filepath.Join(d.path(tempDir), entry.Name()))
+		}
+		if !errors.Is(e, fs.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
+	}
+	return d.explain(err)
 }
 
 func (d dir) Get(_ context.Context, name string) (io.ReadCloser, error) {

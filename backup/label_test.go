@@ -375,3 +375,22 @@ func TestPutWithoutAnswer(t *testing.T) {
 		t.Error("it is there")
 	}
 }
+
+// TestSweepOfKilled: a sweep removes what a killed process was writing, and nothing that may still be written.
+func TestSweepOfKilled(t *testing.T) {
+	l := newLabelled(t)
+	l.create("a", 8*time.Hour)
+	for name, age := range map[string]time.Duration{"put-old": leftAfter + time.Second, "put-new": leftAfter - time.Second} {
+		path := filepath.Join(l.dir, tempDir, name)
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, l.in(-age), l.in(-age))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(filepath.Join(l.dir, tempDir)); err != nil || len(left) != 1 || left[0].Name() != "put-new" {
+		t.Errorf("left are %v, %v", left, err)
+	}
+	wantSound(t, l.Repository, 1)
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Pruned says what Prune or Sweep has removed.
@@ -29,10 +30,18 @@ func (r *Repository) Prune(ctx context.Context, keep int) (Pruned, error) {
 }
 
 // Sweep removes the backups with a label that have expired, and the objects that no backup needs. It leaves all others,
-// and the archived log, and fails as Prune does.
+// and the archived log, and fails as Prune does. Others may write to a directory meanwhile, so of what killed processes have
+// left there it removes only what is old.
 func (r *Repository) Sweep(ctx context.Context) (Pruned, error) {
-	return r.prune(ctx, r.outdated, objectsDir)
+	p, err := r.prune(ctx, r.outdated, objectsDir)
+	if l, ok := r.storage.(leaver); ok && err == nil {
+		err = l.removeLeft(r.now().Add(-leftAfter))
+	}
+	return p, err
 }
+
+// leftAfter is how long nobody has written to what a killed process has left.
+const leftAfter = time.Hour
 
 // prune removes the backups that choose returns, and what no other needs of some directories.
 func (r *Repository) prune(ctx context.Context, choose func([]*Backup) map[*Backup]bool, dirs ...string) (p Pruned, err error) {

@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"io"
+	"time"
 )
 
 // Storage is where a repository is. It is safe for concurrent use. Names are slash-separated.
@@ -31,4 +32,10 @@ type Object struct {
 type linker interface {
 	// link makes the file an object. It reports false, and does nothing, if that is not possible.
 	link(file, name string) (bool, error)
+}
+
+// leaver is a Storage in which killed processes leave what is no object.
+type leaver interface {
+	// removeLeft removes what nobody has written to since a time.
+	removeLeft(since time.Time) error
 }
