@@ -13,8 +13,14 @@ type grid struct {
 	width  int // to fit into, 0 for any
 	head   []string
 	held   [][]string
-	right  []bool
+	shapes []shape
 	widths []int // nil as long as records are held
+}
+
+// shape is how a column is drawn.
+type shape struct {
+	right bool // its texts stand at its right
+	whole bool // it is as wide as its texts, whatever other columns need
 }
 
 const (
@@ -32,8 +38,8 @@ func newGrid(w *bufio.Writer, width int, fields []string) *grid {
 	return g
 }
 
-func (g *grid) add(texts []string, right []bool) error {
-	g.right = right
+func (g *grid) add(texts []string, shapes []shape) error {
+	g.shapes = shapes
 	if g.widths == nil && len(g.held) < maxHeld {
 		g.held = append(g.held, texts)
 		return nil
@@ -74,22 +80,24 @@ func (g *grid) fit() []int {
 		over += w
 	}
 	for g.width > 0 && over > 0 {
-		widest, second := 0, narrow
+		widest, second := -1, narrow
 		for i, w := range widths {
-			if w > widths[widest] {
+			switch {
+			case i < len(g.shapes) && g.shapes[i].whole:
+			case widest < 0 || w > widths[widest]:
+				if widest >= 0 {
+					second = max(second, widths[widest])
+				}
 				widest = i
-			}
-		}
-		for i, w := range widths {
-			if i != widest {
+			default:
 				second = max(second, w)
 			}
 		}
-		// As wide as the second one, and then all in turns.
-		less := min(over, max(widths[widest]-second, 1))
-		if widths[widest]-less < narrow {
+		if widest < 0 || widths[widest] <= narrow {
 			break
 		}
+		// As wide as the second one, and then all in turns.
+		less := min(over, max(widths[widest]-second, 1))
 		widths[widest] -= less
 		over -= less
 	}
@@ -112,7 +120,7 @@ func (g *grid) draw(texts []string) error {
 				part = column[n]
 			}
 			blank := strings.Repeat(" ", max(g.widths[i]-uniseg.StringWidth(part), 0))
-			if i < len(g.right) && g.right[i] {
+			if i < len(g.shapes) && g.shapes[i].right {
 				part = blank + part
 			} else {
 				part += blank

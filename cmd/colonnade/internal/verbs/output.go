@@ -116,14 +116,16 @@ func (s *sheet) add(values ...any) error {
 	if s.csv != nil {
 		return s.csv.Write(texts)
 	}
-	right := make([]bool, len(values))
+	shapes := make([]shape, len(values))
 	for i, v := range values {
 		switch v.(type) {
 		case int64, size:
-			right[i] = true
+			shapes[i] = shape{right: true, whole: true}
+		case client.Time, bool:
+			shapes[i].whole = true
 		}
 	}
-	return s.grid.add(texts, right)
+	return s.grid.add(texts, shapes)
 }
 
 // addJSON adds a record that is JSON already.

@@ -103,12 +103,13 @@ func TestGrid(t *testing.T) {
 		0:  "A       B C                               N\n語語語  a long value that does not fit    1\nx       y                               100\n",
 		24: "A       B C           N\n語語語  a long val    1\n        ue that do\n        es not fit\nx       y           100\n",
 		20: "A       B C       N\n語語語  a long    1\n         value\n         that\n        does n…\nx       y       100\n",
+		16: "A       B C       N\n語語語  a long    1\n         value\n         that\n        does n…\nx       y       100\n",
 	} {
 		var out strings.Builder
 		w := bufio.NewWriter(&out)
 		g := newGrid(w, width, []string{"a", "b_c", "n"})
-		right := []bool{false, false, true}
-		if err := errors.Join(g.add([]string{"語語語", "a long value that does not fit", "1"}, right), g.add([]string{"x", "y", "100"}, right), g.flush(), w.Flush()); err != nil {
+		shapes := []shape{{}, {}, {right: true, whole: true}}
+		if err := errors.Join(g.add([]string{"語語語", "a long value that does not fit", "1"}, shapes), g.add([]string{"x", "y", "100"}, shapes), g.flush(), w.Flush()); err != nil {
 			t.Fatal(err)
 		}
 		if out.String() != want {
@@ -119,7 +120,7 @@ func TestGrid(t *testing.T) {
 	w := bufio.NewWriter(&out)
 	g := newGrid(w, 80, []string{"a"})
 	for range 3 * maxHeld {
-		g.add([]string{"x"}, []bool{false})
+		g.add([]string{"x"}, []shape{{}})
 	}
 	g.flush()
 	w.Flush()
