@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"unicode/utf8"
+	"unsafe"
 
 	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -124,6 +125,10 @@ type rowChange struct {
 // GetTableName and GetAuthorizedViewName are those of the message.
 func (r *mutate) GetTableName() string          { return r.table }
 func (r *mutate) GetAuthorizedViewName() string { return r.view }
+
+func (r *mutate) size() int64 {
+	return int64(len(r.all))*int64(unsafe.Sizeof(widecol.Mutation{})) + int64(len(r.rows))*int64(unsafe.Sizeof(rowChange{}))
+}
 
 // mostKept is how many mutations a request that ends may have for its memory to be kept for the next one.
 const mostKept = 16 << 10

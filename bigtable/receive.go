@@ -68,6 +68,9 @@ func (c *caller) receive(m any) error {
 		return status.Error(codes.InvalidArgument, "the message is damaged: "+err.Error())
 	}
 	c.request = m
+	if b, ok := m.(borrower); ok {
+		return c.takeMemory(b.size())
+	}
 	return nil
 }
 
@@ -75,6 +78,8 @@ func (c *caller) receive(m any) error {
 type borrower interface {
 	// decode decodes a message that came at the time now. What it decodes are parts of the message.
 	decode(message []byte, now int64) error
+	// size is how many bytes of memory it takes besides the message.
+	size() int64
 	// release ends the use of the request.
 	release()
 }
@@ -136,7 +141,10 @@ func (c *caller) read() (mem.BufferSlice, error) {
 		return nil, status.Error(codes.Unimplemented, "the message is compressed, which this server does not take")
 	}
 	c.received = int64(binary.BigEndian.Uint32(c.header[1:]))
-	if err := c.takeMemory(); err != nil {
+	if c.received > MaxMessage {
+		return nil, status.Errorf(codes.ResourceExhausted, "the request has %d bytes, allowed are %d", c.received, MaxMessage)
+	}
+	if err := c.takeMemory(c.received); err != nil {
 		return nil, err
 	}
 	data, err := c.readAll(int(c.received))
@@ -150,15 +158,13 @@ func (c *caller) read() (mem.BufferSlice, error) {
 	return data, nil
 }
 
-// takeMemory takes the memory of the message.
-func (c *caller) takeMemory() error {
-	switch n := c.received; {
-	case n > MaxMessage:
-		return status.Errorf(codes.ResourceExhausted, "the request has %d bytes, allowed are %d", n, MaxMessage)
+// takeMemory takes memory for the message, or what it is decoded to.
+func (c *caller) takeMemory(n int64) error {
+	switch {
 	case c.memory.Charge(n):
 		return nil
 	case c.memory.TooLarge(n):
-		return status.Errorf(codes.ResourceExhausted, "the request has %d bytes, more than the memory of all requests", n)
+		return status.Errorf(codes.ResourceExhausted, "the request takes %d bytes, more than the memory of all requests", n)
 	}
 	return retryLater("the requests under way have too many bytes together", time.Second)
 }

@@ -118,6 +118,18 @@ func TestMemoryBeforeMessage(t *testing.T) {
 	h.allFree(control)
 }
 
+// TestMemoryOfMutations: a short message of many mutations takes the memory that they need.
+func TestMemoryOfMutations(t *testing.T) {
+	h, control := withMemory(t, 10<<20)
+	many := make([]*btpb.Mutation, maxMutations)
+	for i := range many {
+		many[i] = &btpb.Mutation{Mutation: &btpb.Mutation_SetCell_{SetCell: new(btpb.Mutation_SetCell)}}
+	}
+	h.fails("100,000 mutations", h.mutate("r", many...), codes.ResourceExhausted, "more than the memory of all requests")
+	h.fails("100 mutations", h.mutate("r", many[:100]...), codes.NotFound, "family")
+	h.allFree(control)
+}
+
 // TestLateMessage: who announces a message and does not send it loses its memory.
 func TestLateMessage(t *testing.T) {
 	h, control := withMemory(t, 10<<20)
