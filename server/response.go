@@ -88,7 +88,7 @@ func (x *requestContext) send(now time.Time, last bool) error {
 			err = x.finishSender()
 			now = x.server.opt.Now()
 		}
-		if err == nil {
+		if err == nil && x.status != http.StatusNotModified { // which has no body
 			err = x.write(now, x.out, last)
 			x.out = x.out[:0]
 		}
@@ -106,9 +106,6 @@ func (x *requestContext) write(now time.Time, chunk []byte, last bool) error {
 	_ = http.NewResponseController(x.w).SetWriteDeadline(now.Add(x.server.timeouts.Progress))
 	x.written += int64(len(chunk))
 	var err error
-	if x.status == http.StatusNotModified {
-		return nil // it has no body
-	}
 	if x.encoder == nil {
 		_, err = x.w.Write(chunk)
 	} else if _, err = x.encoder.Write(chunk); err == nil && last {
