@@ -59,11 +59,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 // diskAdvice says what to do about an error of the file system that any command can meet.
 func diskAdvice(err error) string {
-	switch {
-	case errors.Is(err, syscall.EROFS):
+	if errors.Is(err, syscall.EROFS) {
 		return ": name another place, or mount this one so that it can be written (mount -o remount,rw)"
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return ": make room there, or name another place"
 	}
 	return ""
 }
