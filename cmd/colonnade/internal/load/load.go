@@ -178,7 +178,9 @@ func (l *loader) read(ctx context.Context, families *families) error {
 			return fmt.Errorf("%s: %w", l.o.Name, err)
 		}
 		if err == nil {
-			at.add(row.Item)
+			if l.o.Journal != nil {
+				at.add(row.Item)
+			}
 			if err := o.scan(row.Item, l.o.Time+row.First); err != nil {
 				bad = &format.RowError{First: row.First, Last: row.Last, Cause: err}
 			}
