@@ -442,19 +442,19 @@ func TestOperationFails(t *testing.T) {
 
 // TestOperationCancelled: an operation that is cancelled ends, and so does one when the server does.
 func TestOperationCancelled(t *testing.T) {
-	h, m, op := slowly(t, Options{})
+	h, _, op := slowly(t, Options{})
 	_, err := longrunningpb.NewOperationsClient(h.conn).CancelOperation(h.ctx, &longrunningpb.CancelOperationRequest{Name: op.Name})
 	h.ok(err)
 	if got := h.get(op.Name).GetError(); codes.Code(got.GetCode()) != codes.Canceled {
 		t.Errorf("its outcome is %v", got)
 	}
-	h, m, _ = slowly(t, Options{})
-	h.server.Close()
+	stopped, m, _ := slowly(t, Options{})
+	stopped.server.Close()
 	if len(m.list) > 0 {
 		t.Errorf("there is %v", m.list)
 	}
-	_, err = h.admin.CreateBackup(h.ctx, h.backupRequest("two"))
-	h.fails("after the end", err, codes.Unavailable, "shutting down")
+	_, err = stopped.admin.CreateBackup(stopped.ctx, stopped.backupRequest("two"))
+	stopped.fails("after the end", err, codes.Unavailable, "shutting down")
 }
 
 // TestOperationsDrain: a server that stops waits for operations as for calls, and lets no more in.

@@ -100,16 +100,6 @@ func FuzzFilter(f *testing.F) {
 	})
 }
 
-func fuzzServer(f *testing.F) *Server {
-	f.Helper()
-	c := clock.NewManual(5_000_123)
-	s, err := New(memstore.New(memstore.Options{Now: c.Now}), Options{Clock: c, Instance: testInstance})
-	if err != nil {
-		f.Fatal(err)
-	}
-	return s
-}
-
 // FuzzRequests sends any request of any call to a server. None has it panic, or answer a fault of its own.
 func FuzzRequests(f *testing.F) {
 	add := func(call int, m proto.Message) { f.Add(uint8(call), encode(m)) }
