@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+
+	"colonnade/internal/jsontext"
 )
 
 // Function is a function of an aggregate.
@@ -45,7 +47,7 @@ type Group struct {
 func (t *Table) Aggregate(ctx context.Context, q Query, by GroupBy, of ...Function) ([]Group, Stats, error) {
 	body := q.append(nil)
 	body = append(body[:len(body)-1], `,"of":`...)
-	body = appendList(body, of, func(dst []byte, f Function) []byte { return appendString(dst, string(f)) })
+	body = appendList(body, of, func(dst []byte, f Function) []byte { return jsontext.AppendString(dst, string(f)) })
 	if by.value != "" {
 		body = append(append(body, `,"group_by":`...), by.value...)
 	}

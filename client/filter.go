@@ -1,6 +1,10 @@
 package client
 
-import "strconv"
+import (
+	"strconv"
+
+	"colonnade/internal/jsontext"
+)
 
 // Filter is a filter tree, as Bigtable's clients know it: docs/api.md says what each filter does. The zero Filter
 // is none. A Filter does not change, and may be part of several others.
@@ -72,7 +76,7 @@ func RowSample(probability float64) Filter {
 func QualifierRange(family string, r Range) Filter {
 	o := newObject(nil)
 	o.field("family_name")
-	o.dst = appendString(o.dst, family)
+	o.dst = jsontext.AppendString(o.dst, family)
 	r.appendBounds(&o, "qualifier")
 	return Filter{"column_range_filter", string(o.end())}
 }
@@ -125,7 +129,7 @@ func EmptyValues() Filter { return Filter{"strip_value_transformer", "true"} }
 
 // Label gives the cells a label: Cell.Label.
 func Label(label string) Filter {
-	return Filter{"apply_label_transformer", string(appendString(nil, label))}
+	return Filter{"apply_label_transformer", string(jsontext.AppendString(nil, label))}
 }
 
 func appendFilter(dst []byte, f Filter) []byte {

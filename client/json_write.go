@@ -6,39 +6,18 @@ import (
 	"math"
 	"strconv"
 	"unicode/utf8"
+
+	"colonnade/internal/jsontext"
 )
 
 // Requests are appended as text: values must arrive as they are, and encoding/json would replace what is
 // not UTF-8. What the API cannot take, such as a NaN, is sent in a form that the server refuses with its
 // place.
 
-const hexDigits = "0123456789abcdef"
-
-// appendString appends text as a JSON string. Bytes that are not UTF-8 stay.
-func appendString(dst []byte, text string) []byte {
-	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		dst = append(dst, text[start:i]...)
-		if c < ' ' {
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		} else {
-			dst = append(dst, '\\', c)
-		}
-		start = i + 1
-	}
-	dst = append(dst, text[start:]...)
-	return append(dst, '"')
-}
-
 // appendBytes appends a key, which is any bytes: a string if they are UTF-8, otherwise {"base64": "…"}.
 func appendBytes(dst []byte, key string) []byte {
 	if utf8.ValidString(key) {
-		return appendString(dst, key)
+		return jsontext.AppendString(dst, key)
 	}
 	return appendBase64(dst, key)
 }
@@ -89,7 +68,7 @@ func appendValue(dst []byte, v Value) []byte {
 	}
 	switch v.typ {
 	case TypeString:
-		return appendString(dst, v.text)
+		return jsontext.AppendString(dst, v.text)
 	case TypeI64, TypeI32, TypeByte:
 		return strconv.AppendInt(dst, int64(v.bits), 10)
 	case TypeF64:
@@ -108,7 +87,7 @@ func appendValue(dst []byte, v Value) []byte {
 // no number becomes a string, which the server refuses.
 func appendFloat(dst []byte, f float64, bits int) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return appendString(dst, strconv.FormatFloat(f, 'g', -1, bits))
+		return jsontext.AppendString(dst, strconv.FormatFloat(f, 'g', -1, bits))
 	}
 	start := len(dst)
 	dst = strconv.AppendFloat(dst, f, 'g', -1, bits)

@@ -1,6 +1,10 @@
 package client
 
-import "strconv"
+import (
+	"strconv"
+
+	"colonnade/internal/jsontext"
+)
 
 // RowSet selects rows by their keys. The zero RowSet is all rows.
 type RowSet struct {
@@ -181,7 +185,7 @@ func (q *Query) append(dst []byte) []byte {
 	}
 	if q.Page != "" {
 		row.field("page_token")
-		row.dst = appendString(row.dst, string(q.Page))
+		row.dst = jsontext.AppendString(row.dst, string(q.Page))
 	}
 	o.dst = row.end()
 	q.Columns.appendField(&o, q.Limit.CellsPerColumn)
@@ -193,7 +197,7 @@ func (q *Query) append(dst []byte) []byte {
 	if q.Value != nil {
 		cell.field("value")
 		cell.dst = append(cell.dst, `{"op":`...)
-		cell.dst = appendString(cell.dst, q.Value.Op)
+		cell.dst = jsontext.AppendString(cell.dst, q.Value.Op)
 		cell.dst = append(appendTyped(cell.dst, q.Value.Value), '}')
 	}
 	if q.StripValues {

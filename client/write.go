@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+
+	"colonnade/internal/jsontext"
 )
 
 // Every change of cells has an idempotency key, so that it is sent again when an answer is lost, and applied
@@ -77,7 +79,7 @@ func appendMutation(dst []byte, m Mutation) []byte {
 		m.times.appendField(&column)
 		o.dst = column.end()
 	case "delete_family":
-		o.dst = appendString(o.dst, m.cell.Family)
+		o.dst = jsontext.AppendString(o.dst, m.cell.Family)
 	default:
 		o.dst = append(o.dst, "true"...)
 	}
@@ -229,7 +231,7 @@ func appendRule(dst []byte, r Rule) []byte {
 	case r.binary:
 		o.dst = appendBase64(o.dst, r.text)
 	default:
-		o.dst = appendString(o.dst, r.text)
+		o.dst = jsontext.AppendString(o.dst, r.text)
 	}
 	return o.end()
 }

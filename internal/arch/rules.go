@@ -90,7 +90,7 @@ var moduleRules = Rules{
 
 		// A program of another module uses it: it brings nothing of the store along.
 		"client": {
-			Packages:  []string{"internal/backoff"},
+			Packages:  []string{"internal/backoff", "internal/jsontext"},
 			Libraries: []string{"github.com/klauspost/compress"},
 			Except: map[string]string{
 				"crypto/rand": "idempotency keys, which must not repeat in any process",

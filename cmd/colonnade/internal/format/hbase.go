@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"colonnade/internal/jsontext"
 )
 
 // What a sequence file of HBase's Export has for keys and values.
@@ -214,7 +216,7 @@ func appendHBase(dst []byte, typ string, value []byte) ([]byte, error) {
 		if !utf8.Valid(value) {
 			return dst, errNotUTF8
 		}
-		return appendString(dst, value), nil
+		return jsontext.AppendString(dst, value), nil
 	}
 	return appendBytes(dst, value), nil
 }

@@ -3,35 +3,14 @@ package format
 import (
 	"encoding/base64"
 	"unicode/utf8"
+
+	"colonnade/internal/jsontext"
 )
-
-const hexDigits = "0123456789abcdef"
-
-// appendString appends UTF-8 as a JSON string.
-func appendString[T string | []byte](dst []byte, text T) []byte {
-	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		dst = append(dst, text[start:i]...)
-		if c < ' ' {
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		} else {
-			dst = append(dst, '\\', c)
-		}
-		start = i + 1
-	}
-	dst = append(dst, text[start:]...)
-	return append(dst, '"')
-}
 
 // appendKey appends a row key or column key: a string if it is UTF-8, otherwise {"base64": "…"}.
 func appendKey(dst, key []byte) []byte {
 	if utf8.Valid(key) {
-		return appendString(dst, key)
+		return jsontext.AppendString(dst, key)
 	}
 	dst = append(dst, `{"base64":`...)
 	return append(appendBytes(dst, key), '}')

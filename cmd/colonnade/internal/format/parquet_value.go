@@ -10,6 +10,8 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
+
+	"colonnade/internal/jsontext"
 )
 
 // parquetValue is what the values of a leaf are as cells.
@@ -50,7 +52,7 @@ func logicalValue(logical format.LogicalTypeValue) (parquetValue, error) {
 			if !utf8.Valid(v.ByteArray()) {
 				return dst, errNotUTF8
 			}
-			return appendString(dst, v.ByteArray()), nil
+			return jsontext.AppendString(dst, v.ByteArray()), nil
 		}}, nil
 	case *format.UUIDType, *format.BsonType:
 		return rawBytes, nil

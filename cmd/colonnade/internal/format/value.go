@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"colonnade/internal/jsontext"
 )
 
 var errNotUTF8 = errors.New("it is not UTF-8, as a string must be")
@@ -20,7 +22,7 @@ func appendText(dst []byte, typ, text string) ([]byte, error) {
 		if !utf8.ValidString(text) {
 			return dst, errNotUTF8
 		}
-		return appendString(dst, text), nil
+		return jsontext.AppendString(dst, text), nil
 	case "i64":
 		return appendInteger(dst, text, typ, math.MinInt64, math.MaxInt64)
 	case "i32":
@@ -41,7 +43,7 @@ func appendText(dst []byte, typ, text string) ([]byte, error) {
 		if _, err := base64.StdEncoding.DecodeString(text); err != nil {
 			return dst, fmt.Errorf("%.40q is no bytes in base64", text)
 		}
-		return appendString(dst, text), nil
+		return jsontext.AppendString(dst, text), nil
 	}
 	return dst, fmt.Errorf("%q is no type: the types are %q", typ, Types)
 }
