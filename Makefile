@@ -15,7 +15,7 @@ RUNS ?= 3
 FUZZTIME ?= 10s
 # What `make reliability` counts the error branches of, and the program itself, without
 # which nothing is counted.
-COVERED := colonnade/wal,colonnade/sstable,colonnade/engine/...,colonnade/reliability
+COVERED := github.com/colonnade-db/colonnade/wal,github.com/colonnade-db/colonnade/sstable,github.com/colonnade-db/colonnade/engine/...,github.com/colonnade-db/colonnade/reliability
 HARNESS := cd reliability && GOCOVERDIR=$(CURDIR)/bin/coverage ../bin/reliability -out ../reliability.json
 # How long `make soak` goes on, how many seeds `make soak-random` tries, and the seed they begin with.
 HOURS ?= 1

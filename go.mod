@@ -1,4 +1,4 @@
-module colonnade
+module github.com/colonnade-db/colonnade
 
 go 1.26.0
 

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"time"
 
-	"colonnade/clock"
-	"colonnade/internal/cores"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/internal/cores"
 )
 
 // Class says which slots a request takes.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"colonnade/clock"
+	"github.com/colonnade-db/colonnade/clock"
 )
 
 // Limiter is a concurrency limiter: it lets a number of requests work at a time. The others wait

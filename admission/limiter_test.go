@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/clock"
+	"github.com/colonnade-db/colonnade/clock"
 )
 
 // eventually waits until done is true.

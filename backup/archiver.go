@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"colonnade/clock"
-	"colonnade/engine"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine"
 )
 
 // Archiver keeps the log of a running store in a repository. It writes each segment as an object, in order, and

@@ -22,8 +22,8 @@ import (
 	"filippo.io/age"
 	"github.com/cespare/xxhash/v2"
 
-	"colonnade/clock"
-	"colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine/manifest"
 )
 
 // files are a store whose content a test chooses.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // dir is a Storage in a directory.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/clock"
+	"github.com/colonnade-db/colonnade/clock"
 )
 
 // labelled is a repository of a client's backups.

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"colonnade/clock"
+	"github.com/colonnade-db/colonnade/clock"
 )
 
 // Locks keep Prune away from what a backup that is being made will need. Both need storages on which a List shows

@@ -17,7 +17,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"github.com/klauspost/compress/zstd"
 
-	"colonnade/engine"
+	"github.com/colonnade-db/colonnade/engine"
 )
 
 // logDir has the objects of the log, each with one segment:

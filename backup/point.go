@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"colonnade/engine"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // Point is a time to restore to: a backup, and the archived log from there on.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"colonnade/clock"
+	"github.com/colonnade-db/colonnade/clock"
 )
 
 // rateLimit bounds how fast bytes are read, by several goroutines together.

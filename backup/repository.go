@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"colonnade/clock"
+	"github.com/colonnade-db/colonnade/clock"
 )
 
 // Repository is backups in a Storage. It is safe for concurrent use.

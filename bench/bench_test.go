@@ -37,7 +37,7 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // rowCount is the number of generated rows.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"colonnade/bench/dataset"
+	"github.com/colonnade-db/colonnade/bench/dataset"
 )
 
 // made is the table generated last. Only one is kept: tables can be large.

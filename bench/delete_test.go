@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"colonnade/bench/dataset"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/bench/dataset"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // BenchmarkDeletePrefix deletes a prefix with all rows of a table, and reads it. Each time the rows are loaded

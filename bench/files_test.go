@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // traffic counts the bytes that pass through a file system.

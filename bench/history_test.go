@@ -5,9 +5,9 @@ import (
 	"math"
 	"testing"
 
-	"colonnade/bench/dataset"
-	"colonnade/cell"
-	"colonnade/engine"
+	"github.com/colonnade-db/colonnade/bench/dataset"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine"
 )
 
 // rounds is how often the histories that overwrite write a cell.

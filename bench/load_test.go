@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/bench/dataset"
-	"colonnade/engine"
+	"github.com/colonnade-db/colonnade/bench/dataset"
+	"github.com/colonnade-db/colonnade/engine"
 )
 
 // BenchmarkLoad writes a table into an empty store with four writers, in batches of 1,000 cells. Each

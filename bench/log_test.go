@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"colonnade/bench/grouplog"
-	"colonnade/cell"
-	"colonnade/engine"
+	"github.com/colonnade-db/colonnade/bench/grouplog"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine"
 )
 
 // writerCounts are the numbers of goroutines that write durable batches.

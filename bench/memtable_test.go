@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"colonnade/bench/dataset"
-	"colonnade/cell"
-	"colonnade/memtable"
+	"github.com/colonnade-db/colonnade/bench/dataset"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/memtable"
 )
 
 // fullTable is the size of a full memtable: what the default options allow the only one of a store.

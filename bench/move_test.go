@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/bench/dataset"
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/bench/dataset"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // moves are families that move: many small cells, or one of several KiB in each row.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/bench/dataset"
-	"colonnade/cell"
-	"colonnade/engine"
+	"github.com/colonnade-db/colonnade/bench/dataset"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine"
 )
 
 // reader reads from a store as it is at each read.

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/cell"
-	"colonnade/engine"
-	"colonnade/vfs"
-	"colonnade/wal"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/wal"
 )
 
 // BenchmarkRecover opens a store that was killed with a long log, with memtables of a sixteenth of it.

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"colonnade/bench/dataset"
-	"colonnade/cell"
-	"colonnade/sstable"
-	"colonnade/sstable/blockcache"
+	"github.com/colonnade-db/colonnade/bench/dataset"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/sstable"
+	"github.com/colonnade-db/colonnade/sstable/blockcache"
 )
 
 var compressions = []sstable.Compression{sstable.None, sstable.S2, sstable.Zstd}

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/bench/dataset"
-	"colonnade/cell"
-	"colonnade/clock"
-	"colonnade/engine"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/bench/dataset"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // store is an engine in a directory of its own, with one partition.

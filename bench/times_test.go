@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/engine"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine"
 )
 
 // timeTables are tables that are written in time order, a millisecond between two versions. key says which row

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 
-	"colonnade/tracing"
+	"github.com/colonnade-db/colonnade/tracing"
 )
 
 // logAccess writes the line of a call to Options.AccessLog. It has names and sizes, and nothing of a row.

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"colonnade/access"
+	"github.com/colonnade-db/colonnade/access"
 )
 
 // guarded is a harness with access control.

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"colonnade/access"
-	"colonnade/admission"
+	"github.com/colonnade-db/colonnade/access"
+	"github.com/colonnade-db/colonnade/admission"
 )
 
 // Backups keep backups of the tables of a Store. They are safe for concurrent use. An error that a client is to hear of is

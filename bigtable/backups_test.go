@@ -19,10 +19,10 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"colonnade/access"
-	"colonnade/admission"
-	"colonnade/clock"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/access"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // inMemory are Backups that remember what they were told. A restore creates an empty table.

@@ -13,10 +13,10 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
-	"colonnade/access"
-	"colonnade/admission"
-	"colonnade/quota"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/access"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/quota"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // call is a request that may work, until end.

@@ -3,8 +3,8 @@ package bigtable
 import (
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // Numbers of the fields of ReadRowsResponse and its messages, part of the protocol.

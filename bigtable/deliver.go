@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"colonnade/admission"
+	"github.com/colonnade-db/colonnade/admission"
 )
 
 // An answer of many messages is sent as its client takes it: gRPC keeps 64 KiB of a call that are not sent, or one

@@ -13,11 +13,11 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
-	"colonnade/admission"
-	"colonnade/clock"
-	"colonnade/engine"
-	"colonnade/vfs"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 // withRows returns a harness whose table t has rows of 64 KiB, with room for many scans.

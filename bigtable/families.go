@@ -6,9 +6,9 @@ import (
 
 	adminpb "cloud.google.com/go/bigtable/admin/apiv2/adminpb"
 
-	"colonnade/access"
-	"colonnade/admission"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/access"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // ModifyColumnFamilies creates, changes and drops families. All modifications are checked before the first is made. If the

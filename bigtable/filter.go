@@ -7,7 +7,7 @@ import (
 	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/protobuf/proto"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // filterOf takes a filter tree over, which is a field of a request; nil for nil. The tree keeps parts of the message. A

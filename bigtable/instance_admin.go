@@ -12,9 +12,9 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/emptypb"
 
-	"colonnade/access"
-	"colonnade/admission"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/access"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // instanceAdmin is the service for instances and clusters. Every instance exists, with one cluster and one app profile.

@@ -9,13 +9,13 @@ import (
 
 	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
 
-	"colonnade/cell"
-	"colonnade/clock"
-	"colonnade/engine"
-	"colonnade/explain"
-	"colonnade/vfs"
-	"colonnade/widecol"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/explain"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 // hurried is a clock on which each look takes a second.

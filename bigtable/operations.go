@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/emptypb"
 
-	"colonnade/access"
+	"github.com/colonnade-db/colonnade/access"
 )
 
 const (

@@ -8,12 +8,12 @@ import (
 	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/grpc"
 
-	"colonnade/cell"
-	"colonnade/clock"
-	"colonnade/engine"
-	"colonnade/vfs"
-	"colonnade/widecol"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 // sent is the server's end of a stream that takes each message at once.

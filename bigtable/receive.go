@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 
-	"colonnade/internal/poison"
+	"github.com/colonnade-db/colonnade/internal/poison"
 )
 
 // incoming is a stream of gRPC's transport, below a grpc.ServerStream. A grpc.ServerStream receives whole messages and

@@ -15,7 +15,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/mem"
 
-	"colonnade/access"
+	"github.com/colonnade-db/colonnade/access"
 )
 
 // sender is a client whose connection counts what it sends, and stops after most bytes until goOn is closed.

@@ -6,7 +6,7 @@ import (
 
 	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // rowsOf takes a set of rows over. Without keys and ranges it has all rows.

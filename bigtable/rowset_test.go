@@ -8,7 +8,7 @@ import (
 	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
 	"google.golang.org/grpc/codes"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // rowRange returns the range of a text such as "[a,b)" or "(a,": brackets are closed, parentheses open.

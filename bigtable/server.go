@@ -17,14 +17,14 @@ import (
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/tap"
 
-	"colonnade/access"
-	"colonnade/admission"
-	"colonnade/clock"
-	"colonnade/explain"
-	"colonnade/metrics"
-	"colonnade/quota"
-	"colonnade/tracing"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/access"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/explain"
+	"github.com/colonnade-db/colonnade/metrics"
+	"github.com/colonnade-db/colonnade/quota"
+	"github.com/colonnade-db/colonnade/tracing"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // maxStreams is how many calls a connection has at a time.

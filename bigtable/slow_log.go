@@ -7,8 +7,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"colonnade/explain"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/explain"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // explains makes a query explain itself, if slow ones are logged. It is called when the call may work.

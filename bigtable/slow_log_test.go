@@ -11,8 +11,8 @@ import (
 
 	btpb "cloud.google.com/go/bigtable/apiv2/bigtablepb"
 
-	"colonnade/clock"
-	"colonnade/explain"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/explain"
 )
 
 // newSlow returns a harness with two rows in table t, on whose clock everything is slow, and its log of slow reads.

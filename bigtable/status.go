@@ -11,9 +11,9 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"colonnade/admission"
-	"colonnade/quota"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/quota"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // codeOf are the codes of what a Store refuses. Clients send a request again after Unavailable.

@@ -11,9 +11,9 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
-	"colonnade/access"
-	"colonnade/admission"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/access"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/widecol"
 
 	longrunningpb "cloud.google.com/go/longrunning/autogen/longrunningpb"
 )

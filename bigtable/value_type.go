@@ -4,7 +4,7 @@ import (
 	adminpb "cloud.google.com/go/bigtable/admin/apiv2/adminpb"
 	"google.golang.org/protobuf/proto"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // The value type of a family is its annotation in the Store, as an encoded message. That of an aggregate is a merge

@@ -13,12 +13,12 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 
-	"colonnade/access"
-	"colonnade/admission"
-	"colonnade/explain"
-	"colonnade/metrics"
-	"colonnade/tracing"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/access"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/explain"
+	"github.com/colonnade-db/colonnade/metrics"
+	"github.com/colonnade-db/colonnade/tracing"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // watcher serves calls: it counts them, has their senders identified and their messages received, and writes the audit log.

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"colonnade/internal/jsontext"
+	"github.com/colonnade-db/colonnade/internal/jsontext"
 )
 
 // Function is a function of an aggregate.

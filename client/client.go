@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"colonnade/internal/backoff"
+	"github.com/colonnade-db/colonnade/internal/backoff"
 )
 
 // Options configure a Client. The zero value is ready for use.

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/client"
-	"colonnade/server"
-	"colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/client"
+	"github.com/colonnade-db/colonnade/server"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
 // The blocks of docs/client.md are parts of these examples.

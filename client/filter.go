@@ -3,7 +3,7 @@ package client
 import (
 	"strconv"
 
-	"colonnade/internal/jsontext"
+	"github.com/colonnade-db/colonnade/internal/jsontext"
 )
 
 // Filter is a filter tree, as Bigtable's clients know it: docs/api.md says what each filter does. The zero Filter

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/server"
-	"colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/server"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
 // newServer returns the handler of a server with an empty store, whose commits have the times 1, 2, 3, …

@@ -3,7 +3,7 @@ package client
 import (
 	"strconv"
 
-	"colonnade/internal/jsontext"
+	"github.com/colonnade-db/colonnade/internal/jsontext"
 )
 
 // RowSet selects rows by their keys. The zero RowSet is all rows.

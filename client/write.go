@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"colonnade/internal/jsontext"
+	"github.com/colonnade-db/colonnade/internal/jsontext"
 )
 
 // Every change of cells has an idempotency key, so that it is sent again when an answer is lost, and applied

@@ -22,13 +22,13 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/tsdb"
 
-	"colonnade/clock"
-	"colonnade/engine"
-	"colonnade/metrics"
-	"colonnade/metrics/storemetrics"
-	"colonnade/server"
-	"colonnade/vfs"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/metrics"
+	"github.com/colonnade-db/colonnade/metrics/storemetrics"
+	"github.com/colonnade-db/colonnade/server"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 var parse = parser.NewParser(parser.Options{})

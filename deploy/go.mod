@@ -1,9 +1,9 @@
-module colonnade/deploy
+module github.com/colonnade-db/colonnade/deploy
 
 go 1.26.7
 
 require (
-	colonnade v0.0.0
+	github.com/colonnade-db/colonnade v0.0.0
 	github.com/compose-spec/compose-go/v2 v2.16.2
 	github.com/prometheus/common v0.72.1
 	k8s.io/api v0.37.2
@@ -124,4 +124,4 @@ require (
 	k8s.io/utils v0.0.0-20260626114624-be93311217bd // indirect
 )
 
-replace colonnade => ../
+replace github.com/colonnade-db/colonnade => ../

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // TestOpenOverAnyError: any one operation of an open fails. The open returns the error or works

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/manifest"
 )
 
 // background is the state of the goroutines that flush, compact, prepare log segments, scrub, and

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 
-	"colonnade/cell"
-	"colonnade/engine/manifest"
-	"colonnade/engine/rangedel"
-	"colonnade/internal/poison"
-	"colonnade/memtable"
-	"colonnade/sstable"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/rangedel"
+	"github.com/colonnade-db/colonnade/internal/poison"
+	"github.com/colonnade-db/colonnade/memtable"
+	"github.com/colonnade-db/colonnade/sstable"
 )
 
 // CommitTime as the time of a cell in a Batch means the time of its commit.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // goodBatch is the encoding of a batch with two entries.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"path"
 
-	"colonnade/engine/manifest"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // CheckResult counts what Check has read.

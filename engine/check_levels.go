@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"math"
 
-	"colonnade/cell"
-	"colonnade/engine/manifest"
-	"colonnade/engine/rowmerge"
-	"colonnade/sstable"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/rowmerge"
+	"github.com/colonnade-db/colonnade/sstable"
 )
 
 // The order of levels: for one row, a newer file of level 0 has only newer entries than an older one, and

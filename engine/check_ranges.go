@@ -1,9 +1,9 @@
 package engine
 
 import (
-	"colonnade/engine/manifest"
-	"colonnade/engine/rangedel"
-	"colonnade/sstable"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/rangedel"
+	"github.com/colonnade-db/colonnade/sstable"
 )
 
 // checkClean makes sure that files have nothing that range tombstones cover which they are said to be clean

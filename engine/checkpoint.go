@@ -13,14 +13,14 @@ import (
 	"strings"
 	"syscall"
 
-	"colonnade/cell"
-	"colonnade/engine/compaction"
-	"colonnade/engine/manifest"
-	"colonnade/engine/rangedel"
-	"colonnade/engine/rowmerge"
-	"colonnade/memtable"
-	"colonnade/vfs"
 	"github.com/cespare/xxhash/v2"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/rangedel"
+	"github.com/colonnade-db/colonnade/engine/rowmerge"
+	"github.com/colonnade-db/colonnade/memtable"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // A checkpoint is a store that has the partitions of a snapshot, as the snapshot sees them, in a directory

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // mustCheckpoint makes a checkpoint of some partitions.

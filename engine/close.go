@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"colonnade/engine/manifest"
-	"colonnade/wal"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/wal"
 )
 
 // closePatience is how many times SyncTimeout Close waits for the disk.

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/clock"
-	"colonnade/engine/manifest"
-	"colonnade/engine/rowmerge"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/rowmerge"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // TestNothingChangesAfterClose: after Close another process may own the directory.

@@ -1,10 +1,10 @@
 package engine
 
 import (
-	"colonnade/engine/compaction"
-	"colonnade/engine/manifest"
-	"colonnade/engine/rowmerge"
-	"colonnade/sstable"
+	"github.com/colonnade-db/colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/rowmerge"
+	"github.com/colonnade-db/colonnade/sstable"
 )
 
 // compactionJob is a choice that a worker carries out. It holds a reference on each input, so that

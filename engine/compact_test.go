@@ -3,9 +3,9 @@ package engine
 import (
 	"testing"
 
-	"colonnade/engine/compaction"
-	"colonnade/engine/manifest"
-	"colonnade/engine/manifest/manifesttest"
+	"github.com/colonnade-db/colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/manifest/manifesttest"
 )
 
 // TestPickWaits: while level 0 waits for files of the last level that another compaction uses, no

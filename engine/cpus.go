@@ -3,8 +3,8 @@ package engine
 import (
 	"sync/atomic"
 
-	"colonnade/engine/compaction"
-	"colonnade/internal/cores"
+	"github.com/colonnade-db/colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/internal/cores"
 )
 
 // Compactions run on Options.Workers CPUs, one by default, beside reads and writes. When the store is

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/clock"
-	"colonnade/engine/compaction"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // TestIdle: a store is idle when no write or read has begun for a while.

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/cell"
-	"colonnade/clock"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // crashOptions have small segments, memtables and files: a short workload rotates, flushes and

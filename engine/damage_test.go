@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/engine/manifest"
-	"colonnade/sstable"
-	"colonnade/vfs"
-	"colonnade/wal"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/sstable"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/wal"
 )
 
 // damagedStore is a closed store with two partitions, files in several levels, and batches that

@@ -9,11 +9,11 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"colonnade/engine/compaction"
-	"colonnade/engine/manifest"
-	"colonnade/engine/rowmerge"
-	"colonnade/sstable"
-	"colonnade/sstable/blockcache"
+	"github.com/colonnade-db/colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/rowmerge"
+	"github.com/colonnade-db/colonnade/sstable"
+	"github.com/colonnade-db/colonnade/sstable/blockcache"
 )
 
 // DB is an open store. It is safe for concurrent use.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/manifest"
 )
 
 // maxRanges bounds the number of parts of large ranges.

@@ -1,8 +1,8 @@
 package engine
 
 import (
-	"colonnade/cell"
-	"colonnade/engine/rangedel"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine/rangedel"
 )
 
 // Entry is an entry of a batch, as a program that shows a log sees it. Its bytes are valid until the next one.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 func TestBatchEntries(t *testing.T) {

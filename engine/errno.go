@@ -4,7 +4,7 @@ import (
 	"errors"
 	"syscall"
 
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // The meaning of a failed file operation depends on its error and on the operation. The errors:

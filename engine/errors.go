@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"colonnade/engine/manifest"
-	"colonnade/sstable"
-	"colonnade/wal"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/sstable"
+	"github.com/colonnade-db/colonnade/wal"
 )
 
 var (

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"log"
 
-	"colonnade/cell"
-	"colonnade/clock"
-	"colonnade/engine"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // A batch writes to two partitions at once. A scan reads one of them as of its start. The store is

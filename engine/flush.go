@@ -8,9 +8,9 @@ import (
 	"slices"
 	"sync"
 
-	"colonnade/engine/compaction"
-	"colonnade/engine/manifest"
-	"colonnade/engine/rowmerge"
+	"github.com/colonnade-db/colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/rowmerge"
 )
 
 // flushJob is the flush of the oldest frozen memtable of a partition.

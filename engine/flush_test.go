@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/clock"
-	"colonnade/engine/compaction"
-	"colonnade/engine/manifest"
-	"colonnade/memtable"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/memtable"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // TestFlushesShareEdits: hundreds of partitions with little data, which all keep the oldest log

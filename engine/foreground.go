@@ -3,9 +3,9 @@ package engine
 import (
 	"sync/atomic"
 
-	"colonnade/clock"
-	"colonnade/engine/compaction"
-	"colonnade/internal/cores"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/internal/cores"
 )
 
 // foregroundPriority lets commits run before flushes and compactions, which can keep two CPUs busy for

@@ -11,10 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"colonnade/clock"
-	"colonnade/engine/compaction"
-	"colonnade/engine/manifest"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // TestForegroundPriority: a flush waits until the writers of the group settled last have run, and

@@ -16,11 +16,11 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"colonnade/cell"
-	"colonnade/clock"
-	"colonnade/engine/manifest"
-	"colonnade/vfs"
-	"colonnade/wal"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/wal"
 )
 
 // bounded runs f and fails the test if f allocates 64 MiB or more.

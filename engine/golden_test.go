@@ -16,10 +16,10 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"colonnade/cell"
-	"colonnade/clock"
-	"colonnade/engine/manifest"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // testdata has a directory of each released format. It is never written again, and must

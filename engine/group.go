@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"colonnade/internal/cores"
+	"github.com/colonnade-db/colonnade/internal/cores"
 )
 
 // Group commit: the batches that come while the log is being written and synced form the next group.

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/clock"
-	"colonnade/memtable"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/memtable"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // scripted is a clock that moves on by the given steps, and repeats the last one. It counts the

@@ -3,8 +3,8 @@ package engine
 import (
 	"fmt"
 
-	"colonnade/internal/cores"
-	"colonnade/memtable"
+	"github.com/colonnade-db/colonnade/internal/cores"
+	"github.com/colonnade-db/colonnade/memtable"
 )
 
 const (

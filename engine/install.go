@@ -3,7 +3,7 @@ package engine
 import (
 	"errors"
 
-	"colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/manifest"
 )
 
 // install makes one edit of the manifest durable and then takes it over. change edits a copy of the current

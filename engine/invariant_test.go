@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"colonnade/clock"
-	"colonnade/engine/manifest"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // TestBrokenInvariantOfTheLog: a bug ends writes. It causes no panic, no false acknowledgement and

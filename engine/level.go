@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"slices"
 
-	"colonnade/cell"
-	"colonnade/engine/manifest"
-	"colonnade/engine/rowmerge"
-	"colonnade/sstable"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/rowmerge"
+	"github.com/colonnade-db/colonnade/sstable"
 )
 
 // levelSource reads the files of a level other than 0 as one source. It opens each file when it comes to

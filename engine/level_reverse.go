@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/manifest"
 )
 
 func (s *levelSource) SeekBelow(row []byte) {

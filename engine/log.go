@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"colonnade/engine/manifest"
-	"colonnade/wal"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/wal"
 )
 
 // The log is a sequence of segments with consecutive numbers. A batch gets its segment together with

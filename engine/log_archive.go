@@ -10,9 +10,9 @@ import (
 	"slices"
 	"time"
 
-	"colonnade/engine/manifest"
-	"colonnade/vfs"
-	"colonnade/wal"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/wal"
 )
 
 // With Options.ArchiveLog, somebody reads each segment of the log once it is finished, in the order of their

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	iofs "io/fs"
 
-	"colonnade/engine/manifest"
-	"colonnade/vfs"
-	"colonnade/wal"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/wal"
 )
 
 // Log segments are made before they are needed: one spare is kept ready (prepareLoop). A Commit that no

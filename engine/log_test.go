@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"colonnade/engine/manifest"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // TestSegmentsAreReused: segments released by a flush become the next ones, also after the store is

@@ -7,8 +7,8 @@ import (
 	"io"
 	iofs "io/fs"
 
-	"colonnade/engine/manifest"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // readManifest reads the manifest with the highest number. It returns nil if the directory has none.

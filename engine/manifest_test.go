@@ -8,9 +8,9 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"colonnade/cell"
-	"colonnade/engine/manifest"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // oneFile is a manifest of a partition with one file.

@@ -3,7 +3,7 @@ package engine
 import (
 	"context"
 
-	"colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/engine/compaction"
 )
 
 // Flush writes all memtables to files and returns when that is done. It may or may not include Commits

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"colonnade/engine/rangedel"
-	"colonnade/engine/rowmerge"
-	"colonnade/memtable"
+	"github.com/colonnade-db/colonnade/engine/rangedel"
+	"github.com/colonnade-db/colonnade/engine/rowmerge"
+	"github.com/colonnade-db/colonnade/memtable"
 )
 
 // memTable is a memtable with its place in the order of batches. A batch goes into the memTable that

@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"colonnade/engine/compaction"
-	"colonnade/engine/manifest"
-	"colonnade/sstable"
+	"github.com/colonnade-db/colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/sstable"
 )
 
 // Metrics says what a DB has done since it was opened, and what it holds. Counts never fall. The numbers are not of

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/clock"
-	"colonnade/engine/manifest"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // TestMetrics: counts go up by what was done, and the rest says what there is.

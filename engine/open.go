@@ -7,9 +7,9 @@ import (
 	iofs "io/fs"
 	"path"
 
-	"colonnade/engine/compaction"
-	"colonnade/engine/manifest"
-	"colonnade/sstable/blockcache"
+	"github.com/colonnade-db/colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/sstable/blockcache"
 )
 
 // Open opens the store in a directory. It creates the store if the directory is empty or missing. It

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"colonnade/engine/manifest"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // TestNewDirectoriesAreDurable: a store in new directories is not lost with one of them.

@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"time"
 
-	"colonnade/clock"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // Options configures a DB. FS and Clock are required. The zero value of any other field means a

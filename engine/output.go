@@ -8,12 +8,12 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"colonnade/cell"
-	"colonnade/engine/compaction"
-	"colonnade/engine/manifest"
-	"colonnade/engine/rangedel"
-	"colonnade/sstable"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/rangedel"
+	"github.com/colonnade-db/colonnade/sstable"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // output writes a sorted stream of entries to new files of a partition. When finish returns, the files

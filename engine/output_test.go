@@ -13,12 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/cell"
-	"colonnade/clock"
-	"colonnade/engine/compaction"
-	"colonnade/engine/manifest"
-	"colonnade/engine/manifest/manifesttest"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/manifest/manifesttest"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // lying is a disk that stores wrong bytes in some files.

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"colonnade/engine/compaction"
-	"colonnade/engine/manifest"
-	"colonnade/engine/rowmerge"
+	"github.com/colonnade-db/colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/rowmerge"
 )
 
 // partition is one sorted map. DB.mu guards its fields, except the first group and those that are

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"colonnade/engine/manifest"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // TestTooManyPartitions: no more than MaxPartitions can be created. The existing ones keep working,

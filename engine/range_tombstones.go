@@ -1,6 +1,6 @@
 package engine
 
-import "colonnade/engine/manifest"
+import "github.com/colonnade-db/colonnade/engine/manifest"
 
 // Range tombstones. Batch.DeleteRange puts one into the log and the memtable, beside the entries. The flush
 // of the memtable moves it to the partition's version, and so into the manifest; the files do not have

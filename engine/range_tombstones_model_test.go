@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // rangeModel is a store with two partitions, and what it must hold: the value of each row that is there.

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/clock"
-	"colonnade/engine/compaction"
-	"colonnade/engine/manifest"
-	"colonnade/engine/rangedel"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/rangedel"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 func mustDeleteRange(t testing.TB, db *DB, id PartitionID, start, end string) Commit {

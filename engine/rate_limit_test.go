@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/clock"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // TestWriteRateLimit: batches reserve time for their bytes, one after the other, and more time with

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"colonnade/engine/compaction"
-	"colonnade/engine/manifest"
-	"colonnade/engine/rangedel"
-	"colonnade/memtable"
+	"github.com/colonnade-db/colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/rangedel"
+	"github.com/colonnade-db/colonnade/memtable"
 )
 
 // readState is a consistent view of a partition: its memtables, newest first, and its files. It is

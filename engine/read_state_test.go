@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/manifest"
 )
 
 // holders counts the readers of a state, in tests without concurrent readers.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"colonnade/engine/compaction"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // flushedTwice is a partition with two files of level 0, of the same row.

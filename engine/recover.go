@@ -1,6 +1,6 @@
 package engine
 
-import "colonnade/engine/manifest"
+import "github.com/colonnade-db/colonnade/engine/manifest"
 
 // recovery brings a store back to work, whether it was closed or not:
 //

@@ -3,7 +3,7 @@ package engine
 import (
 	"fmt"
 
-	"colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/manifest"
 )
 
 // Cleanup after a crash: files that never got their name, files that nothing refers to (orphans), and

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"sync"
 
-	"colonnade/engine/manifest"
-	"colonnade/internal/poison"
-	"colonnade/wal"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/internal/poison"
+	"github.com/colonnade-db/colonnade/wal"
 )
 
 // Recovery writes what it has read of the log again, so that it is durable: what was read may have

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"sync"
 
-	"colonnade/internal/cores"
-	"colonnade/internal/poison"
-	"colonnade/memtable"
+	"github.com/colonnade-db/colonnade/internal/cores"
+	"github.com/colonnade-db/colonnade/internal/poison"
+	"github.com/colonnade-db/colonnade/memtable"
 )
 
 // replayInserter puts the batches of the log into memtables, with several goroutines: sequence numbers

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/engine/manifest"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // TestRecoveryInTables: recovery fills a memtable table by table. It reads as before the kill, with

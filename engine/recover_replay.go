@@ -7,8 +7,8 @@ import (
 	iofs "io/fs"
 	"slices"
 
-	"colonnade/engine/manifest"
-	"colonnade/wal"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/wal"
 )
 
 // Recovery reads the segments of the log in order, and puts what is in no file into the memtables.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/engine/manifest"
-	"colonnade/vfs"
-	"colonnade/wal"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/wal"
 )
 
 // handmade is a store with one partition, whose log is written by the test.

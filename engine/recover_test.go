@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"testing"
 
-	"colonnade/clock"
-	"colonnade/engine/manifest"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // unsyncedStore is a store killed between the write and the sync of a record over two partitions,

@@ -6,8 +6,8 @@ import (
 	"bytes"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/internal/poison"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/internal/poison"
 )
 
 func poisoned(b []byte) bool { return len(b) > 0 && bytes.Count(b, []byte{poison.Byte}) == len(b) }

@@ -9,8 +9,8 @@ import (
 	"path"
 	"slices"
 
-	"colonnade/engine/manifest"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // Restoration makes the files of a checkpoint, in a directory of their own, a store of its own: with the batches

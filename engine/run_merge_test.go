@@ -9,10 +9,10 @@ import (
 	"slices"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/engine/compaction"
-	"colonnade/engine/manifest"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // upperFiles returns the number of files in the upper levels.

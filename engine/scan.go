@@ -5,13 +5,13 @@ import (
 	"slices"
 	"sync"
 
-	"colonnade/cell"
-	"colonnade/engine/compaction"
-	"colonnade/engine/manifest"
-	"colonnade/engine/rangedel"
-	"colonnade/engine/rowmerge"
-	"colonnade/memtable"
-	"colonnade/sstable"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/rangedel"
+	"github.com/colonnade-db/colonnade/engine/rowmerge"
+	"github.com/colonnade-db/colonnade/memtable"
+	"github.com/colonnade-db/colonnade/sstable"
 )
 
 // ScanOptions say what a Scan reads.

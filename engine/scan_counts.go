@@ -1,9 +1,9 @@
 package engine
 
 import (
-	"colonnade/engine/manifest"
-	"colonnade/engine/rowmerge"
-	"colonnade/sstable"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/rowmerge"
+	"github.com/colonnade-db/colonnade/sstable"
 )
 
 // ScanCounts says what scans of a partition have looked at, and what they have left out. Scans add to it as they

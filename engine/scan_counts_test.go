@@ -6,8 +6,8 @@ import (
 	"reflect"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // counted reads everything that o selects, in steps of many rows or not, and returns how many cells it has seen.

@@ -3,7 +3,7 @@ package engine
 import (
 	"bytes"
 
-	"colonnade/engine/rowmerge"
+	"github.com/colonnade-db/colonnade/engine/rowmerge"
 )
 
 // downward is a source that moves down where its user moves up: its first row is the last one below end,

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine/manifest"
 )
 
 // scanned returns what a scan returns: each row with its cells as text.

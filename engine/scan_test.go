@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"colonnade/engine/manifest"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // TestScanOfItsOwnSnapshot: a scan without a snapshot sees the state at its start, and no later

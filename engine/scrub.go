@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"colonnade/engine/manifest"
-	"colonnade/engine/rowmerge"
-	"colonnade/sstable"
-	"colonnade/wal"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/rowmerge"
+	"github.com/colonnade-db/colonnade/sstable"
+	"github.com/colonnade-db/colonnade/wal"
 )
 
 // The scrubber slowly reads everything on disk and reports what has been damaged since it was written:

@@ -1,6 +1,6 @@
 package engine
 
-import "colonnade/wal"
+import "github.com/colonnade-db/colonnade/wal"
 
 // An idle log gets a seal, which proves to the next open that everything before it was durable.
 

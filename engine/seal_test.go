@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/vfs"
-	"colonnade/wal"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/wal"
 )
 
 // TestSealOfFullSegment: an idle log is sealed, also if its segment has no room for the seal.

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/clock"
-	"colonnade/engine/manifest"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // slowDisk is a store on a disk where one kind of operation hangs until the test releases it. The

@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"colonnade/engine/compaction"
-	"colonnade/engine/manifest"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // withNeighbours returns a store with a large partition and small ones. They are flushed together,

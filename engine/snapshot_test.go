@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/cell"
-	"colonnade/clock"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // TestSnapshotsAreCounted: the number of open snapshots is bounded, and the oldest is known,

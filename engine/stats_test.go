@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // TestStats: the statistics of a partition follow its levels, and end with it.

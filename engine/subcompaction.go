@@ -6,9 +6,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"colonnade/engine/compaction"
-	"colonnade/engine/manifest"
-	"colonnade/engine/rangedel"
+	"github.com/colonnade-db/colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/rangedel"
 )
 
 // Subcompactions. Usually one goroutine merges the inputs of a compaction. When more CPUs are free

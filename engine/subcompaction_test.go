@@ -16,11 +16,11 @@ import (
 	"syscall"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/clock"
-	"colonnade/engine/compaction"
-	"colonnade/engine/manifest"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // backlog is a store with a number of files in level 0 of a partition, up to slowdownFiles, all

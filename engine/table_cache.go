@@ -4,7 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // tableCache keeps sorted files open, up to a limit. A file is opened by a read and stays open as long

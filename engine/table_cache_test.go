@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"colonnade/engine/manifest"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // counted counts the sorted files that are open for reading, and can refuse to open more.

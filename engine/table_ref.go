@@ -8,9 +8,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"colonnade/engine/manifest"
-	"colonnade/sstable"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/sstable"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // tableRef is the engine's side of a sorted file: its path, its references, its reader. The reader has

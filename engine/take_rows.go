@@ -3,8 +3,8 @@ package engine
 import (
 	"bytes"
 
-	"colonnade/cell"
-	"colonnade/engine/rowmerge"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine/rowmerge"
 )
 
 // PeekRow moves to the next row like NextRow, and returns its key, nil if there is none. The row is still the next

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // TestTakeRows: a scan that takes many rows in one step, with rows one by one in between, returns the cells that a

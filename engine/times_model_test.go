@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/sstable"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/sstable"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // timesModel writes versions whose times mostly rise, deletes in every way, and compares reads of ranges of

@@ -1,6 +1,6 @@
 package engine
 
-import "colonnade/engine/manifest"
+import "github.com/colonnade-db/colonnade/engine/manifest"
 
 // A segment whose end a crash has torn, or seems to have, is kept as evidence after recovery has
 // written its whole batches again. It becomes a .torn file, which nothing reads. It is removed when

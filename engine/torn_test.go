@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
-	"colonnade/engine/manifest"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // tornImage writes a row to a store and returns the state after a power failure that lost a sector

@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"time"
 
-	"colonnade/engine/compaction"
-	"colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/compaction"
+	"github.com/colonnade-db/colonnade/engine/manifest"
 )
 
 // Tracer is told what the store has done, and when: that which took its time. Attributes have names, counts and bytes, and

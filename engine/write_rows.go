@@ -3,9 +3,9 @@ package engine
 import (
 	"bytes"
 
-	"colonnade/cell"
-	"colonnade/engine/rangedel"
-	"colonnade/engine/rowmerge"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine/rangedel"
+	"github.com/colonnade-db/colonnade/engine/rowmerge"
 )
 
 // What flushes and compactions have in common: entries of a source go through a Filter into an output,

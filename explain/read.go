@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // Read is what is known of a read when it has ended: what the Store has done, and what took how long. It is for one

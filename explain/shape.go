@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // queryShape returns what may be known of a query: what it selects by, and how much. What it does not select by is left out.

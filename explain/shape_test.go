@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // TestFilterShapeIsBounded: a tree may have thousands of filters.

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // SlowLog writes the reads that took long to a log. It is safe for concurrent use. All front ends of a Store share one.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // piece is memory that a test has taken from an arena and filled.

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // The data set of the benchmarks: rows of ten cells with keys of about 48

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // watch scans the table and reports what a reader beside writers must never

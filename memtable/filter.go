@@ -3,7 +3,7 @@ package memtable
 import (
 	"bytes"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // maxMisses is the number of unwanted entries in a row after which a search continues: stepping over

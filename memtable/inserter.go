@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"unsafe"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // Inserter adds entries to tables and remembers the place of the last one. So the next entry of the

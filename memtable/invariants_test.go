@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // TestAscending: sorted lists of rows go into a large table, each from its beginning,

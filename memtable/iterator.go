@@ -5,8 +5,8 @@ import (
 	"sync"
 	"unsafe"
 
-	"colonnade/cell"
-	"colonnade/internal/prefetch"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/internal/prefetch"
 )
 
 const (

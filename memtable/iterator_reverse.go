@@ -1,6 +1,6 @@
 package memtable
 
-import "colonnade/internal/prefetch"
+import "github.com/colonnade-db/colonnade/internal/prefetch"
 
 // The links of a list lead to later rows only. So an iterator that moves down searches for the current
 // row, and collects the rows from the last one before it on a higher level:

@@ -8,7 +8,7 @@ import (
 	"sort"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // Seeks and steps down, with rows left before their end.

@@ -9,7 +9,7 @@ import (
 	"sort"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // fill makes a table and its model of n random entries in random rows.

@@ -3,7 +3,7 @@ package memtable
 import (
 	"unsafe"
 
-	"colonnade/internal/prefetch"
+	"github.com/colonnade-db/colonnade/internal/prefetch"
 )
 
 // Search is a row for Locate to find for an Inserter. Only In and Row are for the caller. A Search

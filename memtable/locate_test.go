@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // TestLocate: rows go where they belong from where Locate leaves the inserters, which is right

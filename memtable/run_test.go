@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // What Run says is so of every run of rows that one batch or several have written, and it says so of

@@ -46,7 +46,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // Table is a sorted set of entries. All methods are safe for concurrent use.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // entry is a row's entry as the tests keep it: with bytes of its own.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"colonnade/metrics"
+	"github.com/colonnade-db/colonnade/metrics"
 )
 
 // TestRequests: each request counts where it belongs.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"colonnade/access"
+	"github.com/colonnade-db/colonnade/access"
 )
 
 // Limits are what one table, or the holders of one token, may use. 0 is without that limit.

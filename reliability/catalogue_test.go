@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/reliability/report"
 )
 
 // cases is how many faults the catalogue has in each chapter.

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/reliability/report"
 )
 
 // garbagePercent is GOGC of a part. Parts keep little, and open and drop hundreds of thousands of stores.

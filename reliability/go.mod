@@ -1,11 +1,11 @@
-module colonnade/reliability
+module github.com/colonnade-db/colonnade/reliability
 
 go 1.26.0
 
 require (
-	colonnade v0.0.0
 	filippo.io/age v1.3.2
 	github.com/anishathalye/porcupine v1.3.1
+	github.com/colonnade-db/colonnade v0.0.0
 	github.com/johannesboyne/gofakes3 v1.2.0
 )
 
@@ -92,6 +92,6 @@ require (
 	gopkg.in/ini.v1 v1.67.3 // indirect
 )
 
-replace colonnade => ../
+replace github.com/colonnade-db/colonnade => ../
 
-tool colonnade/cmd/colonnade
+tool github.com/colonnade-db/colonnade/cmd/colonnade

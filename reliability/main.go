@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/reliability/report"
 )
 
 type flags struct {
@@ -135,7 +135,7 @@ func rounds(ctx context.Context, f flags, list []report.Part, dir string, r *rep
 // buildServer builds the server under test from the source beside this module.
 func buildServer(ctx context.Context, dir string) (string, error) {
 	path := dir + "/colonnade"
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "colonnade/cmd/colonnade")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/colonnade-db/colonnade/cmd/colonnade")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the server: %w\n%s", err, out)
 	}

@@ -1,17 +1,17 @@
 package main
 
 import (
-	"colonnade/reliability/archive"
-	"colonnade/reliability/branches"
-	"colonnade/reliability/crash"
-	"colonnade/reliability/faults"
-	"colonnade/reliability/flip"
-	"colonnade/reliability/kill9"
-	"colonnade/reliability/lin"
-	"colonnade/reliability/meta"
-	"colonnade/reliability/mutants"
-	"colonnade/reliability/overload"
-	"colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/reliability/archive"
+	"github.com/colonnade-db/colonnade/reliability/branches"
+	"github.com/colonnade-db/colonnade/reliability/crash"
+	"github.com/colonnade-db/colonnade/reliability/faults"
+	"github.com/colonnade-db/colonnade/reliability/flip"
+	"github.com/colonnade-db/colonnade/reliability/kill9"
+	"github.com/colonnade-db/colonnade/reliability/lin"
+	"github.com/colonnade-db/colonnade/reliability/meta"
+	"github.com/colonnade-db/colonnade/reliability/mutants"
+	"github.com/colonnade-db/colonnade/reliability/overload"
+	"github.com/colonnade-db/colonnade/reliability/report"
 )
 
 // parts are run in this order: the fastest to find something first. branches counts the code that the

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/access"
-	"colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/access"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
 // guarded is a client of a server with access control.

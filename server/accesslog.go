@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"colonnade/tracing"
+	"github.com/colonnade-db/colonnade/tracing"
 )
 
 // logAccess writes the line of a request to Options.AccessLog. It has names and sizes, nothing of a row, and of the path

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/access"
-	"colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/access"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
 // lines returns the lines of a log in JSON, without the fields that differ from run to run.

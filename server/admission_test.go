@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/admission"
-	"colonnade/clock"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/clock"
 )
 
 // TestOverloadOfWrites: a write that gets no slot is refused before it is parsed, and its

@@ -3,7 +3,7 @@ package server
 import (
 	"net/http"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 var adviceOperation = operation{

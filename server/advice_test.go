@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // adviser is a fake store with advice of its own.

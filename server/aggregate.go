@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"sync"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // aggregation is the body of an aggregate.

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // numbers makes a table with a number of each type.

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // Schemas of what several answers have. Those of one answer stand beside its handler.

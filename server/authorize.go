@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"colonnade/access"
+	"github.com/colonnade-db/colonnade/access"
 )
 
 // authorize finds the token of a request and checks that it allows what the route does. Without Options.Access

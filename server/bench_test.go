@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/access"
-	"colonnade/cell"
-	"colonnade/clock"
-	"colonnade/quota"
-	"colonnade/tracing"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/access"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/quota"
+	"github.com/colonnade-db/colonnade/tracing"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // writeBody is a write of 100 rows of 10 cells, about 100 bytes each.

@@ -3,7 +3,7 @@ package server
 import (
 	"bytes"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // chargeStep is how many bytes of binary columns are charged at a time.

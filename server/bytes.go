@@ -3,7 +3,7 @@ package server
 import (
 	"encoding/base64"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // Row keys and qualifiers are bytes. JSON has them as a string if they are UTF-8, otherwise as

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"net/http"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 var checkAndMutateOperation = operation{

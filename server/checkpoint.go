@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // Checkpoints are for backups: see package backup. They have all that a store holds, so they need a token of scope admin

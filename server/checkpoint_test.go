@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/clock"
-	"colonnade/widecol"
-	"colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
 // checkpointStore is a memstore with checkpoints of one file.

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"colonnade/clock"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // checkpoints are those that clients have asked for. Each keeps files on the disk that the store has replaced, so

@@ -3,7 +3,7 @@ package server
 import (
 	"strconv"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // Limits on column keys. The store compares each cell with every key.

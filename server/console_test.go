@@ -11,8 +11,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"colonnade/access"
-	"colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/access"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
 var aConsole = fstest.MapFS{

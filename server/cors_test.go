@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
 // TestOrigins sends what browsers send for pages of other origins.

@@ -3,8 +3,8 @@ package server
 import (
 	"math"
 
-	"colonnade/server/strictjson"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/server/strictjson"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // decoder reads the body of a request by tables of the fields that each object takes: see fields. Bodies

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/widecol/lsmstore/lsmtest"
-	"colonnade/widecol/storetest"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore/lsmtest"
+	"github.com/colonnade-db/colonnade/widecol/storetest"
 )
 
 // TestDocumentedCommands runs the curl commands of docs/api.md, in order, against one server with the store that the

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 func TestTables(t *testing.T) {

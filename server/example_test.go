@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"colonnade/clock"
-	"colonnade/server"
-	"colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/server"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
 // A Server is an http.Handler over any Store. Here the Store is in memory, and no connection is made.

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"time"
 
-	"colonnade/explain"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/explain"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // explainMode says whether the answer to a read explains it.

@@ -8,9 +8,9 @@ import (
 	"runtime/debug"
 	"time"
 
-	"colonnade/admission"
-	"colonnade/server/strictjson"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/server/strictjson"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // failure is an error that the client gets as it is.

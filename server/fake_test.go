@@ -11,9 +11,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"colonnade/cell"
-	"colonnade/widecol"
-	"colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
 // fakeStore is a memstore whose writes and scans a test can replace. It counts

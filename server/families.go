@@ -3,7 +3,7 @@ package server
 import (
 	"net/http"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // familyCreation is the body of a request that creates families.

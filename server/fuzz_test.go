@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // FuzzCellValueDecode reads any JSON as a value of any type, and answers any stored

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 var getRowOperation = operation{

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/widecol"
-	"colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
 // client talks to the handler of a Server without a network.

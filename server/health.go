@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 var healthOperation = operation{does: "Answers while the process runs.", answer: answer{status: http.StatusOK, result: nullSchema}}

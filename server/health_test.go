@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // TestReadyWithoutWrites: reads go on when the store takes no writes, and who asks

@@ -3,8 +3,8 @@ package server
 import (
 	"net/http"
 
-	"colonnade/admission"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // takeKey takes the Idempotency-Key of a write. Other changes refuse the header, so that clients do

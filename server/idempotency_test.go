@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // keyed sends a request under idempotency keys, one or several, and returns the status,

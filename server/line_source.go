@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"colonnade/admission"
+	"github.com/colonnade-db/colonnade/admission"
 )
 
 // lineSource reads the body of a request while the handler works:

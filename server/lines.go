@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // Rows come and go as lines, too, in the form of the items of a write: JSON texts that end with a line end

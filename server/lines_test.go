@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // sendTyped is send with a header.

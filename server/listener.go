@@ -3,7 +3,7 @@ package server
 import (
 	"net"
 
-	"colonnade/admission"
+	"github.com/colonnade-db/colonnade/admission"
 )
 
 // framedListener is a listener whose connections are framed.

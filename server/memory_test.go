@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/admission"
+	"github.com/colonnade-db/colonnade/admission"
 )
 
 // TestTooLargeForMemory: a request that needs more memory than all requests together may have is not told to come again.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"colonnade/admission"
-	"colonnade/metrics"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/metrics"
 )
 
 var metricsOperation = operation{

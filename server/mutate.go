@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"slices"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 var mutateOperation = operation{

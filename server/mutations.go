@@ -1,6 +1,6 @@
 package server
 
-import "colonnade/widecol"
+import "github.com/colonnade-db/colonnade/widecol"
 
 // mutationFields are the fields of a mutation in a request, by what it does. Each has exactly one.
 var mutationFields = [...]string{

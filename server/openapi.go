@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"colonnade/access"
+	"github.com/colonnade-db/colonnade/access"
 )
 
 var openAPIOperation = operation{

@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"slices"
 
-	"colonnade/access"
-	"colonnade/admission"
+	"github.com/colonnade-db/colonnade/access"
+	"github.com/colonnade-db/colonnade/admission"
 )
 
 // operation is what a client may know of a route, besides its method and path: what it takes and what it answers. It

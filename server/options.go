@@ -6,12 +6,12 @@ import (
 	"log/slog"
 	"time"
 
-	"colonnade/access"
-	"colonnade/admission"
-	"colonnade/clock"
-	"colonnade/metrics"
-	"colonnade/quota"
-	"colonnade/tracing"
+	"github.com/colonnade-db/colonnade/access"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/metrics"
+	"github.com/colonnade-db/colonnade/quota"
+	"github.com/colonnade-db/colonnade/tracing"
 )
 
 // Options configure a Server. Only Now is required.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // A page token is a place in the answer of a scan. It holds all that the next page needs. In base64url:

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/widecol"
-	"colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
 // TestPagingOfTheDocs sends the requests of the section on paging in docs/api.md, each with the token of the page

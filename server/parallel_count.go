@@ -5,9 +5,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"colonnade/admission"
-	"colonnade/internal/cores"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/internal/cores"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // countPartBytes is the bytes of files of a part of a count. Starting and ending a scan costs little

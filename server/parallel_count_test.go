@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"colonnade/admission"
-	"colonnade/clock"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/clock"
 )
 
 // haveCores makes the machine look as if it had so many.

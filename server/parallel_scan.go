@@ -5,9 +5,9 @@ import (
 	"slices"
 	"sync"
 
-	"colonnade/admission"
-	"colonnade/internal/cores"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/internal/cores"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // parallelScan is a long response that several goroutines collect. Each takes one range of rows

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"colonnade/admission"
-	"colonnade/clock"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // TestDividedAlike: an answer that is collected in parts has the same rows in the same order as one

@@ -11,10 +11,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"colonnade/admission"
-	"colonnade/metrics"
-	"colonnade/quota"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/metrics"
+	"github.com/colonnade-db/colonnade/quota"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // SetQuotas replaces Options.Quotas, for requests from now on. It forgives what was used too much before.

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/access"
-	"colonnade/quota"
-	"colonnade/widecol"
-	"colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/access"
+	"github.com/colonnade-db/colonnade/quota"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
 // metered is a client of a server with quotas, whose clock the test moves.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"net/http"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 var readModifyWriteOperation = operation{

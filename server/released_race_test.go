@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"testing"
 
-	"colonnade/internal/poison"
+	"github.com/colonnade-db/colonnade/internal/poison"
 )
 
 // What a request has read and what it has written is poisoned when it is over.

@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"time"
 
-	"colonnade/access"
-	"colonnade/admission"
-	"colonnade/metrics"
-	"colonnade/quota"
-	"colonnade/server/http1"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/access"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/metrics"
+	"github.com/colonnade-db/colonnade/quota"
+	"github.com/colonnade-db/colonnade/server/http1"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // requestContext is a request and the response that is being made for it. It belongs to the

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"colonnade/admission"
+	"github.com/colonnade-db/colonnade/admission"
 )
 
 // A response is the envelope

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"sync"
 
-	"colonnade/admission"
-	"colonnade/internal/poison"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/internal/poison"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // responseBuffer is where one goroutine appends a response, or a part of one. The goroutine has a

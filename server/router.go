@@ -5,9 +5,9 @@ import (
 	"net/url"
 	"strings"
 
-	"colonnade/access"
-	"colonnade/admission"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/access"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // route is an endpoint: a method and a path with open segments for names.

@@ -4,8 +4,8 @@ import (
 	"math"
 	"strings"
 
-	"colonnade/server/strictjson"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/server/strictjson"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // Limits on filter trees, besides those of widecol.

@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"strconv"
 
-	"colonnade/admission"
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // rowWriter writes the rows of queries as JSON, while they come:

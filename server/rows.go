@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"strconv"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // rowRead is an item of a rows request. There may be millions, mostly of one key each, so it is small.

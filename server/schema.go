@@ -4,7 +4,7 @@ import (
 	"errors"
 	"math"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // familyList is the shape of a list of column families to create.

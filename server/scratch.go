@@ -3,8 +3,8 @@ package server
 import (
 	"sync"
 
-	"colonnade/internal/poison"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/internal/poison"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // scratch is memory that requests reuse. A requestContext, which is a part of it, borrows everything in it.

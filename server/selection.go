@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"colonnade/server/strictjson"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/server/strictjson"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // selection is what a scan, a count or an aggregate selects.

@@ -1,7 +1,7 @@
 package server
 
 import (
-	"colonnade/internal/cores"
+	"github.com/colonnade-db/colonnade/internal/cores"
 )
 
 // sendQueue is a goroutine that sends, and compresses, the chunks of a long response while the

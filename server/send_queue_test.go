@@ -12,8 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"colonnade/admission"
-	"colonnade/internal/cores"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/internal/cores"
 )
 
 // hookedWriter asks before each Write, which it numbers from 1.

@@ -12,12 +12,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"colonnade/admission"
-	"colonnade/explain"
-	"colonnade/internal/cores"
-	"colonnade/quota"
-	"colonnade/server/http1"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/explain"
+	"github.com/colonnade-db/colonnade/internal/cores"
+	"github.com/colonnade-db/colonnade/quota"
+	"github.com/colonnade-db/colonnade/server/http1"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // Server serves a Store over HTTP. It is safe for concurrent use. It does not own the Store: close

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // TestShapes holds every successful answer against the fields that the

@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"time"
 
-	"colonnade/explain"
+	"github.com/colonnade-db/colonnade/explain"
 )
 
 // logSlow writes a query that took Options.SlowQuery or longer to the server's log.

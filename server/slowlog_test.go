@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
 // newSlow returns a client of a server that logs queries from a limit on, and its log in JSON.

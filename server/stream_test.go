@@ -16,7 +16,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // streaming returns a server whose scans answer with what the test makes up,

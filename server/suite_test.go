@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/server/strictjson"
-	"colonnade/server/strictjson/jsonsuite"
+	"github.com/colonnade-db/colonnade/server/strictjson"
+	"github.com/colonnade-db/colonnade/server/strictjson/jsonsuite"
 )
 
 // ofTheText are the codes that find fault with a text, not with what it says.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 var tableSpecFields = fields[widecol.TableSpec]{

@@ -6,7 +6,7 @@ import (
 	"net"
 	"net/http"
 
-	"colonnade/admission"
+	"github.com/colonnade-db/colonnade/admission"
 )
 
 // ServeTLS is Serve for connections with TLS. net/http serves them: it has HTTP/2, and encryption costs more than what

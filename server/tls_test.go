@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/internal/testcert"
+	"github.com/colonnade-db/colonnade/internal/testcert"
 )
 
 // listenTLS serves s with TLS until the test ends. It returns the address, and a client that trusts it.

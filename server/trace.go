@@ -5,9 +5,9 @@ import (
 	"log/slog"
 	"time"
 
-	"colonnade/metrics"
-	"colonnade/tracing"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/metrics"
+	"github.com/colonnade-db/colonnade/tracing"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // spans are what Options.Tracer follows of a request.

@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"math"
 
-	"colonnade/cell"
-	"colonnade/server/strictjson"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/server/strictjson"
 )
 
 // encodeValue encodes the value of a token in type t. If it cannot, it returns a reason: what the

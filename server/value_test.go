@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // TestValues writes values of every type and reads them back as they were

@@ -16,9 +16,9 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"colonnade/admission"
-	"colonnade/clock"
-	"colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
 // patience is how long a test waits for what must come. It bounds a failure;

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"slices"
 
-	"colonnade/cell"
-	"colonnade/server/strictjson"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/server/strictjson"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 var writeOperation = operation{

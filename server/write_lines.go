@@ -11,7 +11,7 @@ import (
 	"net/http"
 	"strings"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // A body of lines, of any length, is written in batches while it comes:

@@ -21,9 +21,9 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"colonnade/admission"
-	"colonnade/clock"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // lineOf is a row of one cell as a line.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // The data of the benchmarks: rows of ten cells in two families, keys of about 48

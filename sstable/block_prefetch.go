@@ -3,7 +3,7 @@ package sstable
 import (
 	"unsafe"
 
-	"colonnade/internal/prefetch"
+	"github.com/colonnade-db/colonnade/internal/prefetch"
 )
 
 // blockPrefetcher prefetches the next block of a scan into the CPU's cache, if the block is in

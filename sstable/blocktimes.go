@@ -5,7 +5,7 @@ import (
 	"errors"
 	"math/bits"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // The times block says of which times each cell block has something, so that a read of a range of times

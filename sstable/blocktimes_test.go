@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // needs reports whether a reader of a range of times and of columns needs an entry: it is of such a time, or

@@ -3,7 +3,7 @@ package sstable
 import (
 	"slices"
 
-	"colonnade/internal/poison"
+	"github.com/colonnade-db/colonnade/internal/poison"
 )
 
 // A readBuffer holds a range of the file that was read with one call. Blocks inside

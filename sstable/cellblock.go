@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"sort"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // A cell block holds the cells of neighbouring rows as columnar arrays. Their values

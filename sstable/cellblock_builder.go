@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // A cellBuilder collects the cells of a cell block, in order, and encodes it. It is

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 var (

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // A columnDict numbers the columns of a block in order of appearance.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // randomColumn returns a column of a cell or tombstone. Most qualifiers share prefixes, and

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 
 	"github.com/cespare/xxhash/v2"
 )

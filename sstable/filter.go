@@ -6,7 +6,7 @@ import (
 	"math/bits"
 	"unsafe"
 
-	"colonnade/internal/prefetch"
+	"github.com/colonnade-db/colonnade/internal/prefetch"
 
 	"github.com/bits-and-blooms/bloom/v3"
 	"github.com/cespare/xxhash/v2"

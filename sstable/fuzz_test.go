@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // FuzzSSTOpen damages an uncompressed file in several places, recomputes its checksums, and

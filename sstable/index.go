@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sort"
 
-	"colonnade/cell"
-	"colonnade/internal/prefetch"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/internal/prefetch"
 )
 
 // The index is a cell block with one entry for each cell block of the file, in order.

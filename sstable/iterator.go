@@ -7,8 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"colonnade/cell"
-	"colonnade/internal/poison"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/internal/poison"
 )
 
 // ReadOptions control an iterator.

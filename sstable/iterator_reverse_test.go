@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // collectDown reads at most limit rows down from the seek, the last row first.

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // A countingReader counts the bytes that are read.

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // TestShortLived: compression that saves little is rarely tried, one that saves much is used

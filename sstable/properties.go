@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // Info describes a file. Its slices must not be changed.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // TestReadCounts: a read of all of a file counts each of its blocks, as read from the file or from the cache, and the

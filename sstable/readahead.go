@@ -4,7 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"colonnade/internal/cores"
+	"github.com/colonnade-db/colonnade/internal/cores"
 )
 
 // A long scan has the next blocks opened by other goroutines: while the iterator

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // longFile is a file of longFileRows rows, long enough for readahead many times over. All tests share it.

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"colonnade/cell"
-	"colonnade/internal/poison"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/internal/poison"
 )
 
 // Limits of the raw length of blocks by kind. The Writer stays far below, except for the

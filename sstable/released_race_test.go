@@ -6,8 +6,8 @@ import (
 	"bytes"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/internal/poison"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/internal/poison"
 )
 
 // TestReleasedIterator: closing an iterator poisons the memory it has returned: its own buffers and

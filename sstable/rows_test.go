@@ -7,7 +7,7 @@ import (
 	"math"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // rowCells are cells of one row, as arguments of Add.

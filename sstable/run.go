@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // The loops over the cells of the current block. A scan does nothing else for each cell,

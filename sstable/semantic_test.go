@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // builtBlock returns a cell block of three rows with small and large blocks, after change.

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // An entry is a cell with its row.

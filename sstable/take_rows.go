@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // takenCells is about how many cells TakeRows returns.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // collectInSteps is collect with TakeRows, without the keys of the rows and without a limit.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 
 	"github.com/cespare/xxhash/v2"
 )

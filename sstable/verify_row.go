@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // verifyRow checks the cells of row r of the current block.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // Limits of the format.

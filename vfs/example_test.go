@@ -3,7 +3,7 @@ package vfs_test
 import (
 	"fmt"
 
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // replace gives a file a new content, old or new whatever happens: the new one is

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // Aggregate asks for functions of the versions that a query selects, limits applied, in groups.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // TestManyGroupsAreRefusedEarly: a million groups are refused without keeping them.

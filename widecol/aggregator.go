@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sort"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // Aggregator collects the groups of an Aggregate. Aggregators of parts of a query can be merged, in any order. An Aggregator is for

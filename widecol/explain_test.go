@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // setAll sets every number in v to n.

@@ -3,7 +3,7 @@ package widecol
 import (
 	"math"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // CommitTime, as the Time of a Mutation, stands for the time of the commit: one

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // number is a version that an Aggregate can add: an int64 or float64 in bits, and the type that it was stored with.

@@ -3,7 +3,7 @@ package widecol
 import (
 	"strings"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // NoLimit, as a limit of a Query, means no limit.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // columnKeys are the column keys, as texts, that the filter tests check.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"unicode/utf8"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // Rule is a step of a read-modify-write: it derives a column's next version from its newest one. A column

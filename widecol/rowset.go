@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sort"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // RowRange is a range of row keys from Start to End, Start included, End not. An empty Start is the

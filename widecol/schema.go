@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // Limits of names and keys, in bytes. They are part of the data model: every Store enforces them.

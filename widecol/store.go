@@ -3,7 +3,7 @@ package widecol
 import (
 	"context"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // Store keeps tables. It is safe for concurrent use.

@@ -3,7 +3,7 @@ package widecol
 import (
 	"encoding/binary"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // ValueBytes appends the value of a cell to dst as Bigtable has it, to whose filters and clients all values are bytes:

@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // TimeRange selects versions by their time, in microseconds since the Unix epoch: from Start to End,

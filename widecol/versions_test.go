@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // TestSelectIsMatches: Select takes what Matches does, into other memory and in place, and stops at a value that does

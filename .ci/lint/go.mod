@@ -1,4 +1,4 @@
-module colonnade/lint
+module github.com/colonnade-db/colonnade/lint
 
 go 1.26.0
 

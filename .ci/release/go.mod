@@ -1,4 +1,4 @@
-module colonnade/release
+module github.com/colonnade-db/colonnade/release
 
 go 1.26.4
 

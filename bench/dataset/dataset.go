@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strconv"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // Table is a list of rows, in key order unless it comes from In. The zero value is empty. It is safe

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"colonnade/cell"
-	"colonnade/internal/webtable"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/internal/webtable"
 )
 
 // Generated returns the table of `colonnade generate`: rows of ten cells, with contents of the given

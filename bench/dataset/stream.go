@@ -1,8 +1,8 @@
 package dataset
 
 import (
-	"colonnade/cell"
-	"colonnade/internal/prefetch"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/internal/prefetch"
 )
 
 // A Stream is an endless stream of rows for one of several goroutines, see Table.Stream. It is not safe

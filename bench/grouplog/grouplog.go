@@ -7,8 +7,8 @@ import (
 	"path"
 	"sync"
 
-	"colonnade/vfs"
-	"colonnade/wal"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/wal"
 )
 
 // Log is a log in one directory that overwrites its last segment again and again. It is safe for

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 
 	"github.com/dgraph-io/badger/v4"
 )

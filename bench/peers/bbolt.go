@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 
 	"go.etcd.io/bbolt"
 )

@@ -3,8 +3,8 @@ package main
 import (
 	"path/filepath"
 
-	"colonnade/bench/grouplog"
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/bench/grouplog"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // logOnly writes durable batches to this engine's log and nothing else.

@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"runtime/debug"
 
-	"colonnade/cell"
-	"colonnade/clock"
-	"colonnade/engine"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // colonnade is this engine, with a partition for each space.

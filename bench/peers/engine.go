@@ -3,7 +3,7 @@ package main
 import (
 	"sync/atomic"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // Engine is one of the engines under comparison.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // TestEnginesGiveBackWhatWasWritten runs the same history on all engines. It reads from memory, from

@@ -1,11 +1,11 @@
-module colonnade/bench/peers
+module github.com/colonnade-db/colonnade/bench/peers
 
 go 1.26.0
 
 require (
-	colonnade v0.0.0
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/cockroachdb/pebble/v2 v2.1.7
+	github.com/colonnade-db/colonnade v0.0.0
 	github.com/dgraph-io/badger/v4 v4.9.6
 	github.com/syndtr/goleveldb v1.0.1-0.20220721030215-126854af5e6d
 	go.etcd.io/bbolt v1.5.0
@@ -64,4 +64,4 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 )
 
-replace colonnade => ../..
+replace github.com/colonnade-db/colonnade => ../..

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/filter"

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // Engines that know only keys and values get a cell as

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"colonnade/bench/dataset"
+	"github.com/colonnade-db/colonnade/bench/dataset"
 )
 
 // options are the options of a run.

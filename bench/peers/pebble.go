@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"

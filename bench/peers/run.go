@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"colonnade/bench/dataset"
+	"github.com/colonnade-db/colonnade/bench/dataset"
 )
 
 // sessionLimit bounds a session: one that hangs is killed.

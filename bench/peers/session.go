@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"colonnade/bench/dataset"
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/bench/dataset"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // session is one table of work on one engine, in its own process.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 var manyColumns = &Table{

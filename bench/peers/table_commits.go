@@ -3,7 +3,7 @@ package main
 import (
 	"time"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // commitRuns are the numbers of writers, and how many times as long as other operations they run.

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"colonnade/bench/dataset"
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/bench/dataset"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // rewrites is how often the histories that overwrite write a cell.

@@ -1,6 +1,6 @@
 package main
 
-import "colonnade/bench/dataset"
+import "github.com/colonnade-db/colonnade/bench/dataset"
 
 var loadFigures = []Figure{
 	{"rate", "cells/s", perSecond},

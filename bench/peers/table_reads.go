@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"colonnade/bench/dataset"
+	"github.com/colonnade-db/colonnade/bench/dataset"
 )
 
 // pageRows is the number of rows of a short scan.

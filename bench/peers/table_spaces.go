@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 var manySpaces = &Table{

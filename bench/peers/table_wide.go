@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 var wideRows = &Table{

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 
-	"colonnade/internal/webtable"
+	"github.com/colonnade-db/colonnade/internal/webtable"
 )
 
 const (

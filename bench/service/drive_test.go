@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/server"
-	"colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/server"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
 // all are the operations by name.

@@ -1,10 +1,10 @@
-module colonnade/bench/service
+module github.com/colonnade-db/colonnade/bench/service
 
 go 1.26.0
 
 require (
-	colonnade v0.0.0
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
+	github.com/colonnade-db/colonnade v0.0.0
 	github.com/google/pprof v0.0.0-20261105003125-4bf881d7fb0b
 	github.com/valyala/fasthttp v1.69.0
 	golang.org/x/sys v0.49.0
@@ -39,4 +39,4 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 )
 
-replace colonnade => ../../
+replace github.com/colonnade-db/colonnade => ../../

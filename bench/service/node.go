@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"colonnade/internal/process"
+	"github.com/colonnade-db/colonnade/internal/process"
 )
 
 // node is a server under measurement, a child process.

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 
-	"colonnade/internal/webtable"
+	"github.com/colonnade-db/colonnade/internal/webtable"
 )
 
 // operation is one kind of request, with what makes its answers right.

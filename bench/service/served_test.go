@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/clock"
-	"colonnade/engine"
-	"colonnade/server"
-	"colonnade/vfs"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/server"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 // BenchmarkServed makes requests of a server in this process, on real files and a

@@ -4,9 +4,9 @@ import (
 	"context"
 	"net"
 
-	"colonnade/access"
-	"colonnade/cmd/colonnade/internal/tokenfile"
-	"colonnade/server"
+	"github.com/colonnade-db/colonnade/access"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/tokenfile"
+	"github.com/colonnade-db/colonnade/server"
 )
 
 // protection is what stands between the network and the tables.

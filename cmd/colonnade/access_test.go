@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/internal/testcert"
+	"github.com/colonnade-db/colonnade/internal/testcert"
 )
 
 // createToken makes a token with the flags, and returns its ID and the token.

@@ -8,12 +8,12 @@ import (
 	"log/slog"
 	"time"
 
-	"colonnade/backup"
-	"colonnade/clock"
-	"colonnade/cmd/colonnade/internal/config"
-	"colonnade/metrics"
-	"colonnade/widecol"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/backup"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/config"
+	"github.com/colonnade-db/colonnade/metrics"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 // archiveOptions are the options of serve for the archive of the log.

@@ -16,9 +16,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"colonnade/backup"
-	"colonnade/client"
-	"colonnade/clock"
+	"github.com/colonnade-db/colonnade/backup"
+	"github.com/colonnade-db/colonnade/client"
+	"github.com/colonnade-db/colonnade/clock"
 )
 
 func newBackup() *cobra.Command {

@@ -8,12 +8,12 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
-	"colonnade/bigtable"
-	"colonnade/cmd/colonnade/internal/tablebackup"
-	"colonnade/metrics"
-	"colonnade/server"
-	"colonnade/tracing"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/bigtable"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/tablebackup"
+	"github.com/colonnade-db/colonnade/metrics"
+	"github.com/colonnade-db/colonnade/server"
+	"github.com/colonnade-db/colonnade/tracing"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // bigtableListener is the address for Bigtable's clients, nil for none. The zero value can be closed.

@@ -24,7 +24,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"colonnade/bigtable"
+	"github.com/colonnade-db/colonnade/bigtable"
 )
 
 // bigtableClient has the services of a server.

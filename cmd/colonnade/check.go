@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"colonnade/engine"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 func newCheck() *cobra.Command {

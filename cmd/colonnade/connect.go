@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"colonnade/cmd/colonnade/internal/load"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/load"
 )
 
 // connectFlags are the flags of commands that send requests.

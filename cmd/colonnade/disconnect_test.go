@@ -13,12 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/clock"
-	"colonnade/engine"
-	"colonnade/server"
-	"colonnade/vfs"
-	"colonnade/widecol"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/server"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 // TestClientsThatLeaveInMidCommit: a write whose client has gone is committed as a

@@ -13,13 +13,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"colonnade/admission"
-	"colonnade/bigtable"
-	"colonnade/clock"
-	"colonnade/engine"
-	"colonnade/server"
-	"colonnade/vfs"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/bigtable"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/server"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 // emulatorOptions are the flags of emulator: host and port are those of Google's, backup-repository that of serve.

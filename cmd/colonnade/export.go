@@ -15,10 +15,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/spf13/cobra"
 
-	"colonnade/backup"
-	"colonnade/cmd/colonnade/internal/format"
-	"colonnade/cmd/colonnade/internal/load"
-	"colonnade/cmd/colonnade/internal/source"
+	"github.com/colonnade-db/colonnade/backup"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/format"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/load"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/source"
 )
 
 // exportFlags are the flags of export beyond load.ExportOptions.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"colonnade/cmd/colonnade/internal/format"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/format"
 )
 
 // formatFlags say how a file has rows.

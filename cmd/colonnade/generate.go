@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"colonnade/internal/webtable"
+	"github.com/colonnade-db/colonnade/internal/webtable"
 )
 
 func newGenerate() *cobra.Command {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"colonnade/cmd/colonnade/internal/format"
-	"colonnade/cmd/colonnade/internal/load"
-	"colonnade/cmd/colonnade/internal/source"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/format"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/load"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/source"
 )
 
 // importFlags are the flags of import beyond load.Options.

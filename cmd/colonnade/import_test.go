@@ -12,7 +12,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"colonnade/cmd/colonnade/internal/load"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/load"
 )
 
 const example = "../../examples/webtable.ndjson"

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"colonnade/cmd/colonnade/internal/inspect"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/inspect"
 )
 
 func newInspect() *cobra.Command {

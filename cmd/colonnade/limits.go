@@ -10,16 +10,16 @@ import (
 	"syscall"
 	"time"
 
-	"colonnade/admission"
-	"colonnade/clock"
-	"colonnade/cmd/colonnade/internal/config"
-	"colonnade/console"
-	"colonnade/engine"
-	"colonnade/metrics"
-	"colonnade/metrics/storemetrics"
-	"colonnade/server"
-	"colonnade/tracing"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/config"
+	"github.com/colonnade-db/colonnade/console"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/metrics"
+	"github.com/colonnade-db/colonnade/metrics/storemetrics"
+	"github.com/colonnade-db/colonnade/server"
+	"github.com/colonnade-db/colonnade/tracing"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 const (

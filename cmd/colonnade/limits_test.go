@@ -14,10 +14,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"colonnade/admission"
-	"colonnade/engine"
-	"colonnade/metrics"
-	"colonnade/server"
+	"github.com/colonnade-db/colonnade/admission"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/metrics"
+	"github.com/colonnade-db/colonnade/server"
 )
 
 // loaded returns the options of a command line.

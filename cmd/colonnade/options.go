@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"colonnade/bigtable"
-	"colonnade/cmd/colonnade/internal/config"
-	"colonnade/server"
+	"github.com/colonnade-db/colonnade/bigtable"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/config"
+	"github.com/colonnade-db/colonnade/server"
 )
 
 // defaultData is the default directory of serve and check.

@@ -10,7 +10,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
-	"colonnade/cmd/colonnade/internal/load"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/load"
 )
 
 // display shows the progress of an import or export: a bar on a terminal, otherwise a line every few seconds.

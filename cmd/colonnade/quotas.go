@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"colonnade/cmd/colonnade/internal/config"
-	"colonnade/quota"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/config"
+	"github.com/colonnade-db/colonnade/quota"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // The keys of a table of quotas in the file of options.

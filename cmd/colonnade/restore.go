@@ -14,12 +14,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"colonnade/backup"
-	"colonnade/client"
-	"colonnade/cmd/colonnade/internal/format"
-	"colonnade/cmd/colonnade/internal/load"
-	"colonnade/cmd/colonnade/internal/tablebackup"
-	"colonnade/server"
+	"github.com/colonnade-db/colonnade/backup"
+	"github.com/colonnade-db/colonnade/client"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/format"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/load"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/tablebackup"
+	"github.com/colonnade-db/colonnade/server"
 )
 
 // restoreFlags are those of backup restore.

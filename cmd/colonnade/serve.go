@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"colonnade/internal/cores"
-	"colonnade/metrics"
-	"colonnade/server"
-	"colonnade/tracing"
-	"colonnade/widecol"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/internal/cores"
+	"github.com/colonnade-db/colonnade/metrics"
+	"github.com/colonnade-db/colonnade/server"
+	"github.com/colonnade-db/colonnade/tracing"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 func newServe() *cobra.Command {

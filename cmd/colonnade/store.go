@@ -8,13 +8,13 @@ import (
 	"os"
 	"path/filepath"
 
-	"colonnade/clock"
-	"colonnade/metrics"
-	"colonnade/metrics/storemetrics"
-	"colonnade/tracing"
-	"colonnade/vfs"
-	"colonnade/widecol"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/metrics"
+	"github.com/colonnade-db/colonnade/metrics/storemetrics"
+	"github.com/colonnade-db/colonnade/tracing"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 // openStore opens the directory of the options, and adds the metrics of the store.

@@ -8,10 +8,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"colonnade/backup"
-	"colonnade/clock"
-	"colonnade/cmd/colonnade/internal/tablebackup"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/backup"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/tablebackup"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 // tableBackups are the options for the backups that Bigtable's clients make.

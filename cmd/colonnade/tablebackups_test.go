@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"colonnade/bigtable"
+	"github.com/colonnade-db/colonnade/bigtable"
 )
 
 const homeCluster = bigtable.DefaultInstance + "/clusters/colonnade"

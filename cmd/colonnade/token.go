@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"colonnade/access"
-	"colonnade/cmd/colonnade/internal/tokenfile"
+	"github.com/colonnade-db/colonnade/access"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/tokenfile"
 )
 
 // defaultTokens is the default token file of the token commands. serve has none: without --tokens it has no access

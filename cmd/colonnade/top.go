@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"colonnade/client"
-	"colonnade/cmd/colonnade/internal/top"
+	"github.com/colonnade-db/colonnade/client"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/top"
 )
 
 // newTop returns the command that draws what a server does. name returns the server's URL.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"colonnade/tracing"
+	"github.com/colonnade-db/colonnade/tracing"
 )
 
 // checkTraces checks the URL of the collector.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/manifest"
 )
 
 // TestUpgradeFromTheOldestFormat: the program takes over a store that a program of format 1 wrote, has all of it,

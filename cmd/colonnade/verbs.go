@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"colonnade/client"
-	"colonnade/cmd/colonnade/internal/shell"
-	"colonnade/cmd/colonnade/internal/verbs"
+	"github.com/colonnade-db/colonnade/client"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/shell"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/verbs"
 )
 
 // verbAttempts bounds how often a request of a verb is sent: people wait.

@@ -1,4 +1,4 @@
-module colonnade/compat/bigtable
+module github.com/colonnade-db/colonnade/compat/bigtable
 
 go 1.26.0
 

@@ -3,7 +3,7 @@ package compaction
 import (
 	"bytes"
 
-	"colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/manifest"
 )
 
 // Bottommost tells whether an output level is the bottommost one for a row.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/manifest"
 )
 
 // Kind is what a compaction does to its inputs.

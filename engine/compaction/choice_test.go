@@ -3,8 +3,8 @@ package compaction
 import (
 	"testing"
 
-	"colonnade/engine/manifest"
-	"colonnade/engine/manifest/manifesttest"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/manifest/manifesttest"
 )
 
 // TestAppliesTo: a compaction does not apply to a version that has changed in its files.

@@ -1,6 +1,6 @@
 package compaction
 
-import "colonnade/engine/manifest"
+import "github.com/colonnade-db/colonnade/engine/manifest"
 
 // Debt returns the bytes of a version that compactions are due to read: those of a level 0 that is full, and of the
 // upper levels what run merges under way have left, or all once they hold too much. What a compaction reads with

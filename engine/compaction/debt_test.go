@@ -3,7 +3,7 @@ package compaction
 import (
 	"testing"
 
-	"colonnade/engine/manifest/manifesttest"
+	"github.com/colonnade-db/colonnade/engine/manifest/manifesttest"
 )
 
 // TestDebt: what is due counts, each file once.

@@ -3,7 +3,7 @@ package compaction
 import (
 	"slices"
 
-	"colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/manifest"
 )
 
 // Manual is a manual compaction: it brings all that a partition holds into the last level and

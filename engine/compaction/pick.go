@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/manifest"
 )
 
 // Pick decides what a partition compacts next; the policy is in the package comment. It changes

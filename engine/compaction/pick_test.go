@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/engine/manifest"
-	"colonnade/engine/manifest/manifesttest"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/manifest/manifesttest"
 )
 
 // testPickOptions: level 0 is full with 4 files or 200 bytes, and half as many bytes are little. A

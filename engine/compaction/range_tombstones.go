@@ -1,6 +1,6 @@
 package compaction
 
-import "colonnade/engine/manifest"
+import "github.com/colonnade-db/colonnade/engine/manifest"
 
 // Range tombstones. What they cover completely is dropped without being read, at once. A file that they
 // cover in part is rewritten without what they cover. When no file is left that they may cover, they go

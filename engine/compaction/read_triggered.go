@@ -1,6 +1,6 @@
 package compaction
 
-import "colonnade/engine/manifest"
+import "github.com/colonnade-db/colonnade/engine/manifest"
 
 // Read-triggered compaction. The files of level 0 overlap, and each upper level is one more
 // run, so a read asks each of them for its rows. A compaction would save that, but costs

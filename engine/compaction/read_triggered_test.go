@@ -3,7 +3,7 @@ package compaction
 import (
 	"testing"
 
-	"colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/manifest"
 )
 
 // TestReadThresholds: a threshold counts the entries that a compaction would merge, including those

@@ -1,6 +1,6 @@
 package compaction
 
-import "colonnade/engine/manifest"
+import "github.com/colonnade-db/colonnade/engine/manifest"
 
 // RunMerge is a merge of the runs of upper levels into a lower level, in steps of one range of
 // rows each. What it covers is decided when it begins and stands until it is over. If each step

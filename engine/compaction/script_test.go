@@ -9,8 +9,8 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"colonnade/engine/manifest"
-	"colonnade/engine/manifest/manifesttest"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/manifest/manifesttest"
 )
 
 // TestScripts runs the scripts in testdata. With -rewrite it writes the results as the expected

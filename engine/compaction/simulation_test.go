@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine/manifest"
 )
 
 // simStore is a partition whose files are slices. It can apply what Pick chooses and check the

@@ -1,6 +1,6 @@
 package compaction
 
-import "colonnade/engine/manifest"
+import "github.com/colonnade-db/colonnade/engine/manifest"
 
 // SmallFileBudget pays for the compaction of small partitions to one run before their level 0 is
 // full. A partition is often flushed because a large one shares the log and the memtable budget

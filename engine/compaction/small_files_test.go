@@ -3,7 +3,7 @@ package compaction
 import (
 	"testing"
 
-	"colonnade/engine/manifest/manifesttest"
+	"github.com/colonnade-db/colonnade/engine/manifest/manifesttest"
 )
 
 // TestSmallFileBudget: small-file compactions may merge a fraction of the flushed bytes. A small

@@ -3,7 +3,7 @@ package compaction
 import (
 	"bytes"
 
-	"colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/manifest"
 )
 
 // Splitter says where the files that a compaction writes end. In the last level a file ends when

@@ -1,6 +1,6 @@
 package compaction
 
-import "colonnade/engine/manifest"
+import "github.com/colonnade-db/colonnade/engine/manifest"
 
 const (
 	// MaxSubcompactions bounds the memory of a compaction: each subcompaction opens all inputs, at

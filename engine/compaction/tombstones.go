@@ -1,6 +1,6 @@
 package compaction
 
-import "colonnade/engine/manifest"
+import "github.com/colonnade-db/colonnade/engine/manifest"
 
 // pickTombstones chooses the file with the most tombstones or known garbage, and brings it closer
 // to the entries that its tombstones cover, or rewrites it without them where none are left.

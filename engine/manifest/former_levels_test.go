@@ -8,7 +8,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // encodeFormer encodes a manifest as version 2 or 3, which have neither range tombstones nor times nor a timeline. No

@@ -9,8 +9,8 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"colonnade/cell"
-	"colonnade/engine/rangedel"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine/rangedel"
 )
 
 // Manifest is the state of a store as of one edit: its partitions, the files of each,

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
-	"colonnade/engine/rangedel"
+	"github.com/colonnade-db/colonnade/engine/rangedel"
 )
 
 // Range tombstones of a version. They come with the flush of their memtable, when everything that they

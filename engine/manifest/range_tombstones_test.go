@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/engine/manifest"
-	"colonnade/engine/manifest/manifesttest"
-	"colonnade/engine/rangedel"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/manifest/manifesttest"
+	"github.com/colonnade-db/colonnade/engine/rangedel"
 )
 
 func TestTrimRangeTombstones(t *testing.T) {

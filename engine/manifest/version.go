@@ -7,8 +7,8 @@ import (
 	"sort"
 	"sync/atomic"
 
-	"colonnade/cell"
-	"colonnade/engine/rangedel"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine/rangedel"
 )
 
 // NumLevels is the number of levels of a partition. Level 0 takes flushed memtables, whose

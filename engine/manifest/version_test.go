@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/engine/manifest"
-	"colonnade/engine/manifest/manifesttest"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/manifest/manifesttest"
 )
 
 func TestVersionCheck(t *testing.T) {

@@ -1,6 +1,6 @@
 package rowmerge
 
-import "colonnade/cell"
+import "github.com/colonnade-db/colonnade/cell"
 
 // Dropped counts what a reader does not see of the entries that it gets: the tombstones, and the versions by why
 // they are hidden. Of several reasons one counts.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // droppedOf counts what a reader must not see of a row, straight from the definition of each reason. What is left,

@@ -1,6 +1,6 @@
 package rowmerge
 
-import "colonnade/cell"
+import "github.com/colonnade-db/colonnade/cell"
 
 // Filter decides which entries a flush or compaction writes: all whose absence some
 // reader, now or later, could notice.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // keepRow returns what a Filter keeps of one row.

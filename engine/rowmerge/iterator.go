@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // maxRun bounds the merged entries that one Cells call returns. Where only one Source

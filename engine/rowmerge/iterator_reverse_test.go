@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // drainDown is drain from the last row below row to the first.

@@ -10,7 +10,7 @@ import (
 	"sort"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // testRow is a row with its entries in order.

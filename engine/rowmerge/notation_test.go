@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // Tests write entries as text:

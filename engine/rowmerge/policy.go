@@ -1,6 +1,6 @@
 package rowmerge
 
-import "colonnade/cell"
+import "github.com/colonnade-db/colonnade/cell"
 
 // Policy says which cells of one family are alive.
 type Policy struct {

@@ -1,6 +1,6 @@
 package rowmerge
 
-import "colonnade/cell"
+import "github.com/colonnade-db/colonnade/cell"
 
 // Source is a sorted stream of entries, row by row. Memtables, sorted files and levels are Sources,
 // and so is Iterator. A Source is for one goroutine.

@@ -3,7 +3,7 @@ package rowmerge
 import (
 	"bytes"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // RowTaker is an optional interface of a Source.

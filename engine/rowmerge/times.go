@@ -1,6 +1,6 @@
 package rowmerge
 
-import "colonnade/cell"
+import "github.com/colonnade-db/colonnade/cell"
 
 // TimesToRead returns the times that a reader of some columns has to read to see the versions with times in
 // want as it would if it read everything. What has nothing of these times, and no tombstone that covers

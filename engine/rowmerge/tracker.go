@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // tracker follows a row from column to column and from family to family, across chunks, and

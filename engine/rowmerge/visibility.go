@@ -3,7 +3,7 @@ package rowmerge
 import (
 	"math"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // Visibility reduces the entries of a row to the versions that a reader sees. A version is

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // seenBy returns what a reader must see of a row, straight from the definition: a version is

@@ -78,7 +78,7 @@ func declarations(fsys fs.FS) (declared, error) {
 // add adds what a file declares and imports.
 func (d *declared) add(file *ast.File) {
 	for _, s := range file.Imports {
-		if p, err := strconv.Unquote(s.Path.Value); err == nil && !strings.HasPrefix(p, "colonnade/") {
+		if p, err := strconv.Unquote(s.Path.Value); err == nil && !strings.HasPrefix(p, "github.com/colonnade-db/colonnade/") {
 			d.foreign[path.Base(p)] = true
 		}
 	}

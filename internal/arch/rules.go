@@ -8,7 +8,7 @@ package arch
 // does not know the engine, so that another Store can replace lsmstore. The formats know neither files nor
 // each other, so that each can be read and tested alone.
 var moduleRules = Rules{
-	Module: "colonnade",
+	Module: "github.com/colonnade-db/colonnade",
 	Packages: map[string]Rule{
 		"cell": {},
 		"clock": {Except: map[string]string{

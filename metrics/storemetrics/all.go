@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"colonnade/engine"
+	"github.com/colonnade-db/colonnade/engine"
 )
 
 // metric is one metric family.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"colonnade/metrics"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/metrics"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 // Add adds the metrics of a store. now is the time in microseconds since the Unix epoch.

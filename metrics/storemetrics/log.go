@@ -3,8 +3,8 @@ package storemetrics
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"colonnade/engine"
-	"colonnade/metrics"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/metrics"
 )
 
 // LogSynced adds the metrics of syncs of the log, and returns what records them: engine.Options.LogSynced. It is called

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"colonnade/engine"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 // MaxTables is how many tables have metrics of their own: those with the most bytes stored, read and written. The

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"colonnade/engine"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 // TestTables: no more tables are shown than may be, the counts of a label never fall, and all together have what all

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/reliability/report"
 )
 
 const (

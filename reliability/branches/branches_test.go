@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/reliability/report"
 )
 
 const source = `package p

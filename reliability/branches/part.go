@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/reliability/report"
 )
 
 // Part counts the error branches of the packages that keep data safe. With
@@ -28,7 +28,7 @@ var Part = report.Part{
 var packages = []string{"wal", "sstable", "engine", "engine/compaction", "engine/manifest", "engine/rowmerge"}
 
 func run(ctx context.Context, env report.Env, s *report.Section) error {
-	root, err := command(ctx, "", "go", "list", "-m", "-f", "{{.Dir}}", "colonnade")
+	root, err := command(ctx, "", "go", "list", "-m", "-f", "{{.Dir}}", "github.com/colonnade-db/colonnade")
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func run(ctx context.Context, env report.Env, s *report.Section) error {
 	}
 	var all []branch
 	for _, name := range packages {
-		found, err := find(filepath.Join(root, name), "colonnade/"+name)
+		found, err := find(filepath.Join(root, name), "github.com/colonnade-db/colonnade/"+name)
 		if err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func test(ctx context.Context, root, dir string) error {
 func imports() string {
 	var list []string
 	for _, name := range packages {
-		list = append(list, "colonnade/"+name)
+		list = append(list, "github.com/colonnade-db/colonnade/"+name)
 	}
 	return strings.Join(list, ",")
 }

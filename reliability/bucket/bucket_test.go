@@ -27,7 +27,7 @@ import (
 func program(t *testing.T) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "colonnade")
-	if output, err := exec.Command("go", "build", "-o", name, "colonnade/cmd/colonnade").CombinedOutput(); err != nil {
+	if output, err := exec.Command("go", "build", "-o", name, "github.com/colonnade-db/colonnade/cmd/colonnade").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
 	return name

@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"colonnade/clock"
-	"colonnade/reliability/report"
-	"colonnade/reliability/script"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/reliability/script"
 )
 
 // least are the minimums of a full round. A round goes on until it has reached its own.

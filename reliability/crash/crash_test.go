@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/reliability/ledger"
-	"colonnade/reliability/report"
-	"colonnade/reliability/script"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/reliability/ledger"
+	"github.com/colonnade-db/colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/reliability/script"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 var brief = workload{

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"colonnade/reliability/ledger"
-	"colonnade/reliability/report"
-	"colonnade/reliability/script"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/reliability/ledger"
+	"github.com/colonnade-db/colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/reliability/script"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // explorer takes and judges the images of one workload.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"colonnade/engine"
-	"colonnade/reliability/ledger"
-	"colonnade/reliability/script"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/reliability/ledger"
+	"github.com/colonnade-db/colonnade/reliability/script"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 const (

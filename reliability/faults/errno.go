@@ -4,7 +4,7 @@ import (
 	"slices"
 	"syscall"
 
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // errno is an error number and the operations that can fail with it.

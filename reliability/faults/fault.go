@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // fault makes one operation fail, or all similar ones from there on until it is healed. It also watches what

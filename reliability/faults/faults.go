@@ -12,10 +12,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"colonnade/clock"
-	"colonnade/reliability/report"
-	"colonnade/reliability/script"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/reliability/script"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // Part is this part of the harness.

@@ -5,9 +5,9 @@ import (
 	"io"
 	"testing"
 
-	"colonnade/reliability/report"
-	"colonnade/reliability/script"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/reliability/script"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // swept makes every operation of a short workload fail, until the first broken

@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"colonnade/engine"
-	"colonnade/reliability/report"
-	"colonnade/reliability/script"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/reliability/script"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // groupSize is how many writers wait for the sync that fails.

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"colonnade/engine"
-	"colonnade/reliability/ledger"
-	"colonnade/reliability/script"
-	"colonnade/vfs"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/reliability/ledger"
+	"github.com/colonnade-db/colonnade/reliability/script"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // trial is one run of a workload with one fault.

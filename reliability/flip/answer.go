@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"colonnade/widecol"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 // read returns the content of a table, a line for each cell: of one row or of all (nil), of some families or

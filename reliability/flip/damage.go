@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"colonnade/sstable"
-	"colonnade/vfs"
-	"colonnade/wal"
+	"github.com/colonnade-db/colonnade/sstable"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/wal"
 )
 
 // damage is one case: a change of some files.

@@ -6,7 +6,7 @@ import (
 	iofs "io/fs"
 	"path"
 
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // walk lists all files of a store, by path.

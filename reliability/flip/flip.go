@@ -18,7 +18,7 @@ import (
 	"sync"
 	"time"
 
-	"colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/reliability/report"
 )
 
 // Part is the damage part of the harness.

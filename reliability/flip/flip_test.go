@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/reliability/report"
 )
 
 var shared = sync.OnceValues(func() (*store, error) { return newStore(0, false) })

@@ -10,11 +10,11 @@ import (
 	"slices"
 	"strings"
 
-	"colonnade/cell"
-	"colonnade/engine"
-	"colonnade/vfs"
-	"colonnade/widecol"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 // class is the result of a case. Its text is the name of a figure.

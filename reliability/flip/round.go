@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/reliability/report"
 )
 
 // round is a list of cases that workers share.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"maps"
 
-	"colonnade/reliability/remote"
+	"github.com/colonnade-db/colonnade/reliability/remote"
 )
 
 // tables are the tables under test. A client works on one of them.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 
-	"colonnade/reliability/remote"
+	"github.com/colonnade-db/colonnade/reliability/remote"
 )
 
 // client writes its own rows and reads all rows, one request after the other, until the server is gone.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"colonnade/internal/process"
-	"colonnade/reliability/remote"
+	"github.com/colonnade-db/colonnade/internal/process"
+	"github.com/colonnade-db/colonnade/reliability/remote"
 )
 
 // copyTree copies a directory while its files change, like a slow cp -r, in random order.

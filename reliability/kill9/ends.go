@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"colonnade/internal/process"
+	"github.com/colonnade-db/colonnade/internal/process"
 )
 
 // end ends the server: mostly by a kill, sometimes by SIGTERM. After every second SIGTERM a kill follows while

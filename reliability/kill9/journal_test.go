@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/server"
-	"colonnade/widecol"
-	"colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/server"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
 // flawVariable, in the environment of a process, makes it a program under test

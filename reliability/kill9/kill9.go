@@ -25,9 +25,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"colonnade/internal/process"
-	"colonnade/reliability/remote"
-	"colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/internal/process"
+	"github.com/colonnade-db/colonnade/reliability/remote"
+	"github.com/colonnade-db/colonnade/reliability/report"
 )
 
 // Part kills the server some hundred times.

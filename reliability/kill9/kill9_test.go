@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/reliability/report"
 )
 
 // build builds the program under test.
 func build(t *testing.T) func(args ...string) *exec.Cmd {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "colonnade")
-	if out, err := exec.Command("go", "build", "-o", binary, "colonnade/cmd/colonnade").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", binary, "github.com/colonnade-db/colonnade/cmd/colonnade").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	return func(args ...string) *exec.Cmd { return exec.Command(binary, args...) }

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"colonnade/internal/process"
-	"colonnade/reliability/remote"
+	"github.com/colonnade-db/colonnade/internal/process"
+	"github.com/colonnade-db/colonnade/reliability/remote"
 )
 
 // riot is the clients of one life at work.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"colonnade/reliability/remote"
+	"github.com/colonnade-db/colonnade/reliability/remote"
 )
 
 // client does one thing after the other until the server is gone.

@@ -7,15 +7,15 @@ import (
 	"sync"
 	"testing"
 
-	"colonnade/internal/process"
-	"colonnade/reliability/remote"
+	"github.com/colonnade-db/colonnade/internal/process"
+	"github.com/colonnade-db/colonnade/reliability/remote"
 )
 
 // TestIncrements: 1,000 increments of one row by 50 clients are 1,000, also after a kill.
 func TestIncrements(t *testing.T) {
 	dir := t.TempDir()
 	binary, data := filepath.Join(dir, "colonnade"), filepath.Join(dir, "data")
-	if out, err := exec.Command("go", "build", "-o", binary, "colonnade/cmd/colonnade").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", binary, "github.com/colonnade-db/colonnade/cmd/colonnade").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	const clients, each = 50, 20

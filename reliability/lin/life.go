@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"colonnade/reliability/remote"
+	"github.com/colonnade-db/colonnade/reliability/remote"
 )
 
 // life is the clients of one life of the server.

@@ -23,8 +23,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"colonnade/internal/process"
-	"colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/internal/process"
+	"github.com/colonnade-db/colonnade/reliability/report"
 )
 
 // Part checks some histories.

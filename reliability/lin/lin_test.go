@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/reliability/report"
 )
 
 func TestServer(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "colonnade")
-	if out, err := exec.Command("go", "build", "-o", binary, "colonnade/cmd/colonnade").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", binary, "github.com/colonnade-db/colonnade/cmd/colonnade").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	var s report.Section

@@ -15,9 +15,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"colonnade/reliability/report"
-	"colonnade/widecol/lsmstore/lsmtest"
-	"colonnade/widecol/storetest"
+	"github.com/colonnade-db/colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore/lsmtest"
+	"github.com/colonnade-db/colonnade/widecol/storetest"
 )
 
 const (

@@ -4,11 +4,11 @@ import (
 	"context"
 	"testing"
 
-	"colonnade/reliability/report"
-	"colonnade/widecol"
-	"colonnade/widecol/lsmstore/lsmtest"
-	"colonnade/widecol/memstore"
-	"colonnade/widecol/storetest"
+	"github.com/colonnade-db/colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore/lsmtest"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/widecol/storetest"
 )
 
 // forgetful is a store that loses every hundredth write.

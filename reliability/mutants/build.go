@@ -20,7 +20,7 @@ func (m mutant) build(ctx context.Context, root, dir string) (programs, error) {
 		return programs{}, err
 	}
 	p := programs{harness: filepath.Join(dir, "harness"), server: filepath.Join(dir, "server")}
-	for path, source := range map[string]string{p.harness: "colonnade/reliability", p.server: "colonnade/cmd/colonnade"} {
+	for path, source := range map[string]string{p.harness: "github.com/colonnade-db/colonnade/reliability", p.server: "github.com/colonnade-db/colonnade/cmd/colonnade"} {
 		cmd := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "-o", path, source)
 		cmd.Dir = filepath.Join(root, "reliability")
 		if out, err := cmd.CombinedOutput(); err != nil {

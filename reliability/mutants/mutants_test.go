@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/reliability/report"
 )
 
 // TestPlantedBugsFitTheSource: a mutant of code that has changed would test

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/reliability/report"
 )
 
 // rotation is in how many full rounds every mutant has its turn once.
@@ -101,7 +101,7 @@ func (m mutant) try(ctx context.Context, root string, env report.Env, s *report.
 }
 
 func moduleRoot(ctx context.Context) (string, error) {
-	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "colonnade").Output()
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/colonnade-db/colonnade").Output()
 	if err != nil {
 		return "", fmt.Errorf("find the source of the module: %w", err)
 	}

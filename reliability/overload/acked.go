@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"colonnade/reliability/remote"
+	"github.com/colonnade-db/colonnade/reliability/remote"
 )
 
 // acked is what clients know to be stored: the numbers of the acknowledged batches of each client. Every batch has

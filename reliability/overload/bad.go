@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"colonnade/reliability/remote"
+	"github.com/colonnade-db/colonnade/reliability/remote"
 )
 
 const (

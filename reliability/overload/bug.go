@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // bug makes handlers of the server panic in the middle of a read, and of changes that read a row while they hold its

@@ -10,12 +10,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"colonnade/clock"
-	"colonnade/engine"
-	"colonnade/reliability/remote"
-	"colonnade/server"
-	"colonnade/vfs"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/reliability/remote"
+	"github.com/colonnade-db/colonnade/server"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 // The trials with a disk in trouble have the server in this process: over HTTP as

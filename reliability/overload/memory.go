@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"colonnade/reliability/remote"
+	"github.com/colonnade-db/colonnade/reliability/remote"
 )
 
 // What memory writes: 2 GiB in all, by clients that together have more under way

@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"strings"
 
-	"colonnade/internal/process"
-	"colonnade/reliability/remote"
+	"github.com/colonnade-db/colonnade/internal/process"
+	"github.com/colonnade-db/colonnade/reliability/remote"
 )
 
 // node is a server process with its own directory and a table t that has a family f.

@@ -19,7 +19,7 @@ import (
 	"maps"
 	"time"
 
-	"colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/reliability/report"
 )
 
 // Part runs all trials.

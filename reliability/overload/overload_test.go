@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/reliability/remote"
-	"colonnade/reliability/report"
+	"github.com/colonnade-db/colonnade/reliability/remote"
+	"github.com/colonnade-db/colonnade/reliability/report"
 )
 
 // TestShortRounds: four with successive seeds have all trials, each with the figures that it must reach.

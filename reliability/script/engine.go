@@ -8,10 +8,10 @@ import (
 	"runtime"
 	"strings"
 
-	"colonnade/cell"
-	"colonnade/engine"
-	"colonnade/reliability/ledger"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/reliability/ledger"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // partitions is a Store on the engine itself: a space is three partitions, which

@@ -3,9 +3,9 @@ package script
 import (
 	"time"
 
-	"colonnade/clock"
-	"colonnade/engine"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // Size is how large the files of a store get: so small that a short workload

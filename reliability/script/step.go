@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"colonnade/reliability/ledger"
+	"github.com/colonnade-db/colonnade/reliability/ledger"
 )
 
 // Step is one call of a Store.

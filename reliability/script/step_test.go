@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/clock"
-	"colonnade/reliability/ledger"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/reliability/ledger"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // What the steps are said to leave is what the stores then hold, and every kind of

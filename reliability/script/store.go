@@ -11,8 +11,8 @@ import (
 	"fmt"
 	"strings"
 
-	"colonnade/reliability/ledger"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/reliability/ledger"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // Parts is how many parts a row has.

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"sync"
 
-	"colonnade/cell"
-	"colonnade/reliability/ledger"
-	"colonnade/vfs"
-	"colonnade/widecol"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/reliability/ledger"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 // tables is a Store on the data model: a space is a table with three families,

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/clock"
+	"github.com/colonnade-db/colonnade/clock"
 )
 
 // TestDeadline: it is never early, a sixteenth late at most, and not set more often than

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/clock"
+	"github.com/colonnade-db/colonnade/clock"
 )
 
 // patience is how long a test waits for what must come. It bounds a failure; no test

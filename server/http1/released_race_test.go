@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"testing"
 
-	"colonnade/internal/poison"
+	"github.com/colonnade-db/colonnade/internal/poison"
 )
 
 // The bytes of an answer are poisoned when it is over.

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"colonnade/internal/poison"
+	"github.com/colonnade-db/colonnade/internal/poison"
 )
 
 // response is an http.ResponseWriter. One serves all requests of a connection.

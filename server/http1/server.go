@@ -27,7 +27,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"colonnade/clock"
+	"github.com/colonnade-db/colonnade/clock"
 )
 
 // Server serves Handler. Its fields must not change after Serve is called.

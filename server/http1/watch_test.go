@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/clock"
+	"github.com/colonnade-db/colonnade/clock"
 )
 
 // TestWatch: a request that takes long ends when its client goes, and not when it sends

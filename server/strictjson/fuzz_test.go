@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"testing"
 
-	"colonnade/server/strictjson/jsonsuite"
+	"github.com/colonnade-db/colonnade/server/strictjson/jsonsuite"
 )
 
 // FuzzCheck holds the Reader against encoding/json: what the Reader accepts,

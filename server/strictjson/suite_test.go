@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/server/strictjson/jsonsuite"
+	"github.com/colonnade-db/colonnade/server/strictjson/jsonsuite"
 )
 
 // exact is the one text of those left to the parser that is accepted here: 10 to

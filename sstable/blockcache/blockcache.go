@@ -10,7 +10,7 @@ import (
 	"math"
 	"sync"
 
-	"colonnade/sstable"
+	"github.com/colonnade-db/colonnade/sstable"
 
 	"github.com/maypok86/otter/v2"
 )

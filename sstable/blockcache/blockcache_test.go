@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/sstable"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/sstable"
 )
 
 type block int

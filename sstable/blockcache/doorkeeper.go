@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"sync/atomic"
 
-	"colonnade/sstable"
+	"github.com/colonnade-db/colonnade/sstable"
 
 	"github.com/cespare/xxhash/v2"
 )

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"colonnade/sstable"
+	"github.com/colonnade-db/colonnade/sstable"
 )
 
 func TestDoorkeeper(t *testing.T) {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"colonnade/widecol"
-	"colonnade/widecol/lsmstore/grouping"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore/grouping"
 )
 
 // partitionCost is what a partition that a read opens counts as, in bytes read. A row from the cache takes as

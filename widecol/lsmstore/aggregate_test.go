@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/engine"
-	"colonnade/widecol"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 // numbered returns a store whose table t has rows of one number, compacted.

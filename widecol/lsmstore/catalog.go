@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"colonnade/cell"
-	"colonnade/engine"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // A table's metadata are rows of its _man_ partition. All columns are in the

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"colonnade/engine"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 var _ widecol.Checkpointer = (*Store)(nil)

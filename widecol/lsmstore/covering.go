@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sort"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // covering tells which of the timed deletions of a column covers a version last. A request may have a hundred thousand

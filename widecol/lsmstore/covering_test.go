@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // TestCovering compares coverings, and unions of ranges, with lists that are looked through.

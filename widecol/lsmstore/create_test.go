@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/vfs"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // TestTwoCreates: no create reports that a table exists while a crash could still undo it. The

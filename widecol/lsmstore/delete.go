@@ -5,8 +5,8 @@ import (
 	"context"
 	"encoding/binary"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // deleteRows bounds the rows that one batch of a deletion deletes from, deleteBytes its size. The rows are locked

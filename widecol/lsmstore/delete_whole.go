@@ -3,8 +3,8 @@ package lsmstore
 import (
 	"context"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // wholeRanges bounds the range tombstones of a batch, for the bound of the engine.

@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"testing"
 
-	"colonnade/vfs"
-	"colonnade/widecol"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 // TestDeleteOfARangeReadsNothing: it is one range tombstone in each partition, whatever is in the range, and a

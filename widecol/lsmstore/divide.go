@@ -3,8 +3,8 @@ package lsmstore
 import (
 	"slices"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 var _ widecol.Divider = openView{}

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"testing"
 
-	"colonnade/engine"
-	"colonnade/widecol"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 // divideRows is the number of rows of a table that is large enough to divide.

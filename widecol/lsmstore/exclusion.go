@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"colonnade/engine"
+	"github.com/colonnade-db/colonnade/engine"
 )
 
 // exclusion keeps the writes of a table apart from its schema changes: any number of writes, or

@@ -3,9 +3,9 @@ package lsmstore
 import (
 	"bytes"
 
-	"colonnade/cell"
-	"colonnade/engine"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // explaining collects what a query does, for its Explain; rows has one only if the query does. What the engine and

@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"testing"
 
-	"colonnade/engine"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // TestTakeOver: what scans count is all in the explanation, each number at its place.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/vfs"
-	"colonnade/widecol"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 // explainStore has a table t with the families a and b in the default partition, c in a group. All is in one file of

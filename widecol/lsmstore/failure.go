@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"colonnade/engine"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 var errClosed = widecol.Errorf(widecol.Closed, "closed", "the store is shutting down")

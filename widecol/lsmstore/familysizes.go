@@ -3,8 +3,8 @@ package lsmstore
 import (
 	"context"
 
-	"colonnade/cell"
-	"colonnade/engine"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine"
 )
 
 // What files know of their families is only which they are. So how much each has is measured when it is asked for:

@@ -3,9 +3,9 @@ package lsmstore
 import (
 	"context"
 
-	"colonnade/cell"
-	"colonnade/widecol"
-	"colonnade/widecol/rowfilter"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/rowfilter"
 )
 
 // filtered prepares a query with a RowFilter: what can be pushed down is in the query returned, the

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // digest hashes the parts of a request. Different requests hash different bytes.

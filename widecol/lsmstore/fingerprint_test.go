@@ -7,7 +7,7 @@ import (
 	"math"
 	"testing"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // TestFingerprintOfTree: the fingerprint of a condition is that of docs/formats.md, with all kinds of filters.

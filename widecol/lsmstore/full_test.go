@@ -5,9 +5,9 @@ import (
 	"errors"
 	"testing"
 
-	"colonnade/engine"
-	"colonnade/vfs"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // TestTooManyTables: a table or locality group above the limit is refused and leaves nothing

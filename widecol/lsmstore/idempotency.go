@@ -8,9 +8,9 @@ import (
 	"errors"
 	"sync"
 
-	"colonnade/cell"
-	"colonnade/engine"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // An applied idempotency key is a row of one partition for all tables. The batch of

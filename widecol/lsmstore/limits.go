@@ -3,8 +3,8 @@ package lsmstore
 import (
 	"bytes"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // limits applies the limits of a query to a stream of runs of cells, in the order of widecol.Query.

@@ -3,8 +3,8 @@ package lsmstore
 import (
 	"context"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 var _ widecol.TableLoader = (*Store)(nil)

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"colonnade/widecol/lsmstore/lsmtest"
-	"colonnade/widecol/storetest"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore/lsmtest"
+	"github.com/colonnade-db/colonnade/widecol/storetest"
 )
 
 func TestConformance(t *testing.T) { storetest.Run(t, lsmtest.Open) }

@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // A Merge becomes a Set of what its version will be. Its row is locked, so what the view has of the row is all that

@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"sort"
 
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // mergingRows is what rows needs when a family of its query moves. The family's cells are then in two partitions,

@@ -4,8 +4,8 @@ import (
 	"math/bits"
 	"sync/atomic"
 
-	"colonnade/engine"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // Metrics says what a Store has done since it was opened, and what it holds. Counts never fall. The numbers

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/vfs"
-	"colonnade/widecol"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 // setting returns mutations that set a version of family f in each of n rows.

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // A move of a family has three steps, so that each view has each of its cells in exactly one partition:

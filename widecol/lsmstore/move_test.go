@@ -14,12 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/cell"
-	"colonnade/clock"
-	"colonnade/engine"
-	"colonnade/vfs"
-	"colonnade/widecol"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 // openStepping opens a store in which families move step by step.

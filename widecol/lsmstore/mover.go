@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"colonnade/cell"
-	"colonnade/engine"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // mover moves the families of all tables, one after the other. It works for as long as it rests, and holds the

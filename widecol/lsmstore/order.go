@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // order is a list of mutations with deletions among them. A tombstone of a batch hides what was there before

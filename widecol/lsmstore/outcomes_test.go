@@ -3,8 +3,8 @@ package lsmstore
 import (
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // TestBadEntries: entries of idempotency keys that no request has left are damage, and cause no panic.

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"slices"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // Pages. A query with After begins behind a row, or within one. That row is read once more, in a range of its

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/vfs"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // TestPushDownToBlocks: what a query's times, limit of versions and families exclude is not read: neither blocks of a

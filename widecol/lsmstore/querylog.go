@@ -7,8 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"colonnade/cell"
-	"colonnade/engine"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine"
 )
 
 // queryLog counts what the queries of a table asked for and what they read, by the set of families that they could

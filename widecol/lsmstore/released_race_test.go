@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"testing"
 
-	"colonnade/internal/poison"
+	"github.com/colonnade-db/colonnade/internal/poison"
 )
 
 // TestReleasedWriter: a write poisons its column when it ends, as engine.Batch does with its

@@ -5,7 +5,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // rowLocks keep the other writes of a row apart from one that reads the row first. Rows share 64 locks by hash,

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"sort"
 
-	"colonnade/cell"
-	"colonnade/engine"
-	"colonnade/widecol"
-	"colonnade/widecol/rowfilter"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/rowfilter"
 )
 
 // rows implements widecol.Rows. It joins the partitions by row key and applies the limits. A partition has

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"sync"
 
-	"colonnade/cell"
-	"colonnade/engine"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // table is an open table.

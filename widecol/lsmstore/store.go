@@ -19,8 +19,8 @@ import (
 	"strings"
 	"sync"
 
-	"colonnade/engine"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // Options configure a Store.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"colonnade/engine"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // CreateTable implements widecol.Store.

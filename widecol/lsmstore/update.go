@@ -7,9 +7,9 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"colonnade/cell"
-	"colonnade/engine"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // viewOfEntered opens a view of what has entered, durable or not, for rows that the caller has locked. It keeps

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"sync/atomic"
 
-	"colonnade/cell"
-	"colonnade/engine"
-	"colonnade/widecol"
-	"colonnade/widecol/rowfilter"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/rowfilter"
 )
 
 // view implements widecol.View.

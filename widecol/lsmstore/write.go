@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"slices"
 
-	"colonnade/cell"
-	"colonnade/engine"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // Write implements widecol.Store.

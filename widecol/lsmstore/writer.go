@@ -5,9 +5,9 @@ import (
 	"errors"
 	"sync"
 
-	"colonnade/cell"
-	"colonnade/engine"
-	"colonnade/internal/poison"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/internal/poison"
 )
 
 // writer is a write under way, with the memory of those before it.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/engine"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // TestWideRowWithoutMatch: a query that finds nothing in a row of many chunks calls Yield meanwhile, and ends

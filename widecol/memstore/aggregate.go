@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // Aggregate is the specification of widecol.RunAggregate: it collects the versions of each group, then computes.

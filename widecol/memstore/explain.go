@@ -3,7 +3,7 @@ package memstore
 import (
 	"slices"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // explainRow adds to e what a query drops of a row that it looks at. read are the families that it reads, and passed

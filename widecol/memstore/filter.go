@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // filterRow applies a filter tree to the versions of a row, each filter to the whole list.

@@ -16,7 +16,7 @@ import (
 	"strconv"
 	"sync"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // Options configure a Store. The zero value is useful.

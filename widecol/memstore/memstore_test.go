@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/widecol"
-	"colonnade/widecol/memstore"
-	"colonnade/widecol/storetest"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/widecol/storetest"
 )
 
 var ctx = context.Background()

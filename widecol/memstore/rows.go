@@ -3,8 +3,8 @@ package memstore
 import (
 	"context"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // chunkCells bounds the cells of a chunk. It is small: tests get rows of several chunks.

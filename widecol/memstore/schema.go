@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // CreateTable implements widecol.Store.

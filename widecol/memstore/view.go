@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // view is a table at one moment, with the clock at that moment.

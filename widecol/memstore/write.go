@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // Write implements widecol.Store. The commit time is the clock's, or one above the last commit's if

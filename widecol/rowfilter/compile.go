@@ -13,7 +13,7 @@ import (
 	"math"
 	"slices"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // Program is a filter tree with its compiled patterns. It is immutable.

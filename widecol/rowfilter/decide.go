@@ -1,7 +1,7 @@
 package rowfilter
 
 import (
-	"colonnade/cell"
+	"github.com/colonnade-db/colonnade/cell"
 )
 
 // Deciding about conditions

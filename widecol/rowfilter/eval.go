@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 const (

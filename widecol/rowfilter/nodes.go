@@ -3,8 +3,8 @@ package rowfilter
 import (
 	"bytes"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // node is a filter of the tree. A filter takes the copies of the cell at hand that reach it and returns

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // pattern is a compiled regular expression over bytes, and what it says about the start of its matches.

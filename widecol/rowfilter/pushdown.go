@@ -5,8 +5,8 @@ import (
 	"context"
 	"slices"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // maxPushed bounds the ranges of rows or columns that take the place of a filter: the Store looks at each.

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/widecol"
-	"colonnade/widecol/memstore"
-	"colonnade/widecol/rowfilter"
-	"colonnade/widecol/storetest"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/widecol/rowfilter"
+	"github.com/colonnade-db/colonnade/widecol/storetest"
 )
 
 var (

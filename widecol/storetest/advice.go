@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 var adviceCases = []testCase{

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // advise asks for advice on a table and makes the first of the moves that it gets. Each Store gives its own advice,

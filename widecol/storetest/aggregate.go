@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // aggregator is what the model's views have: the specification of widecol.RunAggregate.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/widecol"
-	"colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
 const everyFunction = widecol.Count | widecol.Sum | widecol.Min | widecol.Max | widecol.Avg

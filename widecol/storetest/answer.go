@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"strings"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // version is one version of a cell in a result.

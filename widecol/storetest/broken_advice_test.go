@@ -1,6 +1,6 @@
 package storetest
 
-import "colonnade/widecol"
+import "github.com/colonnade-db/colonnade/widecol"
 
 // adviceBugs are bugs of stores that give advice.
 var adviceBugs = []bug{

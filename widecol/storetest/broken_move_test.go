@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // moveBugs are bugs of stores that move families.

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"testing"
 
-	"colonnade/cell"
-	"colonnade/widecol"
-	"colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
 // broken is a memstore with a bug: one of its funcs replaces a method.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // brokenUpdates are the bugs of a broken store in what reads a row before it writes it, and in lists of mutations.

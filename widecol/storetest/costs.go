@@ -3,8 +3,8 @@ package storetest
 import (
 	"fmt"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // costRows is the number of rows in the tables whose costs are compared.

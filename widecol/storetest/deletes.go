@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // deleteRows are the versions of the delete cases: a row, and similar rows and columns.

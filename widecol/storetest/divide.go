@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"sync"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // divideRows is the number of rows of a table that is divided. Each has 200 bytes.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"colonnade/widecol"
-	"colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
 // dividingStore is a memstore whose views divide a query at one row, unless a test puts a bug there.

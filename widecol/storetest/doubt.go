@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"colonnade/cell"
-	"colonnade/widecol"
-	"colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
 // doubtfully runs a step that changes which versions are garbage, in both Stores. A version that

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"hash/fnv"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // explained returns a query that is asked for: one in three has an Explain. The text of a query decides, so that it is

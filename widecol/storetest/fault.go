@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"colonnade/widecol"
-	"colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
 // faulty makes changes while the subject has a fault, then crashes it.

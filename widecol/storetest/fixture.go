@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // fixture is a Store under test, with helpers for the cases.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 var gcCases = []testCase{

@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // Random operations draw from small sets, so that they meet. The first row keys and qualifiers are

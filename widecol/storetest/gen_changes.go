@@ -5,8 +5,8 @@ import (
 	"math"
 	"strings"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // Random changes: of tables, families and cells, with and without faults.

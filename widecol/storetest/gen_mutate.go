@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // mutate returns a write of some rows with deletions among the mutations, of some times of a column if timed.

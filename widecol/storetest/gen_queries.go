@@ -3,7 +3,7 @@ package storetest
 import (
 	"fmt"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // Random reads, and what they select.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // send writes with an idempotency key.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // merging creates table t with the families sum, min and max, of those operators, in a group, and a, which sets.

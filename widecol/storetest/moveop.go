@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // moveFamily moves a family to a place of the table. Where it goes does not change a result, so each Store has

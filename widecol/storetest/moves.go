@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // move moves a family of table t, which goes there on its own if the Subject has no Step.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"colonnade/widecol"
-	"colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
 // mutate writes lists of mutations, each of one row: all or none of them, or row by row.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // op is a random operation. It runs in any world, whatever happened before, so a list without some

@@ -3,7 +3,7 @@ package storetest
 import (
 	"fmt"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // pageSize is the limits of a page. They are not both NoLimit.

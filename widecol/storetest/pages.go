@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 var pageCases = []testCase{

@@ -3,7 +3,7 @@ package storetest
 import (
 	"fmt"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // query is a query with a description of the rows and columns that it selects, and the number of

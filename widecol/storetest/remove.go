@@ -1,6 +1,6 @@
 package storetest
 
-import "colonnade/widecol"
+import "github.com/colonnade-db/colonnade/widecol"
 
 // removeRow deletes from one row, and returns how many versions a read would have returned of those.
 func removeRow(s widecol.Store, table, row string, filter widecol.Filter, key string) (int64, error) {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // Run checks each sentence of the contract that the Store's Capabilities promise in a subtest with a new Store. It

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // oddKeys are row keys, in their order. A store puts some of them elsewhere if it joins keys with

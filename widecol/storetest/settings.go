@@ -1,6 +1,6 @@
 package storetest
 
-import "colonnade/widecol"
+import "github.com/colonnade-db/colonnade/widecol"
 
 // alter changes settings of table t.
 func (f *fixture) alter(change widecol.TableChange) {

@@ -26,7 +26,7 @@ package storetest
 import (
 	"sync/atomic"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // Open opens a new, empty Store in env. The caller of Open closes it.

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"testing"
 
-	"colonnade/widecol"
-	"colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
 // openMem opens a memstore without any hooks.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // together is concurrent writes, and reads before any of them is acknowledged.

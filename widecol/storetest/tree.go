@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // Filter trees of random queries. Most of their patterns and bounds match some of what the generator

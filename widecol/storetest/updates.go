@@ -6,8 +6,8 @@ import (
 	"math"
 	"sync"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // set returns the mutation that writes a version; see fixture.parse.

@@ -3,7 +3,7 @@ package storetest
 import (
 	"fmt"
 
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // slots is the number of views that operations can hold open.

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 var viewCases = []testCase{

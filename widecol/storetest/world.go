@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"colonnade/widecol"
-	"colonnade/widecol/memstore"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
 // world is a Store under test and its model, in one Env. Operations run on both.

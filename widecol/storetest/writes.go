@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"colonnade/cell"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 var writeCases = []testCase{

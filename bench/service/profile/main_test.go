@@ -9,7 +9,7 @@ import (
 )
 
 func TestStrip(t *testing.T) {
-	f := &profile.Function{ID: 1, Name: "colonnade/server.f", Filename: "/home/somebody/f.go", StartLine: 3}
+	f := &profile.Function{ID: 1, Name: "github.com/colonnade-db/colonnade/server.f", Filename: "/home/somebody/f.go", StartLine: 3}
 	m := &profile.Mapping{ID: 1, Start: 0, Limit: 10, File: "/home/somebody/served.test", BuildID: "b"}
 	l := &profile.Location{ID: 1, Mapping: m, Address: 1, Line: []profile.Line{{Function: f, Line: 5}}}
 	p := &profile.Profile{

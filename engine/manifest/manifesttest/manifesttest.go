@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"colonnade/cell"
-	"colonnade/engine/manifest"
-	"colonnade/engine/rangedel"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/engine/rangedel"
 )
 
 // Version makes a version out of lines such as

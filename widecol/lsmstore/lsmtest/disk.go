@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"time"
 
-	"colonnade/clock"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 // disk controls the file system: which operations fail, wait or are slow. It is safe for concurrent

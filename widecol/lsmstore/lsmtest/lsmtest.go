@@ -10,11 +10,11 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 
-	"colonnade/engine"
-	"colonnade/vfs"
-	"colonnade/widecol"
-	"colonnade/widecol/lsmstore"
-	"colonnade/widecol/storetest"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/widecol/storetest"
 )
 
 // subject is a store with the hooks of storetest.

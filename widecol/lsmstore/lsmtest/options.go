@@ -3,9 +3,9 @@ package lsmtest
 import (
 	"time"
 
-	"colonnade/clock"
-	"colonnade/engine"
-	"colonnade/vfs"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/vfs"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"colonnade/internal/jsontext"
+	"github.com/colonnade-db/colonnade/internal/jsontext"
 )
 
 // What a sequence file of HBase's Export has for keys and values.

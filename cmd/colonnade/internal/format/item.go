@@ -4,7 +4,7 @@ import (
 	"encoding/base64"
 	"unicode/utf8"
 
-	"colonnade/internal/jsontext"
+	"github.com/colonnade-db/colonnade/internal/jsontext"
 )
 
 // appendKey appends a row key or column key: a string if it is UTF-8, otherwise {"base64": "…"}.

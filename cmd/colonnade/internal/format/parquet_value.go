@@ -11,7 +11,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 
-	"colonnade/internal/jsontext"
+	"github.com/colonnade-db/colonnade/internal/jsontext"
 )
 
 // parquetValue is what the values of a leaf are as cells.

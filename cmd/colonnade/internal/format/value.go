@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"colonnade/internal/jsontext"
+	"github.com/colonnade-db/colonnade/internal/jsontext"
 )
 
 var errNotUTF8 = errors.New("it is not UTF-8, as a string must be")

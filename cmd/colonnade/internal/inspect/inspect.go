@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"colonnade/cell"
-	"colonnade/client"
-	"colonnade/cmd/colonnade/internal/verbs"
-	"colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/client"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/verbs"
+	"github.com/colonnade-db/colonnade/engine/manifest"
 )
 
 // Options say what to show of a file.

@@ -6,8 +6,8 @@ import (
 	"os"
 	"slices"
 
-	"colonnade/cmd/colonnade/internal/verbs"
-	"colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/verbs"
+	"github.com/colonnade-db/colonnade/engine/manifest"
 )
 
 // manifest shows partitions, their levels and files.

@@ -4,9 +4,9 @@ import (
 	"io"
 	"os"
 
-	"colonnade/engine"
-	"colonnade/engine/manifest"
-	"colonnade/wal"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/engine/manifest"
+	"github.com/colonnade-db/colonnade/wal"
 )
 
 // segment shows a segment of the log: each batch, and with Entries what is in it.

@@ -4,9 +4,9 @@ import (
 	"os"
 	"strings"
 
-	"colonnade/cell"
-	"colonnade/cmd/colonnade/internal/verbs"
-	"colonnade/sstable"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/verbs"
+	"github.com/colonnade-db/colonnade/sstable"
 )
 
 // sorted shows a sorted file.

@@ -13,7 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"colonnade/client"
+	"github.com/colonnade-db/colonnade/client"
 )
 
 // ExportOptions configure an export.

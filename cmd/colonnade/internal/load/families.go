@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"colonnade/client"
+	"github.com/colonnade-db/colonnade/client"
 )
 
 // families are the column families of the table, and the missing ones that lines use. Only the reader of

@@ -14,7 +14,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"colonnade/cmd/colonnade/internal/format"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/format"
 )
 
 // Journal is a file that remembers how far a load has come, so that another one can go on behind it. It is lines

@@ -17,8 +17,8 @@ import (
 	"sync"
 	"time"
 
-	"colonnade/cmd/colonnade/internal/format"
-	"colonnade/internal/poison"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/format"
+	"github.com/colonnade-db/colonnade/internal/poison"
 )
 
 // Options configure a load.

@@ -18,7 +18,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	"colonnade/cmd/colonnade/internal/format"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/format"
 )
 
 // rowLine is a line with one cell that has a time.

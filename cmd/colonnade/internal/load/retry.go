@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"colonnade/client"
-	"colonnade/internal/backoff"
+	"github.com/colonnade-db/colonnade/client"
+	"github.com/colonnade-db/colonnade/internal/backoff"
 )
 
 // The first wait between two attempts is about firstWait. Each later one is up to twice as long, and at

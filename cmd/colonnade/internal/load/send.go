@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"colonnade/client"
+	"github.com/colonnade-db/colonnade/client"
 )
 
 // send writes a batch. When ctx is done it still waits for a request under way: otherwise the outcome would

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"colonnade/client"
+	"github.com/colonnade-db/colonnade/client"
 )
 
 // Server is the server of a load or an export.

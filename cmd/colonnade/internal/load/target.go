@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"time"
 
-	"colonnade/client"
+	"github.com/colonnade-db/colonnade/client"
 )
 
 // requestTimeout bounds one request. A server responds earlier, if only with 503.

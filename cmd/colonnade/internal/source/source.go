@@ -15,8 +15,8 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
-	"colonnade/backup"
-	"colonnade/cmd/colonnade/internal/format"
+	"github.com/colonnade-db/colonnade/backup"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/format"
 )
 
 // Options say how to reach a source.

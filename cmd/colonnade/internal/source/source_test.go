@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/backup"
+	"github.com/colonnade-db/colonnade/backup"
 )
 
 var content = bytes.Repeat([]byte("0123456789abcdef"), 10_000)

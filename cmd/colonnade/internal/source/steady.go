@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"time"
 
-	"colonnade/internal/backoff"
+	"github.com/colonnade-db/colonnade/internal/backoff"
 )
 
 // opener opens a remote source from an offset on. It returns the size of all of it, -1 if unknown. Another attempt may

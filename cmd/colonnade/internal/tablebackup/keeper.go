@@ -16,11 +16,11 @@ import (
 	"path/filepath"
 	"sync"
 
-	"colonnade/backup"
-	"colonnade/bigtable"
-	"colonnade/clock"
-	"colonnade/vfs"
-	"colonnade/widecol"
+	"github.com/colonnade-db/colonnade/backup"
+	"github.com/colonnade-db/colonnade/bigtable"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // Store is a Store whose tables can be backed up and restored.

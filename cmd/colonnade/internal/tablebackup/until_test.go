@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/backup"
-	"colonnade/cell"
-	"colonnade/clock"
-	"colonnade/engine"
-	"colonnade/vfs"
-	"colonnade/widecol"
-	"colonnade/widecol/lsmstore"
+	"github.com/colonnade-db/colonnade/backup"
+	"github.com/colonnade-db/colonnade/cell"
+	"github.com/colonnade-db/colonnade/clock"
+	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/vfs"
+	"github.com/colonnade-db/colonnade/widecol"
+	"github.com/colonnade-db/colonnade/widecol/lsmstore"
 )
 
 // TestLoadedTableUntil: a backup of all tables is made while a table is loaded. By the archived log that follows, the table

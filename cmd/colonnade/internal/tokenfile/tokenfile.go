@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"colonnade/access"
+	"github.com/colonnade-db/colonnade/access"
 )
 
 // maxSize bounds a token file, in bytes.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/access"
+	"github.com/colonnade-db/colonnade/access"
 )
 
 // add adds a token to the file, and returns its ID.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"colonnade/cmd/colonnade/internal/verbs"
+	"github.com/colonnade-db/colonnade/cmd/colonnade/internal/verbs"
 )
 
 // draw returns what a server has done in a span, as lines. routes bounds how many routes are shown, those with most

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"colonnade/client"
+	"github.com/colonnade-db/colonnade/client"
 )
 
 // A completion that takes longer is none.

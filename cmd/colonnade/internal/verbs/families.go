@@ -3,7 +3,7 @@ package verbs
 import (
 	"github.com/spf13/cobra"
 
-	"colonnade/client"
+	"github.com/colonnade-db/colonnade/client"
 )
 
 func (e *Env) newFamilies() *cobra.Command {

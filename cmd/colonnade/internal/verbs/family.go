@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"colonnade/client"
+	"github.com/colonnade-db/colonnade/client"
 )
 
 const familyHelp = `A family is written NAME, or with what is garbage in it, NAME:RULES: versions=3 keeps the newest

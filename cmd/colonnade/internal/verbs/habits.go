@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"colonnade/client"
+	"github.com/colonnade-db/colonnade/client"
 )
 
 // habits are commands under the names that cbt and the HBase shell have for what verbs do in other words. Help does not

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"colonnade/client"
+	"github.com/colonnade-db/colonnade/client"
 )
 
 // Outputs are the forms of what is printed.

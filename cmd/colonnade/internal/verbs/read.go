@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"colonnade/client"
+	"github.com/colonnade-db/colonnade/client"
 )
 
 const keyHelp = `In keys and columns \xff is a byte and \\ a backslash; so they are printed, too.`

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"colonnade/client"
+	"github.com/colonnade-db/colonnade/client"
 )
 
 // rows prints rows: in a table or CSV a line for each version, otherwise a row as an object in the form that import

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"colonnade/client"
+	"github.com/colonnade-db/colonnade/client"
 )
 
 // selection is the flags that select rows, columns and times.

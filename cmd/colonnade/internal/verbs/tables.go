@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"colonnade/client"
+	"github.com/colonnade-db/colonnade/client"
 )
 
 func (e *Env) newTables() *cobra.Command {

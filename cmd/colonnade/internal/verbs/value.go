@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"colonnade/client"
+	"github.com/colonnade-db/colonnade/client"
 )
 
 const valueHelp = `A value is a string, unless it begins with a type: i64:5, i32:5, byte:5, f64:1.5, f32:1.5,

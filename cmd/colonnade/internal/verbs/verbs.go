@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"colonnade/client"
+	"github.com/colonnade-db/colonnade/client"
 )
 
 // Env is what surrounds the verbs.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"colonnade/client"
+	"github.com/colonnade-db/colonnade/client"
 )
 
 func TestKeysRoundTrip(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"colonnade/client"
+	"github.com/colonnade-db/colonnade/client"
 )
 
 func (e *Env) newPut() *cobra.Command {
