@@ -33,8 +33,8 @@ type Options struct {
 
 	Parallel   int // requests under way at once
 	BatchCells int // cells in a request, give or take a line
-	// SkipBad leaves out wrong lines. Otherwise the first one ends the load, and nothing of its request
-	// is written.
+	// SkipBad leaves out wrong lines. Otherwise the first one ends the load: the requests before its own
+	// are written, and nothing of its own.
 	SkipBad bool
 	// Time is the base of the time of cells without one; see the package comment. In microseconds since
 	// the Unix epoch.
@@ -136,9 +136,10 @@ func (l *loader) run(ctx context.Context, in format.Reader) (Progress, error) {
 			}
 		})
 	}
-	l.fail(l.read(ctx, families))
+	err = l.read(ctx, families)
 	close(l.batches)
 	senders.Wait()
+	l.fail(err) // not before: a bad line does not take back the batches in front of it
 
 	l.mu.Lock()
 	defer l.mu.Unlock()

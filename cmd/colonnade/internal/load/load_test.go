@@ -285,6 +285,35 @@ func TestBadLineStops(t *testing.T) {
 	}
 }
 
+// goodThenBad has a row and then a bad one, of which read tells.
+type goodThenBad struct {
+	rows int64
+	read chan struct{}
+}
+
+func (g *goodThenBad) Next() (format.Row, error) {
+	if g.rows++; g.rows == 1 {
+		return format.Row{Item: []byte(rowLine("good")), First: 1, Last: 1}, nil
+	}
+	close(g.read)
+	return format.Row{}, &format.RowError{First: 2, Last: 2, Cause: errors.New("bad")}
+}
+
+func (g *goodThenBad) Field(string) string { return "" }
+func (g *goodThenBad) Offset() int64       { return g.rows }
+
+// TestBadLineTakesNothingBack: a request that is under way when a bad line is read ends as if it had not been.
+func TestBadLineTakesNothingBack(t *testing.T) {
+	f := newFake(t)
+	in := &goodThenBad{read: make(chan struct{})}
+	f.write = func(http.ResponseWriter, int, []json.RawMessage) bool { <-in.read; return false }
+	got, err := Run(t.Context(), in, Options{Server: Server{URL: f.url}, Table: "t", Name: "in", Parallel: 1, BatchCells: 1})
+	var line *LineError
+	if !errors.As(err, &line) || got.Rows != 1 || len(f.taken) != 1 {
+		t.Errorf("%d rows acknowledged, %d taken, %v", got.Rows, len(f.taken), err)
+	}
+}
+
 // TestTextsOfOtherPrograms: a byte order mark at the beginning, line ends of Windows, blanks at
 // the end of lines and lines of blanks change nothing, compressed or not.
 func TestTextsOfOtherPrograms(t *testing.T) {
