@@ -4,21 +4,17 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/binary"
-	"encoding/json"
 	"hash/crc32"
 	"math"
 	"net/http"
 
-	"github.com/cespare/xxhash/v2"
-
-	"github.com/colonnade-db/colonnade/cell"
 	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // A page token is a place in the answer of a scan. It holds all that the next page needs. In base64url:
 //
-//	version   1 byte: 1
-//	query     8 bytes: XXH64 of the table and the query, without its limits
+//	version   1 byte: 2
+//	query     8 bytes: the sum of the table and the query, without its limits (sumOf)
 //	row       length (uvarint), key of the last row; 0 before the first
 //	seen      uvarint: rows that the sample has decided about
 //	kept      uvarint: those that it kept
@@ -30,12 +26,9 @@ import (
 // The parts from row to copies are those of widecol.Position.
 
 const (
-	tokenVersion  = 1
-	querySumBytes = 8
+	tokenVersion  = 2
 	tokenCRCBytes = 4
 )
-
-type querySum [querySumBytes]byte
 
 // pageToken is a decoded page token.
 type pageToken struct {
@@ -207,26 +200,4 @@ func (r *tokenReader) counted() []byte {
 	b := r.rest[:n:n]
 	r.rest = r.rest[n:]
 	return b
-}
-
-// sumOf returns the sum of a query of a table without its limits. Queries that select the same in the same order
-// have the same sum, however they are written.
-func sumOf(table string, q *widecol.Query) (sum querySum) {
-	text, _ := json.Marshal(struct { // of plain fields: it cannot fail
-		Table                                 string
-		Rows                                  widecol.RowSet
-		Some                                  bool
-		Columns                               []cell.Range
-		Times                                 widecol.TimeRange
-		Value                                 *widecol.ValueFilter
-		Tree                                  *widecol.RowFilter
-		ColumnCellLimit, RowCellLimit, Offset int64
-		Sample                                float64
-		KeysOnly, Reverse                     bool
-	}{
-		table, q.Rows, q.Filter.Columns != nil, q.Filter.Columns.Ranges(), q.Times, q.Value, q.RowFilter,
-		q.ColumnCellLimit, q.RowCellLimit, q.Offset, q.Sample, q.KeysOnly, q.Reverse,
-	})
-	binary.LittleEndian.PutUint64(sum[:], xxhash.Sum64(text))
-	return sum
 }
