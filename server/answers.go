@@ -41,7 +41,8 @@ var rowSchema = named("Row", objectSchema(schema{
 // lineSchema is the schema of the same row as a line.
 var lineSchema = objectOf(schema{
 	"row_key": anyBytes,
-	"cells":   listSchema(objectOf(schema{"column_key": anyBytes, "type": typeSchema, "value": answeredSchema, "time": timeSchema})),
+	"cells": listSchema(objectSchema(schema{"column_key": anyBytes, "type": typeSchema, "value": answeredSchema, "time": timeSchema, "labels": listSchema(textSchema)},
+		"column_key", "type", "value", "time")),
 })
 
 // queryFields are the fields of a query result.

@@ -165,8 +165,7 @@ func (a *rowWriter) writeLineCells(cells []cell.Cell) error {
 			out = appendValue(out, c.Type, c.Value)
 		}
 		out = append(out, `,"time":`...)
-		out = a.appendTime(out, c.Time)
-		a.c.out = append(out, '}')
+		a.c.out = a.endVersion(a.appendTime(out, c.Time), i)
 		if err := a.c.flushIfFull(); err != nil {
 			return err
 		}

@@ -67,6 +67,7 @@ func TestRowsAsLines(t *testing.T) {
 			`{"row_key":"org.a","cells":[{"column_key":"title:","type":"string","value":"A2","time":2}]}`,
 			`{"row_key":"org.b","cells":[{"column_key":"title:","type":"string","value":"B","time":1}]}`}},
 		{"scan", `{"row":{"key":"com.c"},"cell":{"strip_value":true}}`, []string{strings.Replace(comC, `"C"`, "null", 1)}},
+		{"scan", `{"row":{"key":"com.c"},"filter":{"apply_label_transformer":"new"}}`, []string{strings.Replace(comC, `"time":1`, `"time":1,"labels":["new"]`, 1)}},
 		{"scan", `{"row":{"key":"none"}}`, []string{}},
 		{"rows", `{"items":[{"row":{"key":"org.b"}},{"row":{"key":"x"}},{"row":{"key":"com.c"}},{"row":{"key":"y"}}]}`, []string{orgB, comC}},
 	} {

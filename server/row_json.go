@@ -135,12 +135,12 @@ func (a *rowWriter) endRow() {
 	a.open = false
 }
 
-// writeCells writes a chunk of the current row. labels are those of the cells, or nil. Lines have no labels.
+// writeCells writes a chunk of the current row. labels are those of the cells, or nil.
 func (a *rowWriter) writeCells(cells []cell.Cell, labels []string) error {
+	a.labels = labels
 	if a.line != nil {
 		return a.writeLineCells(cells)
 	}
-	a.labels = labels
 	out, last := a.c.out, a.last
 	for i := range cells {
 		c := &cells[i]
