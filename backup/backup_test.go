@@ -705,7 +705,7 @@ func TestRestoreTo(t *testing.T) {
 	if got := contents(t, target); len(got) != len(f.content)+1 {
 		t.Errorf("restored the files %v", got)
 	}
-	if err := r.Restore(ctx, &Point{Backup: made.Backup}, []string{"c"}, filepath.Join(top, "c")); err == nil || !strings.Contains(err.Error(), `no table "c"`) {
+	if err := r.Restore(ctx, &Point{Backup: made.Backup}, []string{"c"}, filepath.Join(top, "c")); err == nil || !strings.Contains(err.Error(), `no table "c", but "a", "b"`) {
 		t.Errorf("of a table that is not there: %v", err)
 	}
 }

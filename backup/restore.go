@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -74,13 +75,31 @@ func (b *Backup) parts(tables []string) (map[uint64]bool, error) {
 	for _, name := range tables {
 		i := slices.IndexFunc(b.Tables, func(t Table) bool { return t.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("backup %s has no table %q", b.ID, name)
+			return nil, fmt.Errorf("backup %s has no table %q, but %s", b.ID, name, b.tableNames())
 		}
 		for _, id := range b.Tables[i].Partitions {
 			parts[id] = true
 		}
 	}
 	return parts, nil
+}
+
+// maxNames is how many tables an error names.
+const maxNames = 10
+
+// tableNames lists the first tables, for an error.
+func (b *Backup) tableNames() string {
+	if len(b.Tables) == 0 {
+		return "none"
+	}
+	var names []string
+	for _, t := range b.Tables[:min(len(b.Tables), maxNames)] {
+		names = append(names, strconv.Quote(t.Name))
+	}
+	if more := len(b.Tables) - maxNames; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
 }
 
 // forTarget says what to do about an error of the file system that a directory is restored to.
