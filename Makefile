@@ -26,7 +26,7 @@ SYSTEMS ?=
 # What `make race` is about: packages with goroutines or locks of their own. The
 # formats below them are shared between goroutines only by these, but for the blocks
 # of sstable's readahead. In all of them memory that is given back is overwritten (internal/poison).
-RACE := ./access ./admission/... ./backup/... ./bigtable ./client ./cmd/... ./engine/... ./memtable/... ./quota ./server ./server/http1 ./sstable/blockcache ./tracing ./vfs/... ./widecol/lsmstore/...
+RACE := . ./access ./admission/... ./backup/... ./bigtable ./client ./cmd/... ./engine/... ./memtable/... ./quota ./server ./server/http1 ./sstable/blockcache ./tracing ./vfs/... ./widecol/lsmstore/...
 # Long tests of theirs that `make test` alone runs: of code that one goroutine runs, or, as Divide,
 # of a store that no two goroutines use.
 SEQUENTIAL := ^Test(AdmitsPays|AdviceIsTrue|AggregateGroups|AggregateOfAMillionGroups|Compression|Divide|DivideManyFiles|ExplainConditions|FilterOpenCases|FilterReaders|FlippedBits|MergeRandom|NotesOfFull|Pages|PickAmplification|PickGrowth|PickRandom|Reverse|ScanCounts|TakeRows|TenThousandRanges|TimesAgainstFullScans|VisibilityRandom|WantsPays)$$

@@ -88,6 +88,16 @@ var moduleRules = Rules{
 			Libraries: []string{"cloud.google.com/go/bigtable", "cloud.google.com/go/longrunning", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/grpc", "google.golang.org/protobuf"},
 		},
 
+		// The store for programs that keep it in their own process. It brings nothing of the server along.
+		".": {
+			Packages: []string{"cell", "clock", "engine", "vfs", "widecol", "widecol/lsmstore"},
+			Except: map[string]string{
+				"os":            "the directory that a checkpoint is copied to, and the id of the process that has one open",
+				"path/filepath": "the paths of the caller",
+				"crypto/rand":   "the timeline of a checkpoint, which must not repeat in any process",
+			},
+		},
+
 		// A program of another module uses it: it brings nothing of the store along.
 		"client": {
 			Packages:  []string{"internal/backoff", "internal/jsontext"},

@@ -7,7 +7,8 @@
 //
 // One more partition, _keys, records the idempotency keys of all tables and their outcomes.
 //
-// A whole Write is atomic, not only each of its rows as widecol.Store promises.
+// A whole Write is atomic, not only each of its rows as widecol.Store promises. A View is safe for concurrent use, but for
+// Close, and any number of its Rows may be open.
 package lsmstore
 
 import (
