@@ -67,13 +67,13 @@ fuzz: ## Try each fuzz target, FUZZTIME long
 	.ci/fuzz $(FUZZTIME)
 
 # The seed is the number of commits, so that each has other histories and other planted bugs, and the
-# short rounds of successive commits do other fourths of a round.
+# short rounds of successive commits do other eighths of a round.
 COMMITS = $(shell git rev-list --count HEAD 2>/dev/null || echo 1)
 
 reliability: harness ## Crash, break, kill and overload it for about twenty minutes; writes reliability.json
 	$(HARNESS) -seed $(COMMITS)
 
-reliability-short: harness ## A fourth of each part of it, as .ci/run does
+reliability-short: harness ## An eighth of each part of it, as .ci/run does
 	$(HARNESS) -short -seed $(COMMITS)
 
 soak: harness ## The same with ever new seeds, for HOURS=n

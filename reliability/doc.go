@@ -6,6 +6,6 @@
 //
 // Each part runs in a child process, so a panic, a hang or a leak fails that part and does not end the
 // run. The report has the figures of every part and the minimum for a round: a round that did too little
-// fails like one that found something. A failure prints the command that repeats it. A short round does a fourth of
-// each part, and the next seed another fourth.
+// fails like one that found something. A failure prints the command that repeats it. A short round does an eighth of
+// each part, and the next seed another eighth.
 package main

@@ -36,7 +36,7 @@ func main() {
 	flag.StringVar(&f.out, "out", "", "file for the report, as JSON")
 	flag.StringVar(&f.server, "server", "", "colonnade binary to test; default: one built from this source")
 	flag.BoolVar(&f.first, "first", false, "end at the first failure")
-	flag.BoolVar(&f.short, "short", false, "a fourth of each part, which the seed chooses")
+	flag.BoolVar(&f.short, "short", false, "an eighth of each part, which the seed chooses")
 	flag.StringVar(&f.child, "child", "", "used by the program itself: run one part and write its section to this file")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

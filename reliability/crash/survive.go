@@ -26,7 +26,7 @@ const (
 )
 
 // take takes an image and judges it, unless an equal one was taken before. Of the images of the workload, not those of
-// later crashes, a short round judges every fourth.
+// later crashes, a short round judges every eighth.
 func (x *explorer) take(fs *vfs.Mem, k kind, im image) {
 	if x.over() {
 		return

@@ -6,7 +6,7 @@
 // damaged file stays as it is, and check finds the damage too.
 //
 // A round flips one bit of every byte. Eight rounds reach every bit; after them comes another store. A short round
-// does every fourth case of a round.
+// does every eighth case of a round.
 package flip
 
 import (

@@ -25,7 +25,7 @@ func rotationOf(env report.Env) uint64 {
 
 // Part plants a fifth of the bugs each round, those of which the number leaves
 // the seed's remainder, so that five rounds in a row try all of them. A short round
-// plants a fourth of those, and hunts them with full rounds of the other parts.
+// plants an eighth of those, and hunts them with full rounds of the other parts.
 var Part = report.Part{
 	Name:  "mutants",
 	About: "planted bugs that the other parts have to catch",

@@ -41,7 +41,7 @@ type trial struct {
 // figures are the least of a trial.
 type figures map[string]int64
 
-// The quick ones come first. A short round has every fourth.
+// The quick ones come first. A short round has every eighth.
 var trials = []trial{
 	{"a bug", bug, figures{"panics": 7}},
 	{"a disk that does not answer", slowDisk, figures{"hung_writes_unknown": 1}},

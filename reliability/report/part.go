@@ -38,9 +38,9 @@ type Env struct {
 }
 
 // Shares is how many short rounds, with successive seeds, do about as much as a full one.
-const Shares = 4
+const Shares = 8
 
-// Share returns how many of n things a round does: all, or in a short round a fourth, rounded up.
+// Share returns how many of n things a round does: all, or in a short round an eighth, rounded up.
 func (e Env) Share(n int) int {
 	if e.Short {
 		return (n + Shares - 1) / Shares
@@ -48,7 +48,7 @@ func (e Env) Share(n int) int {
 	return n
 }
 
-// Chosen reports whether a round does the i-th of some things. A short round does every fourth, from one on that the
+// Chosen reports whether a round does the i-th of some things. A short round does every eighth, from one on that the
 // seed chooses.
 func (e Env) Chosen(i int) bool { return !e.Short || uint64(i)%Shares == e.Seed%Shares }
 
@@ -61,7 +61,7 @@ func (e Env) Repeat(part string) string {
 	return repeat
 }
 
-// Least returns a Part.Minimum: these figures, or in a short round a fourth of each.
+// Least returns a Part.Minimum: these figures, or in a short round an eighth of each.
 func Least(figures map[string]int64) func(Env) map[string]int64 {
 	return func(env Env) map[string]int64 {
 		least := maps.Clone(figures)

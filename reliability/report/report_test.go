@@ -57,9 +57,9 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestShort: a short round may do a fourth of the work, no less, and says how to repeat it.
+// TestShort: a short round may do an eighth of the work, no less, and says how to repeat it.
 func TestShort(t *testing.T) {
-	p := Part{Name: "p", Minimum: Least(map[string]int64{"cases": 10})}
+	p := Part{Name: "p", Minimum: Least(map[string]int64{"cases": 20})}
 	short := Env{Seed: 3, Short: true}
 	for _, test := range []struct {
 		env   Env
@@ -68,7 +68,7 @@ func TestShort(t *testing.T) {
 	}{
 		{short, 2, ""},
 		{short, 1, "-part p -seed 3 -short"},
-		{Env{Seed: 3}, 2, "-part p -seed 3"},
+		{Env{Seed: 3}, 19, "-part p -seed 3"},
 	} {
 		var s Section
 		s.Add("cases", test.cases)
@@ -84,9 +84,9 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// TestShares: four short rounds with successive seeds do everything once, a full one does all.
+// TestShares: eight short rounds with successive seeds do everything once, a full one does all.
 func TestShares(t *testing.T) {
-	for i := range 9 {
+	for i := range 19 {
 		done := 0
 		for seed := range uint64(Shares) {
 			if (Env{Seed: 70 + seed, Short: true}).Chosen(i) {
@@ -94,11 +94,11 @@ func TestShares(t *testing.T) {
 			}
 		}
 		if done != 1 || !(Env{Seed: 70}).Chosen(i) {
-			t.Errorf("%d is done by %d of four short rounds", i, done)
+			t.Errorf("%d is done by %d of eight short rounds", i, done)
 		}
 	}
-	if short, full := (Env{Short: true}).Share(9), (Env{}).Share(9); short != 3 || full != 9 {
-		t.Errorf("of 9 a short round does %d and a full one %d, want 3 and 9", short, full)
+	if short, full := (Env{Short: true}).Share(19), (Env{}).Share(19); short != 3 || full != 19 {
+		t.Errorf("of 19 a short round does %d and a full one %d, want 3 and 19", short, full)
 	}
 }
 
