@@ -74,7 +74,7 @@ var needed = map[string]access.Scope{
 	"GET /healthz": access.None, "GET /readyz": access.None, "GET /v1/openapi.json": access.None,
 	"GET /metrics":  access.Read,
 	"GET /v1/table": access.Read, "GET /v1/table/{table}": access.Read, "GET /v1/table/{table}/row": access.Read,
-	"GET /v1/table/{table}/advice": access.Read, "POST /v1/table/{table}/rows": access.Read, "POST /v1/table/{table}/scan": access.Read,
+	"GET /v1/table/{table}/advice": access.Read, "GET /v1/table/{table}/keyspace": access.Read, "POST /v1/table/{table}/rows": access.Read, "POST /v1/table/{table}/scan": access.Read,
 	"POST /v1/table/{table}/count": access.Read, "POST /v1/table/{table}/aggregate": access.Read,
 	"POST /v1/table/{table}/write": access.Write, "POST /v1/table/{table}/mutate": access.Write,
 	"POST /v1/table/{table}/check-and-mutate": access.Write, "POST /v1/table/{table}/read-modify-write": access.Write,

@@ -60,6 +60,7 @@ var routes = []route{
 	endpoint(admission.Scan, "POST /v1/table/{table}/count", (*Server).count, countOperation),
 	endpoint(admission.Scan, "POST /v1/table/{table}/aggregate", (*Server).aggregate, aggregateOperation),
 	endpoint(admission.Scan, "GET /v1/table/{table}/advice", (*Server).advice, adviceOperation),
+	endpoint(admission.Scan, "GET /v1/table/{table}/keyspace", (*Server).keySpace, keySpaceOperation),
 	endpoint(admission.Read, "GET /v1/table/{table}/row", (*Server).getRow, getRowOperation),
 	keyed(endpoint(admission.Write, "DELETE /v1/table/{table}/row", (*Server).deleteRow, deleteRowOperation)),
 	audited("checkpoint", endpoint(admission.Write, "POST /v1/checkpoint", (*Server).createCheckpoint, createCheckpointOperation)),

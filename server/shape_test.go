@@ -33,6 +33,7 @@ func TestShapes(t *testing.T) {
 		{"GET", "/v1/table", "", 200, "Tables retrieved successfully", "cache_stats cache_stats.block_count cache_stats.memory_usage_in_bytes tables tables.count tables.items tables.items[]." + strings.ReplaceAll(table, " ", " tables.items[].")},
 		{"GET", "/v1/table/t", "", 200, "Table retrieved successfully", table + details},
 		{"GET", "/v1/table/t/advice", "", 200, "Advice made successfully", "since moves queries other_query_count column_families column_families[].name column_families[].locality_group column_families[].bytes bytes_per_partition"},
+		{"GET", "/v1/table/t/keyspace?start=0", "", 200, "Key space retrieved successfully", "ranges windows"},
 		{"POST", "/v1/table/t/write", `{"items":[{"row_key":"org.b","cells":[{"column_key":"title:","type":"string","value":"B"}]}]}`, 200, "Data ingestion successful", "items items.row_count items.cell_count micros_per_item"},
 		{"POST", "/v1/table/t/rows", `{"items":[{"row":{"key":"org.b"},"column":{"key":"title:"}},{"row":{"key":"x"}}]}`, 200, "Query successful", query + " missing"},
 		{"POST", "/v1/table/t/scan", `{"row":{"prefix":""},"column":{"key":"title:"}}`, 200, "Query successful", query},

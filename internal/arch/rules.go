@@ -55,11 +55,12 @@ var moduleRules = Rules{
 			},
 		},
 		"widecol/lsmstore": {
-			Packages:  []string{"cell", "clock", "engine", "internal/poison", "vfs", "widecol", "widecol/lsmstore/grouping", "widecol/rowfilter"},
+			Packages:  []string{"cell", "clock", "engine", "internal/poison", "keyspace", "vfs", "widecol", "widecol/lsmstore/grouping", "widecol/rowfilter"},
 			Libraries: []string{"github.com/cespare/xxhash/v2", "golang.org/x/sync"},
 			Except:    map[string]string{"crypto/rand": "the ids of locality groups, when the options give no randomness"},
 		},
 		"widecol/lsmstore/grouping": {},
+		"keyspace":                  {Packages: []string{"widecol"}},
 		"widecol/lsmstore/lsmtest": {
 			Packages: []string{"clock", "engine", "vfs", "widecol", "widecol/lsmstore", "widecol/storetest"},
 			Except:   map[string]string{"syscall": "the errors of its failing disk"},

@@ -71,6 +71,7 @@ func (b *bulk) next() bool {
 		return b.addRow()
 	}
 	b.key = append(b.key[:0], row...)
+	r.endSampling()
 	scan.TakeRows(&b.taken, b.aggregator.GroupEnd(b.until[:0], row))
 	n := len(b.taken.Ends)
 	if b.poor++; n >= few {
@@ -93,7 +94,9 @@ func (b *bulk) addRow() bool {
 		return false
 	}
 	r.row, r.fresh = scan.Row(), true
-	r.stats.RowsScanned++
+	if r.stats.RowsScanned++; r.stats.RowsScanned > r.sampling.at {
+		r.sample(r.row)
+	}
 	r.limits.beginRow()
 	for cells := r.nextCells(scan); len(cells) > 0; cells = r.nextCells(scan) {
 		if cells = r.limits.cut(cells); len(cells) == 0 {
@@ -120,7 +123,9 @@ func (b *bulk) addTaken() bool {
 		return false
 	}
 	r.row, r.step = b.key, len(b.taken.Ends)
-	r.stats.RowsScanned += int64(r.step)
+	if r.stats.RowsScanned += int64(r.step); r.stats.RowsScanned > r.sampling.at {
+		r.sampleStep(b.key)
+	}
 	cells := b.selected()
 	r.step = 0
 	return r.err == nil && (len(cells) == 0 || b.beginRow(b.key) && b.add(cells))

@@ -187,7 +187,7 @@ func (s *Store) loadTable(name string, id engine.PartitionID) (*table, error) {
 	if v := head.number("format"); v < catalogFormat || v > mergeFormat {
 		return nil, fmt.Errorf("format %d, this program reads %d to %d", v, catalogFormat, mergeFormat)
 	}
-	t := &table{name: name, changing: newExclusion(), metadata: id, data: engine.PartitionID(head.number("data")), settings: head.settings()}
+	t := &table{name: name, changing: newExclusion(), load: s.sampler.Table(), metadata: id, data: engine.PartitionID(head.number("data")), settings: head.settings()}
 	var groups []group
 	partitions := map[string]engine.PartitionID{"": t.data}
 	for row, m := range rows {

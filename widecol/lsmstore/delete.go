@@ -188,7 +188,10 @@ func (s *Store) deleteSome(ctx context.Context, t *table, d *widecol.Deletion, r
 	if w.batch.Len() == 0 {
 		return done, w.commitNothing(ctx)
 	}
-	_, err = w.commit(ctx)
+	commit, err := w.commit(ctx)
+	if err == nil {
+		w.sampleRows(commit.Time, rows[:done]...)
+	}
 	return done, err
 }
 

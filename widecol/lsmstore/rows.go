@@ -28,6 +28,7 @@ type rows struct {
 	limits     limits
 	stats      widecol.Stats // without the scans in parts
 
+	sampling  sampling
 	explain   *explaining    // nil unless the query has an Explain
 	source    *part          // of the last run
 	selective bool           // the query selects by time or value
@@ -179,7 +180,9 @@ func (r *rows) nextRow() bool {
 	if r.filter != nil {
 		r.filter.BeginRow(next)
 	}
-	r.stats.RowsScanned++
+	if r.stats.RowsScanned++; r.stats.RowsScanned > r.sampling.at {
+		r.sample(next)
+	}
 	return true
 }
 
@@ -403,6 +406,7 @@ func (r *rows) Close() {
 	r.closeParts()
 	if !r.closed {
 		r.closed = true
+		r.endSampling()
 		r.view.table.counters.countRead(r.view.snap.Shard(), r.Stats())
 	}
 	if r.counted != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/colonnade-db/colonnade/cell"
 	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/keyspace"
 	"github.com/colonnade-db/colonnade/widecol"
 )
 
@@ -33,6 +34,7 @@ type table struct {
 
 	rows     rowLocks
 	counters tableCounters
+	load     *keyspace.Table // nil of a table that is damaged, or is being loaded
 }
 
 // exists returns an error if the table was dropped or does not exist yet. The caller holds mu or changing.

@@ -21,6 +21,7 @@ import (
 	"sync"
 
 	"github.com/colonnade-db/colonnade/engine"
+	"github.com/colonnade-db/colonnade/keyspace"
 	"github.com/colonnade-db/colonnade/widecol"
 )
 
@@ -43,6 +44,7 @@ type Store struct {
 	maxValue int
 	keys     keyring
 	mover    mover
+	sampler  *keyspace.Sampler
 
 	// calls counts the calls under way, so that Close can wait for them.
 	calls sync.WaitGroup
@@ -63,6 +65,7 @@ func Open(opt Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{db: db, opt: opt, maxValue: opt.MaxValue, tables: make(map[string]*table)}
+	s.sampler = keyspace.New(uint64(opt.Engine.Clock.Now())) // any seed will do, but another than before
 	if s.maxValue <= 0 || s.maxValue > widecol.MaxValue {
 		s.maxValue = widecol.MaxValue
 	}

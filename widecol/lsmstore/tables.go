@@ -84,6 +84,7 @@ func (s *Store) claim(t *table) (other *table) {
 	defer s.mu.Unlock()
 	if other = s.tables[t.name]; other == nil {
 		s.tables[t.name] = t
+		t.load = s.sampler.Table()
 	}
 	return other
 }
@@ -93,6 +94,7 @@ func (s *Store) forget(t *table) {
 	t.mu.Lock()
 	t.dropped = true
 	t.mu.Unlock()
+	t.load.Drop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tables[t.name] == t {

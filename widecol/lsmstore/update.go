@@ -83,6 +83,9 @@ func (s *Store) checkAndMutate(ctx context.Context, t *table, c *widecol.CheckAn
 		return matched, 0, w.commitNothing(ctx)
 	}
 	commit, err := w.commit(ctx)
+	if err == nil {
+		w.sampleMutations(commit.Time, mutations)
+	}
 	if len(mutations) == 0 {
 		commit.Time = 0
 	}
@@ -172,6 +175,7 @@ func (s *Store) readModifyWrite(ctx context.Context, t *table, u *widecol.ReadMo
 	if err != nil {
 		return nil, commit.Time, err
 	}
+	w.sampleRows(commit.Time, u.Row)
 	for i := range written {
 		if written[i].Time == widecol.CommitTime {
 			written[i].Time = commit.Time

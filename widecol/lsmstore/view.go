@@ -106,6 +106,7 @@ func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error)
 		r.explainQuery(asked, pushed)
 	}
 	r.limits.init(q)
+	r.beginSampling()
 	if q.After != nil && q.After.Row != nil {
 		r.resume()
 	}

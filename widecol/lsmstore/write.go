@@ -62,6 +62,9 @@ func (s *Store) write(ctx context.Context, t *table, mutations []widecol.Mutatio
 	}
 	e.add(&w.batch, outcome{})
 	commit, err := w.commit(ctx)
+	if err == nil {
+		w.sampleMutations(commit.Time, mutations)
+	}
 	return commit.Time, err
 }
 
@@ -117,6 +120,7 @@ func (s *Store) writeRows(ctx context.Context, t *table, rows [][]widecol.Mutati
 	if err != nil {
 		return commit.Time, nil, err
 	}
+	w.sampleLists(commit.Time, good)
 	return commit.Time, outcomes, nil
 }
 
