@@ -72,7 +72,7 @@ func codeOf(w *httptest.ResponseRecorder) string {
 // is looked at.
 var needed = map[string]access.Scope{
 	"GET /healthz": access.None, "GET /readyz": access.None, "GET /v1/openapi.json": access.None,
-	"GET /metrics":  access.Read,
+	"GET /metrics": access.Read, "GET /v1/token": access.Read,
 	"GET /v1/table": access.Read, "GET /v1/table/{table}": access.Read, "GET /v1/table/{table}/row": access.Read,
 	"GET /v1/table/{table}/advice": access.Read, "GET /v1/table/{table}/keyspace": access.Read, "POST /v1/table/{table}/rows": access.Read, "POST /v1/table/{table}/scan": access.Read,
 	"POST /v1/table/{table}/count": access.Read, "POST /v1/table/{table}/aggregate": access.Read,
@@ -232,6 +232,32 @@ func TestAccessChangesNothing(t *testing.T) {
 	}
 	if after := g.everything(); after != before {
 		t.Errorf("refused requests changed\n%s\nto\n%s", before, after)
+	}
+}
+
+// TestToken: a token is told what it allows, whatever it is for.
+func TestToken(t *testing.T) {
+	g := newGuarded(t)
+	expires := time.Now().Add(time.Hour).Truncate(time.Second)
+	token, secret, err := access.NewToken(g.source, access.Token{Name: `öne "x"`, Scope: access.Write, Tables: []string{"web*", "log"}, Created: time.Now(), Expires: expires})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens, err := g.control.Tokens().With(token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.control.SetTokens(tokens)
+	for secret, want := range map[string]string{
+		secret:                       fmt.Sprintf(`{"token":{"id":%q,"name":"öne \"x\"","scope":"write","tables":["web*","log"],"expires":%d}}`, token.ID, expires.UnixMicro()),
+		g.token(access.Read, "none"): fmt.Sprintf(`{"token":{"id":%q,"name":"","scope":"read","tables":["none"],"expires":null}}`, g.control.Tokens().All()[1].ID),
+	} {
+		w := g.as("Bearer "+secret, "GET", "/v1/token", "")
+		var e envelope
+		if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil || w.Code != 200 {
+			t.Fatalf("%d %v in %s", w.Code, err, w.Body)
+		}
+		g.same(e.Result, want)
 	}
 }
 

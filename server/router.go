@@ -20,7 +20,7 @@ type route struct {
 	scope   access.Scope // what a token must allow
 	bulk    bool         // its bodies may have Options.MaxBody bytes
 	keyed   bool         // it takes an Idempotency-Key
-	lists   bool         // it is about the tables that the token allows, not about all
+	lists   bool         // it is about what the token allows, not about all tables
 	event   string       // of its requests in the audit log; "" for none
 	operation
 }
@@ -42,6 +42,7 @@ var routes = []route{
 	endpoint(admission.Quick, "GET /readyz", (*Server).ready, readyOperation),
 	reads(endpoint(admission.Quick, "GET /metrics", (*Server).metrics, metricsOperation)),
 	endpoint(admission.Quick, "GET /v1/openapi.json", (*Server).openAPI, openAPIOperation),
+	lists(reads(endpoint(admission.Quick, "GET /v1/token", (*Server).whoAsks, tokenOperation))),
 	lists(endpoint(admission.Read, "GET /v1/table", (*Server).listTables, listTablesOperation)),
 	admin(endpoint(admission.Write, "PUT /v1/table/{table}", (*Server).createTable, createTableOperation)),
 	endpoint(admission.Read, "GET /v1/table/{table}", (*Server).describeTable, describeTableOperation),

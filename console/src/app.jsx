@@ -1,3 +1,4 @@
+import { Fragment } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { usePlace } from "./route.js";
 import { chooseTheme, theme, themes } from "./theme.js";
@@ -7,6 +8,7 @@ import { useLoad } from "./hooks.js";
 import { Empty, Failure, Loading } from "./parts.jsx";
 import { Tables } from "./pages/tables.jsx";
 import { Table } from "./pages/table.jsx";
+import { useRights, WithRights } from "./rights.jsx";
 
 const sections = [
   { path: "", name: "Tables" },
@@ -18,9 +20,10 @@ export function App() {
   const [, draw] = useState(0);
   useEffect(() => session.watch(() => draw((n) => n + 1)), []);
   const refusal = session.needed();
+  const Rights = refusal ? Fragment : WithRights;
   const section = path[0] === "table" ? "" : path[0] ?? "";
   return (
-    <>
+    <Rights>
       <a class="skip" href="#main" onClick={focusMain}>Skip to content</a>
       <header class="top">
         <a class="brand" href="#/"><Mark />Colonnade</a>
@@ -28,6 +31,7 @@ export function App() {
           {sections.map((s) => <a key={s.path} href={"#/" + s.path} aria-current={s.path === section ? "page" : undefined}>{s.name}</a>)}
         </nav>
         <div class="tools">
+          {session.token() && <Who />}
           {session.token() && <button type="button" class="quiet" onClick={session.signOut}>Sign out</button>}
           <Theme />
         </div>
@@ -35,11 +39,18 @@ export function App() {
       <main id="main" tabindex="-1">
         {refusal ? <SignIn refusal={refusal} /> : <Page path={path} query={query} />}
       </main>
-    </>
+    </Rights>
   );
 }
 
+// Who says whose token this tab has.
+function Who() {
+  const token = useRights()?.token;
+  return token ? <span class="who" title={`Scope ${token.scope}, for ${token.tables.join(", ")}`}>{token.name || token.id} · {token.scope}</span> : null;
+}
+
 function Page({ path, query }) {
+  if (!useRights()) return <Loading />;
   switch (path[0]) {
     case undefined: return <Tables />;
     case "live": return <Later load={() => import("./pages/live.jsx").then((m) => m.Live)} />;

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 // Failure says what went wrong, and what a token may not do.
 export function Failure({ error, retry }) {
@@ -61,16 +61,17 @@ export function Code({ text, label }) {
 // Dialog is above the page until it is closed, by Escape too.
 export function Dialog({ title, onClose, children }) {
   const ref = useRef();
+  const id = useId();
   useEffect(() => {
     const before = document.activeElement;
     ref.current.showModal();
     return () => before?.focus?.();
   }, []);
   return (
-    <dialog ref={ref} aria-labelledby="dialog-title" onClose={onClose} onClick={(e) => e.target === ref.current && onClose()}>
+    <dialog ref={ref} aria-labelledby={id} onClose={onClose} onClick={(e) => e.target === ref.current && onClose()}>
       <div class="dialog-body">
         <header>
-          <h2 id="dialog-title">{title}</h2>
+          <h2 id={id}>{title}</h2>
           <button type="button" class="quiet" aria-label="Close" onClick={onClose}>✕</button>
         </header>
         {children}

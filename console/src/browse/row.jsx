@@ -3,6 +3,7 @@ import { call, curl, lines, tablePath } from "../api.js";
 import { ago, plural, time } from "../format.js";
 import { useLoad } from "../hooks.js";
 import { Code, Dialog, Failure, Loading } from "../parts.jsx";
+import { Act, useRefusal } from "../rights.jsx";
 import { columnKey, show, showValue, splitColumn } from "./bytes.js";
 import { deleting, made } from "./change.js";
 import { Editor } from "./editor.jsx";
@@ -24,6 +25,7 @@ export function RowPanel({ table, row, onClose, onChanged, onGone, onAsk }) {
   const request = readRow(row, families, limits);
   const { value, error, reload } = useLoad((signal) => families.length === 0 ? Promise.resolve({ rows: [] }) : lines(tablePath(table.name, "/rows"), request, { signal }), [JSON.stringify(request)]);
   const heading = useRef();
+  const refusal = useRefusal("write", table.name);
   useEffect(() => heading.current.focus(), [JSON.stringify(row)]);
   function changed() {
     setEditing(null);
@@ -39,10 +41,10 @@ export function RowPanel({ table, row, onClose, onChanged, onGone, onAsk }) {
         <button type="button" class="quiet" aria-label="Close the row" onClick={onClose}>✕</button>
       </header>
       <div class="panel-do">
-        <button type="button" onClick={() => setEditing({ fresh: true })}>Add a cell</button>
+        <Act refusal={refusal} onClick={() => setEditing({ fresh: true })}>Add a cell</Act>
         <button type="button" onClick={() => setShowing("curl")}>curl</button>
         <button type="button" onClick={reload}>Refresh</button>
-        <button type="button" class="danger" onClick={() => setShowing("delete")}>Delete row</button>
+        <Act class="danger" refusal={refusal} onClick={() => setShowing("delete")}>Delete row</Act>
       </div>
       {editing?.fresh && <Editor table={table} row={row} onDone={changed} onCancel={() => setEditing(null)} />}
       <Failure error={error} retry={reload} />
@@ -55,7 +57,7 @@ export function RowPanel({ table, row, onClose, onChanged, onGone, onAsk }) {
           <details key={g.name} open={g.columns.length <= 24 || groups.length === 1}>
             <summary><span class="mono">{g.name}</span><small class="faint">{plural(g.columns.length, "column")}{versions >= limit && ", and more"}</small></summary>
             {g.columns.map((c) => (
-              <Column key={JSON.stringify(c.qualifier)} table={table} row={row} column={c} onAsk={onAsk}
+              <Column key={JSON.stringify(c.qualifier)} table={table} row={row} column={c} onAsk={onAsk} refusal={refusal}
                 editing={editing && !editing.fresh && JSON.stringify(editing.key) === JSON.stringify(c.key) ? editing : null}
                 onEdit={(from) => setEditing({ key: c.key, from })} onCancel={() => setEditing(null)} onChanged={changed} />
             ))}
@@ -82,7 +84,7 @@ function columnsOf(cells, name) {
   return columns;
 }
 
-function Column({ table, row, column: c, editing, onEdit, onCancel, onChanged, onAsk }) {
+function Column({ table, row, column: c, refusal, editing, onEdit, onCancel, onChanged, onAsk }) {
   const [open, setOpen] = useState(false);
   const [error, setError] = useState(null);
   const newest = c.versions[0];
@@ -102,17 +104,17 @@ function Column({ table, row, column: c, editing, onEdit, onCancel, onChanged, o
       <div class="column-head">
         <button type="button" class="quiet column-name mono" aria-expanded={open} onClick={() => setOpen(!open)}>{name}</button>
         <span class="faint"><small>{newest.type}</small>{c.versions.length > 1 && <small> · {plural(c.versions.length, "version")}</small>}</span>
-        <button type="button" class="quiet" aria-label={"Edit " + name} onClick={() => onEdit(newest)}>Edit</button>
+        <Act class="quiet" aria-label={"Edit " + name} refusal={refusal} onClick={() => onEdit(newest)}>Edit</Act>
       </div>
       <Value cell={newest} />
       <small class="faint" title={time(newest.time)}>{ago(newest.time)}</small>
       {open && (
         <div class="versions">
-          <Timeline versions={c.versions} onUse={onEdit} />
+          <Timeline versions={c.versions} refusal={refusal} onUse={onEdit} />
           <div class="column-do">
             <button type="button" onClick={() => onAsk({ kind: "column", key: c.key })}>Show only this column</button>
             <button type="button" onClick={() => onAsk({ kind: "column", key: c.key }, { kind: "value", op: "=", type: newest.type, value: showValue(newest) })}>Rows with this value</button>
-            <button type="button" class="danger" onClick={remove}>Delete column</button>
+            <Act class="danger" refusal={refusal} onClick={remove}>Delete column</Act>
           </div>
         </div>
       )}

@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
 import { ago, time } from "../format.js";
+import { Act } from "../rights.jsx";
 import { showValue } from "./bytes.js";
 
 // Timeline draws the versions of a column where they are in time, and lists them newest first. onUse is called with the
 // version that somebody wants to write again.
-export function Timeline({ versions, onUse }) {
+export function Timeline({ versions, refusal, onUse }) {
   const [at, setAt] = useState(0);
   const newest = Number(versions[0].time);
   const oldest = Number(versions.at(-1).time);
@@ -25,7 +26,7 @@ export function Timeline({ versions, onUse }) {
             <time class="mono" title={String(v.time)}>{time(v.time)}</time>
             <span class="version-value mono">{showValue(v).slice(0, 200) || "empty"}</span>
             <small class="faint">{v.type}</small>
-            {i > 0 && <button type="button" class="quiet" aria-label={"Write again the version of " + time(v.time)} onClick={() => onUse(v)}>Write again</button>}
+            {i > 0 && <Act class="quiet" aria-label={"Write again the version of " + time(v.time)} refusal={refusal} onClick={() => onUse(v)}>Write again</Act>}
           </li>
         ))}
       </ol>

@@ -3,6 +3,7 @@ import { curl, tablePath } from "../api.js";
 import { count, plural } from "../format.js";
 import { link, remember } from "../route.js";
 import { Code, Dialog, Empty } from "../parts.jsx";
+import { Act, useRefusal } from "../rights.jsx";
 import { Ask } from "../browse/ask.jsx";
 import { Editor } from "../browse/editor.jsx";
 import { Grid } from "../browse/grid.jsx";
@@ -17,6 +18,7 @@ export function Browse({ table, query }) {
   const [turn, setTurn] = useState(0);
   const [changes, setChanges] = useState(0);
   const [dialog, setDialog] = useState(null);
+  const refusal = useRefusal("write", table.name);
   const request = useMemo(() => listed(question), [question]);
   function ask(q) {
     setQuestion(q);
@@ -32,12 +34,12 @@ export function Browse({ table, query }) {
   const asked = question.by !== "all" || question.conditions.length > 0;
   const follow = (s) => (s.count !== status.count || s.whole !== status.whole || s.statistics !== status.statistics) && setStatus(s);
   if (table.column_families.length === 0) {
-    return <Empty title="This table has no column family yet"><p>Rows are written into families: see <code>POST …/column-family</code>.</p></Empty>;
+    return <Empty title="This table has no column family yet"><p>Rows are written into families: <a href={link("table", table.name)}>make one</a> first.</p></Empty>;
   }
   return (
     <>
       <Ask table={table} question={question} onAsk={ask}>
-        <button type="button" onClick={() => setDialog("row")}>New row</button>
+        <Act refusal={refusal} onClick={() => setDialog("row")}>New row</Act>
         <button type="button" onClick={() => setDialog("curl")}>curl</button>
         <a class="button" href={`${link("table", table.name, "queries")}?${new URLSearchParams({ q: JSON.stringify(question) })}`}>Explain</a>
       </Ask>
@@ -50,7 +52,7 @@ export function Browse({ table, query }) {
           <Grid key={turn} table={table.name} families={families} request={request} chosen={row === undefined ? undefined : JSON.stringify(row)} changes={changes} onChoose={setRow} onStatus={follow}
             empty={asked
               ? <Empty title="No row fits"><p><button type="button" onClick={() => ask(noQuestion)}>Show all rows</button></p></Empty>
-              : <Empty title="This table is empty"><p>Write the first row here, or import a file.</p><p><button type="button" class="primary" onClick={() => setDialog("row")}>New row</button></p></Empty>} />
+              : <Empty title="This table is empty"><p>Write the first row here, or import a file.</p><p><Act class="primary" refusal={refusal} onClick={() => setDialog("row")}>New row</Act></p></Empty>} />
         </div>
         {row !== undefined && <RowPanel key={JSON.stringify(row)} table={table} row={row} onClose={() => setRow(undefined)} onChanged={() => setChanges((n) => n + 1)} onGone={() => { setRow(undefined); setTurn((t) => t + 1); }} onAsk={askFor} />}
       </div>

@@ -1,5 +1,10 @@
-import { bytes, count, duration, plural } from "../format.js";
+import { useState } from "preact/hooks";
+import { bytes, count, plural } from "../format.js";
 import { Bar, Empty, Stat } from "../parts.jsx";
+import { Act, useRefusal } from "../rights.jsx";
+import { familyPath, FamilySettings, NewFamily } from "../schema/families.jsx";
+import { Drop, Settings } from "../schema/settings.jsx";
+import { garbage } from "../schema/words.jsx";
 
 // Overview shows of what a table is made: families, and the partitions that hold them, to scale.
 export function Overview({ table, reload }) {
@@ -21,36 +26,53 @@ export function Overview({ table, reload }) {
         </dl>
         <button type="button" onClick={reload}>Refresh</button>
       </div>
-      <Families table={table} />
+      <Families table={table} reload={reload} />
       <Partitions table={table} />
+      <Settings table={table} reload={reload} />
     </>
   );
 }
 
-function Families({ table }) {
+function Families({ table, reload }) {
+  const [dialog, setDialog] = useState(null); // {kind, family}
+  const refusal = useRefusal("admin", table.name);
+  const close = () => setDialog(null);
+  const done = () => { close(); reload(); };
   const families = table.column_families;
   const groupOf = (name) => table.locality_groups.findIndex((g) => g.column_families.includes(name));
   return (
     <section aria-labelledby="families">
-      <h2 id="families">Column families</h2>
+      <div class="row">
+        <h2 id="families">Column families</h2>
+        <Act refusal={refusal} onClick={() => setDialog({ kind: "new" })}>New family</Act>
+      </div>
       {families.length === 0 ? (
-        <Empty title="No column family yet"><p>Cells are written into families, so a table needs one: see <code>POST …/column-family</code>.</p></Empty>
+        <Empty title="No column family yet"><p>Cells are written into families, so a table needs one.</p></Empty>
       ) : (
         <div class="card scroll" role="region" aria-labelledby="families" tabindex="0">
           <table class="list families">
-            <thead><tr><th>Name</th><th>Locality group</th><th>Garbage</th></tr></thead>
+            <thead><tr><th>Name</th><th>Locality group</th><th>Garbage</th><th><span class="sr">Changes</span></th></tr></thead>
             <tbody>
               {families.map((f) => (
                 <tr key={f.name}>
                   <th scope="row" class="mono">{f.name}</th>
                   <td class="group"><Group index={groupOf(f.name)} group={table.locality_groups[groupOf(f.name)]} moving={f.moving} /></td>
                   <td>{garbage(f.gc_settings)}</td>
+                  <td><div class="row-do">
+                    <Act aria-label={`Change the garbage of ${f.name}`} refusal={refusal} onClick={() => setDialog({ kind: "garbage", family: f })}>Change</Act>
+                    <Act class="danger" aria-label={`Drop ${f.name}`} refusal={refusal ?? (table.deletion_protection ? "The table is protected from deletion." : null)} onClick={() => setDialog({ kind: "drop", family: f })}>Drop</Act>
+                  </div></td>
                 </tr>
               ))}
             </tbody>
           </table>
         </div>
       )}
+      {dialog?.kind === "new" && <NewFamily table={table} onClose={close} onDone={done} />}
+      {dialog?.kind === "garbage" && <FamilySettings table={table} family={dialog.family} onClose={close} onDone={done} />}
+      {dialog?.kind === "drop" && <Drop what="family" name={dialog.family.name} path={familyPath(table.name, dialog.family.name)} onClose={close} onDone={done}>
+        All cells of this family go, in all rows of <code>{table.name}</code>.
+      </Drop>}
     </section>
   );
 }
@@ -63,15 +85,6 @@ function Group({ index, group, moving }) {
       {moving && <span class="tag warn" title={moving.error ?? ""}>moving, {plural(moving.row_count, "row")} so far{moving.error ? ": stuck" : ""}</span>}
     </>
   );
-}
-
-// garbage says in words which versions go.
-export function garbage({ ttl_secs: age, version_limit: limit, mode }) {
-  const parts = [];
-  if (limit !== null) parts.push(limit === 1 ? "older than the newest" : `beyond the newest ${limit}`);
-  if (age !== null) parts.push(`older than ${duration(age)}`);
-  if (parts.length === 0) return <span class="faint">every version stays</span>;
-  return parts.join(mode === "intersection" ? " and " : " or ");
 }
 
 function Partitions({ table }) {

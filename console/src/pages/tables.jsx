@@ -3,6 +3,8 @@ import { bytes, count, plural } from "../format.js";
 import { useLoad, useTitle } from "../hooks.js";
 import { link } from "../route.js";
 import { Bar, Code, Empty, Failure, Loading, Stat } from "../parts.jsx";
+import { Act, someTable, useRefusal } from "../rights.jsx";
+import { NewTable } from "../schema/newtable.jsx";
 import { useState } from "preact/hooks";
 
 // Tables lists those that the token may read.
@@ -10,10 +12,14 @@ export function Tables() {
   useTitle("Tables");
   const { value, error, loading, reload } = useLoad((signal) => call("GET", "/v1/table", undefined, { signal }), []);
   const [wanted, setWanted] = useState("");
+  const [making, setMaking] = useState(false);
+  const refusal = useRefusal("admin", someTable);
   if (error) return <Failure error={error} retry={reload} />;
   if (!value) return loading && <Loading what="Loading the tables" />;
   const tables = value.tables.items;
-  if (tables.length === 0) return <NoTables />;
+  const dialog = making && <NewTable onClose={() => setMaking(false)} />;
+  const make = <Act class="primary" refusal={refusal} onClick={() => setMaking(true)}>New table</Act>;
+  if (tables.length === 0) return <>{dialog}<NoTables make={make} refusal={refusal} /></>;
   const shown = tables.filter((t) => t.name.includes(wanted));
   const disk = tables.reduce((sum, t) => sum + t.disk_space_in_bytes, 0);
   const largest = Math.max(...tables.map((t) => t.disk_space_in_bytes));
@@ -22,7 +28,9 @@ export function Tables() {
       <div class="head">
         <h1>Tables</h1>
         <button type="button" onClick={reload}>Refresh</button>
+        {make}
       </div>
+      {dialog}
       <dl class="stats">
         <Stat name="Tables" value={count(tables.length)} />
         <Stat name="On disk" value={bytes(disk)} />
@@ -62,11 +70,13 @@ function List({ tables, largest }) {
   );
 }
 
-function NoTables() {
+function NoTables({ make, refusal }) {
   const { origin } = location;
   return (
     <Empty title="There is no table yet">
-      <p>Make one with two column families. Families are created before they are written.</p>
+      <p>{make}</p>
+      {refusal && <p class="hint">{refusal}</p>}
+      <p>Or make one with two column families by a command. Families are created before they are written.</p>
       <Code label="Command that makes a table" text={`curl -X PUT ${origin}/v1/table/webtable \\\n  -d '{"column_families": [{"name": "title"}, {"name": "anchor"}]}'`} />
       <p>Or import a file, one row a line.</p>
       <Code label="Command that imports a file" text={`colonnade import examples/webtable.ndjson --url ${origin} \\\n  --table webtable --create-table --create-families`} />

@@ -3,6 +3,7 @@ import { call, tablePath } from "../api.js";
 import { bytes, count, plural, time } from "../format.js";
 import { useLoad } from "../hooks.js";
 import { Failure, Loading } from "../parts.jsx";
+import { Act, useRefusal } from "../rights.jsx";
 import { Stack } from "./stack.jsx";
 
 // Advice shows what the queries of a table have read, and which families should move, each by a click.
@@ -10,6 +11,7 @@ export function Advice({ table, reload: reloadTable }) {
   const { value: a, error, reload } = useLoad((signal) => call("GET", tablePath(table.name, "/advice"), undefined, { signal }), [table.name]);
   const [failed, setFailed] = useState(null);
   const [moved, setMoved] = useState(null);
+  const refusal = useRefusal("admin", table.name);
   async function apply(move) {
     setFailed(null);
     try {
@@ -33,6 +35,7 @@ export function Advice({ table, reload: reloadTable }) {
       <Failure error={failed} />
       {moved && <div class="notice good" role="status"><p><code>{moved}</code> moves. It stays readable and writable meanwhile.</p></div>}
       {moving.map((f) => <div key={f.name} class="notice warn" role="status"><p><code>{f.name}</code> is on its way: {plural(f.moving.row_count, "row")}, {bytes(f.moving.bytes)} so far.{f.moving.error && " " + f.moving.error}</p></div>)}
+      {refusal && a.moves.length > 0 && <p class="hint">{refusal}</p>}
       {a.moves.length > 0 ? (
         <ol class="moves">
           {a.moves.map((m, i) => (
@@ -41,7 +44,7 @@ export function Advice({ table, reload: reloadTable }) {
                 <strong>Move <code>{m.column_family}</code> {place(m.body.locality_group, a)}</strong>
                 <p class="hint">These queries would have read {saved(m.saves_bytes, bytes)}{m.saves_partitions !== 0 && <> and opened {saved(m.saves_partitions, (n) => plural(n, "partition"))}</>}. About {bytes(m.bytes)} move.</p>
               </div>
-              <button type="button" class="primary" disabled={i > 0} title={i > 0 ? "When the one before has arrived" : undefined} onClick={() => apply(m)}>Move it</button>
+              <Act class="primary" refusal={refusal ?? (i > 0 ? "When the one before has arrived." : null)} onClick={() => apply(m)}>Move it</Act>
             </li>
           ))}
         </ol>
