@@ -83,7 +83,7 @@ are served over HTTP with JSON and stored in one directory.`,
 		SilenceUsage:  true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newServe(), newConfig(), newCheck(), newToken(), newReady(), newBackup(), newEmulator(), newGenerate(), newInspect(), newVersion())
+	root.AddCommand(newServe(), newConfig(), newCheck(), newToken(), newReady(), newBackup(), newEmulator(), newDemo(), newGenerate(), newInspect(), newVersion())
 	root.AddGroup(&cobra.Group{ID: "tables", Title: "Tables of a running server:"})
 	for _, cmd := range append(newVerbs(), newShell(), newImport(), newExport()) {
 		cmd.GroupID = "tables"

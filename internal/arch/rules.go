@@ -119,6 +119,7 @@ var moduleRules = Rules{
 			},
 		},
 
+		"examples":  {},
 		"bench/":    {Free: true},
 		"cmd/":      {Free: true},
 		"internal/": {Free: true},
