@@ -55,6 +55,6 @@ func (c *caller) logSlow(code codes.Code, took time.Duration) {
 	}
 	r.Writing = took - r.Receiving - r.Opening - r.Reading
 	slow.Add(c.ctx, r, &c.stats, explain.Call{
-		Route: c.method, Table: c.table, Took: took, Status: slog.StringValue(code.String()), Sent: c.sent, Sender: c.appendSender(nil),
+		Route: c.method, Table: c.table, Begun: c.begun, Took: took, Status: slog.StringValue(code.String()), Sent: c.sent, Sender: c.appendSender(nil),
 	})
 }

@@ -10,10 +10,11 @@ import (
 	"github.com/colonnade-db/colonnade/widecol"
 )
 
-// SlowLog writes the reads that took long to a log. It is safe for concurrent use. All front ends of a Store share one.
+// SlowLog writes the reads that took long to a log, and keeps the last ones. It is safe for concurrent use. All front ends of a Store share one.
 type SlowLog struct {
 	log   *slog.Logger
 	limit atomic.Int64 // nanoseconds; 0 is for none
+	kept  recent
 }
 
 // NewSlowLog returns a SlowLog for reads that take limit or longer, 0 for none.
@@ -25,6 +26,13 @@ func NewSlowLog(log *slog.Logger, limit time.Duration) *SlowLog {
 
 // Set replaces the limit, for reads that begin from now on.
 func (l *SlowLog) Set(limit time.Duration) { l.limit.Store(int64(limit)) }
+
+// Limit returns how long a read must take, 0 for none.
+func (l *SlowLog) Limit() time.Duration { return time.Duration(l.limit.Load()) }
+
+// Recent returns the last lines, the newest first: at most 100, and 4 MiB. Each is a JSON object with the fields of the
+// line, times in microseconds. The caller must not change them.
+func (l *SlowLog) Recent() [][]byte { return l.kept.newest() }
 
 // On reports whether there is a limit, so that a read is to be explained. A nil SlowLog has none.
 func (l *SlowLog) On() bool { return l != nil && l.limit.Load() != 0 }
@@ -38,6 +46,7 @@ func (l *SlowLog) Slow(took time.Duration) bool {
 // Call is what a line says of the call whose read was slow.
 type Call struct {
 	Route, Table string
+	Begun        time.Time
 	Took         time.Duration
 	Status       slog.Value // as in the access log
 	Sent         int64      // bytes
@@ -59,5 +68,6 @@ func (l *SlowLog) Add(ctx context.Context, r *Read, stats *widecol.Stats, c Call
 	line = append(line,
 		slog.Attr{Key: "query", Value: slog.GroupValue(queryShape(&r.Query)...)},
 		slog.Any("explain", json.RawMessage(r.Append(nil, stats, c.Took))))
+	l.kept.add(ctx, c.Begun, line)
 	l.log.LogAttrs(context.WithoutCancel(ctx), slog.LevelWarn, "slow query", line...)
 }

@@ -14,6 +14,6 @@ func (x *requestContext) logSlow(took time.Duration) {
 		return
 	}
 	slow.Add(x.ctx(), &x.explain.Read, &x.stats, explain.Call{
-		Route: x.pattern, Table: x.table, Took: took, Status: slog.IntValue(x.status), Sent: x.written, Sender: x.appendSender(nil),
+		Route: x.pattern, Table: x.table, Begun: x.start, Took: took, Status: slog.IntValue(x.status), Sent: x.written, Sender: x.appendSender(nil),
 	})
 }

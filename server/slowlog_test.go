@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/colonnade-db/colonnade/explain"
+	"github.com/colonnade-db/colonnade/widecol"
 	"github.com/colonnade-db/colonnade/widecol/memstore"
 )
 
@@ -104,5 +106,48 @@ func TestSlowQueriesOnly(t *testing.T) {
 	c.must(200, "POST", "/v1/table/t/scan", `{}`)
 	if n := strings.Count(log.String(), "slow query"); n != 1 {
 		t.Errorf("%d lines: %s", n, log)
+	}
+}
+
+// TestSlowQueriesKept: what the log has can be asked for, the newest first, and so can what another front end adds.
+func TestSlowQueriesKept(t *testing.T) {
+	c, _ := newSlow(t, time.Millisecond)
+	c.must(200, "POST", "/v1/table/t/scan", `{"row":{"prefix":"secret"},"column":{"families":["title"]},"cell":{"value":{"op":"=","type":"string","value":"secret"}}}`)
+	c.must(200, "POST", "/v1/table/t/rows", `{"items":[{"row":{"key":"org.a"}},{"row":{"key":"x"}}]}`)
+	other := &explain.Read{Query: widecol.Query{Sample: 0.5, RowLimit: 3, RowCellLimit: widecol.NoLimit, ColumnCellLimit: widecol.NoLimit, CellLimit: widecol.NoLimit}}
+	begun := time.UnixMicro(1_700_000_000_000_000)
+	c.SlowQueries().Add(t.Context(), other, &widecol.Stats{}, explain.Call{Route: "ReadRows", Table: "u", Begun: begun, Took: 7 * time.Millisecond, Status: slog.StringValue("OK")})
+	text := c.must(200, "GET", "/v1/slow-query", "")
+	var got struct {
+		Limit   int64 `json:"limit_micros"`
+		Queries []struct {
+			Route, Table string
+			Time         int64
+			Took         int64 `json:"took_micros"`
+			Items        int
+			Status       any
+			Query        json.RawMessage
+			Explain      struct{ Rows struct{ Returned int64 } }
+		}
+	}
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Limit != 1000 || len(got.Queries) != 3 {
+		t.Fatalf("%s", text)
+	}
+	bigtable, rows, scan := got.Queries[0], got.Queries[1], got.Queries[2]
+	if bigtable.Route != "ReadRows" || bigtable.Time != begun.UnixMicro() || bigtable.Took != 7000 || bigtable.Status != "OK" || string(bigtable.Query) != `{"rows":{"keys":0,"ranges":0,"bytes":0},"times":true,"row_limit":3,"sample":0.5}` {
+		t.Errorf("%+v, %s", bigtable, bigtable.Query)
+	}
+	if rows.Items != 2 || rows.Explain.Rows.Returned != 1 || rows.Table != "t" || rows.Time < scan.Time || rows.Took < 1000 || rows.Status != 200.0 {
+		t.Errorf("%+v", rows)
+	}
+	if strings.Contains(string(text), "secret") || !strings.Contains(string(scan.Query), `"families":["title"]`) {
+		t.Errorf("%s", text)
+	}
+	c.SetSlowQuery(0)
+	if text := c.must(200, "GET", "/v1/slow-query", ""); !bytes.HasPrefix(text, []byte(`{"limit_micros":null,"queries":[{`)) {
+		t.Errorf("turned off: %s", text)
 	}
 }

@@ -59,7 +59,7 @@ export function Code({ text, label }) {
 }
 
 // Dialog is above the page until it is closed, by Escape too.
-export function Dialog({ title, onClose, children }) {
+export function Dialog({ title, wide, onClose, children }) {
   const ref = useRef();
   const id = useId();
   useEffect(() => {
@@ -68,7 +68,7 @@ export function Dialog({ title, onClose, children }) {
     return () => before?.focus?.();
   }, []);
   return (
-    <dialog ref={ref} aria-labelledby={id} onClose={onClose} onClick={(e) => e.target === ref.current && onClose()}>
+    <dialog ref={ref} class={wide ? "wide-dialog" : undefined} aria-labelledby={id} onClose={onClose} onClick={(e) => e.target === ref.current && onClose()}>
       <div class="dialog-body">
         <header>
           <h2 id={id}>{title}</h2>

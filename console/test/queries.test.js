@@ -10,7 +10,7 @@ before(async () => {
   [browser, server] = await Promise.all([startBrowser(), startServer((dir) => {
     const file = path.join(dir, "tokens.json");
     for (const scope of ["read", "admin"]) secrets[scope] = tokenFor(file, scope);
-    return ["--tokens", file];
+    return ["--tokens", file, "--slow-query-ms", "1"];
   })]);
   const { api } = server;
   server.api = (method, at, body) => api(method, at, body, secrets.admin);
@@ -102,5 +102,46 @@ test("advice is applied by a click, by a token that may", async () => {
   await page.getByText("It stays readable and writable meanwhile").waitFor();
   await page.getByRole("button", { name: "Refresh" }).last().click();
   assert.equal((await server.api("GET", "/table/pages")).locality_groups.length, 1);
+  await close();
+});
+
+test("slow queries are listed, and open as a picture", async () => {
+  await server.api("POST", "/table/many/scan", { column: { families: ["meta"] }, cell: { value: { op: "=", type: "string", value: "harbour" } } });
+  for (const [width, colorScheme] of [[1280, "light"], [375, "dark"], [3840, "light"]]) {
+    const { page, at, close } = await signedIn("admin", { viewport: { width, height: 900 }, colorScheme });
+    await at("");
+    await page.getByRole("link", { name: "Queries", exact: true }).click();
+    await page.getByText("Queries that took 1.00 ms or longer").waitFor();
+    const line = page.getByRole("row").filter({ hasText: "scan of all rows, families meta, values string =" }).filter({ hasText: "4,000" }).first();
+    await line.getByRole("link", { name: "many" }).waitFor();
+    await accessible(page);
+    await fits(page);
+    await line.getByRole("button").focus();
+    await page.keyboard.press("Enter");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("region", { name: "Scanned against returned" }).getByText("4,000 rows and 4,000 cells returned").waitFor();
+    await dialog.getByText("by admin").waitFor();
+    await accessible(page);
+    await fits(page);
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Refresh" }).click();
+    await at("table/many/queries");
+    await page.getByRole("region", { name: "Slow queries" }).last().getByText("values string =").first().waitFor();
+    await close();
+  }
+  const reader = await signedIn("read");
+  await reader.at("queries");
+  await reader.page.getByText("This needs a token of scope admin; yours has scope read.").waitFor();
+  await reader.close();
+});
+
+test("a server that keeps no slow queries says how to keep them", async (t) => {
+  const plain = await startServer();
+  t.after(plain.stop);
+  const { page, at, close } = await open(browser, plain.url);
+  await at("queries");
+  await page.getByText("colonnade serve --slow-query-ms 100").waitFor();
+  await accessible(page);
   await close();
 });

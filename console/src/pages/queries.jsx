@@ -6,6 +6,7 @@ import { Code, Dialog, Empty, Failure, Loading } from "../parts.jsx";
 import { Ask } from "../browse/ask.jsx";
 import { body, listed, questionOf } from "../browse/question.js";
 import { Advice } from "../queries/advice.jsx";
+import { Slow } from "../queries/slow.jsx";
 import { Explanation } from "../queries/explanation.jsx";
 
 // Queries explains a query as a picture, and shows the advice on locality groups.
@@ -35,6 +36,10 @@ export function Queries({ table, query, reload }) {
         <Failure error={error} retry={again} />
         {!value && loading && <Loading what="Reading" />}
         {value && !error && <Explanation explain={value.explain} />}
+      </section>
+      <section aria-labelledby="slow">
+        <h2 id="slow">Slow queries</h2>
+        <Slow table={table.name} />
       </section>
       <section aria-labelledby="advice">
         <h2 id="advice">Advice on locality groups</h2>
