@@ -31,7 +31,7 @@ RACE := . ./access ./admission/... ./backup/... ./bigtable ./client ./cmd/... ./
 # of a store that no two goroutines use.
 SEQUENTIAL := ^Test(AdmitsPays|AdviceIsTrue|AggregateGroups|AggregateOfAMillionGroups|Compression|Divide|DivideManyFiles|ExplainConditions|FilterOpenCases|FilterReaders|FlippedBits|MergeRandom|NotesOfFull|Pages|PickAmplification|PickGrowth|PickRandom|Reverse|ScanCounts|TakeRows|TenThousandRanges|TimesAgainstFullScans|VisibilityRandom|WantsPays)$$
 
-.PHONY: help run build test race race-full vet lint fuzz reliability reliability-short soak soak-random harness bench profile bench-service bench-peers compat compat-short compat-speed console console-check console-test client-typescript client-typescript-test release clean
+.PHONY: help run build test race race-full vet lint fuzz reliability reliability-short soak soak-random harness bench profile bench-service bench-peers compat compat-short compat-speed console console-check console-test client-typescript client-typescript-test client-python client-python-test release clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -130,6 +130,22 @@ client-typescript: ## Pack the TypeScript client into bin/ (needs Node with npm)
 
 client-typescript-test: build ## Check it, and test it with the server, in Node and in Debian's chromium if that is there
 	$(CLIENT_TYPESCRIPT) && npm run --silent check && npm test --silent
+
+# The tools, and what the client needs. They stay until other versions are wanted.
+CLIENT_PYTHON := bin/client-python
+$(CLIENT_PYTHON)/ready: clients/python/requirements.txt
+	rm -rf $(CLIENT_PYTHON)
+	python3 -m venv $(CLIENT_PYTHON)
+	$(CLIENT_PYTHON)/bin/pip install --quiet --disable-pip-version-check --only-binary :all: -r clients/python/requirements.txt
+	touch $@
+
+client-python: $(CLIENT_PYTHON)/ready ## Build the wheel and the sdist of the Python client into bin/ (needs Python 3.10 with venv and pip)
+	rm -f bin/colonnade-*.whl bin/colonnade-*.tar.gz
+	$(CLIENT_PYTHON)/bin/python -m build --no-isolation --outdir bin clients/python
+
+client-python-test: build client-python ## Check it, and test the wheel with the server
+	$(CLIENT_PYTHON)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps bin/colonnade-*.whl
+	cd clients/python && PATH="$(CURDIR)/$(CLIENT_PYTHON)/bin:$$PATH" && ruff check --quiet && ruff format --check --quiet && mypy && python generate.py --check && pytest
 
 release: ## Build archives, packages, SBOMs and checksums into dist/, with SYSTEMS="linux/amd64 …"
 	.ci/release/build $(SYSTEMS)
