@@ -18,8 +18,8 @@ import (
 // namePattern matches a name of two parts.
 var namePattern = regexp.MustCompile("`([A-Za-z][A-Za-z0-9]*)\\.([A-Za-z][A-Za-z0-9]*)`")
 
-// notOfCode are documents in which such names are fields of requests, or what was there once, or are of another language.
-var notOfCode = []string{"docs/api.md", "CHANGELOG.md", "clients/python/README.md"}
+// notOfCode are documents in which such names are fields of requests, or what was there once.
+var notOfCode = []string{"docs/api.md", "CHANGELOG.md"}
 
 // endings are those of names of files.
 var endings = []string{"go", "md", "wal"}

@@ -18,7 +18,7 @@ def row_key(user: str, second: int) -> str:
 
 def take(inbox: colonnade.Table, key: str, worker: str) -> bool:
     """Whether the message is the worker's now."""
-    taken = filters.family_regex("state") & filters.qualifier_regex("worker")
+    taken = filters.column("state:worker")
     return not inbox.check_and_mutate(key, taken, otherwise=[set_cell("state:worker", worker)])
 
 

@@ -31,9 +31,9 @@ def own_server(tmp_path: Path) -> Iterator[Server]:
 Connect = Callable[..., colonnade.Client]
 
 
-@pytest.fixture(params=["sync", "asyncio", "trio"])
+@pytest.fixture(params=["sync", "asyncio"])
 def connect(request: pytest.FixtureRequest) -> Iterator[Connect]:
-    """Makes clients: the synchronous one, and the asynchronous one with each of its libraries."""
+    """Makes clients: synchronous and asynchronous. With "trio" it is asked for by ``test_trio.py``."""
     clients = []
     if request.param == "sync":
 
@@ -71,8 +71,7 @@ def table(db: colonnade.Client) -> colonnade.Table:
 
 
 @pytest.fixture
-def proxy(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
-    """A proxy in front of the server; pauses before retries are recorded in ``pauses`` and short."""
+def proxy(server: Server) -> Iterator[Proxy]:
     proxy = Proxy(server.url)
     yield proxy
     proxy.stop()

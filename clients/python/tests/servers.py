@@ -133,9 +133,13 @@ class Proxy(ThreadingHTTPServer):
         self.server_close()
 
 
+def headers_of(answer: http.client.HTTPResponse) -> dict[str, str]:
+    return {name: value for name, value in answer.getheaders() if name in ("Content-Type", "Content-Encoding")}
+
+
 def forward(exchange: Exchange) -> None:
     answer, body = exchange.ask()
-    exchange.send(answer.status, {"Content-Type": answer.headers["Content-Type"]}, body)
+    exchange.send(answer.status, headers_of(answer), body)
 
 
 def lose_request(exchange: Exchange) -> None:
@@ -152,7 +156,7 @@ def cut(most: int) -> Step:
 
     def step(exchange: Exchange) -> None:
         answer, body = exchange.ask()
-        exchange.send(answer.status, {"Content-Type": answer.headers["Content-Type"]}, body, most)
+        exchange.send(answer.status, headers_of(answer), body, most)
 
     return step
 
@@ -160,7 +164,7 @@ def cut(most: int) -> Step:
 def without_end(exchange: Exchange) -> None:
     """Leaves the last line out, in an answer that is whole to HTTP."""
     answer, body = exchange.ask()
-    exchange.send(answer.status, {"Content-Type": answer.headers["Content-Type"]}, body[: body[:-1].rindex(b"\n") + 1])
+    exchange.send(answer.status, headers_of(answer), body[: body[:-1].rindex(b"\n") + 1])
 
 
 def refuse(status: int, code: str = "", **headers: str) -> Step:

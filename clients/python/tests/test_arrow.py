@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from colonnade import F32, I32, Byte, Cell, Table
+from colonnade import F32, I32, Byte, Cell, Table, filters
 
 
 def test_types(table: Table) -> None:
@@ -31,19 +31,23 @@ def test_types(table: Table) -> None:
     assert frame["f:i"].dtype == "Int64"
     assert frame["f:t"].dtype == "boolean"
     assert frame["f:i"].isna().tolist() == [False, True]
-    table.load((f"{key}2", line.dropna().to_dict()) for key, line in frame.iterrows())
-    assert {k: v for k, v in (table.row("a2") or {}).items() if k[0] == "f"} == {
-        k: v for k, v in (table.row("a") or {}).items() if k[0] == "f"
-    }
+    frame.index += "2"
+    assert table.load(frame) == 2
+    for key in ("a", "b"):
+        assert dict(table.row(key + "2") or {}) == dict(table.row(key) or {})
+    table.write_rows(pd.DataFrame({"f:i": [2**53 + 1], "f:f": [0.5]}, index=["c"]))
+    assert dict(table.row("c") or {}) == {"f:f": 0.5, "f:i": 2**53 + 1}
+    with pytest.raises(TypeError, match="0 is no key"):
+        table.write_rows(pd.DataFrame({"f:i": [1]}))
 
 
 def test_versions(table: Table) -> None:
     table.write("a", [Cell("f:n", 1, 1), Cell("f:n", 2, 2), Cell("g:", 3, 1)])
-    got = table.scan().to_arrow(versions=True)
+    got = table.scan().to_arrow(each_version=True)
     assert got.schema.names == ["row_key", "column", "time", "value"]
     at = [datetime.fromtimestamp(0, timezone.utc).replace(microsecond=t) for t in (1, 2)]
     assert [tuple(line.values()) for line in got.to_pylist()] == [("a", "f:n", at[1], 2), ("a", "f:n", at[0], 1), ("a", "g:", at[0], 3)]
-    frame = table.scan().to_pandas(versions=True)
+    frame = table.scan().to_pandas(each_version=True)
     assert isinstance(frame["time"].dtype, pd.DatetimeTZDtype)
     assert frame.pivot_table(index="time", columns="column", values="value").shape == (2, 2)
 
@@ -61,6 +65,17 @@ def test_mixed_types(table: Table) -> None:
     table.write("a", {"f:x": 2**53 + 1})
     with pytest.raises(TypeError, match="'f:x' does not fit"):
         table.scan(families=["f"]).to_arrow()
+
+
+def test_newest_versions(table: Table) -> None:
+    table.write_rows({k: [Cell("f:n", n, n) for n in (1, 2, 3)] for k in "ab"})
+    for query, want in (({}, 2), ({"versions": 2}, 4), ({"cell_limit": 4}, 4), ({"until": 2}, 2)):
+        scan = table.scan(**query)  # type: ignore[arg-type]
+        scan.to_arrow()
+        assert scan.stats.cells == want
+    assert table.scan(filter=filters.time_range(end=3)).to_arrow()["f:n"].to_pylist() == [2, 2]
+    page = table.page(limit=1)
+    assert table.scan(page_token=page.next_token or "").to_arrow()["row_key"].to_pylist() == ["b"]
 
 
 def test_batches(table: Table) -> None:
@@ -97,7 +112,7 @@ def test_any_bytes(table: Table) -> None:
     got = table.scan().to_arrow()
     assert got["row_key"].to_pylist() == [b"a", b"\xff"]
     assert got.schema.names == ["row_key", "f:", "f:\\xff"]
-    versions = table.scan().to_arrow(versions=True, schema={"column": pa.binary(), "row_key": pa.binary()})
+    versions = table.scan().to_arrow(each_version=True, schema={"column": pa.binary(), "row_key": pa.binary()})
     assert versions["column"].to_pylist() == [b"f:", b"f:", b"f:\xff"]
 
 

@@ -6,8 +6,12 @@ import pytest
 
 import colonnade
 from colonnade import (
+    F32,
+    I32,
+    Byte,
     Cell,
     Table,
+    Value,
     append,
     delete_cells,
     delete_column,
@@ -59,7 +63,7 @@ def test_load_says_how_many_rows_are_written(table: Table) -> None:
         yield "bad", {"nope:": 1}
 
     with pytest.raises(colonnade.NotFoundError, match="8192 rows are written") as error:
-        table.load(rows())  # type: ignore[arg-type]
+        table.load(rows())
     assert error.value.rows_written == table.count().rows == 8192
 
 
@@ -87,8 +91,25 @@ def test_check_and_mutate(table: Table) -> None:
     assert table.check_and_mutate("r", is_first, then=[delete_family("f")])
     assert not table.check_and_mutate("r", is_first, otherwise=[set_cell("h:", 3)])
     assert cells(table) == {"r": {"g:": 1, "h:": 3}}
+    for wrong in (set_cell("f:", 1), [{"f:": 1}]):
+        with pytest.raises(TypeError):
+            table.check_and_mutate("r", exists(), then=wrong)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="condition"):
         table.check_and_mutate("r", True, then=[delete_cells()])  # type: ignore[arg-type]
+
+
+VALUES: list[Value] = ["", "é", b"\xff", 0, 7, -7, 2**53 + 1, 0.5, -0.0, True, False, I32(-7), Byte(200), F32(0.1)]
+
+
+@pytest.mark.parametrize("column", ["f:a.$b", "f:", "f", b"f:\xff"])
+def test_a_change_only_if_nothing_has_changed(table: Table, column: str | bytes) -> None:
+    for value in VALUES:
+        unchanged = filters.column(column) & filters.cells_per_column(1) & filters.value_is(value)
+        table.write("r", {column: "before", "f:b": value})
+        assert not table.check_and_mutate("r", unchanged, then=[delete_cells()])
+        table.write("r", {column: value})
+        assert table.check_and_mutate("r", unchanged, then=[set_cell(column, "after")])
+        assert not table.check_and_mutate("r", unchanged, then=[delete_cells()])
 
 
 def test_read_modify_write(table: Table) -> None:

@@ -17,7 +17,7 @@ README = Path(__file__).parents[1] / "README.md"
 def test_readme(own_server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}
     blocks = list(re.finditer(r"^```python\n(.*?)^```", README.read_text(), re.M | re.S))
-    assert len(blocks) == 15
+    assert len(blocks) == 17
     for block in blocks:
         line = README.read_text().count("\n", 0, block.start()) + 1
         code = "\n" * line + block[1].replace("http://127.0.0.1:9876", own_server.url)

@@ -242,3 +242,18 @@ def test_attempts(connect: Connect, proxy: Proxy, table: Table, pauses: list[flo
     proxy.play(refuse(503))
     with pytest.raises(colonnade.UnavailableError, match=r"^status 503"):
         connect(proxy.url, attempts=1).table(table.name).count()
+
+
+def test_compression(connect: Connect, proxy: Proxy, table: Table, pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr("colonnade._settings._is_local", lambda host: False)
+    far = connect(proxy.url).table(table.name)
+    rows = {f"{n:04}": {"f:": random.randbytes(40)} for n in range(1000)}
+    proxy.play(cut(2))
+    assert far.load(rows) == 1000
+    assert [seen.body[:2] for seen in proxy.seen] == [b"\x1f\x8b"] * 2
+    proxy.play(cut(9000), cut(30), lose_answer)
+    assert {row.key: dict(row) for row in far.scan()} == rows
+    assert len(proxy.seen) == 4
+    with pytest.raises(colonnade.NotFoundError):
+        far.write("a", {"nope:": 1})

@@ -70,12 +70,26 @@ def test_advice(table: Table) -> None:
     assert {"f"} in [set(q["column_families"]) for q in advice.queries]
 
 
+def test_key_space(table: Table) -> None:
+    table.load((f"{n:03}", {"f:": n}) for n in range(100))
+    assert table.count().rows == 100
+    loads = table.key_space()
+    assert sum(load.rows_written for load in loads) == 100
+    assert loads[0].start is None
+    assert loads[-1].end is None
+    assert table.key_space(until=1) == []
+
+
 def test_server(db: Client) -> None:
     assert db.ready() == "The server takes requests"
     assert "# HELP" in db.metrics()
     assert db.call("GET", "/v1/table")["tables"]["count"] == len(db.tables())
-    checkpoint = db.call("POST", "/v1/checkpoint", {})
-    db.call("DELETE", f"/v1/checkpoint/{checkpoint['id']}")
+    db.call("PUT", "/v1/table/called", {"column_families": [{"name": "f"}]})
+    body = {"row_key": "n", "rules": [{"column_key": "f:", "increment": 1}]}
+    for _ in range(2):
+        db.call("POST", "/v1/table/called/read-modify-write", body, idempotency_key="once")
+    assert [row["f:"] for row in db.table("called").scan()] == [1]
+    db.call("DELETE", "/v1/table/called")
 
 
 def test_urls_and_options() -> None:

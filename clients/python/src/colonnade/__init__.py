@@ -33,7 +33,7 @@ from colonnade._errors import (
 )
 from colonnade._query import Op, Query, Range, RowQuery, Selection
 from colonnade._rows import Cell, Cells, Page, Row, Rows, Stats
-from colonnade._schema import Advice, Advised, Family, LocalityGroup, Move, Partition, TableInfo
+from colonnade._schema import Advice, Advised, Family, Level, Load, LocalityGroup, Move, Partition, TableInfo
 from colonnade._settings import Options, __version__
 from colonnade._sync.client import Client, connect
 from colonnade._sync.scan import Scan
@@ -66,6 +66,8 @@ __all__ = [
     "I32",
     "InvalidError",
     "Key",
+    "Level",
+    "Load",
     "LocalityGroup",
     "Move",
     "Mutation",

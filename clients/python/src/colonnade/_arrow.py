@@ -35,12 +35,12 @@ _TYPES: dict[str, pa.DataType] = {
 class Collector:
     """Collects rows into batches."""
 
-    def __init__(self, schema: Schema | None, versions: bool) -> None:
+    def __init__(self, schema: Schema | None, each_version: bool) -> None:
         self.schema = pa.schema(list(schema.items())) if isinstance(schema, Mapping) else schema
         self.kinds: dict[str, set[str]] = {}  # of each column, in all batches
-        self._add_lines = self._add_versions if versions else self._add_row
+        self._add_lines = self._add_versions if each_version else self._add_row
         # The columns of the schema's fields, in their order.
-        self._wanted = self.schema and [n if versions or n == _KEY else column_name(n) for n in self.schema.names]
+        self._wanted = self.schema and [n if each_version or n == _KEY else column_name(n) for n in self.schema.names]
         self._start()
 
     def _start(self) -> None:
@@ -164,7 +164,7 @@ def _widened(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.record_batch(arrays, schema=schema)
 
 
-def frame_of(table: pa.Table, versions: bool) -> Any:
+def frame_of(table: pa.Table, each_version: bool) -> Any:
     """A table as a DataFrame. Integers and booleans get types that have room for what is missing."""
     try:
         import pandas as pd
@@ -177,4 +177,4 @@ def frame_of(table: pa.Table, versions: bool) -> Any:
         pa.bool_(): pd.BooleanDtype(),
     }
     frame = table.to_pandas(types_mapper=nullable.get)
-    return frame if versions or _KEY not in frame else frame.set_index(_KEY)
+    return frame if each_version or _KEY not in frame else frame.set_index(_KEY)

@@ -49,7 +49,12 @@ Mutations: TypeAlias = "Mapping[Any, Iterable[Mutation]] | Iterable[tuple[Key, I
 
 
 def encode_mutations(mutations: Iterable[Mutation]) -> list[dict[str, Any]]:
-    return [m.json for m in mutations]
+    out = []
+    for m in mutations:
+        if not isinstance(m, Mutation):
+            raise TypeError(f"{m!r} is no mutation: say set_cell(…), delete_column(…), delete_family(…) or delete_cells()")
+        out.append(m.json)
+    return out
 
 
 def encode_items(rows: Mutations) -> list[dict[str, Any]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar
 
 from colonnade._rows import Row
 from colonnade._values import Key, Time, Value, encode_key, key_bytes, micros, typed
@@ -22,66 +23,94 @@ class Range(NamedTuple):
 
 
 class Columns(TypedDict, total=False):
-    """Which versions of which columns. Without a field, all."""
-
     columns: Iterable[Key]
-    """``family:qualifier`` for a column, ``family:`` or ``family`` for all of a family."""
     families: Iterable[str]
     column_prefix: Key
-    """Columns whose name, ``family:qualifier``, starts with it. One at most of ``columns``, ``families`` and this."""
-
     since: Time
     until: Time
-    """Versions from the time ``since`` up to ``until``, which is not included."""
 
 
 class RowQuery(Columns, total=False):
-    """What a read of rows by key returns of each."""
+    """What a read of rows by key returns of each. ``Query`` says what the keywords mean."""
 
     value: tuple[Op, Value]
-    """Versions whose value compares so with this one, as ``(">=", 1000)``. A version of another type is never selected."""
     strip_values: bool
-    """``None`` for every value; large ones are not read."""
     filter: Filter
-    """Comes after all fields above."""
-
     versions: int
-    """The most versions of each column, newest first."""
     cells_per_row: int
-    """The most versions of each row."""
 
 
 class Selection(Columns, total=False):
-    """Which cells a deletion deletes. Without a field, all."""
+    """Which cells a deletion deletes: without a keyword, all. ``Query`` says what the keywords mean."""
 
     key: Key
     keys: Iterable[Key]
     prefix: Key
     start: Key
     end: Key
-    """Rows from ``start`` up to ``end``, which is not included. Either may be left out."""
     ranges: Iterable[Range]
-    """One at most of ``key``, ``keys``, ``prefix``, ``start`` and ``end``, and this."""
 
 
 class Query(Selection, RowQuery, total=False):
-    """What a read returns: the keywords of scans, counts, aggregates, pages and explanations.
+    """What a read returns: the keywords of scans, counts, aggregates, pages and explanations. ``None`` is as if it were not there.
 
-    Limits apply in the order ``versions``, ``cells_per_row``, ``sample``, ``offset``, ``limit``, ``cell_limit``.
+    Rows, one of these at most; without one, all:
+
+    - ``key``, ``keys``: a row, some rows
+    - ``prefix``: rows whose key starts with it
+    - ``start``, ``end``: rows from ``start`` up to ``end``, which is not included; either may be left out
+    - ``ranges``: the rows of some ``Range``
+
+    Columns, one of these at most; without one, all:
+
+    - ``columns``: ``family:qualifier`` is a column, ``family:`` or ``family`` all of a family
+    - ``families``: all columns of these
+    - ``column_prefix``: columns whose name, ``family:qualifier``, starts with it
+
+    Versions:
+
+    - ``since``, ``until``: those with times from ``since`` up to ``until``, which is not included
+    - ``value``: those whose value compares so with this one, as ``(">=", 1000)``; a version of another type is never selected
+    - ``filter``: a tree of ``colonnade.filters``, which comes after all of these
+    - ``strip_values``: with ``True`` values are ``None``, and large ones are not read
+
+    Limits, which apply in this order:
+
+    - ``versions``: the most of each column, newest first
+    - ``cells_per_row``: the most versions of each row
+    - ``sample``: this part of the rows, evenly spread: 0.25 is the first, fifth, ninth, …
+    - ``offset``: how many rows to skip
+    - ``limit``: the most rows
+    - ``cell_limit``: the most versions in all
+
+    Order:
+
+    - ``reverse``: with ``True`` from the last row to the first; limits count in that order, and the cells of a row stay in theirs
+    - ``page_token``: goes on behind a page of this query
     """
 
     sample: float
-    """This part of the rows, evenly spread: 0.25 is the first, fifth, ninth, …"""
     offset: int
-    """How many rows to skip."""
     limit: int
-    """The most rows."""
     cell_limit: int
-    """The most versions in all."""
     reverse: bool
-    """From the last row to the first. Limits count in that order. The cells of a row stay in theirs."""
     page_token: str
-    """Goes on behind a page of this query."""
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def takes(keywords: Any) -> Callable[[F], F]:
+    """Makes ``help`` and completion show the keywords of a function, which has them as ``**query``."""
+
+    def spell_out(function: F) -> F:
+        signature = inspect.signature(function)
+        *named, _ = signature.parameters.values()
+        more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in keywords.__annotations__]
+        function.__signature__ = signature.replace(parameters=[*named, *more])  # type: ignore[attr-defined]
+        return function
+
+    return spell_out
 
 
 _KNOWN = Query.__optional_keys__
@@ -216,6 +245,11 @@ class Progress:
         self._last: bytes | None = None
         self._rows = 0
         self._cells = 0
+
+    def want_newest(self) -> None:
+        """Leaves out versions that are not the newest of their columns, where that does not change which those are."""
+        if self._last is None and not self._query.keys() & {"versions", "cells_per_row", "cell_limit", "page_token"}:
+            self._query["versions"] = 1
 
     def gave(self, row: Row) -> None:
         self._last = row.key_bytes

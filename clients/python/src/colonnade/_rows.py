@@ -6,9 +6,12 @@ import base64
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from colonnade._values import Key, Time, Value, datetime_of, decode_key, encode_key, key_bytes, micros, typed, untyped
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(slots=True)
@@ -46,11 +49,11 @@ class Cell:
         return self.column if isinstance(self.column, str) else self.column.decode(errors="surrogateescape")
 
 
-class Row(Mapping[str, Value]):
+class Row(Mapping[str, Any]):
     """A row that was read: a mapping of its columns to their newest values.
 
-    ``cells`` has all versions that were read: columns in order, the versions of each newest first. A value that was
-    stripped is ``None``.
+    ``cells`` has all versions that were read: columns in order, the versions of each newest first. Values are of the types of
+    ``Value``, and ``None`` where a read has stripped them.
     """
 
     __slots__ = ("cells", "key")
@@ -72,15 +75,15 @@ class Row(Mapping[str, Value]):
         name = column_name(column)
         return [cell for cell in self.cells if cell.column == name]
 
-    def family(self, name: str) -> dict[str, Value]:
+    def family(self, name: str) -> dict[str, Any]:
         """The newest values of a family by their qualifiers."""
         return {c.partition(":")[2]: value for c, value in self.items() if c.startswith(name + ":")}
 
-    def __getitem__(self, column: Key) -> Value:
+    def __getitem__(self, column: Key) -> Any:
         name = column_name(column)
         for cell in self.cells:
             if cell.column == name:
-                return cell.value  # type: ignore[return-value]
+                return cell.value
         raise KeyError(column)
 
     def __iter__(self) -> Iterator[str]:
@@ -108,8 +111,11 @@ class Row(Mapping[str, Value]):
 Cells: TypeAlias = "Mapping[Any, object] | Iterable[Cell]"
 """What a row gets: values by column, or cells."""
 
-Rows: TypeAlias = "Mapping[Any, object] | Iterable[tuple[Key, Cells] | Row]"
-"""Rows to write: cells by row key, or pairs of a key and cells, or rows that were read."""
+Rows: TypeAlias = "Mapping[Any, object] | Iterable[tuple[Key, Cells] | Row] | pd.DataFrame"
+"""Rows to write: cells by row key, or pairs of a key and cells, or rows that were read, or a DataFrame.
+
+The index of a DataFrame are the row keys, its columns are columns, and what is missing in it is left out.
+"""
 
 
 class Stats(NamedTuple):
@@ -165,7 +171,16 @@ Pair: TypeAlias = "tuple[Key, Cells] | Row"
 
 
 def pairs(rows: Rows) -> Iterable[Pair]:
-    return rows.items() if isinstance(rows, Mapping) else rows  # type: ignore[return-value]
+    if isinstance(rows, Mapping):
+        return rows.items()  # type: ignore[return-value]
+    return _lines(rows) if hasattr(rows, "to_dict") else rows
+
+
+def _lines(frame: pd.DataFrame) -> Iterator[Pair]:
+    """The rows of a DataFrame. It is gone through by columns, because a row of it has one type for all of its values."""
+    columns = [(name, column.tolist(), column.notna().tolist()) for name, column in frame.items()]
+    for i, key in enumerate(frame.index.tolist()):
+        yield key, {name: values[i] for name, values, there in columns if there[i]}
 
 
 def encode_pair(row: Pair) -> dict[str, Any]:

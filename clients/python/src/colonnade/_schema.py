@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeAlias
 
+from colonnade._values import decode_key
+
 
 @dataclass(frozen=True)
 class Family:
@@ -97,6 +99,23 @@ class Advice:
     """As in docs/api.md (Advice)."""
 
 
+@dataclass(frozen=True)
+class Load:
+    """The load of a range of row keys in a window of time. Counts are estimates."""
+
+    start: str | None
+    """The first key of the range, ``None`` for no bound."""
+    end: str | None
+    """The first key behind it."""
+    since: int
+    until: int
+    """The window, in microseconds; ``until`` is not in it."""
+    rows_read: int
+    rows_written: int
+    bytes_read: int
+    bytes_written: int
+
+
 FamilySpec: TypeAlias = "str | Family"
 
 
@@ -179,3 +198,13 @@ def advice_of(json: Mapping[str, Any]) -> Advice:
         Advised(m["column_family"], m["body"]["locality_group"], m["saves_bytes"], m["saves_partitions"], m["bytes"]) for m in json["moves"]
     ]
     return Advice(moves, json["since"], json["queries"])
+
+
+def loads_of(json: Mapping[str, Any]) -> list[Load]:
+    starts, ends = ([decode_key(r[bound]) if bound in r else None for r in json["ranges"]] for bound in ("start", "end"))
+    counts = ("rows_read", "rows_written", "bytes_read", "bytes_written")
+    return [
+        Load(starts[load["range"]], ends[load["range"]], window["start"], window["end"], **{name: load[name] for name in counts})
+        for window in json["windows"]
+        for load in window["loads"]
+    ]

@@ -89,6 +89,17 @@ def untyped(kind: str, value: Any) -> Value | None:
     raise ValueError(f"{kind!r} is a type that this client does not know")
 
 
+_PACKED = {"i64": ">q", "i32": ">i", "f64": ">d", "f32": ">f", "byte": "B", "boolean": "?"}
+
+
+def sortable(value: Value) -> bytes:
+    """A value as filters see it."""
+    fields = typed(value)
+    if isinstance(value, (str, bytes)):
+        return value.encode() if isinstance(value, str) else value
+    return struct.pack(_PACKED[fields["type"]], fields["value"])
+
+
 def encode_key(key: Key) -> str | dict[str, str]:
     """A key as JSON: a string, or in base64 where it is not UTF-8."""
     if isinstance(key, str) and key.isascii():

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from colonnade._values import Key, Time, encode_key, micros
+from colonnade._values import Key, Time, Value, encode_key, key_bytes, micros, sortable
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,18 @@ def pass_all() -> Filter:
 
 def block_all() -> Filter:
     return Filter({"block_all_filter": True})
+
+
+def column(name: Key) -> Filter:
+    """Cells of a column: ``family:qualifier``."""
+    family, _, qualifier = key_bytes(name).partition(b":")
+    return column_range(family.decode(), qualifier, qualifier, include_end=True)
+
+
+def value_is(value: Value) -> Filter:
+    """Cells whose value, as bytes, is that of this one: of a column whose values have all one type."""
+    raw = sortable(value)
+    return value_range(raw, raw, include_end=True)
 
 
 def row_key_regex(pattern: Key) -> Filter:

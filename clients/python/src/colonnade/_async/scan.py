@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from colonnade._arrow import Schema
+    from colonnade._arrow import Collector, Schema
 
 _ROWS = 65536  # of a batch
 
@@ -55,31 +55,36 @@ class AsyncScan:
         """Ends the request."""
         await self._rows.aclose()
 
-    async def to_arrow(self, *, schema: Schema | None = None, versions: bool = False) -> pa.Table:
-        """The rows as a table of Arrow: a line for each row with its newest values, or with ``versions`` for each version."""
-        from colonnade._arrow import Collector, table_of
+    async def to_arrow(self, *, schema: Schema | None = None, each_version: bool = False) -> pa.Table:
+        """The rows as a table of Arrow: a line for each row with its newest values, or with ``each_version`` for each version."""
+        from colonnade._arrow import table_of
 
-        collector = Collector(schema, versions)
+        collector = self._collector(schema, each_version)
         batches = [batch async for batch in self._batches(collector, _ROWS)]
         return table_of(batches, collector)
 
-    async def to_pandas(self, *, schema: Schema | None = None, versions: bool = False) -> pd.DataFrame:
+    async def to_pandas(self, *, schema: Schema | None = None, each_version: bool = False) -> pd.DataFrame:
         """The same as a DataFrame, with the row keys as its index."""
         from colonnade._arrow import frame_of
 
-        return frame_of(await self.to_arrow(schema=schema, versions=versions), versions)
+        return frame_of(await self.to_arrow(schema=schema, each_version=each_version), each_version)
 
     async def to_batches(
-        self, rows: int = _ROWS, *, schema: Schema | None = None, versions: bool = False
+        self, rows: int = _ROWS, *, schema: Schema | None = None, each_version: bool = False
     ) -> AsyncGenerator[pa.RecordBatch, None]:
         """The same in batches of so many rows of the scan. Without a schema, each has the columns and types that it has met."""
-        from colonnade._arrow import Collector
-
-        async with aclosing(self._batches(Collector(schema, versions), rows)) as batches:
+        async with aclosing(self._batches(self._collector(schema, each_version), rows)) as batches:
             async for batch in batches:
                 yield batch
 
-    async def _batches(self, collector: Any, rows: int) -> AsyncGenerator[pa.RecordBatch, None]:
+    def _collector(self, schema: Schema | None, each_version: bool) -> Collector:
+        from colonnade._arrow import Collector
+
+        if not each_version:
+            self._progress.want_newest()
+        return Collector(schema, each_version)
+
+    async def _batches(self, collector: Collector, rows: int) -> AsyncGenerator[pa.RecordBatch, None]:
         async for row in self:
             collector.add(row)
             if collector.rows >= rows:

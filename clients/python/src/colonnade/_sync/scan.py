@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from colonnade._arrow import Schema
+    from colonnade._arrow import Collector, Schema
 
 _ROWS = 65536  # of a batch
 
@@ -56,29 +56,34 @@ class Scan:
         """Ends the request."""
         self._rows.close()
 
-    def to_arrow(self, *, schema: Schema | None = None, versions: bool = False) -> pa.Table:
-        """The rows as a table of Arrow: a line for each row with its newest values, or with ``versions`` for each version."""
-        from colonnade._arrow import Collector, table_of
+    def to_arrow(self, *, schema: Schema | None = None, each_version: bool = False) -> pa.Table:
+        """The rows as a table of Arrow: a line for each row with its newest values, or with ``each_version`` for each version."""
+        from colonnade._arrow import table_of
 
-        collector = Collector(schema, versions)
+        collector = self._collector(schema, each_version)
         batches = [batch for batch in self._batches(collector, _ROWS)]
         return table_of(batches, collector)
 
-    def to_pandas(self, *, schema: Schema | None = None, versions: bool = False) -> pd.DataFrame:
+    def to_pandas(self, *, schema: Schema | None = None, each_version: bool = False) -> pd.DataFrame:
         """The same as a DataFrame, with the row keys as its index."""
         from colonnade._arrow import frame_of
 
-        return frame_of(self.to_arrow(schema=schema, versions=versions), versions)
+        return frame_of(self.to_arrow(schema=schema, each_version=each_version), each_version)
 
-    def to_batches(self, rows: int = _ROWS, *, schema: Schema | None = None, versions: bool = False) -> Generator[pa.RecordBatch, None]:
+    def to_batches(self, rows: int = _ROWS, *, schema: Schema | None = None, each_version: bool = False) -> Generator[pa.RecordBatch, None]:
         """The same in batches of so many rows of the scan. Without a schema, each has the columns and types that it has met."""
-        from colonnade._arrow import Collector
-
-        with closing(self._batches(Collector(schema, versions), rows)) as batches:
+        with closing(self._batches(self._collector(schema, each_version), rows)) as batches:
             for batch in batches:
                 yield batch
 
-    def _batches(self, collector: Any, rows: int) -> Generator[pa.RecordBatch, None]:
+    def _collector(self, schema: Schema | None, each_version: bool) -> Collector:
+        from colonnade._arrow import Collector
+
+        if not each_version:
+            self._progress.want_newest()
+        return Collector(schema, each_version)
+
+    def _batches(self, collector: Collector, rows: int) -> Generator[pa.RecordBatch, None]:
         for row in self:
             collector.add(row)
             if collector.rows >= rows:

@@ -7,15 +7,15 @@ import uuid
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from colonnade._aggregates import Function, GroupBy, Groups, encode_aggregate, groups_of
 from colonnade._batches import Batcher
 from colonnade._changes import Exists, Mutation, Mutations, Rule, encode_check, encode_items
 from colonnade._errors import ColonnadeError, error_of
-from colonnade._query import Query, RowQuery, Selection, body_of, columns_of, deletion_of, item_of
+from colonnade._query import Query, RowQuery, Selection, body_of, columns_of, deletion_of, item_of, takes, times_of
 from colonnade._rows import Cells, Page, Pair, Row, Rows, Stats, encode_pair, encode_row, pairs, row_of_json, stats_of
-from colonnade._schema import Advice, FamilySpec, Move, TableInfo, advice_of, encode_families, encode_gc, move_of, table_of
+from colonnade._schema import Advice, FamilySpec, Load, Move, TableInfo, advice_of, encode_families, encode_gc, loads_of, move_of, table_of
 from colonnade._sync.io import each
 from colonnade._sync.scan import Scan
 from colonnade._sync.transport import Transport
@@ -111,6 +111,7 @@ class Table:
             body["column"] = columns_of(columns)
         return int((self._change("/row", body, idempotency_key, method="DELETE"))["deleted_cells_count"])
 
+    @takes(Selection)
     def delete(self, *, all_rows: bool = False, idempotency_key: str | None = None, **selection: Unpack[Selection]) -> None:
         """Deletes the cells of a selection. Each row is deleted from at once; if it fails, only some of them may be.
 
@@ -121,6 +122,7 @@ class Table:
             body["all"] = True
         self._change("/delete", body, idempotency_key)
 
+    @takes(Selection)
     def count_delete(self, **selection: Unpack[Selection]) -> Stats:
         """Counts the ``rows`` and ``cells`` that ``delete`` would delete of what a read returns."""
         body = {**deletion_of(selection), "all": True, "dry_run": True}
@@ -128,10 +130,12 @@ class Table:
 
     # Reading
 
+    @takes(RowQuery)
     def row(self, key: Key, **query: Unpack[RowQuery]) -> Row | None:
         """A row, or ``None`` if there is none or nothing of it is selected."""
         return (self.rows([key], **query))[0]
 
+    @takes(RowQuery)
     def rows(self, keys: Iterable[Key], **query: Unpack[RowQuery]) -> list[Row | None]:
         """A row or ``None`` for each key, in their order and as of one moment."""
         rest = body_of(query)
@@ -148,23 +152,28 @@ class Table:
         result = self._call(read(self._path + "/rows", {"items": [item_of(query) for query in queries]}))
         return [row_of_json(row) for row in result["rows"]]
 
+    @takes(Query)
     def scan(self, **query: Unpack[Query]) -> Scan:
         """The rows of a query, as a stream. See ``colonnade.Query`` for the keywords."""
         return Scan(self._transport, self._path + "/scan", query, self._timeout)
 
+    @takes(Query)
     def page(self, **query: Unpack[Query]) -> Page:
         """The rows of a query up to its ``limit`` or ``cell_limit``, and where the next page begins."""
         result = self._call(read(self._path + "/scan", body_of(query)))
         return Page([row_of_json(row) for row in result["rows"]], result.get("next_page_token"), stats_of(result))
 
+    @takes(Query)
     def count(self, **query: Unpack[Query]) -> Stats:
         """Counts the ``rows`` and ``cells`` of a query."""
         return stats_of(self._call(read(self._path + "/count", body_of(query))))
 
+    @takes(Query)
     def aggregate(self, of: Iterable[Function], *, group_by: GroupBy | None = None, **query: Unpack[Query]) -> Groups:
         """Sums up what a query selects: ``count``, ``sum``, ``min``, ``max``, ``avg``. Every version counts: mind ``versions=1``."""
         return groups_of(self._call(read(self._path + "/aggregate", encode_aggregate(of, group_by, query))))
 
+    @takes(Query)
     def explain(self, **query: Unpack[Query]) -> dict[str, Any]:
         """What the server does for a scan. docs/api.md has the fields (Explaining a read); they are for people."""
         result = self._call(read(self._path + "/scan", {**body_of(query), "explain": "only"}))
@@ -217,6 +226,11 @@ class Table:
     def advice(self) -> Advice:
         """Which families should move to another locality group, going by the queries so far."""
         return advice_of(self._call(read(self._path + "/advice", method="GET")))
+
+    def key_space(self, since: Time | None = None, until: Time | None = None) -> list[Load]:
+        """Where in the row keys the load was, by ranges of keys and windows of time, for the last day."""
+        parameters = urlencode(times_of(since, until))
+        return loads_of(self._call(read(f"{self._path}/keyspace?{parameters}", method="GET")))
 
     def _family(self, name: str) -> str:
         return f"{self._path}/column-family/{quote(name, safe='')}"
