@@ -5,12 +5,13 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/colonnade-db/colonnade/widecol"
 )
 
 // maxRanges bounds the ranges of an answer, but for the bounds that its caller adds.
-const maxRanges = 96
+const maxRanges = 128
 
 // answer returns the load of windows by ranges.
 func answer(windows []window, further [][]byte) widecol.KeySpace {
@@ -38,7 +39,7 @@ func boundsOf(windows []window, further [][]byte) [][]byte {
 			at++
 		}
 	}
-	points := condense(all, maxRanges, counts{1})
+	points := condense(unite(all), maxRanges, counts{1})
 	bounds := slices.Clone(further)
 	for i := range points {
 		if i > 0 { // range 0 begins with all keys
@@ -47,6 +48,20 @@ func boundsOf(windows []window, further [][]byte) [][]byte {
 	}
 	slices.SortFunc(bounds, bytes.Compare)
 	return slices.CompactFunc(bounds, bytes.Equal)
+}
+
+// unite sorts points and joins those of the same key.
+func unite(points []point) []point {
+	slices.SortFunc(points, func(a, b point) int { return strings.Compare(a.key, b.key) })
+	kept := points[:0]
+	for i := range points {
+		if last := len(kept) - 1; last >= 0 && kept[last].key == points[i].key {
+			kept[last].add(&points[i].counts)
+		} else {
+			kept = append(kept, points[i])
+		}
+	}
+	return kept
 }
 
 func loadWindow(w *window, bounds [][]byte) widecol.LoadWindow {

@@ -13,11 +13,12 @@ import (
 )
 
 // feed passes the rows of a request, each with as many bytes as size says.
-func feed(l *Load, now int64, shard int, rows [][]byte, size func(row []byte) int64) {
-	d := l.Begin(now, shard)
-	for n := int64(0); n < int64(len(rows)); n++ {
-		if n >= d.Next() {
-			d.Add(now, rows[n], 1, size(rows[n]))
+func feed(l *Load, now int64, shard uint, rows [][]byte, size func(row []byte) int64) {
+	n := int64(len(rows))
+	if next, rate := l.First(now, shard); next < n {
+		for d := l.Draw(next, rate, shard); d.Next() < n; {
+			row := rows[d.Next()]
+			d.Add(now, row, 1, size(row))
 		}
 	}
 }
@@ -95,7 +96,7 @@ func TestSums(t *testing.T) {
 					*below[1] += size(row)
 				}
 			}
-			feed(l, minute*int64(1+3*(total-left)/total), rnd.IntN(9), rows, size)
+			feed(l, minute*int64(1+3*(total-left)/total), rnd.UintN(9), rows, size)
 		}
 		k := table.KeySpace(10*minute, widecol.AllTimes, [][]byte{[]byte("row0000500")})
 		got := check(t, k)
@@ -146,7 +147,8 @@ func TestEveryRowHasTheSameChance(t *testing.T) {
 func TestMany(t *testing.T) {
 	table := New(1).Table()
 	for range 4000 {
-		d := table.Reads.Begin(minute, 0)
+		next, rate := table.Reads.First(minute, 0)
+		d := table.Reads.Draw(next, rate, 0)
 		for row := int64(0); row < 1000; row += 50 {
 			if d.Next() < row+50 {
 				d.AddUntil(minute, key(int(row)), row+50, 1, 10)
@@ -241,21 +243,22 @@ func TestRateFollowsTheLoad(t *testing.T) {
 	table := New(1).Table()
 	count := func(now int64, n int) (samples int) {
 		for range n {
-			if d := table.Writes.Begin(now, 0); d.Next() == 0 {
+			if next, rate := table.Writes.First(now, 0); next == 0 {
+				d := table.Writes.Draw(next, rate, 0)
 				d.Add(now, []byte("k"), 1, 1)
 				samples++
 			}
 		}
 		return samples
 	}
-	if n := count(minute, 1000); n != 1000 {
-		t.Errorf("of 1,000 rows %d are sampled", n)
+	if n := count(minute, samplesPerRate); n != samplesPerRate {
+		t.Errorf("of the first rows %d are sampled", n)
 	}
 	if n := count(minute, 1_000_000); n > 15*samplesPerRate || n < 5*samplesPerRate {
 		t.Errorf("of 1,000,000 rows %d are sampled", n)
 	}
-	if n := count(2*minute, 1000); n != 1000 {
-		t.Errorf("of 1,000 rows of the next minute %d are sampled", n)
+	if n := count(2*minute, samplesPerRate); n != samplesPerRate {
+		t.Errorf("of the first rows of the next minute %d are sampled", n)
 	}
 }
 
@@ -268,7 +271,7 @@ func TestMemory(t *testing.T) {
 	for i := range 1000 {
 		table := s.Table()
 		tables = append(tables, table)
-		for range 1000 {
+		for range samplesPerRate {
 			long := bytes.Repeat([]byte{byte(rnd.Uint32())}, 1+rnd.IntN(1000))
 			feed(&table.Writes, int64(i+1)*minute, 0, [][]byte{long}, one)
 		}
@@ -292,7 +295,7 @@ func TestMemory(t *testing.T) {
 		t.Errorf("accounted are %d bytes, the tables have %d", n, sum)
 	}
 	first, last := tables[0].KeySpace(1000*minute, widecol.AllTimes, nil), tables[999].KeySpace(1000*minute, widecol.AllTimes, nil)
-	if len(first.Windows) != 0 || check(t, last).RowsWritten != 1000 {
+	if len(first.Windows) != 0 || check(t, last).RowsWritten != samplesPerRate {
 		t.Errorf("the first table has %d windows, the last one %d", len(first.Windows), len(last.Windows))
 	}
 }
@@ -316,7 +319,7 @@ func TestAtOnce(t *testing.T) {
 	table := s.Table()
 	var group sync.WaitGroup
 	const requests = 20_000
-	for g := range 4 {
+	for g := range uint(4) {
 		group.Go(func() {
 			for i := range requests {
 				feed(&table.Reads, minute*int64(1+4*i/requests), g, [][]byte{key(i), key(i + 1)}, one)
@@ -353,10 +356,8 @@ func TestNothingIsAllocated(t *testing.T) {
 
 func BenchmarkRequest(b *testing.B) {
 	table := New(1).Table()
-	row := []byte("k")
+	rows := [][]byte{[]byte("k")}
 	for range b.N {
-		if d := table.Reads.Begin(minute, 0); d.Next() == 0 {
-			d.Add(minute, row, 1, 1)
-		}
+		feed(&table.Reads, minute, 0, rows, one)
 	}
 }

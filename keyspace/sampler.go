@@ -82,7 +82,7 @@ type random struct {
 	_     [56]byte // it has a cache line of its own
 }
 
-func (s *Sampler) next(shard int) uint64 { return mix(s.random[shard%shards].state.Add(golden)) }
+func (s *Sampler) next(shard uint) uint64 { return mix(s.random[shard%shards].state.Add(golden)) }
 
 func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -40,7 +40,7 @@ func (t *Table) take(l *Load, key []byte, rows, bytes float64) {
 	var c counts
 	c[2*l.kind], c[2*l.kind+1] = rows, bytes
 	before := t.current.bytes
-	t.current.add(key, c)
+	t.current.add(key, &c)
 	t.account(t.current.bytes - before)
 	l.sampledLocked()
 }

@@ -2,7 +2,7 @@ package keyspace
 
 import (
 	"slices"
-	"strings"
+	"sort"
 )
 
 const (
@@ -33,28 +33,32 @@ const pointBytes = 48
 // window is the load of a table in a time.
 type window struct {
 	start, end int64
-	points     []point // the first sorted ones ascend
-	sorted     int
-	bytes      int64 // that the points take
+	points     []point // their keys ascend
+	bytes      int64   // that they take
 }
 
-// add adds a sample.
-func (w *window) add(key []byte, c counts) {
-	if len(w.points) == 2*maxPoints {
+// add adds load at a key.
+func (w *window) add(key []byte, c *counts) {
+	key = key[:min(len(key), maxKey)]
+	i := sort.Search(len(w.points), func(i int) bool { return w.points[i].key >= string(key) })
+	if i < len(w.points) && w.points[i].key == string(key) {
+		w.points[i].add(c)
+		return
+	}
+	w.points = slices.Insert(w.points, i, point{string(key), *c})
+	w.bytes += int64(pointBytes + len(key))
+	if len(w.points) > 2*maxPoints {
 		w.condense()
 	}
-	key = key[:min(len(key), maxKey)]
-	w.points = append(w.points, point{string(key), c})
-	w.bytes += int64(pointBytes + len(key))
 }
 
-// condense sorts the points, and leaves at most maxPoints.
+// condense leaves at most maxPoints.
 func (w *window) condense() {
-	if w.sorted == len(w.points) && w.sorted <= maxPoints {
+	if len(w.points) <= maxPoints {
 		return
 	}
 	w.points = condense(w.points, maxPoints, shares(w.points))
-	w.sorted, w.bytes = len(w.points), 0
+	w.bytes = 0
 	for i := range w.points {
 		w.bytes += int64(pointBytes + len(w.points[i].key))
 	}
@@ -62,8 +66,10 @@ func (w *window) condense() {
 
 // join adds the points of a later window.
 func (w *window) join(o *window) {
-	w.points = append(w.points, o.points...)
-	w.end, w.sorted = o.end, 0
+	w.end = o.end
+	for i := range o.points {
+		w.add([]byte(o.points[i].key), &o.points[i].counts)
+	}
 	w.condense()
 }
 
@@ -80,10 +86,9 @@ func shares(points []point) (factors counts) {
 	return factors
 }
 
-// condense sorts points and joins those of the same key, then neighbours of little weight, until there are at most most.
-// Two neighbours that are left weigh more than 2/most of all together, so a point that weighs that much stays alone.
+// condense joins neighbours of little weight until there are at most most points. Two neighbours that are left weigh
+// more than 2/most of all together, so a point that weighs that much stays alone.
 func condense(points []point, most int, factors counts) []point {
-	points = unite(points)
 	if len(points) <= most {
 		return points
 	}
@@ -99,21 +104,6 @@ func condense(points []point, most int, factors counts) []point {
 			weight += w
 		} else {
 			kept, weight = append(kept, p), w
-		}
-	}
-	clear(points[len(kept):])
-	return kept
-}
-
-// unite sorts points and joins those of the same key.
-func unite(points []point) []point {
-	slices.SortFunc(points, func(a, b point) int { return strings.Compare(a.key, b.key) })
-	kept := points[:0]
-	for i := range points {
-		if last := len(kept) - 1; last >= 0 && kept[last].key == points[i].key {
-			kept[last].add(&points[i].counts)
-		} else {
-			kept = append(kept, points[i])
 		}
 	}
 	clear(points[len(kept):])

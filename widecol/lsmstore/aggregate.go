@@ -71,7 +71,9 @@ func (b *bulk) next() bool {
 		return b.addRow()
 	}
 	b.key = append(b.key[:0], row...)
-	r.endSampling()
+	if r.sampling.rows != nil {
+		r.endSampling()
+	}
 	scan.TakeRows(&b.taken, b.aggregator.GroupEnd(b.until[:0], row))
 	n := len(b.taken.Ends)
 	if b.poor++; n >= few {

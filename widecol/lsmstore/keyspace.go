@@ -43,35 +43,42 @@ func (v *view) dataBounds() (bounds [][]byte) {
 	return bounds
 }
 
-// sampling follows a query for the sampler of its table.
+// sampling says which rows of a query are sampled for the key space. Most queries have none.
 type sampling struct {
+	at   int64    // the number of the row at which sample is called
+	rate int64    // what it is sampled for, at first
+	rows *sampled // nil until there is one
+}
+
+// sampled follows a query with rows that are sampled.
+type sampled struct {
 	draw  keyspace.Draw
-	at    int64  // the number of the row at which it does something
 	open  bool   // key is of a row that is sampled, and not passed yet
 	key   []byte // memory for it
 	rows  int64  // scanned when something was done last
 	bytes int64  // the same
 }
 
-func (r *rows) beginSampling() {
-	r.sampling.draw = r.view.table.load.Reads.Begin(r.view.now, r.view.snap.Shard())
-	r.sampling.at = r.sampling.draw.Next()
-}
-
 // sample is called at the row that is sampled, and at the one behind it: then its bytes are known.
 func (r *rows) sample(row []byte) {
 	r.endSampling()
-	s := &r.sampling
-	n := r.stats.RowsScanned - 1
+	s, n := r.sampled(), r.stats.RowsScanned-1
 	s.rows, s.bytes = n, r.bytesScanned()
-	if s.at = s.draw.Next(); s.at == n {
-		s.open, s.key, s.at = true, append(s.key[:0], row...), n+1
+	if r.sampling.at = s.draw.Next(); r.sampling.at == n {
+		s.open, s.key, r.sampling.at = true, append(s.key[:0], row...), n+1
 	}
+}
+
+func (r *rows) sampled() *sampled {
+	if s := &r.sampling; s.rows == nil {
+		s.rows = &sampled{draw: r.view.table.load.Reads.Draw(s.at, s.rate, uint(r.view.snap.Shard()))}
+	}
+	return r.sampling.rows
 }
 
 // endSampling adds the row that is sampled, when it is passed.
 func (r *rows) endSampling() {
-	if s := &r.sampling; s.open {
+	if s := r.sampling.rows; s != nil && s.open {
 		bytes := r.bytesScanned()
 		s.draw.Add(r.view.time(), s.key, 1, bytes-s.bytes)
 		s.open, s.rows, s.bytes = false, r.stats.RowsScanned, bytes
@@ -81,12 +88,11 @@ func (r *rows) endSampling() {
 // sampleStep is called when rows that were taken in one step have one that is sampled. They count at the first of them,
 // with what a row has had on average since something was done last.
 func (r *rows) sampleStep(row []byte) {
-	s := &r.sampling
-	rows, bytes := r.stats.RowsScanned, r.bytesScanned()
+	s, rows, bytes := r.sampled(), r.stats.RowsScanned, r.bytesScanned()
 	if s.draw.Next() < rows {
 		s.draw.AddUntil(r.view.time(), row, rows, 1, (bytes-s.bytes)/(rows-s.rows))
 	}
-	s.at, s.rows, s.bytes = s.draw.Next(), rows, bytes
+	r.sampling.at, s.rows, s.bytes = s.draw.Next(), rows, bytes
 }
 
 // bytesScanned returns what the query has stepped over so far.
@@ -106,35 +112,41 @@ func (v *view) time() int64 { return v.store.opt.Engine.Clock.Now() }
 
 // sampleMutations samples by mutation: each stands for its part of the rows of the batch.
 func (w *writer) sampleMutations(now int64, mutations []widecol.Mutation) {
-	d := w.draw(now)
-	for n := int64(len(mutations)); d.Next() < n; {
-		m := &mutations[d.Next()]
-		d.Add(now, m.Row, float64(w.rows)/float64(n), mutationBytes(m))
-	}
+	n := int64(len(mutations))
+	w.sample(now, n, func(i int64) (row []byte, rows float64, bytes int64) {
+		m := &mutations[i]
+		return m.Row, float64(w.rows) / float64(n), mutationBytes(m)
+	})
 }
 
 // sampleLists samples by list, each of a row.
 func (w *writer) sampleLists(now int64, lists [][]widecol.Mutation) {
-	d := w.draw(now)
-	for d.Next() < int64(len(lists)) {
-		list, bytes := lists[d.Next()], int64(0)
-		for i := range list {
-			bytes += mutationBytes(&list[i])
+	w.sample(now, int64(len(lists)), func(i int64) (row []byte, rows float64, bytes int64) {
+		for j := range lists[i] {
+			bytes += mutationBytes(&lists[i][j])
 		}
-		d.Add(now, list[0].Row, 1, bytes)
-	}
+		return lists[i][0].Row, 1, bytes
+	})
 }
 
 // sampleRows samples by row, each with its part of the bytes of the batch.
 func (w *writer) sampleRows(now int64, rows ...[]byte) {
-	d := w.draw(now)
-	for n := int64(len(rows)); d.Next() < n; {
-		d.Add(now, rows[d.Next()], 1, int64(w.batch.Bytes())/n)
-	}
+	n := int64(len(rows))
+	w.sample(now, n, func(i int64) ([]byte, float64, int64) { return rows[i], 1, int64(w.batch.Bytes()) / n })
 }
 
-func (w *writer) draw(now int64) keyspace.Draw {
-	return w.table.load.Writes.Begin(now, bits.TrailingZeros64(w.locks.shared|w.locks.alone))
+// sample samples n things of a batch.
+func (w *writer) sample(now, n int64, thing func(i int64) (row []byte, rows float64, bytes int64)) {
+	shard := uint(bits.TrailingZeros64(w.locks.shared | w.locks.alone))
+	load := &w.table.load.Writes
+	next, rate := load.First(now, shard)
+	if next >= n {
+		return
+	}
+	for d := load.Draw(next, rate, shard); d.Next() < n; {
+		row, rows, bytes := thing(d.Next())
+		d.Add(now, row, rows, bytes)
+	}
 }
 
 // mutationBytes returns the bytes that a read counts for what a mutation writes: row key, column key, time and value.

@@ -406,7 +406,9 @@ func (r *rows) Close() {
 	r.closeParts()
 	if !r.closed {
 		r.closed = true
-		r.endSampling()
+		if r.sampling.rows != nil {
+			r.endSampling()
+		}
 		r.view.table.counters.countRead(r.view.snap.Shard(), r.Stats())
 	}
 	if r.counted != nil {

@@ -106,7 +106,7 @@ func (v *view) Scan(ctx context.Context, q *widecol.Query) (widecol.Rows, error)
 		r.explainQuery(asked, pushed)
 	}
 	r.limits.init(q)
-	r.beginSampling()
+	r.sampling.at, r.sampling.rate = v.table.load.Reads.First(v.now, uint(v.snap.Shard()))
 	if q.After != nil && q.After.Row != nil {
 		r.resume()
 	}

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { types } from "./bytes.js";
+import { show, types } from "./bytes.js";
 import { kinds } from "./question.js";
 
 // Ask lets a person build a question by clicking. It is asked when it is sent.
@@ -33,9 +33,9 @@ export function Ask({ table, question, onAsk, verb = "Show", children }) {
         {draft.by === "prefix" && <input class="mono" aria-label="Prefix" placeholder="prefix" value={draft.prefix ?? ""} onInput={(e) => change({ prefix: e.target.value })} />}
         {draft.by === "regex" && <input class="mono" aria-label="Regular expression of the row key" placeholder="user/.*" value={draft.regex ?? ""} onInput={(e) => change({ regex: e.target.value })} />}
         {draft.by === "range" && <>
-          <input class="mono" aria-label="First row" placeholder="first row" value={draft.start ?? ""} onInput={(e) => change({ start: e.target.value })} />
+          <Bound label="First row" placeholder="first row" value={draft.start} onChange={(start) => change({ start })} />
           <span>to</span>
-          <input class="mono" aria-label="End, not included" placeholder="end, not included" value={draft.end ?? ""} onInput={(e) => change({ end: e.target.value })} />
+          <Bound label="End, not included" placeholder="end, not included" value={draft.end} onChange={(end) => change({ end })} />
         </>}
       </div>
       {draft.conditions.map((c, i) => (
@@ -59,6 +59,12 @@ export function Ask({ table, question, onAsk, verb = "Show", children }) {
       </div>
     </form>
   );
+}
+
+// Bound is a row key. One that is no UTF-8 can be taken away, not changed.
+function Bound({ label, placeholder, value = "", onChange }) {
+  if (typeof value === "string") return <input class="mono" aria-label={label} placeholder={placeholder} value={value} onInput={(e) => onChange(e.target.value)} />;
+  return <button type="button" class="mono" aria-label={`Remove: ${label} ${show(value)}`} onClick={() => onChange("")}>{show(value)} ✕</button>;
 }
 
 function Condition({ table, condition: c, onChange }) {

@@ -3,12 +3,14 @@ import { useLoad, useTitle } from "../hooks.js";
 import { link } from "../route.js";
 import { Empty, Failure, Loading } from "../parts.jsx";
 import { Browse } from "./browse.jsx";
+import { KeySpace } from "./keyspace.jsx";
 import { Queries } from "./queries.jsx";
 import { Overview } from "./overview.jsx";
 
 const tabs = [
   { path: "", name: "Overview", page: Overview },
   { path: "browse", name: "Browse", page: Browse },
+  { path: "keyspace", name: "Key space", page: KeySpace },
   { path: "queries", name: "Queries", page: Queries },
 ];
 
