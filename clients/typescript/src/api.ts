@@ -164,6 +164,34 @@ export interface Advice {
   since: number;
 }
 
+/** What the token of a client allows. */
+export interface TokenInfo {
+  expires: number | null;
+  id: string;
+  name: string;
+  scope: "read" | "write" | "admin";
+  tables: string[];
+}
+
+/** Where in the row keys of a table the load was, over time. The counts are estimates, made of samples. */
+export interface KeySpace {
+  ranges: Array<{
+    end?: Bytes;
+    start?: Bytes;
+  }>;
+  windows: Array<{
+    end: number;
+    loads: Array<{
+      bytesRead: number;
+      bytesWritten: number;
+      range: number;
+      rowsRead: number;
+      rowsWritten: number;
+    }>;
+    start: number;
+  }>;
+}
+
 /** What the server did for a query. The numbers are for people, and may change with any release. */
 export interface Explanation {
   cells: {

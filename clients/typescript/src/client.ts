@@ -1,6 +1,6 @@
 // A server and its tables.
 
-import type { TableSummary } from "./api.js";
+import type { TableSummary, TokenInfo } from "./api.js";
 import { ColonnadeError } from "./error.js";
 import { camel } from "./json.js";
 import type { TableSpec } from "./schema.js";
@@ -32,6 +32,12 @@ export class Colonnade {
   async tables(options?: CallOptions): Promise<TableSummary[]> {
     const result = await this.#transport.call({ kind: "read", method: "GET", path: "/v1/table" }, options);
     return (camel(result) as { tables: { items: TableSummary[] } }).tables.items;
+  }
+
+  /** What the token allows; null where there is no access control. */
+  async token(options?: CallOptions): Promise<TokenInfo | null> {
+    const result = await this.#transport.call({ kind: "read", method: "GET", path: "/v1/token" }, options);
+    return (camel(result) as { token: TokenInfo | null }).token;
   }
 
   /** Whether the server takes requests, and what it says of itself: why it refuses writes, if it does. */

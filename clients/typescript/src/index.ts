@@ -1,12 +1,24 @@
 // Client of Colonnade, a wide-column table service. README.md is a tour.
 
 export type { Aggregate, AggregateFunction, AggregateQuery, AggregateResults, Group } from "./aggregate.js";
-export type { Advice, Count, Explanation, Filter, Move, Statistics, StoredGcSettings, TableInfo, TableSummary } from "./api.js";
+export type {
+  Advice,
+  Count,
+  Explanation,
+  Filter,
+  KeySpace,
+  Move,
+  Statistics,
+  StoredGcSettings,
+  TableInfo,
+  TableSummary,
+  TokenInfo,
+} from "./api.js";
 export type { Bytes } from "./bytes.js";
 export { Colonnade } from "./client.js";
 export { ColonnadeError } from "./error.js";
 export type { CellSelection, ColumnSelection, Query, Range, RowSelection, ScanQuery } from "./query.js";
-export { type BareCell, type Cell, columnKey, type Row } from "./row.js";
+export { type BareCell, type Cell, columnKey, type JsonCell, type Row } from "./row.js";
 export type { Scan } from "./scan.js";
 export type { Families, GcSettings, TableSettings, TableSpec } from "./schema.js";
 export type { Check, Deletion, Page, PageQuery, Table } from "./table.js";

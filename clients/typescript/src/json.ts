@@ -1,6 +1,6 @@
 // JSON on the way to the server and back, without rounding. Fields are in camelCase here and in snake_case there.
 
-import { toBase64 } from "./bytes.js";
+import { fromBase64, toBase64 } from "./bytes.js";
 import { microsOf } from "./time.js";
 
 /** Raw is a text that is JSON already. */
@@ -49,10 +49,11 @@ function fieldName(name: string): string {
   return text;
 }
 
-/** camel renames the fields of an answer, all the way down. */
+/** camel renames the fields of an answer, all the way down, and reads its bytes. */
 export function camel(json: unknown): unknown {
   if (Array.isArray(json)) return json.map(camel);
   if (typeof json !== "object" || json === null) return json;
+  if ("base64" in json) return fromBase64(json.base64 as string);
   return Object.fromEntries(
     Object.entries(json).map(([name, value]) => [name.replace(/_([a-z])/g, (_, c) => c.toUpperCase()), camel(value)]),
   );

@@ -2,6 +2,7 @@
 
 import type { Filter } from "./api.js";
 import { type Bytes, compareBytes, toBytes } from "./bytes.js";
+import { known } from "./strict.js";
 import { encodeTimes, type Times } from "./time.js";
 import { encodeValue, type ValueInput } from "./value.js";
 
@@ -68,6 +69,7 @@ export interface ScanQuery extends Query {
 
 /** encodeRows returns the fields that select rows. */
 export function encodeRows({ key, keys, prefix, range, ranges }: RowSelection): object {
+  for (const r of [...(range ? [range] : []), ...(ranges ?? [])]) known(r, "a range", "start", "end", "exclusive", "inclusive");
   return { key, keys, prefix, range, ranges };
 }
 
@@ -77,14 +79,23 @@ export function encodeColumns(q: CellSelection): object | undefined {
   return Object.values(column).some((v) => v !== undefined) ? column : undefined;
 }
 
+const rowFields = ["key", "keys", "prefix", "range", "ranges"] as const;
+const columnFields = ["columns", "families", "columnPrefix"] as const;
+const cellFields = ["times", "value", "filter", "cellsPerColumn", "cellsPerRow"] as const;
+const limitFields = ["limit", "offset", "sample", "reverse", "cellLimit", "stripValues"] as const;
+
+/** The fields that select rows and columns. */
+export const selectionFields = [...rowFields, ...columnFields] as const;
+
 /** encodeQuery returns the body of a read. */
 export function encodeQuery(q: ScanQuery, pageToken?: string): object {
+  known(q, "a query", ...selectionFields, ...cellFields, ...limitFields);
   return {
     row: { ...encodeRows(q), limit: q.limit, offset: q.offset, cellLimit: q.cellsPerRow, sample: q.sample, reverse: q.reverse, pageToken },
     column: encodeColumns(q),
     cell: {
       time: encodeTimes(q.times),
-      value: q.value && { op: q.value.op, ...encodeValue(q.value.value) },
+      value: q.value && { op: q.value.op, ...encodeValue(q.value.value, "a query") },
       limit: q.cellLimit,
       stripValue: q.stripValues,
     },

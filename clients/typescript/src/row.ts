@@ -1,6 +1,6 @@
 // Rows and cells as the server answers with them.
 
-import { type Bytes, compareBytes, fromJson, toBytes } from "./bytes.js";
+import { type Bytes, compareBytes, fromJson, toBase64, toBytes } from "./bytes.js";
 import type { Integer } from "./json.js";
 import { decodeValue, type Type, type TypedValue, type Value, type ValueTypes } from "./value.js";
 
@@ -32,10 +32,39 @@ class StoredCell {
     return toBytes(this.raw);
   }
 
+  toJSON(): JsonCell {
+    const time = String(this.time);
+    const labels = this.labels.length > 0 ? { labels: this.labels } : {};
+    return { column: bytesOf(this.column), type: this.type, value: jsonOf(this.value), time, ...labels };
+  }
+
   /** "family:qualifier", of bytes where the qualifier is not UTF-8. */
   get column(): Bytes {
     return columnKey(this.family, this.raw);
   }
+}
+
+/** A version in JSON.stringify: integers of 64 bits and times are strings, and so are bytes, in base64. */
+export interface JsonCell {
+  column: JsonBytes;
+  type: Type;
+  value: string | number | boolean | null;
+  time: string;
+  labels?: readonly string[];
+}
+
+function jsonOf(value: Value | null): JsonCell["value"] {
+  if (typeof value === "bigint") return String(value);
+  return value instanceof Uint8Array ? toBase64(value) : value;
+}
+
+function bytesOf(bytes: Bytes): JsonBytes {
+  return typeof bytes === "string" ? bytes : { base64: toBase64(bytes) };
+}
+
+/** isCell reports whether something is a version that was read. */
+export function isCell(cell: object): boolean {
+  return cell instanceof StoredCell;
 }
 
 /** A version of a cell. A list of them can be written as they are. */
@@ -78,6 +107,19 @@ export class Row<C extends Cell | BareCell = Cell> {
     if (cell && type && cell.type !== type)
       throw new TypeError(`${column} of row ${JSON.stringify(this.raw)} is of type ${cell.type}, not ${type}`);
     return cell?.value;
+  }
+
+  /** The newest version of each column, as write takes them. It leaves out columns that are not UTF-8. */
+  values(): Record<string, C["value"]> {
+    const values: Record<string, C["value"]> = {};
+    for (const { column, value } of this.cells) {
+      if (typeof column === "string" && !(column in values)) values[column] = value;
+    }
+    return values;
+  }
+
+  toJSON(): { key: JsonBytes; cells: JsonCell[] } {
+    return { key: bytesOf(this.raw), cells: this.cells.map((c) => c.toJSON()) };
   }
 
   /** All versions of a column that were read, newest first. */

@@ -1,7 +1,9 @@
 // What a table is made of: families, locality groups, settings.
 
-import type { Advice, Move, TableInfo } from "./api.js";
+import type { Advice, KeySpace, Move, TableInfo } from "./api.js";
 import { camel } from "./json.js";
+import { known } from "./strict.js";
+import { encodeTimes, type Times } from "./time.js";
 import type { CallOptions, Transport } from "./transport.js";
 
 /** Which versions of a family's cells are garbage, which reads do not return. */
@@ -44,6 +46,7 @@ export class Schema {
 
   /** Creates the table, with all of its families or not at all. */
   async create(spec: TableSpec = {}, options?: CallOptions): Promise<void> {
+    known(spec, "a table to create", "families", "groups");
     await this.alter("PUT", "", { columnFamilies: listOf(spec.families ?? {}), localityGroups: spec.groups }, options);
   }
 
@@ -100,6 +103,13 @@ export class Schema {
   /** Which families should move to other locality groups, by the queries that were answered. */
   async advice(options?: CallOptions): Promise<Advice> {
     return camel(await this.transport.call({ kind: "read", method: "GET", path: `${this.path}/advice` }, options)) as Advice;
+  }
+
+  /** Where in the row keys the load of the table was, as far as the server remembers it. */
+  async keySpace(times?: Times, options?: CallOptions): Promise<KeySpace> {
+    const parameters = Object.entries(encodeTimes(times) ?? {}).filter(([, time]) => time !== undefined);
+    const path = `${this.path}/keyspace?${new URLSearchParams(parameters.map(([name, time]) => [name, String(time)]))}`;
+    return camel(await this.transport.call({ kind: "read", method: "GET", path }, options)) as KeySpace;
   }
 
   private alter(

@@ -15,10 +15,12 @@ import {
   type Query,
   type RowSelection,
   type ScanQuery,
+  selectionFields,
 } from "./query.js";
 import { type BareCell, type Cell, type ObjectRow, type Row, rowOfObject } from "./row.js";
 import { readAll, Scan } from "./scan.js";
 import { Schema } from "./schema.js";
+import { known } from "./strict.js";
 import { encodeTimes, type Times } from "./time.js";
 import { type CallOptions, type ChangeOptions, newKey } from "./transport.js";
 import { encodeMutations, encodeRow, encodeRule, type Mutation, type RowInput, type RowMutations, type Rule } from "./write.js";
@@ -88,6 +90,7 @@ export class Table extends Schema {
 
   /** Changes a row if it holds something. No other change of the row comes between the look and the change. */
   async checkAndMutate(key: Bytes, check: Check, options?: ChangeOptions): Promise<{ matched: boolean; time: bigint | undefined }> {
+    known(check, "a check", "if", "then", "else");
     const body = {
       rowKey: key,
       if: check.if,
@@ -209,10 +212,12 @@ function listOf<T>(one: T | readonly T[]): readonly T[] {
 }
 
 function encodeItem(row: RowMutations): object {
+  known(row, "the mutations of a row", "key", "mutations");
   return { rowKey: row.key, mutations: encodeMutations(row.mutations) };
 }
 
 function encodeDeletion(d: Deletion): object {
+  known(d, "a deletion", ...selectionFields, "times", "all");
   const row = encodeRows(d);
   return {
     row: Object.values(row).some((v) => v !== undefined) ? row : undefined,

@@ -1,5 +1,7 @@
 // Times of cells.
 
+import { known } from "./strict.js";
+
 /** A time to send: microseconds since 1970 as a bigint, or a Date. */
 export type Time = bigint | Date;
 
@@ -22,5 +24,6 @@ export function dateOf(micros: bigint): Date {
 }
 
 export function encodeTimes(times: Times | undefined): object | undefined {
+  if (times) known(times, "times", "start", "end");
   return times && { start: times.start && microsOf(times.start), end: times.end && microsOf(times.end) };
 }

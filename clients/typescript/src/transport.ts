@@ -4,6 +4,7 @@ import { ColonnadeError, errorOf } from "./error.js";
 import { parse, print } from "./json.js";
 import { Limit } from "./limit.js";
 import { Attempts, type Kind, type OnRetry } from "./retry.js";
+import { known } from "./strict.js";
 
 export interface ClientOptions {
   /** The token of a server with access control. */
@@ -37,6 +38,13 @@ export interface Request {
   readonly lines?: boolean;
 }
 
+// All options that calls have. Some have not all of them.
+interface Options extends ChangeOptions {
+  onBatch?: unknown;
+  columns?: unknown;
+  group?: unknown;
+}
+
 /** Transport sends requests to a server. */
 export class Transport {
   readonly #base: string;
@@ -45,12 +53,21 @@ export class Transport {
     url: string | URL,
     private readonly options: ClientOptions,
   ) {
+    known(options, "the options of a client", "token", "attempts", "timeoutMs", "onRetry");
     const { protocol, origin, pathname } = new URL(url);
     if (protocol !== "http:" && protocol !== "https:") throw new TypeError(`${url} is no URL of a server, such as http://127.0.0.1:9876`);
     this.#base = origin + pathname.replace(/\/+$/, "");
   }
 
+  // #foreign says what a browser does not: that it may have kept the answer from the page.
+  #foreign(): string {
+    const page = (globalThis as { location?: { origin?: string } }).location?.origin;
+    if (!page || this.#base.startsWith(`${page}/`) || this.#base === page) return "";
+    return `, or does not allow pages of ${page} (its option --cors-origin)`;
+  }
+
   limit(call: CallOptions | undefined, each = false): Limit {
+    if (call) known(call as Options, "the options of a call", "signal", "timeoutMs", "idempotencyKey", "onBatch", "columns", "group");
     return new Limit(call?.signal, call?.timeoutMs ?? this.options.timeoutMs, each);
   }
 
@@ -111,7 +128,7 @@ export class Transport {
         credentials: "omit",
       });
     } catch (error) {
-      throw limit.failure("the server does not answer", error);
+      throw limit.failure(`the server does not answer${this.#foreign()}`, error);
     }
     if (!response.ok) throw errorOf(response.status, response.headers.get("retry-after"), await bodyOf(response, limit));
     const type = response.headers.get("content-type") ?? "";

@@ -1,6 +1,6 @@
 // Values with their types.
 
-import { fromBase64, toBase64 } from "./bytes.js";
+import { type Bytes, fromBase64, toBase64 } from "./bytes.js";
 import { type Integer, Raw } from "./json.js";
 
 /** The types of values, and what they are here. Integers of 64 bits are bigint, so that none is rounded. */
@@ -31,8 +31,8 @@ export const i32 = (value: number): TypedValue => ({ type: "i32", value });
 export const byte = (value: number): TypedValue => ({ type: "byte", value });
 export const f32 = (value: number): TypedValue => ({ type: "f32", value });
 
-/** typed finds the type of what is to be written. */
-export function typed(input: ValueInput): TypedValue {
+// typed finds the type of what is to be written.
+function typed(input: ValueInput, of: Bytes): TypedValue {
   switch (typeof input) {
     case "string":
       return { type: "string", value: input };
@@ -46,12 +46,15 @@ export function typed(input: ValueInput): TypedValue {
   if (input instanceof Uint8Array) return { type: "bytes", value: input };
   if (typeof input === "object" && input !== null && "type" in input && "value" in input)
     return { type: input.type, value: input.value } as TypedValue;
-  throw new TypeError("a value is a string, a bigint, a number, a boolean, a Uint8Array, or has a type, such as i32(1)");
+  const what = (input as unknown) instanceof Date ? "a Date" : input === null ? "null" : typeof input;
+  throw new TypeError(
+    `the value of ${of} is ${what}: it can be a string, bigint, number, boolean, Uint8Array, or have a type, such as i32(1)`,
+  );
 }
 
-/** encodeValue returns the fields "type" and "value" of a request. */
-export function encodeValue(input: ValueInput): { type: Type; value: unknown } {
-  const v = typed(input);
+/** encodeValue returns the fields "type" and "value" of a request. The value is that of a column, or of something else. */
+export function encodeValue(input: ValueInput, of: Bytes): { type: Type; value: unknown } {
+  const v = typed(input, of);
   switch (v.type) {
     case "bytes":
       return { type: v.type, value: toBase64(v.value) };
@@ -63,11 +66,10 @@ export function encodeValue(input: ValueInput): { type: Type; value: unknown } {
   return v;
 }
 
-// float prints with a point or an exponent: the server refuses integers that a double would have to round.
+// float prints a finite number. String says 0 for -0.
 function float(value: number): Raw {
   if (!Number.isFinite(value)) throw new RangeError(`${value} is no value of a cell: there are neither infinities nor NaN`);
-  const digits = Object.is(value, -0) ? "-0" : String(value);
-  return new Raw(/[.e]/.test(digits) ? digits : `${digits}.0`);
+  return new Raw(Object.is(value, -0) ? "-0.0" : String(value));
 }
 
 /** decodeValue reads a value of an answer. */

@@ -1,6 +1,8 @@
 // Changes of cells.
 
 import type { Bytes } from "./bytes.js";
+import { isCell } from "./row.js";
+import { known } from "./strict.js";
 import { encodeTimes, microsOf, type Time, type Times } from "./time.js";
 import { encodeValue, type TypedValue, type ValueInput } from "./value.js";
 
@@ -35,21 +37,22 @@ export interface RowMutations {
 export type Rule = { readonly column: Bytes; readonly increment: bigint | number } | { readonly column: Bytes; readonly append: Bytes };
 
 export function encodeRow(row: RowInput): object {
+  known(row, "a row to write", "key", "cells");
   return { rowKey: row.key, cells: encodeCells(row.cells) };
 }
 
 function encodeCells(cells: Cells): object[] {
-  if (Array.isArray(cells)) return (cells as readonly CellInput[]).map(encodeCell);
-  return Object.entries(cells as Record<string, ValueInput>).map(([column, value]) => encodeCell({ column, value }));
-}
-
-function encodeCell(cell: CellInput): object {
-  const value = encodeValue(cell.type === undefined ? cell.value : cell);
-  return { columnKey: cell.column, ...value, time: cell.time === undefined ? undefined : microsOf(cell.time) };
+  if (!Array.isArray(cells)) return Object.entries(cells).map(([column, value]) => ({ columnKey: column, ...encodeValue(value, column) }));
+  return (cells as readonly CellInput[]).map((cell) => {
+    if (!isCell(cell)) known(cell, "a cell to write", "column", "value", "type", "time");
+    const value = encodeValue(cell.type === undefined ? cell.value : cell, cell.column);
+    return { columnKey: cell.column, ...value, time: cell.time === undefined ? undefined : microsOf(cell.time) };
+  });
 }
 
 export function encodeMutations(mutations: readonly Mutation[]): object[] {
   return mutations.flatMap((m): object[] => {
+    known(m, "a mutation", "set", "deleteColumn", "times", "deleteFamily", "deleteRow");
     if ("set" in m) return encodeCells(m.set).map((set) => ({ set }));
     if ("deleteColumn" in m) return [{ deleteColumn: { columnKey: m.deleteColumn, time: encodeTimes(m.times) } }];
     return [m];
@@ -57,5 +60,6 @@ export function encodeMutations(mutations: readonly Mutation[]): object[] {
 }
 
 export function encodeRule(rule: Rule): object {
+  known(rule, "a rule", "column", "increment", "append");
   return { columnKey: rule.column, ...("append" in rule ? { append: rule.append } : { increment: BigInt(rule.increment) }) };
 }

@@ -108,7 +108,7 @@ test("floats that no cell has are refused here", async () => {
     table.write({ key: "r", cells: [{ column: "title:", value: "x", time: Date.now() as never }] }),
     /bigint of microseconds/,
   );
-  await assert.rejects(table.write({ key: "r", cells: { "title:": undefined as never } }), /a value is a string/);
+  await assert.rejects(table.write({ key: "r", cells: { "title:": undefined as never } }), /the value of title: is undefined/);
 });
 
 test("times are microseconds", async () => {
@@ -430,6 +430,72 @@ test("tables and families", async () => {
   await table.dropFamily("a");
   await table.drop();
   await assert.rejects(table.describe(), { code: "unknown_table", at: "path", status: 404 });
+});
+
+test("mistakes that the types do not find are refused", async () => {
+  const table = await newTable();
+  await table.write({ key: "a", cells: { "title:": "A" } });
+  const wrong: Array<[unknown, RegExp]> = [
+    [() => table.scan({ prefx: "a" } as never).toArray(), /no field "prefx" in a query/],
+    [() => table.scan("a" as never).toArray(), /a query is an object, not "a"/],
+    [() => table.scan({ ranges: [{ from: "a" }] } as never).toArray(), /no field "from" in a range/],
+    [() => table.get("a", { colums: [] } as never), /no field "colums" in a query/],
+    [() => table.get("a", {}, { timeout: 5 } as never), /no field "timeout" in the options of a call/],
+    [() => table.delete({ prefix: "a", colums: [] } as never), /no field "colums" in a deletion/],
+    [() => table.delete({ prefix: "a", times: { until: 5n } } as never), /no field "until" in times/],
+    [() => table.mutate({ key: "a", mutations: [{ deleteColumn: "title:", time: {} }] } as never), /no field "time" in a mutation/],
+    [() => table.mutate({ key: "a", mutation: [] } as never), /no field "mutation" in the mutations of a row/],
+    [() => table.checkAndMutate("a", { If: {} } as never), /no field "If" in a check/],
+    [() => table.readModifyWrite("a", { column: "title:", add: 1 } as never), /no field "add" in a rule/],
+    [() => table.write({ rowKey: "a" } as never), /no field "rowKey" in a row to write/],
+    [
+      () => table.write({ key: "a", cells: [{ column: "title:", value: "x", timestamp: 5 }] } as never),
+      /no field "timestamp" in a cell to write/,
+    ],
+    [() => table.write({ key: "a", cells: { "title:": new Date() } } as never), /the value of title: is a Date/],
+    [() => table.write({ key: "a", cells: { title: { a: 1 } } } as never), /the value of title is object/],
+    [() => db.createTable("x", { family: {} } as never), /no field "family" in a table to create/],
+    [async () => new Colonnade(server.url, { Token: "" } as never), /no field "Token" in the options of a client/],
+  ];
+  for (const [call, message] of wrong) await assert.rejects(call as () => Promise<unknown>, message);
+  assert.equal((await table.count()).cellCount, 1);
+});
+
+test("a row as an object, and as JSON", async () => {
+  const table = await newTable();
+  const cells = [
+    { column: "title:", value: "new", time: 2n },
+    { column: "title:", value: "old", time: 1n },
+    { column: "contents:n", value: 9007199254740993n, time: 1n },
+    { column: columnKey("contents", bytesOf(0xff)), value: bytesOf(1), time: 1n },
+  ];
+  await table.write({ key: "r", cells });
+  const row = (await table.get("r"))!;
+  assert.deepEqual(row.values(), { "contents:n": 9007199254740993n, "title:": "new" });
+  await table.write({ key: "copy", cells: row.values() });
+  assert.equal((await table.get("copy"))!.get("contents:n"), 9007199254740993n);
+  assert.deepEqual(JSON.parse(JSON.stringify(row)), {
+    key: "r",
+    cells: [
+      { column: "contents:n", type: "i64", value: "9007199254740993", time: "1" },
+      { column: { base64: "Y29udGVudHM6/w==" }, type: "bytes", value: "AQ==", time: "1" },
+      { column: "title:", type: "string", value: "new", time: "2" },
+      { column: "title:", type: "string", value: "old", time: "1" },
+    ],
+  });
+});
+
+test("who asks, and where the load is", async () => {
+  const token = (await db.token())!;
+  assert.equal(token.scope, "admin");
+  assert.deepEqual(token.tables, ["*"]);
+  const table = await newTable();
+  await table.write({ key: bytesOf(0xff), cells: { "title:": "x" } });
+  const { ranges, windows } = await table.keySpace();
+  const load = windows[0]!.loads.find((l) => l.rowsWritten === 1)!;
+  const { start } = ranges[load.range]!;
+  assert.ok(start === undefined || typeof start === "string" || start[0] === 0xff);
+  assert.deepEqual((await table.keySpace({ end: 1n })).windows, []);
 });
 
 test("errors say what and where", async () => {

@@ -14,7 +14,7 @@ const root = path.resolve(import.meta.dirname, "../..");
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 // What the page runs: it writes, scans, leaves a scan, and meets errors.
-async function inPage({ module, url, token }: { module: string; url: string; token: string }) {
+async function inPage({ module, url, closed, token }: { module: string; url: string; closed: string; token: string }) {
   const { Colonnade, ColonnadeError } = (await import(module)) as typeof import("@colonnade-db/client");
   const db = new Colonnade(url, { token });
   const name = module.includes("bundle") ? "bundled" : "plain";
@@ -39,9 +39,10 @@ async function inPage({ module, url, token }: { module: string; url: string; tok
   ]) {
     await failing.catch((error) => codes.push(error instanceof ColonnadeError ? error.code : String(error)));
   }
+  const refused = await new Colonnade(closed, { token, attempts: 1 }).tables().then(String, (error) => error.message);
   const { rowCount } = await table.count();
   await table.drop();
-  return { rows, sum: String(sum), counter: String(counter.get("f:n")), rowCount, codes, ready: (await db.health()).ready };
+  return { rows, sum: String(sum), counter: String(counter.get("f:n")), rowCount, codes, refused, ready: (await db.health()).ready };
 }
 
 test("a page of another origin", { skip: existsSync(executablePath) ? false : `there is no ${executablePath}` }, async (t) => {
@@ -65,6 +66,7 @@ test("a page of another origin", { skip: existsSync(executablePath) ? false : `t
   await new Promise<void>((resolve) => pages.listen(0, "127.0.0.1", resolve));
   const origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
   const server = await startServer(t, "--cors-origin", origin);
+  const closed = await startServer(t);
   let browser: Browser | undefined;
   t.after(async () => {
     await browser?.close();
@@ -75,13 +77,14 @@ test("a page of another origin", { skip: existsSync(executablePath) ? false : `t
   const page = await browser.newPage();
   await page.goto(origin);
   for (const module of ["/bundle.js", "/dist/index.js"]) {
-    const got = await page.evaluate(inPage, { module: origin + module, url: server.url, token: server.token });
+    const got = await page.evaluate(inPage, { module: origin + module, url: server.url, closed: closed.url, token: server.token });
     assert.deepEqual(got, {
       rows: 5000,
       sum: String(Array.from({ length: 5000 }, (_, i) => 9007199254740993n + BigInt(i)).reduce((a, b) => a + b)),
       counter: "9007199254740994",
       rowCount: 4998,
       codes: ["missing_token", "invalid_row_key", "unknown_route"],
+      refused: `the server does not answer, or does not allow pages of ${origin} (its option --cors-origin): Failed to fetch`,
       ready: true,
     });
   }

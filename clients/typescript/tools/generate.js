@@ -30,6 +30,12 @@ const types = [
     result("/v1/table/{table}/advice", "get"),
     "Which families should move to other locality groups, going by the queries that the table has answered.",
   ],
+  ["TokenInfo", result("/v1/token", "get").properties.token.anyOf[0], "What the token of a client allows."],
+  [
+    "KeySpace",
+    result("/v1/table/{table}/keyspace", "get"),
+    "Where in the row keys of a table the load was, over time. The counts are estimates, made of samples.",
+  ],
   ["Explanation", schemas.Explain, "What the server did for a query. The numbers are for people, and may change with any release."],
 ];
 
