@@ -64,8 +64,8 @@ func (d *decoder) countFilter() {
 
 // filterFields are the fields of a filter, of which it has one.
 var filterFields = fields[widecol.RowFilter]{
-	filterOp(widecol.Chain, filterList.object()),
-	filterOp(widecol.Interleave, filterList.object()),
+	filterOp(widecol.Chain, filterList.object().as(filterList.schema().and("required", []string{"filters"}))),
+	filterOp(widecol.Interleave, filterList.object().as(filterList.schema().and("required", []string{"filters"}))),
 	filterOp(widecol.Condition, filterCondition.object().as(filterCondition.schema().and("required", []string{"predicate_filter"}))),
 	filterOp(widecol.Sink, filterTrue),
 	filterOp(widecol.PassAll, filterTrue),

@@ -11,7 +11,7 @@ export type Filter =
   | { cellsPerRowLimitFilter: number }
   | { cellsPerRowOffsetFilter: number }
   | { chain: {
-    filters?: Filter[];
+    filters: Filter[];
   } }
   | { columnQualifierRegexFilter: Bytes }
   | { columnRangeFilter: {
@@ -28,7 +28,7 @@ export type Filter =
   } }
   | { familyNameRegexFilter: string }
   | { interleave: {
-    filters?: Filter[];
+    filters: Filter[];
   } }
   | { passAllFilter: true }
   | { rowKeyRegexFilter: Bytes }

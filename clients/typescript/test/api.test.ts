@@ -13,6 +13,7 @@ import {
   ColonnadeError,
   columnKey,
   dateOf,
+  type Filter,
   f32,
   i32,
   type ScanQuery,
@@ -460,6 +461,9 @@ test("mistakes that the types do not find are refused", async () => {
   for (const [call, message] of wrong) await assert.rejects(call as () => Promise<unknown>, message);
   assert.equal((await table.count()).cellCount, 1);
 });
+
+// @ts-expect-error: the server refuses it, and its document says so.
+export const empty: Filter = { chain: {} };
 
 test("a row as an object, and as JSON", async () => {
   const table = await newTable();
