@@ -125,7 +125,14 @@ type Partition struct {
 	Cells         int64   `json:"cells"` // versions and tombstones in files
 	DiskBytes     int64   `json:"disk_space_in_bytes"`
 	MemtableBytes int64   `json:"memtable_bytes"`
-	Error         string  `json:"error"` // the damage, "" if there is none
+	// Compaction is how far Compact is, nil if it is not under way.
+	Compaction *Compaction `json:"compaction"`
+	Error      string      `json:"error"` // the damage, "" if there is none
+}
+
+// Compaction is how far the compaction of a whole partition is.
+type Compaction struct {
+	BytesLeft int64 `json:"bytes_left"` // of files that have not been rewritten
 }
 
 // Level is a level of a partition.
@@ -265,6 +272,23 @@ func (t *Table) MoveFamily(ctx context.Context, family, place string) error {
 		group = &place
 	}
 	return t.schema(ctx, http.MethodPatch, "/column-family/"+url.PathEscape(family), struct {
+		Group *string `json:"locality_group"`
+	}{group})
+}
+
+// Compact has the server rewrite all that it keeps of the table, without what no read can see: garbage, and what was
+// deleted. It returns when that has begun; see Partition.Compaction.
+func (t *Table) Compact(ctx context.Context) error {
+	return t.schema(ctx, http.MethodPost, "/compact", nil)
+}
+
+// CompactGroup is Compact for a locality group by its ID, or for the default partition for "".
+func (t *Table) CompactGroup(ctx context.Context, place string) error {
+	var group *string
+	if place != "" {
+		group = &place
+	}
+	return t.schema(ctx, http.MethodPost, "/compact", struct {
 		Group *string `json:"locality_group"`
 	}{group})
 }

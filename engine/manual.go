@@ -54,17 +54,28 @@ func (db *DB) awaitLocked(ctx context.Context, done func() (bool, error)) error 
 	}
 }
 
+// flushPartitionLocked is Flush for one partition.
+func (db *DB) flushPartitionLocked(ctx context.Context, p *partition) error {
+	if p.active.minSeq != 0 {
+		db.freezeLocked(p)
+	}
+	last := db.lastSeq
+	return db.awaitLocked(ctx, func() (bool, error) {
+		return p.dropped || len(p.frozen) == 0 || p.frozen[0].minSeq > last, nil
+	})
+}
+
 // Compact flushes a partition and merges its files into the last level, without what no reader can see.
 // It returns when that is done.
 func (db *DB) Compact(ctx context.Context, id PartitionID) error {
-	if err := db.Flush(ctx); err != nil {
-		return err
-	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	p := db.partitions[id]
 	if p == nil {
 		return ErrNoPartition
+	}
+	if err := db.flushPartitionLocked(ctx, p); err != nil {
+		return err
 	}
 	manual := new(compaction.Manual)
 	return db.awaitLocked(ctx, func() (bool, error) {

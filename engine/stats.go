@@ -12,6 +12,10 @@ type PartitionStats struct {
 	Entries       uint64       // in files, tombstones included
 	DiskBytes     int64
 	MemtableBytes int64
+	// Compacting is that a manual compaction has begun and has not ended, and CompactionLeft the bytes of the files that
+	// are left of it.
+	Compacting     bool
+	CompactionLeft int64
 	// RangeTombstones counts those in memtables, and those that may cover entries in files.
 	RangeTombstones int
 	Damage          error // that stops compactions or that a read has found, nil for none
@@ -38,6 +42,9 @@ func (db *DB) Stats(id PartitionID) (PartitionStats, error) {
 		for _, f := range files {
 			s.Entries += f.Entries
 		}
+	}
+	if p.manual != nil {
+		s.Compacting, s.CompactionLeft = true, p.manual.Left(p.version)
 	}
 	for _, m := range append([]*memTable{p.active}, p.frozen...) {
 		s.MemtableBytes += m.bytes.Load()

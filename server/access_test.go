@@ -82,8 +82,8 @@ var needed = map[string]access.Scope{
 	"PUT /v1/table/{table}": access.Admin, "PATCH /v1/table/{table}": access.Admin, "DELETE /v1/table/{table}": access.Admin,
 	"POST /v1/table/{table}/column-family": access.Admin, "PATCH /v1/table/{table}/column-family/{family}": access.Admin,
 	"DELETE /v1/table/{table}/column-family/{family}": access.Admin,
-	"GET /v1/slow-query":                              access.Admin,
-	"POST /v1/checkpoint":                             access.Admin, "GET /v1/checkpoint/{checkpoint}/file/{file}": access.Admin,
+	"GET /v1/slow-query":                              access.Admin, "POST /v1/table/{table}/compact": access.Admin,
+	"POST /v1/checkpoint": access.Admin, "GET /v1/checkpoint/{checkpoint}/file/{file}": access.Admin,
 	"DELETE /v1/checkpoint/{checkpoint}": access.Admin,
 }
 
@@ -277,6 +277,7 @@ func TestAudit(t *testing.T) {
 		{"", "POST", "/v1/table/web/write", row, `refused POST web  401 missing_token`},
 		{"Bearer secret-token", "DELETE", "/v1/table/web/column-family/f", ``, `refused DELETE web f 401 invalid_token`},
 		{admin, "DELETE", "/v1/table/web/column-family/f", ``, `schema_change DELETE web f 202 `},
+		{admin, "POST", "/v1/table/web/compact", ``, `compaction POST web  202 `},
 		{admin, "POST", "/v1/checkpoint", ``, `checkpoint POST   409 no_checkpoints`},
 		{admin, "DELETE", "/v1/checkpoint/c", ``, `checkpoint DELETE   404 unknown_checkpoint`},
 		{admin, "GET", "/v1/checkpoint/c/file/f", ``, ``},

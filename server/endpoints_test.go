@@ -21,8 +21,8 @@ func TestTables(t *testing.T) {
 			"locality_groups":[{"id":"1","column_families":["h","f"]}],"disk_space_in_bytes":0,
 			"partitions":[{"name":"_man_b","path":"memory"},{"name":"_dat_b","path":"memory"},{"name":"_lg_1","path":"memory"}]}]}}`)
 	c.same(c.must(200, "GET", "/v1/table/a%23.$-9", ""), `{"name":"a#.$-9","column_families":[],"locality_groups":[],"disk_space_in_bytes":0,"partitions":[
-		{"name":"_man_a#.$-9","path":"memory","levels":[],"cells":0,"disk_space_in_bytes":0,"memtable_bytes":0,"error":null},
-		{"name":"_dat_a#.$-9","path":"memory","levels":[],"cells":0,"disk_space_in_bytes":0,"memtable_bytes":0,"error":null}]}`)
+		{"name":"_man_a#.$-9","path":"memory","levels":[],"cells":0,"disk_space_in_bytes":0,"memtable_bytes":0,"compaction":null,"error":null},
+		{"name":"_dat_a#.$-9","path":"memory","levels":[],"cells":0,"disk_space_in_bytes":0,"memtable_bytes":0,"compaction":null,"error":null}]}`)
 	c.refused(409, "table_exists", "path", "PUT", "/v1/table/b", "")
 	c.must(202, "DELETE", "/v1/table/b", "")
 	c.refused(404, "unknown_table", "path", "DELETE", "/v1/table/b", "")

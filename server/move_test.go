@@ -61,3 +61,12 @@ func contains(t *testing.T, text, want string) {
 		t.Errorf("%s\ndoes not contain\n%s", text, want)
 	}
 }
+
+// TestCompact: a compaction is accepted for a table, the default partition and a group.
+func TestCompact(t *testing.T) {
+	c := newClient(t)
+	c.webtable()
+	for _, body := range []string{"", "{}", `{"locality_group":null}`, `{"locality_group":"1"}`} {
+		c.same(c.must(202, "POST", "/v1/table/t/compact", body), "null")
+	}
+}

@@ -51,6 +51,7 @@ var routes = []route{
 	admin(endpoint(admission.Write, "POST /v1/table/{table}/column-family", (*Server).createFamilies, createFamiliesOperation)),
 	admin(endpoint(admission.Write, "PATCH /v1/table/{table}/column-family/{family}", (*Server).alterFamily, alterFamilyOperation)),
 	admin(endpoint(admission.Write, "DELETE /v1/table/{table}/column-family/{family}", (*Server).dropFamily, dropFamilyOperation)),
+	audited("compaction", endpoint(admission.Write, "POST /v1/table/{table}/compact", (*Server).compact, compactOperation)),
 	keyed(bulk(admission.Write, "POST /v1/table/{table}/write", (*Server).write, writeOperation)),
 	keyed(bulk(admission.Write, "POST /v1/table/{table}/mutate", (*Server).mutate, mutateOperation)),
 	keyed(bulk(admission.Write, "POST /v1/table/{table}/check-and-mutate", (*Server).checkAndMutate, checkAndMutateOperation)),

@@ -17,7 +17,7 @@ func TestShapes(t *testing.T) {
 		none    = ""
 		query   = "rows rows[].row_key rows[].columns rows[].columns.title rows[].columns.title. rows[].columns.title.[].time rows[].columns.title.[].type rows[].columns.title.[].value rows_scanned cells_scanned bytes_scanned micros micros_per_row row_count cell_count affected_locality_groups"
 		table   = "name column_families column_families[].name column_families[].gc_settings column_families[].gc_settings.ttl_secs column_families[].gc_settings.version_limit locality_groups locality_groups[].id locality_groups[].column_families partitions partitions[].name partitions[].path disk_space_in_bytes"
-		details = " partitions[].levels partitions[].cells partitions[].disk_space_in_bytes partitions[].memtable_bytes partitions[].error"
+		details = " partitions[].levels partitions[].cells partitions[].disk_space_in_bytes partitions[].memtable_bytes partitions[].compaction partitions[].error"
 	)
 	c := newClient(t)
 	c.webtable()
@@ -40,6 +40,7 @@ func TestShapes(t *testing.T) {
 		{"GET", "/v1/table/t/row?key=org.a&column=title:", "", 200, "Query successful", query},
 		{"POST", "/v1/table/t/aggregate", `{"of":["count"]}`, 200, "Query successful", "groups groups[].key groups[].count row_count cell_count rows_scanned cells_scanned bytes_scanned affected_locality_groups micros micros_per_row"},
 		{"POST", "/v1/table/t/count", `{}`, 200, "Query successful", "row_count cell_count bytes_scanned cells_scanned micros micros_per_row"},
+		{"POST", "/v1/table/t/compact", "", 202, "Compaction has begun", none},
 		{"DELETE", "/v1/table/t/row", `{"row_key":"org.b"}`, 202, "Row deleted successfully", "deleted_cells_count micros_per_item"},
 		{"DELETE", "/v1/table/t", "", 202, "Table deleted successfully", "micros"},
 		{"GET", "/v1/slow-query", "", 200, "Slow queries retrieved successfully", "limit_micros queries"},
@@ -96,14 +97,14 @@ func TestDetails(t *testing.T) {
 	store := newFakeStore()
 	store.onTable = func(table *widecol.Table) {
 		p := &table.Partitions[1]
-		p.Stats = widecol.PartitionStats{Levels: []widecol.LevelStats{{Files: 2, Bytes: 30}, {}}, Cells: 7, DiskBytes: 30, MemtableBytes: 4, Err: errors.New("file 9: bad block")}
+		p.Stats = widecol.PartitionStats{Levels: []widecol.LevelStats{{Files: 2, Bytes: 30}, {}}, Cells: 7, DiskBytes: 30, MemtableBytes: 4, Compacting: true, CompactionLeft: 5, Err: errors.New("file 9: bad block")}
 		table.DiskBytes = 30
 	}
 	c := clientOf(t, store, Options{})
 	c.must(201, "PUT", "/v1/table/t", "")
 	c.same(c.must(200, "GET", "/v1/table/t", ""), `{"name":"t","column_families":[],"locality_groups":[],"disk_space_in_bytes":30,"partitions":[
-		{"name":"_man_t","path":"memory","levels":[],"cells":0,"disk_space_in_bytes":0,"memtable_bytes":0,"error":null},
-		{"name":"_dat_t","path":"memory","levels":[{"files":2,"bytes":30},{"files":0,"bytes":0}],"cells":7,"disk_space_in_bytes":30,"memtable_bytes":4,"error":"file 9: bad block"}]}`)
+		{"name":"_man_t","path":"memory","levels":[],"cells":0,"disk_space_in_bytes":0,"memtable_bytes":0,"compaction":null,"error":null},
+		{"name":"_dat_t","path":"memory","levels":[{"files":2,"bytes":30},{"files":0,"bytes":0}],"cells":7,"disk_space_in_bytes":30,"memtable_bytes":4,"compaction":{"bytes_left":5},"error":"file 9: bad block"}]}`)
 }
 
 func TestTimes(t *testing.T) {

@@ -126,7 +126,7 @@ var describeTableOperation = operation{
 		"name": textSchema, "path": textSchema,
 		"levels": listSchema(objectOf(schema{"files": countSchema, "bytes": countSchema})),
 		"cells":  countSchema, "disk_space_in_bytes": countSchema, "memtable_bytes": countSchema,
-		"error": orNull(textSchema),
+		"compaction": orNull(objectOf(schema{"bytes_left": countSchema})), "error": orNull(textSchema),
 	}))},
 }
 
@@ -225,6 +225,12 @@ func (x *requestContext) appendPartition(p *widecol.Partition, detailed bool) {
 		x.out = appendField(x.out, `],"cells":`, int64(p.Stats.Cells))
 		x.out = appendField(x.out, `,"disk_space_in_bytes":`, p.Stats.DiskBytes)
 		x.out = appendField(x.out, `,"memtable_bytes":`, p.Stats.MemtableBytes)
+		x.out = append(x.out, `,"compaction":`...)
+		if p.Stats.Compacting {
+			x.out = append(appendField(x.out, `{"bytes_left":`, p.Stats.CompactionLeft), '}')
+		} else {
+			x.out = append(x.out, "null"...)
+		}
 		x.out = append(x.out, `,"error":`...)
 		if p.Stats.Err == nil {
 			x.out = append(x.out, "null"...)

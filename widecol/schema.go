@@ -149,7 +149,11 @@ type PartitionStats struct {
 	Cells         uint64 // entries in files, tombstones included
 	DiskBytes     int64
 	MemtableBytes int64
-	Err           error // damage or failure that stops part of its work; nil in health
+	// Compacting is that all of the partition is to be compacted and that this has not ended: Store.Compact.
+	// CompactionLeft is the bytes of the files that are left of it.
+	Compacting     bool
+	CompactionLeft int64
+	Err            error // damage or failure that stops part of its work; nil in health
 }
 
 // LevelStats describes one level of a partition's files.

@@ -55,6 +55,11 @@ type Store interface {
 	// Advice says which families should move, going by the queries of the table so far. A Store whose queries cost
 	// the same wherever the families are advises nothing.
 	Advice(ctx context.Context, table string) (Advice, error)
+	// Compact rewrites what the Store keeps of a table without what no View can see, such as garbage and what is
+	// deleted: of a place, which is the ID of a locality group or "" for the default partition, or of all for nil. It
+	// returns when that has begun. No answer changes, and reads and writes go on. What has not been rewritten when the
+	// Store is closed or crashes stays as it was. Table says how far it is. It fails with UnknownGroup.
+	Compact(ctx context.Context, table string, place *string) error
 	// DropFamily removes a family and its cells. A later family of the same name starts empty.
 	DropFamily(ctx context.Context, table, family string) error
 

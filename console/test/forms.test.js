@@ -178,3 +178,37 @@ test("what a token does not allow is not offered, and the page says why", async 
     await close();
   }
 });
+
+test("a table is compacted", async () => {
+  await server.api("PUT", "/table/versions", { column_families: [{ name: "f", gc_settings: { version_limit: 1 } }] });
+  for (let time = 1; time <= 3; time++) {
+    await server.api("POST", "/table/versions/write", { items: [{ row_key: "a", cells: [{ column_key: "f:q", type: "i64", value: time, time }] }] });
+  }
+  const { page, at, close } = await open(browser, server.url);
+  await at("table/versions");
+  await page.getByRole("button", { name: "Compact" }).click();
+  for (;;) { // until it has ended
+    const table = await server.api("GET", "/table/versions");
+    if (table.partitions.every((p) => p.compaction === null) && table.partitions[1].cells === 1) break;
+    await page.waitForTimeout(50);
+  }
+  await page.getByText("1 cell", { exact: false }).first().waitFor();
+  await page.getByText("this is for when the space is wanted now").waitFor();
+  await close();
+
+  // What takes longer is drawn while it goes on.
+  const slow = await open(browser, server.url);
+  let asked = 0;
+  await slow.page.route("**/v1/table/versions", async (route) => {
+    const answer = await route.fetch();
+    const json = await answer.json();
+    if (asked++ === 0) json.result.partitions[1].compaction = { bytes_left: 2048 };
+    await route.fulfill({ json });
+  });
+  await slow.at("table/versions");
+  await slow.page.getByText("The files are being rewritten, 2.0 KiB are left").waitFor();
+  await slow.page.getByText("compacting, 2.0 KiB left").waitFor();
+  await accessible(slow.page);
+  await slow.page.getByText("this is for when the space is wanted now").waitFor();
+  await slow.close();
+});

@@ -21,6 +21,18 @@ type Manual struct {
 	Done    bool   // set by the caller when there is no next step
 }
 
+// Left returns the bytes of the files that have not been rewritten.
+func (m *Manual) Left(v *manifest.Version) (left int64) {
+	for _, files := range v.Levels {
+		for _, f := range files {
+			if !m.started || f.Number <= m.first {
+				left += f.Size
+			}
+		}
+	}
+	return left
+}
+
 // Next returns the next step. If there is none but done is false, compactions under way block it,
 // and the caller asks again after one of them. Next starts only when none is under way, so the
 // caller must not begin others before; later it may.

@@ -39,12 +39,13 @@ type Options struct {
 
 // Store implements widecol.Store.
 type Store struct {
-	db       *engine.DB
-	opt      Options
-	maxValue int
-	keys     keyring
-	mover    mover
-	sampler  *keyspace.Sampler
+	db        *engine.DB
+	opt       Options
+	maxValue  int
+	keys      keyring
+	mover     mover
+	compactor compactor
+	sampler   *keyspace.Sampler
 
 	// calls counts the calls under way, so that Close can wait for them.
 	calls sync.WaitGroup
@@ -74,6 +75,7 @@ func Open(opt Options) (*Store, error) {
 		return nil, fmt.Errorf("open store %s: %w", opt.Dir, err)
 	}
 	s.startMover()
+	s.startCompactor()
 	return s, nil
 }
 
@@ -119,6 +121,7 @@ func (s *Store) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	s.mover.stop()
+	s.compactor.stop()
 	s.calls.Wait()
 	return s.db.Close()
 }
@@ -257,6 +260,9 @@ func (s *Store) describe(t *table, infos map[engine.PartitionID]engine.Partition
 			return widecol.Table{}, failure(err)
 		}
 		p := widecol.Partition{Name: info.Name, Path: info.Path, Stats: partitionStats(stats)}
+		if s.compactor.has(id) && !p.Stats.Compacting { // it waits for others
+			p.Stats.Compacting, p.Stats.CompactionLeft = true, stats.DiskBytes
+		}
 		d.Partitions = append(d.Partitions, p)
 		d.DiskBytes += stats.DiskBytes
 	}
@@ -265,7 +271,7 @@ func (s *Store) describe(t *table, infos map[engine.PartitionID]engine.Partition
 
 func partitionStats(e engine.PartitionStats) widecol.PartitionStats {
 	s := widecol.PartitionStats{
-		Cells: e.Entries, DiskBytes: e.DiskBytes, MemtableBytes: e.MemtableBytes, Err: e.Damage,
+		Cells: e.Entries, DiskBytes: e.DiskBytes, MemtableBytes: e.MemtableBytes, Compacting: e.Compacting, CompactionLeft: e.CompactionLeft, Err: e.Damage,
 	}
 	for _, l := range e.Levels {
 		s.Levels = append(s.Levels, widecol.LevelStats{Files: l.Files, Bytes: l.Bytes})

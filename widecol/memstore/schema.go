@@ -207,6 +207,17 @@ func (s *Store) MoveFamily(ctx context.Context, name, family, place string) (m w
 	})
 }
 
+// Compact implements widecol.Store. There are no files to write anew.
+func (s *Store) Compact(ctx context.Context, name string, place *string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.findLocked(ctx, name)
+	if err == nil && place != nil && *place != "" && !slices.ContainsFunc(t.groups, func(g widecol.Group) bool { return g.ID == *place }) {
+		err = widecol.UnknownGroup(name, *place)
+	}
+	return err
+}
+
 // Advice implements widecol.Store. All families are in one place, so it advises nothing and counts nothing.
 func (s *Store) Advice(ctx context.Context, name string) (widecol.Advice, error) {
 	s.mu.Lock()

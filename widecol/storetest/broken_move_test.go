@@ -21,6 +21,12 @@ var moveBugs = []bug{
 			}}
 		}
 	}},
+	{"a compaction loses a cell", true, false, func(b *broken) {
+		b.compacted = func(table string) {
+			all := b.contents(table)
+			b.removeVersion(table, &all[len(all)-1])
+		}
+	}},
 	{"a moved family lacks a cell", true, true, func(b *broken) {
 		b.moved = func(table, family string) {
 			for _, m := range slices.Backward(b.contents(table)) {

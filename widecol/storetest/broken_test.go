@@ -32,6 +32,7 @@ type broken struct {
 	dropFamily func(table, family string) error
 	setGC      func(table, family string, gc widecol.GC) error
 	moved      func(table, family string) // called after a family was moved
+	compacted  func(table string)         // called after a table was compacted
 	advise     func(a *widecol.Advice)    // changes advice
 	view       func(table string) (widecol.View, error)
 	query      func(q *widecol.Query)            // changes a copy of the query
@@ -105,6 +106,16 @@ func (b *broken) MoveFamily(ctx context.Context, table, family, place string) (w
 		b.moved(table, family)
 	}
 	return m, err
+}
+
+func (b *broken) Compact(ctx context.Context, table string, place *string) error {
+	err := b.Store.Compact(ctx, table, place)
+	if err == nil && b.compacted != nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.compacted(table)
+	}
+	return err
 }
 
 func (b *broken) Advice(ctx context.Context, table string) (widecol.Advice, error) {

@@ -111,7 +111,7 @@ type testCase struct {
 }
 
 var (
-	cases = slices.Concat(tableCases, explainCases, familyCases, settingCases, groupCases, moveCases, adviceCases, writeCases, selectCases, limitCases, reverseCases, pageCases, filterCases, aggregateCases, deleteCases, updateCases, mergeCases, keyCases, gcCases, divideCases, statsCases)
+	cases = slices.Concat(tableCases, explainCases, familyCases, settingCases, groupCases, moveCases, compactCases, adviceCases, writeCases, selectCases, limitCases, reverseCases, pageCases, filterCases, aggregateCases, deleteCases, updateCases, mergeCases, keyCases, gcCases, divideCases, statsCases)
 	// placeCases are about where families are.
 	placeCases = slices.Concat(groupCases, moveCases, adviceCases, statsCases)
 )

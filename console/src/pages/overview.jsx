@@ -112,7 +112,7 @@ function Partition({ table, partition: p, scale }) {
         <Level name="Memtable" bytes={p.memtable_bytes} scale={scale} kind="memory" note="" />
         {p.levels.map((l, i) => (l.files > 0 || i === 0) && <Level key={i} name={"Level " + i} bytes={l.bytes} scale={scale} note={plural(l.files, "file")} />)}
       </div>
-      <footer>{bytes(p.disk_space_in_bytes)} on disk · {plural(p.cells, "cell")}</footer>
+      <footer>{bytes(p.disk_space_in_bytes)} on disk · {plural(p.cells, "cell")}{p.compaction && <span class="tag warn">compacting, {bytes(p.compaction.bytes_left)} left</span>}</footer>
     </article>
   );
 }

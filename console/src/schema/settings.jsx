@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { tablePath } from "../api.js";
 import { bytes } from "../format.js";
 import { Dialog, Failure } from "../parts.jsx";
@@ -16,12 +16,20 @@ export function Settings({ table, reload }) {
   const refusal = useRefusal("admin", table.name);
   const guarded = table.deletion_protection;
   const protect = useChange(reload);
+  const compact = useChange(reload);
+  const compacting = table.partitions.filter((p) => p.compaction);
+  const left = compacting.length > 0 ? compacting.reduce((n, p) => n + p.compaction.bytes_left, 0) : null;
+  useEffect(() => { // how far it is
+    if (left === null) return;
+    const timer = setTimeout(reload, 1000);
+    return () => clearTimeout(timer);
+  }, [table]);
   const done = () => { setDialog(null); reload(); };
   return (
     <section aria-labelledby="settings">
       <h2 id="settings">Settings</h2>
       {refusal && <p class="hint">{refusal}</p>}
-      <Failure error={protect.error} />
+      <Failure error={protect.error ?? compact.error} />
       <div class="card settings">
         <div>
           <div><h3>Deletion protection</h3><p class="hint">{guarded ? "The table and its families cannot be deleted. Rows and cells can." : "Off: the table and its families can be deleted."}</p></div>
@@ -30,6 +38,12 @@ export function Settings({ table, reload }) {
         <div>
           <div><h3>Garbage in new families</h3><p class="hint">Where a family is made without settings: {garbage(table.default_gc_settings ?? none)}.</p></div>
           <Act refusal={refusal} onClick={() => setDialog("default")}>Change</Act>
+        </div>
+        <div>
+          <div><h3>Compaction</h3><p class="hint">{left === null
+            ? "Rewrites the files without garbage and what was deleted. The server does so in time; this is for when the space is wanted now."
+            : `The files are being rewritten, ${bytes(left)} are left. Reads and writes go on.`}</p></div>
+          <Act refusal={refusal} disabled={compact.busy || left !== null} onClick={() => compact.send({ method: "POST", path: tablePath(table.name, "/compact") })}>Compact</Act>
         </div>
         <div>
           <div><h3>Drop the table</h3><p class="hint">With all its families and rows, {bytes(table.disk_space_in_bytes)} on disk.</p></div>

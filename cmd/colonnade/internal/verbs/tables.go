@@ -116,6 +116,9 @@ func (e *Env) listFamilies(cmd *cobra.Command, info client.TableInfo) error {
 		notes = append(notes, "default of new families "+rules(info.DefaultGC))
 	}
 	for _, p := range info.Partitions {
+		if p.Compaction != nil {
+			notes = append(notes, "compacting "+p.Name+", "+Bytes(p.Compaction.BytesLeft)+" left")
+		}
 		if p.Error != "" {
 			notes = append(notes, "DAMAGE in "+p.Name+": "+p.Error)
 		}

@@ -33,7 +33,7 @@ func usagef(format string, args ...any) error { return UsageError{fmt.Errorf(for
 func (e *Env) All() []*cobra.Command {
 	all := []*cobra.Command{
 		e.newTables(), e.newDescribe(), e.newFamilies(), e.newCreate(), e.newDrop(),
-		e.newGet(), e.newScan(), e.newCount(), e.newStats(), e.newAdvise(),
+		e.newGet(), e.newScan(), e.newCount(), e.newStats(), e.newAdvise(), e.newCompact(),
 		e.newPut(), e.newDelete(), e.newIncr(), e.newCas(),
 	}
 	return append(all, e.habits()...)
