@@ -31,7 +31,7 @@ RACE := . ./access ./admission/... ./backup/... ./bigtable ./client ./cmd/... ./
 # of a store that no two goroutines use.
 SEQUENTIAL := ^Test(AdmitsPays|AdviceIsTrue|AggregateGroups|AggregateOfAMillionGroups|Compression|Divide|DivideManyFiles|ExplainConditions|FilterOpenCases|FilterReaders|FlippedBits|MergeRandom|NotesOfFull|Pages|PickAmplification|PickGrowth|PickRandom|Reverse|ScanCounts|TakeRows|TenThousandRanges|TimesAgainstFullScans|VisibilityRandom|WantsPays)$$
 
-.PHONY: help run build test race race-full vet lint fuzz reliability reliability-short soak soak-random harness bench profile bench-service bench-peers compat compat-short compat-speed console console-check console-test client-typescript client-typescript-test client-python client-python-test release clean
+.PHONY: help run build test race race-full vet lint fuzz reliability reliability-short soak soak-random harness bench profile bench-service bench-peers compat compat-short compat-speed console console-check console-test client-typescript client-typescript-test client-python client-python-test docs release clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -146,6 +146,9 @@ client-python: $(CLIENT_PYTHON)/ready ## Build the wheel and the sdist of the Py
 client-python-test: build client-python ## Check it, and test the wheel with the server
 	$(CLIENT_PYTHON)/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps bin/colonnade-*.whl
 	cd clients/python && PATH="$(CURDIR)/$(CLIENT_PYTHON)/bin:$$PATH" && ruff check --quiet && ruff format --check --quiet && mypy && python generate.py --check && pytest
+
+docs: build ## Build the site of docs/ into dist/site, links checked (needs curl, and Python with venv and pip)
+	.ci/docs/build
 
 release: ## Build archives, packages, SBOMs and checksums into dist/, with SYSTEMS="linux/amd64 …"
 	.ci/release/build $(SYSTEMS)

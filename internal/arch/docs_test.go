@@ -99,7 +99,7 @@ func markdown(fsys fs.FS) (map[string]string, error) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && len(name) > 1 && (d.Name() == "testdata" || d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".")):
+		case d.IsDir() && len(name) > 1 && (name == "bin" || name == "dist" || d.Name() == "testdata" || d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".")):
 			return fs.SkipDir
 		case path.Ext(name) != ".md":
 			return nil
