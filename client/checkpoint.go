@@ -50,6 +50,26 @@ func (c *Client) Checkpoint(ctx context.Context, tables ...string) (*Checkpoint,
 	return cp, c.call(ctx, &request{class: once, method: http.MethodPost, path: "/v1/checkpoint", body: body}, cp)
 }
 
+// CheckpointInfo is a checkpoint that the server has.
+type CheckpointInfo struct {
+	ID      string   `json:"id"`
+	Path    string   `json:"path"` // the directory of the files, on the machine of the server
+	Time    int64    `json:"time"` // no change in it is later; in microseconds since the Unix epoch
+	Tables  []string `json:"tables"`
+	Files   int64    `json:"file_count"`
+	Bytes   int64    `json:"bytes"`   // of the files
+	Expires int64    `json:"expires"` // when it goes if nobody reads it, in microseconds since the Unix epoch; 0 while it is read
+}
+
+// Checkpoints lists the checkpoints of the server, the newest first.
+func (c *Client) Checkpoints(ctx context.Context) ([]CheckpointInfo, error) {
+	var result struct {
+		Checkpoints []CheckpointInfo `json:"checkpoints"`
+	}
+	err := c.call(ctx, &request{class: read, method: http.MethodGet, path: "/v1/checkpoint"}, &result)
+	return result.Checkpoints, err
+}
+
 // Open reads a file. The caller closes it. A file that breaks off ends with an error.
 func (cp *Checkpoint) Open(ctx context.Context, name string) (in io.ReadCloser, err error) {
 	r := &request{class: read, method: http.MethodGet, path: cp.path() + "/file/" + url.PathEscape(name)}

@@ -83,6 +83,7 @@ var needed = map[string]access.Scope{
 	"POST /v1/table/{table}/column-family": access.Admin, "PATCH /v1/table/{table}/column-family/{family}": access.Admin,
 	"DELETE /v1/table/{table}/column-family/{family}": access.Admin,
 	"GET /v1/slow-query":                              access.Admin, "POST /v1/table/{table}/compact": access.Admin,
+	"GET /v1/checkpoint":  access.Admin,
 	"POST /v1/checkpoint": access.Admin, "GET /v1/checkpoint/{checkpoint}/file/{file}": access.Admin,
 	"DELETE /v1/checkpoint/{checkpoint}": access.Admin,
 }

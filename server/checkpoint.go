@@ -88,6 +88,47 @@ func (x *requestContext) appendCheckpoint(c *widecol.Checkpoint) error {
 	return x.finish("Checkpoint created successfully")
 }
 
+var listCheckpointsOperation = operation{
+	does: "Lists the checkpoints, the newest first, and when each goes.",
+	answer: answer{status: http.StatusOK, result: objectOf(schema{"checkpoints": listSchema(objectOf(schema{
+		"id": textSchema, "path": textSchema, "time": countSchema, "tables": listSchema(textSchema),
+		"file_count": countSchema, "bytes": countSchema, "expires": orNull(countSchema),
+	}))})},
+}
+
+// listCheckpoints is GET /v1/checkpoint.
+func (s *Server) listCheckpoints(x *requestContext) error {
+	if err := x.decode(true, (*decoder).nothing); err != nil {
+		return err
+	}
+	x.begin(http.StatusOK)
+	x.out = append(x.out, `{"checkpoints":[`...)
+	for i, c := range s.checkpoints.list() {
+		x.comma(i)
+		x.out = appendString(append(x.out, `{"id":`...), c.ID)
+		x.out = appendString(append(x.out, `,"path":`...), c.Path)
+		x.out = appendField(x.out, `,"time":`, c.Time)
+		x.out = append(x.out, `,"tables":[`...)
+		for j, t := range c.Tables {
+			x.comma(j)
+			x.out = appendString(x.out, t.Name)
+		}
+		x.out = appendField(x.out, `],"file_count":`, int64(len(c.Files)))
+		size := int64(0)
+		for _, f := range c.Files {
+			size += f.Size
+		}
+		x.out = appendField(x.out, `,"bytes":`, size)
+		x.out = append(x.out, `,"expires":`...)
+		x.out = append(appendSetting(x.out, c.expires), '}')
+		if err := x.flushIfFull(); err != nil {
+			return err
+		}
+	}
+	x.out = append(x.out, "]}"...)
+	return x.finish("Checkpoints retrieved successfully")
+}
+
 var checkpointFileOperation = operation{
 	does:    "Reads a file of a checkpoint. The answer is its bytes.",
 	answer:  answer{status: http.StatusOK, texts: []string{bytesType}},

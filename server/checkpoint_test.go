@@ -101,6 +101,7 @@ func TestCheckpoint(t *testing.T) {
 	c.same(c.must(201, "POST", "/v1/checkpoint", `{"tables":["t"]}`), `{"id":"id1","store":"aa","path":"/checkpoints/id1","timeline":"00ff","sequence":7,"time":1700000000000000,"tables":[{"name":"t","partitions":[1,2]}],
 		"files":[{"name":"a/b","size":320000,"xxh64":"000000000000001f"},{"name":"empty","size":0,"xxh64":"0000000000000000"}]}`)
 	c.must(201, "POST", "/v1/checkpoint", "")
+	c.wantCheckpoints(`"id":"id1","path":"/checkpoints/id1","time":1700000000000000,"tables":["t"],"file_count":2,"bytes":320000,"expires":`, `"id":"id2"`)
 	for name, want := range map[string]string{"a/b": content, "empty": ""} {
 		r := httptest.NewRequest("GET", "/v1/checkpoint/id1/file/"+url.PathEscape(name), nil)
 		r.Header.Set("Accept-Encoding", "gzip, zstd")
@@ -116,6 +117,7 @@ func TestCheckpoint(t *testing.T) {
 	c.refused(400, "empty_list", "tables", "POST", "/v1/checkpoint", `{"tables":[]}`)
 	c.refused(400, "unknown_field", "table", "POST", "/v1/checkpoint", `{"table":["t"]}`)
 	c.must(200, "DELETE", "/v1/checkpoint/id1", "")
+	c.wantCheckpoints(`"id":"id2"`)
 	c.refused(404, "unknown_checkpoint", "path", "DELETE", "/v1/checkpoint/id1", "")
 	c.refused(404, "unknown_checkpoint", "path", "GET", "/v1/checkpoint/id1/file/empty", "")
 	for store.count() < maxCheckpoints {
@@ -153,4 +155,19 @@ func TestCheckpointExpires(t *testing.T) {
 	manual.Advance(11 * time.Minute)
 	eventually(t, "the checkpoint goes", func() bool { return store.count() == 0 })
 	c.refused(404, "unknown_checkpoint", "path", "DELETE", "/v1/checkpoint/id1", "")
+}
+
+// wantCheckpoints checks that the list has these checkpoints, in order.
+func (c *client) wantCheckpoints(begins ...string) {
+	c.t.Helper()
+	text := string(c.must(200, "GET", "/v1/checkpoint", ""))
+	parts := strings.Split(text, "{")[2:]
+	if len(parts) != len(begins) {
+		c.t.Fatalf("got %s, want %d", text, len(begins))
+	}
+	for i, begin := range begins {
+		if !strings.HasPrefix(parts[i], begin) {
+			c.t.Errorf("checkpoint %d is %s, want %s", i, parts[i], begin)
+		}
+	}
 }

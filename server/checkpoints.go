@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -27,6 +28,7 @@ type checkpoints struct {
 type checkpoint struct {
 	widecol.Checkpoint
 	readers int
+	expires int64       // when it goes, in microseconds since the Unix epoch, if nobody reads it
 	cancel  func() bool // of the timer that removes it
 }
 
@@ -65,6 +67,7 @@ func (c *checkpoints) add(made widecol.Checkpoint) {
 
 // armLocked has the checkpoint removed once it was idle for long enough.
 func (c *checkpoints) armLocked(cp *checkpoint) {
+	cp.expires = c.clock.Now() + checkpointIdle.Microseconds()
 	cp.cancel = c.clock.AfterFunc(checkpointIdle, func() {
 		if c.expire(cp) {
 			if err := c.store.RemoveCheckpoint(cp.ID); err != nil {
@@ -72,6 +75,27 @@ func (c *checkpoints) armLocked(cp *checkpoint) {
 			}
 		}
 	})
+}
+
+// list returns what is there, the newest first.
+func (c *checkpoints) list() (all []listedCheckpoint) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, cp := range c.open {
+		l := listedCheckpoint{Checkpoint: cp.Checkpoint}
+		if cp.readers == 0 {
+			l.expires = cp.expires
+		}
+		all = append(all, l)
+	}
+	slices.SortFunc(all, func(a, b listedCheckpoint) int { return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.ID, b.ID)) })
+	return all
+}
+
+// listedCheckpoint is a checkpoint, and when it goes: 0 while it is being read.
+type listedCheckpoint struct {
+	widecol.Checkpoint
+	expires int64
 }
 
 // expire takes a checkpoint out, unless it is being read again or was deleted.

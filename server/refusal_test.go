@@ -353,6 +353,8 @@ func TestRefusalsOfOtherMethods(t *testing.T) {
 		{"POST", "/v1/table/t/compact", 404, "unknown_locality_group", "locality_group", `{"locality_group":"new"}`},
 		{"POST", "/v1/table/nope/compact", 404, "unknown_table", "path", ``},
 		{"GET", "/v1/table/t/compact", 405, "method_not_allowed", "path", ""},
+		{"GET", "/v1/checkpoint", 400, "unknown_field", "x", `{"x":1}`},
+		{"GET", "/v1/checkpoint?limit=1", 400, "unknown_parameter", "query", ""},
 		{"GET", "/v1/slow-query", 400, "unknown_field", "x", `{"x":1}`},
 		{"GET", "/v1/slow-query?table=t", 400, "unknown_parameter", "query", ""},
 		{"DELETE", "/v1/slow-query", 405, "method_not_allowed", "path", ""},

@@ -66,6 +66,7 @@ var routes = []route{
 	endpoint(admission.Read, "GET /v1/table/{table}/row", (*Server).getRow, getRowOperation),
 	keyed(endpoint(admission.Write, "DELETE /v1/table/{table}/row", (*Server).deleteRow, deleteRowOperation)),
 	audited("", endpoint(admission.Read, "GET /v1/slow-query", (*Server).slowQueries, slowQueriesOperation)),
+	audited("", endpoint(admission.Read, "GET /v1/checkpoint", (*Server).listCheckpoints, listCheckpointsOperation)),
 	audited("checkpoint", endpoint(admission.Write, "POST /v1/checkpoint", (*Server).createCheckpoint, createCheckpointOperation)),
 	audited("", endpoint(admission.Read, "GET /v1/checkpoint/{checkpoint}/file/{file}", (*Server).checkpointFile, checkpointFileOperation)),
 	audited("checkpoint", endpoint(admission.Write, "DELETE /v1/checkpoint/{checkpoint}", (*Server).removeCheckpoint, removeCheckpointOperation)),

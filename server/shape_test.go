@@ -43,6 +43,7 @@ func TestShapes(t *testing.T) {
 		{"POST", "/v1/table/t/compact", "", 202, "Compaction has begun", none},
 		{"DELETE", "/v1/table/t/row", `{"row_key":"org.b"}`, 202, "Row deleted successfully", "deleted_cells_count micros_per_item"},
 		{"DELETE", "/v1/table/t", "", 202, "Table deleted successfully", "micros"},
+		{"GET", "/v1/checkpoint", "", 200, "Checkpoints retrieved successfully", "checkpoints"},
 		{"GET", "/v1/slow-query", "", 200, "Slow queries retrieved successfully", "limit_micros queries"},
 		{"GET", "/v1/token", "", 200, "This server has no access control", "token"},
 		{"GET", "/healthz", "", 200, "The server is alive", none},

@@ -7,6 +7,7 @@ import { SignIn } from "./signin.jsx";
 import { useLoad } from "./hooks.js";
 import { Empty, Failure, Loading } from "./parts.jsx";
 import { Tables } from "./pages/tables.jsx";
+import { Backups } from "./pages/backups.jsx";
 import { SlowQueries } from "./pages/slow.jsx";
 import { Table } from "./pages/table.jsx";
 import { useRights, WithRights } from "./rights.jsx";
@@ -14,6 +15,7 @@ import { useRights, WithRights } from "./rights.jsx";
 const sections = [
   { path: "", name: "Tables" },
   { path: "queries", name: "Queries" },
+  { path: "backups", name: "Backups" },
   { path: "live", name: "Live" },
 ];
 
@@ -55,6 +57,7 @@ function Page({ path, query }) {
   if (!useRights()) return <Loading />;
   switch (path[0]) {
     case undefined: return <Tables />;
+    case "backups": return <Backups />;
     case "queries": return <SlowQueries />;
     case "live": return <Later load={() => import("./pages/live.jsx").then((m) => m.Live)} />;
     case "table": return <Table key={path[1]} name={path[1]} tab={path[2]} query={query} />;
