@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { pipeline } from "node:stream/promises";
 import type { TestContext } from "node:test";
 
 const program = process.env.COLONNADE ?? path.resolve(import.meta.dirname, "../../../../bin/colonnade");
@@ -115,7 +116,10 @@ export interface BrokenProxy {
 /** startProxy starts a proxy in front of a server. */
 export async function startProxy(t: Pick<TestContext, "after">, server: Server): Promise<BrokenProxy> {
   const proxy: BrokenProxy = { url: "", steps: [], keys: [] };
-  const listener = createServer(async (from, response) => {
+  const listener = createServer((from, response) => {
+    answer(from, response).catch(() => response.destroy()); // a client that has gone, or a server
+  });
+  async function answer(from: IncomingMessage, response: ServerResponse) {
     const parts: Buffer[] = [];
     for await (const part of from) parts.push(part);
     proxy.keys.push(from.headers["idempotency-key"] as string | undefined);
@@ -137,11 +141,10 @@ export async function startProxy(t: Pick<TestContext, "after">, server: Server):
       await step(send, response, from);
       return;
     }
-    const answer = await open();
-    response.writeHead(answer.statusCode!, answer.headers);
-    answer.pipe(response);
-    response.on("close", () => answer.destroy());
-  });
+    const whole = await open();
+    response.writeHead(whole.statusCode!, whole.headers);
+    await pipeline(whole, response);
+  }
   listener.listen(0, "127.0.0.1");
   await once(listener, "listening");
   t.after(() => {
