@@ -52,6 +52,9 @@ func TestOrigins(t *testing.T) {
 		if w.Code != c.request || (w.Header().Get("Access-Control-Allow-Origin") == c.origin) != c.preflight {
 			t.Errorf("%s: the request is answered with %d %v", name, w.Code, w.Header())
 		}
+		if exposed := w.Header().Get("Access-Control-Expose-Headers"); strings.Contains(exposed, "Retry-After") != c.preflight {
+			t.Errorf("%s: the page sees the headers %q", name, exposed) // without Retry-After it would try again too soon
+		}
 		if c.allowed != nil && !strings.Contains(strings.Join(w.Header().Values("Vary"), ","), "Origin") {
 			t.Errorf("%s: Vary is %q", name, w.Header().Values("Vary"))
 		}
