@@ -139,9 +139,9 @@ def test_deletions(table: Table) -> None:
         table.delete()
     assert error.value.code == "all_rows"
     assert table.count_delete().rows == 5
-    table.delete(start="b1", all_rows=False)
+    table.delete(start="b1", all=False)
     assert sorted(cells(table)) == ["a0", "a2", "b0"]
-    table.delete(all_rows=True)
+    table.delete(all=True)
     assert cells(table) == {}
 
 

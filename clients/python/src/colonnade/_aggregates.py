@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from colonnade._query import body_of
 from colonnade._rows import Stats, stats_of
-from colonnade._values import Key, Value, decode_key, encode_key, untyped
+from colonnade._values import Key, Value, decode_key, encode_key, expect, untyped
 
 Function: TypeAlias = Literal["count", "sum", "min", "max", "avg"]
 
@@ -58,7 +58,7 @@ class Groups(list[Group]):
 def encode_aggregate(of: Iterable[Function], group_by: GroupBy | None, query: Mapping[str, Any]) -> dict[str, Any]:
     body = {**body_of(query), "of": [of] if isinstance(of, str) else list(of)}
     if group_by is not None:
-        body["group_by"] = group_by.json
+        body["group_by"] = expect(group_by, GroupBy, "group_by=by_prefix(…), by_delimiter(…) or by_column()").json
     return body
 
 

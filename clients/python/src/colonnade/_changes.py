@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from colonnade._query import times_of
 from colonnade._rows import Cell, encode_cell
-from colonnade._values import Key, Time, Value, encode_key
+from colonnade._values import Key, Time, Value, encode_key, expect
 from colonnade.filters import Filter
 
 
@@ -49,12 +49,11 @@ Mutations: TypeAlias = "Mapping[Any, Iterable[Mutation]] | Iterable[tuple[Key, I
 
 
 def encode_mutations(mutations: Iterable[Mutation]) -> list[dict[str, Any]]:
-    out = []
-    for m in mutations:
-        if not isinstance(m, Mutation):
-            raise TypeError(f"{m!r} is no mutation: say set_cell(…), delete_column(…), delete_family(…) or delete_cells()")
-        out.append(m.json)
-    return out
+    mutations = expect(mutations, Iterable, f"a list of {_MUTATIONS}")
+    return [expect(m, Mutation, _MUTATIONS).json for m in mutations]
+
+
+_MUTATIONS = "set_cell(…), delete_column(…), delete_family(…) or delete_cells()"
 
 
 def encode_items(rows: Mutations) -> list[dict[str, Any]]:
@@ -81,12 +80,8 @@ def missing() -> Exists:
 
 def encode_check(key: Key, condition: Filter | Exists, then: Iterable[Mutation], otherwise: Iterable[Mutation]) -> dict[str, Any]:
     body: dict[str, Any] = {"row_key": encode_key(key)}
-    if isinstance(condition, Exists):
-        body["if"] = {"exists": condition.exists}
-    elif isinstance(condition, Filter):
-        body["if"] = condition.tree
-    else:
-        raise TypeError(f"{condition!r} is no condition: say exists(), missing() or a filter")
+    expect(condition, (Exists, Filter), "exists(), missing() or a filter as the condition")
+    body["if"] = {"exists": condition.exists} if isinstance(condition, Exists) else condition.tree
     for name, mutations in (("then", encode_mutations(then)), ("else", encode_mutations(otherwise))):
         if mutations:
             body[name] = mutations
@@ -98,6 +93,10 @@ class Rule:
     """A rule that derives a new version of a column from its newest one: ``increment`` or ``append``."""
 
     json: dict[str, Any]
+
+
+def encode_rules(rules: Iterable[Rule]) -> list[dict[str, Any]]:
+    return [expect(r, Rule, "increment(…) or append(…)").json for r in rules]
 
 
 def increment(column: Key, n: int = 1) -> Rule:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict, TypeVar
 
 from colonnade._rows import Row
-from colonnade._values import Key, Time, Value, encode_key, key_bytes, micros, typed
+from colonnade._values import Key, Time, Value, encode_key, expect, key_bytes, micros, several, typed
 from colonnade.filters import Filter
 
 Op: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
@@ -124,9 +124,7 @@ def given(query: Mapping[str, Any], known: Iterable[str] = _KNOWN) -> dict[str, 
         raise TypeError(f"there is no keyword {min(unknown)!r} here, but {', '.join(sorted(known))}")
     out = {name: value for name, value in query.items() if value is not None}
     for name in out.keys() & set(_LISTS):
-        if isinstance(out[name], (str, bytes)):
-            raise TypeError(f"{name} takes a list: say {name}=[{out[name]!r}]")
-        out[name] = list(out[name])
+        out[name] = several(out[name], f"{name}=[…]")
     return out
 
 
@@ -144,7 +142,7 @@ def body_of(query: Mapping[str, Any]) -> dict[str, Any]:
     if times := times_of(query.get("since"), query.get("until")):
         cell["time"] = times
     if "value" in query:
-        op, value = query["value"]
+        op, value = expect(query["value"], (tuple, list), 'an operator and a value, as value=(">=", 5)')
         cell["value"] = {"op": op, **typed(value)}
     if query.get("strip_values"):
         cell["strip_value"] = True
@@ -153,7 +151,7 @@ def body_of(query: Mapping[str, Any]) -> dict[str, Any]:
         if part:
             body[name] = part
     if "filter" in query:
-        body["filter"] = query["filter"].tree
+        body["filter"] = expect(query["filter"], Filter, "a filter of colonnade.filters").tree
     return body
 
 
@@ -182,7 +180,7 @@ def times_of(start: Time | None, end: Time | None) -> dict[str, int]:
 
 
 def columns_of(columns: Iterable[Key]) -> dict[str, Any]:
-    return {"multi_key": [encode_key(c) for c in columns]}
+    return {"multi_key": [encode_key(c) for c in several(columns, "columns=[…]")]}
 
 
 def _rows(query: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from colonnade._values import Key, Time, Value, datetime_of, decode_key, encode_key, key_bytes, micros, typed, untyped
+from colonnade._values import Key, Time, Value, datetime_of, decode_key, encode_key, expect, key_bytes, micros, typed, untyped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -159,12 +159,17 @@ def encode_cell(cell: Cell, time: Time | None = None) -> dict[str, Any]:
     return out
 
 
+_CELLS = 'the cells of a row as {"family:qualifier": value} or [Cell(…), …]'
+_PAIR = "a row as (key, cells), or rows as {key: cells, …}"
+
+
 def encode_row(key: Key, cells: Cells, time: Time | None = None) -> dict[str, Any]:
     if isinstance(cells, Row):
         cells = cells.cells  # all versions, and their times
     if isinstance(cells, Mapping):
         cells = [Cell(column, value) for column, value in cells.items()]  # type: ignore[arg-type]
-    return {"row_key": encode_key(key), "cells": [encode_cell(cell, time) for cell in cells]}
+    cells = expect(cells, Iterable, _CELLS)
+    return {"row_key": encode_key(key), "cells": [encode_cell(expect(cell, Cell, _CELLS), time) for cell in cells]}
 
 
 Pair: TypeAlias = "tuple[Key, Cells] | Row"
@@ -184,7 +189,7 @@ def _lines(frame: pd.DataFrame) -> Iterator[Pair]:
 
 
 def encode_pair(row: Pair) -> dict[str, Any]:
-    key, cells = (row.key, row.cells) if isinstance(row, Row) else row
+    key, cells = (row.key, row.cells) if isinstance(row, Row) else expect(row, tuple, _PAIR)
     return encode_row(key, cells)
 
 

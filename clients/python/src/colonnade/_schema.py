@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeAlias
 
-from colonnade._values import decode_key
+from colonnade._values import decode_key, expect, several
 
 
 @dataclass(frozen=True)
@@ -120,11 +120,9 @@ FamilySpec: TypeAlias = "str | Family"
 
 
 def encode_families(families: Iterable[FamilySpec]) -> list[dict[str, Any]]:
-    if isinstance(families, str):
-        raise TypeError(f"families takes a list: say families=[{families!r}]")
     out = []
-    for f in families:
-        f = Family(f) if isinstance(f, str) else f
+    for f in several(families, "families=[…]"):
+        f = Family(f) if isinstance(f, str) else expect(f, Family, "the name of a family, or Family(…)")
         bounds = encode_gc(f.max_versions, f.max_age, f.both)
         out.append({"name": f.name, "gc_settings": bounds} if bounds != _NO_BOUNDS else {"name": f.name})
     return out
@@ -133,7 +131,7 @@ def encode_families(families: Iterable[FamilySpec]) -> list[dict[str, Any]]:
 def encode_gc(max_versions: int | None, max_age: timedelta | None, both: bool) -> dict[str, Any]:
     seconds = None
     if max_age is not None:
-        seconds, rest = divmod(max_age, timedelta(seconds=1))
+        seconds, rest = divmod(expect(max_age, timedelta, "max_age=timedelta(…)"), timedelta(seconds=1))
         if rest:
             raise ValueError(f"{max_age} is not of whole seconds")
     out: dict[str, Any] = {"version_limit": max_versions, "ttl_secs": seconds}

@@ -6,6 +6,7 @@ import base64
 import struct
 from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
+from numbers import Integral
 from typing import Any, TypeAlias
 
 Key: TypeAlias = "str | bytes"
@@ -13,6 +14,20 @@ Key: TypeAlias = "str | bytes"
 
 Time: TypeAlias = "int | datetime"
 """Microseconds since 1970, or a ``datetime`` with a zone."""
+
+
+def expect(value: Any, kind: type | tuple[type, ...], say: str) -> Any:
+    """The value, if it is of a type. ``say`` is what the caller should say."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{value!r} is of type {type(value).__name__}: say {say}")
+    return value
+
+
+def several(values: Any, say: str) -> list[Any]:
+    """Keys or names as a list. A single one would count as its characters."""
+    if isinstance(values, (str, bytes)):
+        raise TypeError(f"{values!r} is one, and not several: say {say}")
+    return list(values)
 
 
 class I32(int):
@@ -64,7 +79,7 @@ def typed(value: object) -> dict[str, Any]:
     else:
         if isinstance(value, (bytearray, memoryview)):
             return typed(bytes(value))
-        raise TypeError(f"{value!r} is no value of a cell: it is a {type(value).__name__}, and not str, int, float, bool or bytes")
+        raise TypeError(f"{value!r} is no value of a cell: it is of type {type(value).__name__}, and not str, int, float, bool or bytes")
     if isinstance(value, bytes):
         return {"type": name, "value": base64.b64encode(value).decode()}
     if isinstance(value, float):
@@ -122,7 +137,7 @@ def key_bytes(key: Key) -> bytes:
         return key.encode(errors="surrogateescape")
     if isinstance(key, (bytes, bytearray, memoryview)):
         return bytes(key)
-    raise TypeError(f"{key!r} is no key: it is a {type(key).__name__}, and not str or bytes")
+    raise TypeError(f"{key!r} is no key: it is of type {type(key).__name__}, and not str or bytes")
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -135,7 +150,8 @@ def micros(time: Time) -> int:
         if time.tzinfo is None:
             raise ValueError(f"{time} has no time zone: say datetime(…, tzinfo=timezone.utc)")
         return (time - _EPOCH) // _MICROSECOND
-    return int(time)
+    # A float would be time.time(), which is of seconds.
+    return int(expect(time, Integral, "microseconds since 1970 as an int, or a datetime with a zone"))
 
 
 def datetime_of(time: int) -> datetime:

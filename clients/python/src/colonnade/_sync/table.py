@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 from colonnade._aggregates import Function, GroupBy, Groups, encode_aggregate, groups_of
 from colonnade._batches import Batcher
-from colonnade._changes import Exists, Mutation, Mutations, Rule, encode_check, encode_items
+from colonnade._changes import Exists, Mutation, Mutations, Rule, encode_check, encode_items, encode_rules
 from colonnade._errors import ColonnadeError, error_of
 from colonnade._query import Query, RowQuery, Selection, body_of, columns_of, deletion_of, item_of, takes, times_of
 from colonnade._rows import Cells, Page, Pair, Row, Rows, Stats, encode_pair, encode_row, pairs, row_of_json, stats_of
@@ -19,7 +19,7 @@ from colonnade._schema import Advice, FamilySpec, Load, Move, TableInfo, advice_
 from colonnade._sync.io import each
 from colonnade._sync.scan import Scan
 from colonnade._sync.transport import Transport
-from colonnade._values import Key, Time, encode_key
+from colonnade._values import Key, Time, encode_key, several
 from colonnade._wire import keyed, once, read
 from colonnade.filters import Filter
 
@@ -101,7 +101,7 @@ class Table:
 
     def read_modify_write(self, key: Key, *rules: Rule, idempotency_key: str | None = None) -> Row:
         """Applies rules to a row, in order, all or none. Returns the row with the versions written."""
-        body = {"row_key": encode_key(key), "rules": [r.json for r in rules]}
+        body = {"row_key": encode_key(key), "rules": encode_rules(rules)}
         return row_of_json((self._change("/read-modify-write", body, idempotency_key))["row"])
 
     def delete_row(self, key: Key, columns: Iterable[Key] | None = None, *, idempotency_key: str | None = None) -> int:
@@ -112,13 +112,13 @@ class Table:
         return int((self._change("/row", body, idempotency_key, method="DELETE"))["deleted_cells_count"])
 
     @takes(Selection)
-    def delete(self, *, all_rows: bool = False, idempotency_key: str | None = None, **selection: Unpack[Selection]) -> None:
+    def delete(self, *, all: bool = False, idempotency_key: str | None = None, **selection: Unpack[Selection]) -> None:
         """Deletes the cells of a selection. Each row is deleted from at once; if it fails, only some of them may be.
 
-        ``all_rows`` must be said where all rows are selected.
+        ``all=True`` must be said where all rows are selected.
         """
         body = deletion_of(selection)
-        if all_rows:
+        if all:
             body["all"] = True
         self._change("/delete", body, idempotency_key)
 
@@ -140,7 +140,7 @@ class Table:
         """A row or ``None`` for each key, in their order and as of one moment."""
         rest = body_of(query)
         row = rest.pop("row", {})
-        items = [{"row": {"key": encode_key(key), **row}, **rest} for key in keys]
+        items = [{"row": {"key": encode_key(key), **row}, **rest} for key in several(keys, "rows([key]), or row(key)")]
         if not items:
             return []
         result = self._call(read(self._path + "/rows", {"items": items}))
