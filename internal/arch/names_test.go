@@ -18,7 +18,8 @@ import (
 // namePattern matches a name of two parts.
 var namePattern = regexp.MustCompile("`([A-Za-z][A-Za-z0-9]*)\\.([A-Za-z][A-Za-z0-9]*)`")
 
-// notOfCode are documents in which such names are fields of requests, or what was there once.
+// notOfCode are documents in which such names are fields of requests, or what was there once. In those of clients/ they are
+// of other languages.
 var notOfCode = []string{"docs/api.md", "CHANGELOG.md"}
 
 // endings are those of names of files.
@@ -38,7 +39,7 @@ func staleNames(fsys fs.FS, texts map[string]string) (stale []string, err error)
 		return nil, err
 	}
 	for name, text := range texts {
-		if slices.Contains(notOfCode, name) || strings.HasPrefix(name, "clients/") { // whose names are of other languages
+		if slices.Contains(notOfCode, name) || strings.HasPrefix(name, "clients/") {
 			continue
 		}
 		for _, m := range namePattern.FindAllStringSubmatch(text, -1) {
