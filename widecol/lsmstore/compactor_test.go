@@ -107,6 +107,13 @@ func TestCompactFreesGarbage(t *testing.T) {
 	if _, err := s.Delete(t.Context(), "t", &widecol.Deletion{Rows: widecol.RowSet{{Start: []byte("row0100"), End: nil}}, Times: widecol.AllTimes}, ""); err != nil {
 		t.Fatal(err)
 	}
+	var newer []widecol.Mutation // they are in memory
+	for _, family := range []string{"a", "b"} {
+		newer = append(newer, widecol.Mutation{Row: []byte("row0000"), Family: []byte(family), Time: 99, Value: []byte("v"), Type: cell.String})
+	}
+	if _, err := s.Write(t.Context(), "t", newer, ""); err != nil {
+		t.Fatal(err)
+	}
 	if err := s.Compact(t.Context(), "t", nil); err != nil {
 		t.Fatal(err)
 	}
