@@ -31,7 +31,7 @@ RACE := . ./access ./admission/... ./backup/... ./bigtable ./client ./cmd/... ./
 # of a store that no two goroutines use.
 SEQUENTIAL := ^Test(AdmitsPays|AdviceIsTrue|AggregateGroups|AggregateOfAMillionGroups|Compression|Divide|DivideManyFiles|ExplainConditions|FilterOpenCases|FilterReaders|FlippedBits|MergeRandom|NotesOfFull|Pages|PickAmplification|PickGrowth|PickRandom|Reverse|ScanCounts|TakeRows|TenThousandRanges|TimesAgainstFullScans|VisibilityRandom|WantsPays)$$
 
-.PHONY: help run build test race race-full vet lint fuzz reliability reliability-short soak soak-random harness bench profile bench-service bench-peers compat compat-short compat-speed console console-check console-test client-typescript client-typescript-test client-python client-python-test docs release clean
+.PHONY: help run build test race race-full vet lint fuzz reliability reliability-short soak soak-random harness bench profile bench-service bench-peers compat compat-short compat-speed console console-check console-test client-typescript client-typescript-types client-typescript-test client-python client-python-test docs release clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -127,6 +127,9 @@ CLIENT_TYPESCRIPT := cd clients/typescript && npm ci --silent --no-audit --no-fu
 client-typescript: ## Pack the TypeScript client into bin/ (needs Node with npm)
 	mkdir -p bin
 	$(CLIENT_TYPESCRIPT) && npm pack --silent --pack-destination ../../bin
+
+client-typescript-types: build ## Make its types anew, after a change of the OpenAPI document (needs Node with npm)
+	clients/typescript/tools/types $(BINARY)
 
 client-typescript-test: build ## Check it, and test it with the server, in Node and in Debian's chromium if that is there
 	$(CLIENT_TYPESCRIPT) && npm run --silent check && npm test --silent

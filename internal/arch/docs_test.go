@@ -34,9 +34,10 @@ func TestStaleDocs(t *testing.T) {
 		"a/a.go": {Data: []byte("package a\nimport \"net/url\"\nvar _ url.URL\ntype T struct{ field int }\nfunc (*T) Method() {}\nconst one, two = 1, 2\nfunc plain() {}\n")},
 		"README.md": {Data: []byte("# Title\n`a/a.go:T` `a/a.go:Method` `a/a.go:two` `a/a.go:field` `a/a.go` [docs](docs/b.md#two-words)\n" +
 			"`a/a.go:gone` `a/b.go` `a/b.go:x` [x](docs/c.md) [y](docs/b.md#three) [z](#title) [web](https://example.com/q.md)\n")},
-		"docs/n.md":   {Data: []byte("`T.field` `T.Method` `a.plain` `a.T` `url.Parse` `a.go` `T.gone` `a.gone` `other.field`\n")},
-		"docs/api.md": {Data: []byte("`row.limit`\n")},
-		"docs/b.md":   {Data: []byte("## Two `words`\n[back](../README.md)\n```\n# not a heading, [not a link](gone.md) `a/c.go`\n```\n")},
+		"docs/n.md":           {Data: []byte("`T.field` `T.Method` `a.plain` `a.T` `url.Parse` `a.go` `T.gone` `a.gone` `other.field`\n")},
+		"docs/api.md":         {Data: []byte("`row.limit`\n")},
+		"clients/c/README.md": {Data: []byte("`row.limit` is of another language\n")},
+		"docs/b.md":           {Data: []byte("## Two `words`\n[back](../README.md)\n```\n# not a heading, [not a link](gone.md) `a/c.go`\n```\n")},
 	}
 	got, err := staleDocs(fsys)
 	if err != nil {

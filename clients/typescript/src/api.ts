@@ -124,6 +124,9 @@ export interface TableInfo {
   name: string;
   partitions: Array<{
     cells: number;
+    compaction: {
+      bytesLeft: number;
+    } | null;
     diskSpaceInBytes: number;
     error: string | null;
     levels: Array<{

@@ -537,5 +537,5 @@ test("health", async () => {
 test("src/api.ts is what the server's document makes", async () => {
   const root = path.resolve(import.meta.dirname, "../..");
   const made = await promisify(execFile)(process.execPath, [path.join(root, "tools/generate.js"), server.url]);
-  assert.equal(readFileSync(path.join(root, "src/api.ts"), "utf8"), made.stdout, "run npm run generate");
+  assert.equal(readFileSync(path.join(root, "src/api.ts"), "utf8"), made.stdout, "run make client-typescript-types");
 });

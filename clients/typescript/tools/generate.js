@@ -1,7 +1,7 @@
 // Prints src/api.ts: the types that read well when they are made from the OpenAPI document of a server. The names of
 // fields are those of the document, in camelCase.
 //
-//   npm run --silent generate http://127.0.0.1:9876 > src/api.ts
+//   node tools/generate.js http://127.0.0.1:9876 > src/api.ts
 
 const document = await (await fetch(`${process.argv[2]}/v1/openapi.json`)).json();
 
