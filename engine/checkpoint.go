@@ -173,7 +173,8 @@ func (c *checkpoint) partition(pin pin) error {
 		return err
 	}
 	p.made.Store(true)
-	for f := range pin.state.version.Files() {
+	p.version = p.version.BeforeLoads(seq)
+	for f := range p.version.Files() {
 		if err := c.link(p, f); err != nil {
 			return err
 		}

@@ -41,8 +41,9 @@ type DB struct {
 	// DB is closed.
 	readPartitions atomic.Pointer[map[PartitionID]*partition]
 
-	installMu sync.Mutex // held during a manifest edit
-	namesMu   sync.Mutex // held while the directory of partitions is synced
+	loading   chan struct{} // holds one element while a load is switched in: they do so in the order of their batches
+	installMu sync.Mutex    // held during a manifest edit
+	namesMu   sync.Mutex    // held while the directory of partitions is synced
 
 	mu          sync.Mutex // guards all that follows
 	partitions  map[PartitionID]*partition

@@ -478,4 +478,64 @@ var planted = []mutant{
 			new:  "	next.Dropped = nil\n",
 		},
 	}},
+	{number: 46, bug: "a load has a sequence number of when it began", part: "crash", edits: []edit{
+		{
+			file: "engine/load.go",
+			old:  "	ended bool\n",
+			new:  "	ended bool\n	begun uint64\n",
+		},
+		{
+			file: "engine/load.go",
+			old:  "	return &Load{db: db}, nil",
+			new:  "	return &Load{db: db, begun: max(db.lastSeq, 1)}, nil",
+		},
+		{
+			file: "engine/load.go",
+			old:  "			v := p.place(mp.Version, seq)\n",
+			new:  "			v := p.place(mp.Version, l.begun)\n",
+		},
+	}},
+	{number: 47, bug: "memtables are not flushed before a load is switched in", part: "crash", edits: []edit{
+		{
+			file: "engine/load.go",
+			old: `			if len(p.out.p.frozen) > 0 {
+				return false, nil
+			}
+`,
+			new: "",
+		},
+		{
+			file: "engine/load.go",
+			old: `		case len(p.out.p.frozen) > 0:
+			return l.db.awaitProgressLocked(StallMemtables)
+`,
+			new: "",
+		},
+		{
+			file: "engine/load.go",
+			old:  "oldest != 0 && oldest < seq {",
+			new:  "oldest != 0 && oldest < seq && seq == 0 {",
+		},
+	}},
+	{number: 48, bug: "a load is visible, and acknowledged, before the edit that installs it", part: "crash", edits: []edit{
+		{
+			file: "engine/load.go",
+			old:  "	err = l.install(b.seq)\n",
+			new:  "	go func() { <-g.done; _ = l.install(b.seq); l.release() }()\n",
+		},
+	}},
+	{number: 49, bug: "the names of the files of a load are not made durable", part: "crash", edits: []edit{
+		{
+			file: "engine/load.go",
+			old:  "		if err := p.out.finish(); err != nil {",
+			new:  "		if p.out.w == nil {\n		} else if err := p.out.endFile(); err != nil {",
+		},
+	}},
+	{number: 50, bug: "the manifest does not say which files are of a load", part: "crash", edits: []edit{
+		{
+			file: "engine/manifest/manifest.go",
+			old:  "	if len(loaded) > 0 {\n",
+			new:  "	if len(loaded) > 1<<30 {\n",
+		},
+	}},
 }
