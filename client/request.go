@@ -2,7 +2,6 @@ package client
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,8 +20,7 @@ type request struct {
 	path     string
 	body     []byte
 	encoding string    // Content-Encoding of body
-	source   io.Reader // the body, as it comes, in place of body: lines, or what kind says
-	kind     string    // Content-Type of source, "" for lines
+	source   io.Reader // the body, as lines that come, in place of body
 	key      string    // Idempotency-Key, "" for none
 	lines    bool      // the answer shall be lines
 	text     bool      // the answer is no JSON, but text
@@ -74,7 +72,7 @@ func (c *Client) send(ctx context.Context, r *request) (io.ReadCloser, error) {
 		h.Set("Content-Type", jsonType)
 	}
 	if r.source != nil {
-		h.Set("Content-Type", cmp.Or(r.kind, linesType))
+		h.Set("Content-Type", linesType)
 	}
 	if r.encoding != "" {
 		h.Set("Content-Encoding", r.encoding)

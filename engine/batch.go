@@ -74,7 +74,6 @@ type Batch struct {
 	// After is a time that the time of the commit is above. It must be none that is still to come.
 	After int64
 
-	load  *Load      // nil but for the empty batch of a load
 	stall stallTimer // of the Commit under way
 	seq   uint64     // set by Commit
 	lent  bool       // the group of the last Commit may still use buf and parts

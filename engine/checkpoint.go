@@ -173,8 +173,7 @@ func (c *checkpoint) partition(pin pin) error {
 		return err
 	}
 	p.made.Store(true)
-	p.version = p.version.BeforeLoads(seq)
-	for f := range p.version.Files() {
+	for f := range pin.state.version.Files() {
 		if err := c.link(p, f); err != nil {
 			return err
 		}

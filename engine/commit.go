@@ -114,9 +114,6 @@ func (db *DB) enter(ctx context.Context, b *Batch) (g *group, leading bool, err 
 			return nil, false, err
 		}
 		reason := db.stallReasonLocked(b, timer)
-		if reason == nil && b.load != nil {
-			reason = b.load.stallReasonLocked()
-		}
 		if reason == nil {
 			s := db.log.assignLocked(len(b.buf))
 			if s != nil {
@@ -187,9 +184,6 @@ func (db *DB) joinLocked(b *Batch, s *segment) (g *group, leading bool) {
 		db.group = db.newGroup()
 	}
 	g = db.group
-	if b.load != nil && g.written == nil {
-		g.written = make(chan struct{})
-	}
 	p := b.pending(s)
 	g.batches = append(g.batches, p)
 	g.shared = g.shared || p.shared()

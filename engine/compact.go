@@ -28,9 +28,6 @@ func (db *DB) nextCompactionLocked() *compactionJob {
 			db.nothingToCompactLocked(p)
 			continue
 		}
-		if p.loading {
-			continue
-		}
 		free := db.cpusFor(p, idle) - db.background.compactionCPUs
 		if p.readBackoff.waiting || free < 1 {
 			continue

@@ -40,7 +40,6 @@ type image struct {
 type workload struct {
 	acked, attempted atomic.Int64
 	ids              []PartitionID
-	loads            bool // some batches are loads
 }
 
 // Batch n writes row n mod crashRows of every partition, with n as the value, and row old<n>. Every
@@ -67,37 +66,12 @@ func (w *workload) batch(n int64) *Batch {
 func (w *workload) run(db *DB, from, to int64) error {
 	for n := from; n < to; n++ {
 		w.attempted.Store(n + 1)
-		if w.loads && n%4 > 1 && n%crashRanges != 0 {
-			if err := w.load(db, n); err != nil {
-				return err
-			}
-		} else if _, err := db.Commit(context.Background(), w.batch(n)); err != nil {
+		if _, err := db.Commit(context.Background(), w.batch(n)); err != nil {
 			return err
 		}
 		w.acked.Store(n + 1)
 	}
 	return nil
-}
-
-// load writes the rows of batch n by a load.
-func (w *workload) load(db *DB, n int64) error {
-	l, err := db.NewLoad()
-	if err != nil {
-		return err
-	}
-	defer l.Abandon()
-	for _, id := range w.ids {
-		r, c := set(fmt.Sprintf("row%02d", n%crashRows), "n", fmt.Sprintf("%d %s", n, strings.Repeat("x", int(n)%300)))
-		c.Time = n + 1
-		if err := l.Add(id, fmt.Appendf(nil, "old%06d", n), []cell.Cell{*c}); err != nil {
-			return err
-		}
-		if err := l.Add(id, r, []cell.Cell{*c}); err != nil {
-			return err
-		}
-	}
-	_, err = l.Commit(context.Background())
-	return err
 }
 
 // holds checks that a store has exactly the first n batches, in all partitions, for an n from acked

@@ -41,9 +41,8 @@ type DB struct {
 	// DB is closed.
 	readPartitions atomic.Pointer[map[PartitionID]*partition]
 
-	loading   chan struct{} // holds one element while a load is switched in: they do so in the order of their batches
-	installMu sync.Mutex    // held during a manifest edit
-	namesMu   sync.Mutex    // held while the directory of partitions is synced
+	installMu sync.Mutex // held during a manifest edit
+	namesMu   sync.Mutex // held while the directory of partitions is synced
 
 	mu          sync.Mutex // guards all that follows
 	partitions  map[PartitionID]*partition

@@ -102,72 +102,17 @@ func makeGolden(t *testing.T) *vfs.Mem {
 	return mem
 }
 
-// goldenLoads is the directory of a store with files of a load: only while it has some, its manifest has version 7.
-const goldenLoads = "testdata/format8"
-
-// makeGoldenLoads creates a store with files of a load in the last level and in level 0, and newer rows in the log.
-func makeGoldenLoads(t *testing.T) *vfs.Mem {
-	mem := vfs.NewMem()
-	opt := testOptions(mem)
-	opt.Clock, opt.SegmentBytes = clock.NewManual(1_700_000_000_000_000), 4<<10
-	db, err := Open("store", opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	id := mustCreate(t, db, "a")[0]
-	mustLoad(t, db, loaded{id, "row1", "load"}, loaded{id, "row2", "load"}, loaded{id, "row3", "load"})
-	db.mu.Lock()
-	db.partitions[id].compactionStopped = true
-	db.mu.Unlock()
-	putAt1(t, db, id, "row2", "file")
-	putAt1(t, db, id, "row3", "file")
-	mustLoad(t, db, loaded{id, "row3", "later load"})
-	putAt1(t, db, id, "row4", "log")
-	closeWithLog(t, db)
-	return mem
-}
-
-// TestGoldenLoads reads a store with files of loads.
-func TestGoldenLoads(t *testing.T) {
-	if *writeGolden {
-		saveGolden(t, makeGoldenLoads(t), "store", goldenLoads)
-		t.Skip("written; build again to test it")
-	}
-	m := readGoldenManifest(t, goldenLoads)
-	if version := m.Encode()[len(manifest.Magic)]; version != 7 {
-		t.Errorf("the manifest has version %d", version)
-	}
-	loads := 0
-	for f := range m.Partitions[1].Version.Files() {
-		if f.LoadSeq != 0 {
-			loads++
-		}
-	}
-	if loads != 2 {
-		t.Errorf("%d files are of loads", loads)
-	}
-	mem := loadGoldenOf(t, goldenLoads, nil)
-	if _, err := Check(mem, "store", func(e *CorruptError) { t.Error(e) }); err != nil {
-		t.Error(err)
-	}
-	for range 2 {
-		db := mustOpen(t, mem)
-		wantContents(t, db, 1, "row1 q=load", "row2 q=file", "row3 q=later load", "row4 q=log")
-		mustClose(t, db)
-	}
-}
-
 // saveGolden copies a file system to the disk, without the lock.
-func saveGolden(t *testing.T, mem *vfs.Mem, dir, golden string) {
+func saveGolden(t *testing.T, mem *vfs.Mem, dir string) {
 	names, err := mem.List(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range names {
 		from := path.Join(dir, name)
-		to := filepath.Join(golden, strings.TrimPrefix(from, "store"))
+		to := filepath.Join(goldenDir, strings.TrimPrefix(from, "store"))
 		if _, err := mem.Stat(from); err != nil {
-			saveGolden(t, mem, from, golden)
+			saveGolden(t, mem, from)
 		} else if name != manifest.LockFile {
 			data := readAll(t, mem, from)
 			if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
@@ -218,7 +163,7 @@ func loadGoldenOf(t *testing.T, dir string, edit func(name string, data []byte) 
 
 func TestGoldenDirectory(t *testing.T) {
 	if *writeGolden {
-		saveGolden(t, makeGolden(t), "store", goldenDir)
+		saveGolden(t, makeGolden(t), "store")
 		t.Skip("written; build again to test it")
 	}
 	for _, dir := range []string{"testdata/format1", "testdata/format2", "testdata/format3", "testdata/format4", "testdata/format5", "testdata/format6", goldenDir} {

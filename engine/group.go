@@ -30,7 +30,6 @@ type group struct {
 	done      chan struct{} // closed when the outcome is known
 	err       error         // the outcome, once done is closed
 	writers   *wakeup       // that wait for the outcome
-	written   chan struct{} // nil, or closed when the group is in the log, or could not be written
 	synced    logTimes      // for Options.Trace; to be read once done is closed
 }
 
@@ -181,9 +180,6 @@ func (db *DB) writeLocked(g *group) {
 	db.log.durable = max(db.log.durable, durable)
 	if err != nil {
 		db.failLocked(err)
-	}
-	if g.written != nil {
-		close(g.written)
 	}
 	if g.arrive() {
 		db.settleReadyLocked()

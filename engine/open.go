@@ -21,7 +21,7 @@ import (
 // there is on disk again; see recovery.
 func Open(dir string, opt Options) (*DB, error) {
 	opt = opt.WithDefaults()
-	db := &DB{opt: opt, dir: path.Clean(dir), partitions: make(map[PartitionID]*partition), frozen: make(map[*partition]bool), rangesDue: make(map[*partition]uint64), loading: make(chan struct{}, 1)}
+	db := &DB{opt: opt, dir: path.Clean(dir), partitions: make(map[PartitionID]*partition), frozen: make(map[*partition]bool), rangesDue: make(map[*partition]uint64)}
 	db.tableCache = newTableCache(opt.OpenFiles)
 	db.counted.failures = make(map[string]uint64)
 	db.smallFiles = compaction.NewSmallFileBudget(opt.MemtableBytes)

@@ -218,11 +218,6 @@ func (db *DB) makeDir(p *partition) error {
 	if p.made.Load() {
 		return nil
 	}
-	p.makeMu.Lock() // a flush and loads may want to
-	defer p.makeMu.Unlock()
-	if p.made.Load() {
-		return nil
-	}
 	fs := db.opt.FS
 	names, err := fs.List(p.dir)
 	if err == nil && len(names) == 0 {

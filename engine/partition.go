@@ -43,11 +43,9 @@ type partition struct {
 	runMerges   compaction.RunMerges // under way
 	dropped     bool
 	made        atomic.Bool // its directory exists
-	makeMu      sync.Mutex  // held while its directory is made
 	namesMu     sync.Mutex  // held while its directory is synced
 	charges     readCharges
 
-	loading   bool // a load is being switched in, and no compaction begins
 	allRanges bool // all files that range tombstones cover in part are to be compacted
 }
 

@@ -67,9 +67,6 @@ func (r *Restoration) Add(seq uint64, payload []byte) error {
 	if err := checkBatch(payload, func(*batchReader, int) error { return nil }); err != nil {
 		return fmt.Errorf("batch %d: %w", seq, err)
 	}
-	if len(payload) == batchHeader {
-		return fmt.Errorf("batch %d is a load, whose cells are not in the log: restore a backup that was made after it", seq)
-	}
 	r.lastSeq, r.lastTime = seq, max(r.lastTime, batchTime(payload))
 	return r.copier.add(seq, payload)
 }

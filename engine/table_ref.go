@@ -70,9 +70,6 @@ func (t *tableRef) open() (*sstable.Reader, error) {
 // newReader returns a reader that reads the file through in.
 func (t *tableRef) newReader(in io.ReaderAt, cache sstable.Cache) (*sstable.Reader, error) {
 	r, err := sstable.Open(in, t.file.Size, t.id, cache)
-	if err == nil && t.file.LoadSeq != 0 {
-		err = r.SetSeq(t.file.LoadSeq)
-	}
 	if err != nil {
 		return nil, err
 	}

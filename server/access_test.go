@@ -78,7 +78,7 @@ var needed = map[string]access.Scope{
 	"POST /v1/table/{table}/count": access.Read, "POST /v1/table/{table}/aggregate": access.Read,
 	"POST /v1/table/{table}/write": access.Write, "POST /v1/table/{table}/mutate": access.Write,
 	"POST /v1/table/{table}/check-and-mutate": access.Write, "POST /v1/table/{table}/read-modify-write": access.Write,
-	"POST /v1/table/{table}/bulk": access.Write, "POST /v1/table/{table}/delete": access.Write, "DELETE /v1/table/{table}/row": access.Write,
+	"POST /v1/table/{table}/delete": access.Write, "DELETE /v1/table/{table}/row": access.Write,
 	"PUT /v1/table/{table}": access.Admin, "PATCH /v1/table/{table}": access.Admin, "DELETE /v1/table/{table}": access.Admin,
 	"POST /v1/table/{table}/column-family": access.Admin, "PATCH /v1/table/{table}/column-family/{family}": access.Admin,
 	"DELETE /v1/table/{table}/column-family/{family}": access.Admin,

@@ -69,9 +69,6 @@ func (r *route) describe() schema {
 		}
 		o["requestBody"] = schema{"required": !r.without, "content": content}
 	}
-	if r.binary != "" {
-		o["requestBody"] = schema{"required": true, "content": schema{r.binary: schema{"schema": schema{"type": "string", "format": "binary"}}}}
-	}
 	return o
 }
 

@@ -15,7 +15,6 @@ type operation struct {
 	params  []parameter
 	body    schema // nil if it takes none
 	lines   schema // of each line, if the body may be lines
-	binary  string // the media type of a body that is no text
 	without bool   // the body may be left out
 	answer  answer
 	also    []answer // others with success, of other statuses

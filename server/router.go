@@ -53,7 +53,6 @@ var routes = []route{
 	admin(endpoint(admission.Write, "DELETE /v1/table/{table}/column-family/{family}", (*Server).dropFamily, dropFamilyOperation)),
 	audited("compaction", endpoint(admission.Write, "POST /v1/table/{table}/compact", (*Server).compact, compactOperation)),
 	keyed(bulk(admission.Write, "POST /v1/table/{table}/write", (*Server).write, writeOperation)),
-	endpoint(admission.Write, "POST /v1/table/{table}/bulk", (*Server).bulk, bulkOperation),
 	keyed(bulk(admission.Write, "POST /v1/table/{table}/mutate", (*Server).mutate, mutateOperation)),
 	keyed(bulk(admission.Write, "POST /v1/table/{table}/check-and-mutate", (*Server).checkAndMutate, checkAndMutateOperation)),
 	keyed(bulk(admission.Write, "POST /v1/table/{table}/read-modify-write", (*Server).readModifyWrite, readModifyWriteOperation)),

@@ -33,7 +33,6 @@ type Reader struct {
 
 	footer   footer
 	info     Info
-	seq      uint64       // see SetSeq
 	families []cell.Range // columns of each family
 
 	// Index, filter and times after their first use, unless the cache has no budget to
@@ -71,17 +70,6 @@ func Open(r io.ReaderAt, size int64, id ID, cache Cache) (*Reader, error) {
 		t.families = append(t.families, cell.FamilyRange([]byte(f)))
 	}
 	return t, nil
-}
-
-// SetSeq says that the entries, which all have the sequence number 0 in the file, have this one: that of the load which
-// made the file part of the store. It is called before the Reader is used. It costs an addition for each block that is
-// opened, and nothing for a cell.
-func (t *Reader) SetSeq(seq uint64) error {
-	if t.info.MaxSeq != 0 {
-		return t.corrupt(t.footer.properties.offset, fmt.Errorf("properties: sequence numbers up to %d in a file of a load, whose entries have none", t.info.MaxSeq))
-	}
-	t.seq, t.info.MinSeq, t.info.MaxSeq = seq, seq, seq
-	return nil
 }
 
 // MayHave reports whether a read of a set of columns needs the file: it has one of their families, or a
@@ -303,7 +291,6 @@ func (t *Reader) readCellBlock(h handle, values, fill bool, readBuf *readBuffer,
 	if err := b.parse(raw); err != nil {
 		return nil, t.corrupt(h.offset, err)
 	}
-	b.seqBase += t.seq
 	if values && b.smallBlocks == 1 {
 		if small, from, to := b.small(0); readBuf.holds(small) {
 			if raw, err = t.readInto(small, smallLimit(from, to), fill, readBuf, &buf.values); err != nil {

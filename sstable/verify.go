@@ -222,7 +222,6 @@ func (v *verifier) finish() error {
 	}
 	found, stated := &v.info, t.info
 	found.end(v.row)
-	found.MinSeq, found.MaxSeq = found.MinSeq+t.seq, found.MaxSeq+t.seq
 	found.Compression, found.BlockSize, found.FilterBits = stated.Compression, stated.BlockSize, stated.FilterBits
 	if t.footer.version < timesVersion {
 		found.Times = cell.AllTimes

@@ -387,9 +387,6 @@ func (t *Writer) addIndex(h handle, small uint32) {
 	t.index.addCell(&c)
 }
 
-// Cells returns how many cells were added.
-func (t *Writer) Cells() uint64 { return t.info.Cells }
-
 // EstimatedSize is about how long the file would be if it were finished now. Pending
 // blocks are assumed to compress like those before.
 func (t *Writer) EstimatedSize() int64 {

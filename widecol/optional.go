@@ -48,28 +48,6 @@ type TableLoader interface {
 	LoadTable(ctx context.Context, name string, spec TableSpec, settings TableSettings, fill func(write func([]Mutation) error) error) error
 }
 
-// BulkLoader is a Store that can take many sorted cells at less cost than by Write. It is safe for concurrent use.
-type BulkLoader interface {
-	// NewLoad begins a load into a table. The caller ends it with Commit or Abandon. It fails with UnknownTable, and with
-	// the kind Conflict if the Store cannot take loads as it is run.
-	NewLoad(ctx context.Context, table string) (BulkLoad, error)
-}
-
-// BulkLoad is a load into a table: one write, which nobody sees before Commit. It is for one goroutine.
-type BulkLoad interface {
-	// Add adds mutations: Sets with times of their own. Rows ascend from one to the next, columns in their row (as
-	// cell.AppendColumn has them), and times descend in their column. Of several with the same row, column and time the
-	// first one stays. After an error, whose index is that of the mutation, the load can only be abandoned.
-	Add(mutations []Mutation) error
-	// Commit writes all mutations, as one Write would, and returns the time of the commit. It fails as Write does, for
-	// families that are not there any more, too, and with the kind Conflict if a family is on its way to another
-	// locality group, or if the load is too large for a place where others write. Its context cannot end it once
-	// it has its place in the order of writes. Then, or after an error, the load has ended.
-	Commit(ctx context.Context) (time int64, err error)
-	// Abandon ends a load that is not wanted. Nothing is left of it. After Commit it does nothing.
-	Abandon()
-}
-
 // Checkpointer is a Store that can make a copy of itself as of one moment, in files beside its own. It is safe for
 // concurrent use.
 type Checkpointer interface {

@@ -84,7 +84,6 @@ it are. With --skip-bad bad lines are left out, and counted.`,
 	flags.IntVar(&f.Parallel, "parallel", 4, "requests under way at once")
 	flags.IntVar(&f.BatchCells, "batch-cells", 5000, "cells in a request")
 	flags.BoolVar(&f.SkipBad, "skip-bad", false, "leave out bad lines instead of ending at the first")
-	flags.BoolVar(&f.Bulk, "bulk", false, "sort all rows, and load them as one change that the server builds files of")
 	flags.Int64Var(&f.Time, "time", 0, "time for cells without one, in microseconds since 1970 (default now)")
 	flags.DurationVar(&f.RetryFor, "retry-for", 2*time.Minute, "how long to try a request again")
 	return cmd
@@ -99,8 +98,6 @@ func (f *importFlags) check() error {
 		return usagef("--parallel must be from 1 to 256")
 	case f.BatchCells < 1:
 		return usagef("--batch-cells must be at least 1")
-	case f.Bulk && f.resume != "":
-		return usagef("--resume does not go with --bulk, which writes nothing or all")
 	case f.Time < 0:
 		return usagef("--time must not be negative")
 	case f.RetryFor < 0:

@@ -37,9 +37,6 @@ import (
 //	+-------+-----------+-----------+-----
 //	| count | partition | partition | …
 //	+-------+-----------+-----------+-----
-//	+-------+-------------+-------------+-----
-//	| count | loaded file | loaded file | …      not before version 7
-//	+-------+-------------+-------------+-----
 //
 //	dropped:
 //	+----+-------------+------+------+
@@ -72,15 +69,10 @@ import (
 //
 //	end  the first row after the range; empty for the end of the partition
 //
-//	loaded file:
-//	+--------+----------+
-//	| number | load seq |
-//	+--------+----------+
-//
 // Numbers of the body are uvarints; checksums are 8 bytes; fixed-width numbers are little
 // endian. Files stand level by level, in the order of the level.
 //
-// Version 7 is written only while there are loaded files; without any, version 6, which has no list of them. Versions 1 to 5 have no timeline, which is 0, and no list of what was dropped. Versions 1 to 4 have no times: all times are assumed. Versions 1 to 3 have no range tombstones and no field clean
+// Versions 1 to 5 have no timeline, which is 0, and no list of what was dropped. Versions 1 to 4 have no times: all times are assumed. Versions 1 to 3 have no range tombstones and no field clean
 // seq. Versions 1 and 2 have one level less: what they have below level 0 is read as one level further down, so that
 // level 1 is free. Version 1 has no field settled.
 type Manifest struct {
@@ -123,11 +115,10 @@ type Partition struct {
 }
 
 const (
-	Magic           = "COLMANIF" // part of the format
-	FormatVersion   = 7          // part of the format; lower versions are read too
-	unloadedVersion = 6          // what is written without loaded files
-	HeaderSize      = 8 + 4 + 8
-	MaxSize         = 1 << 30 // of a manifest file, in bytes
+	Magic         = "COLMANIF" // part of the format
+	FormatVersion = 6          // part of the format; lower versions are read too
+	HeaderSize    = 8 + 4 + 8
+	MaxSize       = 1 << 30 // of a manifest file, in bytes
 )
 
 // With returns the partition after a flush or compaction.
@@ -155,12 +146,7 @@ func (m *Manifest) Encode() []byte {
 		size += len(m.Partitions[id].encode())
 	}
 	buf := append(make([]byte, 0, size), Magic...)
-	loaded := m.loadedFiles(ids)
-	version := uint32(unloadedVersion)
-	if len(loaded) > 0 {
-		version = FormatVersion
-	}
-	buf = binary.LittleEndian.AppendUint32(buf, version)
+	buf = binary.LittleEndian.AppendUint32(buf, FormatVersion)
 	buf = binary.LittleEndian.AppendUint64(buf, 0)
 	buf = append(buf, m.Store[:]...)
 	for _, n := range []uint64{m.Edit, m.NextFile, uint64(m.NextPartition), m.LogStart, m.Copied, m.Settled, m.LastSeq, uint64(m.LastTime), m.Timeline, uint64(len(m.Dropped))} {
@@ -174,26 +160,8 @@ func (m *Manifest) Encode() []byte {
 	for _, id := range ids {
 		buf = append(buf, m.Partitions[id].encode()...)
 	}
-	if version == FormatVersion {
-		buf = binary.AppendUvarint(buf, uint64(len(loaded)))
-		for _, f := range loaded {
-			buf = binary.AppendUvarint(binary.AppendUvarint(buf, f.Number), f.LoadSeq)
-		}
-	}
 	binary.LittleEndian.PutUint64(buf[12:], uint64(len(buf)-HeaderSize))
 	return binary.LittleEndian.AppendUint64(buf, xxhash.Sum64(buf))
-}
-
-// loadedFiles returns the files with a LoadSeq.
-func (m *Manifest) loadedFiles(ids []PartitionID) (loaded []*File) {
-	for _, id := range ids {
-		for f := range m.Partitions[id].Version.Files() {
-			if f.LoadSeq != 0 {
-				loaded = append(loaded, f)
-			}
-		}
-	}
-	return loaded
 }
 
 func (p *Partition) encode() []byte {
@@ -300,28 +268,7 @@ func (d *decoder) manifest(version uint32) *Manifest {
 		}
 		m.Partitions[p.ID] = p
 	}
-	if version > unloadedVersion {
-		d.loadedFiles(m)
-	}
 	return m
-}
-
-// loadedFiles reads which files are loaded.
-func (d *decoder) loadedFiles(m *Manifest) {
-	files := make(map[uint64]*File)
-	for _, p := range m.Partitions {
-		for f := range p.Version.Files() {
-			files[f.Number] = f
-		}
-	}
-	for n := d.uvarint(); n > 0 && d.err == nil; n-- {
-		f, seq := files[d.uvarint()], d.uvarint()
-		if f == nil || seq == 0 || f.LoadSeq != 0 {
-			d.fail("loaded file")
-			return
-		}
-		f.LoadSeq = seq
-	}
 }
 
 func (d *decoder) partition(format uint32) *Partition {

@@ -40,11 +40,6 @@ type File struct {
 	// open it.
 	Times cell.TimeRange
 
-	// LoadSeq is set for a file that a load has written: every entry has the sequence number 0 in the file, and means
-	// this one, that of the batch with which the load became visible. MinSeq and MaxSeq are the same. 0 for all
-	// other files.
-	LoadSeq uint64
-
 	// Owner is the owner's handle of the file. It is set before the file is in a
 	// published version. This package does not use it.
 	Owner any
@@ -188,18 +183,6 @@ func (v *Version) LargestRun(start, end []byte) (largest []*File, size int64) {
 func (v *Version) WithFlushed(files []*File) *Version {
 	next := *v
 	next.Levels[0] = slices.Concat(files, v.Levels[0])
-	return &next
-}
-
-// BeforeLoads returns the version without the files of loads after a sequence number.
-func (v *Version) BeforeLoads(seq uint64) *Version {
-	later := func(f *File) bool { return f.LoadSeq > seq }
-	next := *v
-	for level, files := range v.Levels {
-		if slices.ContainsFunc(files, later) {
-			next.Levels[level] = slices.DeleteFunc(slices.Clone(files), later)
-		}
-	}
 	return &next
 }
 

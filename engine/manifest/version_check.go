@@ -8,7 +8,7 @@ import (
 // Check returns the first violation of the rules of levels:
 //
 //  1. Every file has a unique number, a size, entries, and ordered bounds.
-//  2. Level 0 is ordered newest first, by the largest sequence number; files of one load, which share no row, by row.
+//  2. Level 0 is ordered newest first, by the largest sequence number.
 //  3. In every other level files are in row order and share no row.
 //  4. Range tombstones are in row order and share no row.
 //
@@ -39,9 +39,6 @@ func (v *Version) Check() error {
 // inOrder says why next must not follow prev in a level, nil if it may.
 func inOrder(level int, prev, next *File) error {
 	if level == 0 {
-		if prev.LoadSeq != 0 && prev.LoadSeq == next.LoadSeq && bytes.Compare(prev.Largest, next.Smallest) < 0 {
-			return nil
-		}
 		if prev.MaxSeq <= next.MaxSeq {
 			return fmt.Errorf("level 0: file %d up to sequence number %d stands before file %d up to %d",
 				prev.Number, prev.MaxSeq, next.Number, next.MaxSeq)
@@ -72,8 +69,6 @@ func (f *File) check() error {
 		return fmt.Errorf("file %d has no entries", f.Number)
 	case f.Tombstones > f.Entries:
 		return fmt.Errorf("file %d has %d tombstones among %d entries", f.Number, f.Tombstones, f.Entries)
-	case f.LoadSeq != 0 && (f.MinSeq != f.LoadSeq || f.MaxSeq != f.LoadSeq || f.Tombstones > 0):
-		return fmt.Errorf("file %d is of the load %d, with sequence numbers from %d to %d and %d tombstones", f.Number, f.LoadSeq, f.MinSeq, f.MaxSeq, f.Tombstones)
 	case f.Times.Start < 0, f.Times.Start >= f.Times.End:
 		return fmt.Errorf("file %d has times from %d to %d", f.Number, f.Times.Start, f.Times.End)
 	}

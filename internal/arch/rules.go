@@ -78,7 +78,7 @@ var moduleRules = Rules{
 		"explain":                     {Packages: []string{"widecol"}},
 		"quota":                       {Packages: []string{"access"}},
 		"admission":                   {Packages: []string{"clock", "internal/cores"}},
-		"server":                      {Packages: []string{"access", "admission", "cell", "clock", "explain", "internal/cellstream", "internal/cores", "internal/poison", "metrics", "quota", "server/http1", "server/strictjson", "tracing", "widecol"}, Libraries: []string{"github.com/cespare/xxhash/v2", "github.com/klauspost/compress", "github.com/prometheus/client_golang", "github.com/rs/cors"}},
+		"server":                      {Packages: []string{"access", "admission", "cell", "clock", "explain", "internal/cores", "internal/poison", "metrics", "quota", "server/http1", "server/strictjson", "tracing", "widecol"}, Libraries: []string{"github.com/cespare/xxhash/v2", "github.com/klauspost/compress", "github.com/prometheus/client_golang", "github.com/rs/cors"}},
 		"server/http1":                {Packages: []string{"clock", "internal/poison"}},
 		"server/strictjson":           {},
 		"server/strictjson/jsonsuite": {},
@@ -101,7 +101,7 @@ var moduleRules = Rules{
 
 		// A program of another module uses it: it brings nothing of the store along.
 		"client": {
-			Packages:  []string{"internal/backoff", "internal/cellstream", "internal/jsontext"},
+			Packages:  []string{"internal/backoff", "internal/jsontext"},
 			Libraries: []string{"github.com/klauspost/compress"},
 			Except: map[string]string{
 				"crypto/rand": "idempotency keys, which must not repeat in any process",

@@ -105,36 +105,6 @@ func (s *partitions) Write(space string, rows []Row) error {
 	return s.commit(b)
 }
 
-func (s *partitions) Load(space string, rows []Row, absent []string) error {
-	ids, err := s.find(space)
-	if err != nil {
-		return err
-	}
-	l, err := s.db.NewLoad()
-	if err != nil {
-		return err
-	}
-	defer l.Abandon()
-	for _, row := range rows {
-		for part, value := range row.Values {
-			if value == "" {
-				continue
-			}
-			c := cell.Cell{Column: column, Time: writeTime, Type: cell.Bytes, Value: []byte(value)}
-			if err := l.Add(ids[part], []byte(row.Key), []cell.Cell{c}); err != nil {
-				return err
-			}
-		}
-	}
-	for _, key := range absent {
-		if err := s.Delete(space, key); err != nil {
-			return err
-		}
-	}
-	_, err = l.Commit(context.Background())
-	return err
-}
-
 // Delete deletes half of all rows by range tombstones.
 func (s *partitions) Delete(space, row string) error {
 	ids, err := s.find(space)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"slices"
 	"strings"
 
 	"github.com/colonnade-db/colonnade/reliability/ledger"
@@ -15,9 +14,8 @@ import (
 type Step struct {
 	verb  verb
 	space string
-	rows  []Row    // of a write or load; of a deletion the key alone
-	gone  []string // of a load: those of its rows that are not there
-	part  int      // that moves
+	rows  []Row // of a write; of a deletion the key alone
+	part  int   // that moves
 	place Place
 }
 
@@ -25,7 +23,6 @@ type verb uint8
 
 const (
 	write verb = iota
-	load
 	deleteRow
 	create
 	drop
@@ -40,8 +37,6 @@ func (s Step) Do(store Store) error {
 	switch s.verb {
 	case write:
 		return store.Write(s.space, s.rows)
-	case load:
-		return store.Load(s.space, s.rows, s.gone)
 	case deleteRow:
 		return store.Delete(s.space, s.rows[0].Key)
 	case create:
@@ -64,7 +59,7 @@ func (s Step) Do(store Store) error {
 func (s Step) After(cells ledger.Cells) ledger.Cells {
 	after := maps.Clone(cells)
 	switch s.verb {
-	case write, load:
+	case write:
 		for _, row := range s.rows {
 			for part, value := range row.Values {
 				if value != "" {
@@ -88,7 +83,7 @@ func (s Step) After(cells ledger.Cells) ledger.Cells {
 func (s Step) Maintains() bool { return s.verb >= flush }
 
 func (s Step) String() string {
-	names := [...]string{"write", "load", "delete", "create", "drop", "move", "move some", "flush", "compact"}
+	names := [...]string{"write", "delete", "create", "drop", "move", "move some", "flush", "compact"}
 	text := names[s.verb]
 	if s.space != "" {
 		text += " " + s.space
@@ -111,7 +106,6 @@ type Mix struct {
 
 	// Of a hundred steps, so many are of these kinds; the others write.
 	Deletes, Flushes, Compacts, Remakes int
-	Loads                               int
 	Moves                               int // half of them begin to move a part or send it back, half move some rows
 
 	// Plan has the verbs of a short workload, again and again, instead of drawing them: a letter each, w for write,
@@ -144,8 +138,6 @@ func (m *Mix) Step(seed uint64, writer, number int, cells ledger.Cells) Step {
 	switch {
 	case below(m.Deletes):
 		return m.delete(r, space, writer)
-	case below(m.Loads):
-		return m.load(r, space, writer, number, cells)
 	case below(m.Flushes):
 		return Step{verb: flush}
 	case below(m.Compacts):
@@ -180,23 +172,6 @@ func (m *Mix) planned(r *rand.Rand, space string, writer, number int) Step {
 
 func (m *Mix) delete(r *rand.Rand, space string, writer int) Step {
 	return Step{verb: deleteRow, space: space, rows: []Row{{Key: rowKey(writer, r.IntN(m.Rows))}}}
-}
-
-// load loads rows, in their order.
-func (m *Mix) load(r *rand.Rand, space string, writer, number int, cells ledger.Cells) Step {
-	s := Step{verb: load, space: space, rows: m.rows(r, writer, number)}
-	slices.SortFunc(s.rows, func(a, b Row) int { return strings.Compare(a.Key, b.Key) })
-	for _, row := range s.rows {
-		there := false
-		for part := range Parts {
-			_, has := cells[place(space, row.Key, part)]
-			there = there || has
-		}
-		if !there {
-			s.gone = append(s.gone, row.Key)
-		}
-	}
-	return s
 }
 
 // begin begins a move, or sends a part back.

@@ -13,7 +13,7 @@ import (
 // What the steps are said to leave is what the stores then hold, and every kind of
 // step comes up.
 func TestStepsAreAsTold(t *testing.T) {
-	mix := Mix{Writers: 2, Rows: 4, Batch: 3, Values: []int{1, 50}, Deletes: 20, Flushes: 5, Compacts: 5, Remakes: 20, Moves: 20, Loads: 8}
+	mix := Mix{Writers: 2, Rows: 4, Batch: 3, Values: []int{1, 50}, Deletes: 20, Flushes: 5, Compacts: 5, Remakes: 20, Moves: 20}
 	size := Size{Memtable: 1 << 20, Log: 1 << 20, Segment: 64 << 10, Clock: clock.System, Patience: time.Minute}
 	for name, level := range map[string]Level{"engine": Engine, "tables": Moving} {
 		t.Run(name, func(t *testing.T) {

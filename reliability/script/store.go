@@ -24,9 +24,6 @@ type Store interface {
 	Drop(space string) error
 	// Write writes rows, all or none.
 	Write(space string, rows []Row) error
-	// Load is Write by a load of sorted files. After they are made, and before they are switched in, it deletes rows
-	// of which there is nothing.
-	Load(space string, rows []Row, absent []string) error
 	// Delete deletes a row, in all parts.
 	Delete(space, row string) error
 	// Move begins to move a part of all rows of a space to another place. A part that moves already is sent back.

@@ -55,12 +55,7 @@ func (t *tables) Create(space string) error {
 func (t *tables) Drop(space string) error { return t.s.DropTable(context.Background(), space) }
 
 func (t *tables) Write(space string, rows []Row) error {
-	_, err := t.s.Write(context.Background(), space, mutations(rows), "")
-	return err
-}
-
-// mutations returns the cells of rows.
-func mutations(rows []Row) (list []widecol.Mutation) {
+	var list []widecol.Mutation
 	for _, row := range rows {
 		for part, value := range row.Values {
 			if value != "" {
@@ -69,33 +64,7 @@ func mutations(rows []Row) (list []widecol.Mutation) {
 			}
 		}
 	}
-	return list
-}
-
-// Load writes the rows if one of their families moves.
-func (t *tables) Load(space string, rows []Row, absent []string) error {
-	err := t.load(space, rows, absent)
-	if widecol.KindOf(err) == widecol.Conflict {
-		return t.Write(space, rows)
-	}
-	return err
-}
-
-func (t *tables) load(space string, rows []Row, absent []string) error {
-	l, err := t.s.NewLoad(context.Background(), space)
-	if err != nil {
-		return err
-	}
-	defer l.Abandon()
-	if err := l.Add(mutations(rows)); err != nil {
-		return err
-	}
-	for _, key := range absent {
-		if err := t.Delete(space, key); err != nil {
-			return err
-		}
-	}
-	_, err = l.Commit(context.Background())
+	_, err := t.s.Write(context.Background(), space, list, "")
 	return err
 }
 

@@ -54,10 +54,6 @@ func describeFailure(err error) *widecol.Error {
 		return widecol.Errorf(widecol.Conflict, "too_many_tables", "there are %d partitions at most: a table has two, and one for each locality group. Drop a table first", engine.MaxPartitions)
 	case errors.Is(err, engine.ErrTooLarge):
 		return widecol.Errorf(widecol.TooLarge, "request_too_large", "a write takes at most %d bytes", engine.MaxBatch)
-	case errors.Is(err, engine.ErrArchived):
-		return widecol.Errorf(widecol.Conflict, "log_archived", "the log of the store is archived, and a load would not be in it: write the cells instead")
-	case errors.Is(err, engine.ErrLoadOverlaps):
-		return widecol.Errorf(widecol.Conflict, "load_overlaps", "the load is too large for rows among which others are written: load it in several parts, or write its cells")
 	case errors.Is(err, engine.ErrClosed):
 		return widecol.Errorf(widecol.Closed, "closed", "the store is shutting down")
 	}

@@ -101,15 +101,6 @@ func (c *tableCounters) countWrite(w *writer) {
 	n.bytes.Add(uint64(w.batch.Bytes()))
 }
 
-// countLoad counts a load as one write.
-func (c *tableCounters) countLoad(b *bulkLoad) {
-	n := &c[0]
-	n.writes.Add(1)
-	n.rowsWritten.Add(b.rows)
-	n.entries.Add(b.load.Len())
-	n.bytes.Add(b.bytes)
-}
-
 func (c *tableCounters) total() (t TableCounts) {
 	for i := range c {
 		n := &c[i]

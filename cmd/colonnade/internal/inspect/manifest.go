@@ -46,9 +46,6 @@ func (s *shower) partition(p *manifest.Partition) {
 			s.line("    %s  %s, %d entries, %d tombstones, rows %s to %s, sequence numbers %d to %d",
 				manifest.TableFile(f.Number), verbs.Bytes(f.Size), f.Entries, f.Tombstones,
 				verbs.Escape(string(f.Smallest)), verbs.Escape(string(f.Largest)), f.MinSeq, f.MaxSeq)
-			if f.LoadSeq != 0 {
-				s.line("      of the load %d: in the file itself, sequence numbers are 0", f.LoadSeq)
-			}
 		}
 	}
 }

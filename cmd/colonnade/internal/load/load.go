@@ -42,10 +42,6 @@ type Options struct {
 	// RetryFor bounds how long a request is retried before the load ends.
 	RetryFor time.Duration
 
-	// Bulk sorts all rows and loads them as one change.
-	Bulk      bool
-	sortBytes int // of rows that a bulk load keeps in memory, 0 for the default
-
 	// Journal remembers how far the load has come, and where it begins. It may be nil.
 	Journal *Journal
 
@@ -116,9 +112,6 @@ func Run(ctx context.Context, in format.Reader, o Options) (Progress, error) {
 	}
 	l := &loader{o: o, target: t, batches: make(chan *batch), free: make(chan *batch, o.Parallel+1)}
 	l.retrier = newRetrier(o.RetryFor, l.retrying)
-	if o.Bulk {
-		return l.runBulk(ctx, in)
-	}
 	return l.run(ctx, in)
 }
 
