@@ -61,13 +61,14 @@ func (e Env) Repeat(part string) string {
 	return repeat
 }
 
-// Least returns a Part.Minimum: these figures, or in a short round an eighth of each.
+// Least returns a Part.Minimum: these figures, or in a short round half of its share of each, since chance weighs more
+// in little work.
 func Least(figures map[string]int64) func(Env) map[string]int64 {
 	return func(env Env) map[string]int64 {
 		least := maps.Clone(figures)
 		if env.Short {
 			for name := range least {
-				least[name] /= Shares
+				least[name] /= 2 * Shares
 			}
 		}
 		return least

@@ -57,9 +57,9 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestShort: a short round may do an eighth of the work, no less, and says how to repeat it.
+// TestShort: a short round may do a sixteenth of the work, no less, and says how to repeat it.
 func TestShort(t *testing.T) {
-	p := Part{Name: "p", Minimum: Least(map[string]int64{"cases": 20})}
+	p := Part{Name: "p", Minimum: Least(map[string]int64{"cases": 32})}
 	short := Env{Seed: 3, Short: true}
 	for _, test := range []struct {
 		env   Env
@@ -68,7 +68,7 @@ func TestShort(t *testing.T) {
 	}{
 		{short, 2, ""},
 		{short, 1, "-part p -seed 3 -short"},
-		{Env{Seed: 3}, 19, "-part p -seed 3"},
+		{Env{Seed: 3}, 31, "-part p -seed 3"},
 	} {
 		var s Section
 		s.Add("cases", test.cases)
