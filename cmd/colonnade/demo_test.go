@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -61,6 +62,24 @@ func TestDemoKeepsTables(t *testing.T) {
 	}
 	s := startServe(t, dir)
 	if got := s.call("GET", "/v1/table", ""); !strings.Contains(got, `"webtable"`) {
+		t.Errorf("tables %s", got)
+	}
+}
+
+// TestDemoLeavesOthers: a demo does not change the tables of somebody else, whatever their names.
+func TestDemoLeavesOthers(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	s := startServe(t, dir)
+	s.call("PUT", "/v1/table/webtable", `{"column_families":[{"name":"contents"}]}`)
+	if code := s.stop(syscall.SIGTERM); code != 0 {
+		t.Fatalf("code %d", code)
+	}
+	output, err := program("demo", "--no-browser", "--listen", "127.0.0.1:0", "--data", dir).CombinedOutput()
+	if err == nil || !strings.Contains(string(output), "name a directory of its own") {
+		t.Errorf("%v: %s", err, output)
+	}
+	s = startServe(t, dir)
+	if got := s.call("GET", "/v1/table", ""); strings.Contains(got, "metrics") || strings.Contains(got, `"version_limit":1`) {
 		t.Errorf("tables %s", got)
 	}
 }

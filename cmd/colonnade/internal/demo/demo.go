@@ -27,7 +27,11 @@ type Walk struct {
 	Enter io.Reader
 }
 
-// Load makes the tables of the walk. Those that are there already stay as they are.
+// tables are those of the walk, in the order in which they are made.
+var tables = []string{"webtable", metricsTable, flatTable}
+
+// Load makes the tables of the walk, unless all of them are there. It refuses a server that has others without them: the
+// walk changes rows and settings of webtable, which may be somebody's own.
 func (w *Walk) Load(ctx context.Context) error {
 	c, err := client.New(w.URL, client.Options{UserAgent: "colonnade"})
 	if err != nil {
@@ -38,13 +42,23 @@ func (w *Walk) Load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(there, func(t client.TableInfo) bool { return t.Name == "webtable" }) {
-		output, ok := w.Verb(bytes.NewReader(examples.Webtable), []string{
-			"import", "--table", "webtable", "--create-table", "--create-families", "--locality-group", "title,language", "--url", w.URL,
-		})
-		if !ok {
-			return errors.New(strings.TrimSpace(output))
+	found := 0
+	for _, t := range there {
+		if slices.Contains(tables, t.Name) {
+			found++
 		}
+	}
+	switch {
+	case found == len(tables):
+		return nil
+	case len(there) > 0:
+		return fmt.Errorf("there are tables already, and not those of a demo (%s), which changes what is in them: name a directory of its own", strings.Join(tables, ", "))
+	}
+	output, ok := w.Verb(bytes.NewReader(examples.Webtable), []string{
+		"import", "--table", "webtable", "--create-table", "--create-families", "--locality-group", "title,language", "--url", w.URL,
+	})
+	if !ok {
+		return errors.New(strings.TrimSpace(output))
 	}
 	return loadMetrics(ctx, c)
 }

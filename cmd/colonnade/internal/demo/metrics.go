@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -26,7 +25,7 @@ const (
 	flatTable    = "metrics_flat" // the same rows, without a locality group
 )
 
-// loadMetrics makes both tables of metrics. One that is there already stays as it is.
+// loadMetrics makes both tables of metrics.
 func loadMetrics(ctx context.Context, c *client.Client) error {
 	rows := metricRows()
 	for _, name := range []string{metricsTable, flatTable} {
@@ -35,9 +34,7 @@ func loadMetrics(ctx context.Context, c *client.Client) error {
 			spec.Groups = [][]string{{"hour"}}
 		}
 		table := c.Table(name)
-		if err := table.Create(ctx, spec); errors.Is(err, client.ErrExists) {
-			continue
-		} else if err != nil {
+		if err := table.Create(ctx, spec); err != nil {
 			return err
 		}
 		if err := table.Write(ctx, rows...); err != nil {
