@@ -23,6 +23,7 @@ import (
 // Until all of it is durable, the directory has the name dir with ".unfinished" behind it. After a crash that is left
 // over, and may be removed.
 func (db *DB) Checkpoint(ctx context.Context, dir string, tables ...string) error {
+	dir = filepath.Clean(dir)
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		if err == nil {
 			err = &fs.PathError{Op: "checkpoint", Path: dir, Err: fs.ErrExist}

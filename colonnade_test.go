@@ -485,7 +485,7 @@ func TestCheckpoint(t *testing.T) {
 	write(t, table, colonnade.Set("r", "a", "", s("then")), colonnade.Set("r", "c", "", s("too")))
 	parent := t.TempDir()
 	all, one := filepath.Join(parent, "all"), filepath.Join(parent, "one")
-	must(t, db.Checkpoint(ctx, all))
+	must(t, db.Checkpoint(ctx, all+"/"))
 	must(t, db.Checkpoint(ctx, one, "t"))
 	write(t, table, colonnade.DeleteRow("r"))
 	if err := db.Checkpoint(ctx, all); !errors.Is(err, fs.ErrExist) {
@@ -559,4 +559,13 @@ func TestScansDoNotAllocate(t *testing.T) {
 	if rows > few+500 || cells > few+500 { // one for each would be 2,000
 		t.Errorf("%v allocations for 10 rows, %v for 2,000 rows, %v for 2,000 cells in 10 rows", few, rows, cells)
 	}
+}
+
+// TestSnapshotClosedTwice: the second Close does nothing, so that the one of the DB still waits for what is under way.
+func TestSnapshotClosedTwice(t *testing.T) {
+	_, table := openIn(t, filepath.Join(t.TempDir(), "data")) // and closed at the end
+	snap, err := table.Snapshot(t.Context())
+	must(t, err)
+	snap.Close()
+	snap.Close()
 }

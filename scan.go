@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"sync/atomic"
 
 	"github.com/colonnade-db/colonnade/cell"
 	"github.com/colonnade-db/colonnade/widecol"
@@ -13,10 +14,17 @@ import (
 // expire by the time of the opening. It keeps the memory and the files of its moment until it is closed.
 //
 // Any number of goroutines may read at the same time, and a loop over a scan may read further rows.
-type Snapshot struct{ view widecol.View }
+type Snapshot struct {
+	view   widecol.View
+	closed atomic.Bool
+}
 
-// Close releases the snapshot. No read of it may be under way.
-func (s *Snapshot) Close() { s.view.Close() }
+// Close releases the snapshot. No read of it may be under way. Further calls do nothing.
+func (s *Snapshot) Close() {
+	if !s.closed.Swap(true) {
+		s.view.Close()
+	}
+}
 
 // Row is a row of a scan. It is valid until the loop goes on.
 type Row struct {

@@ -182,5 +182,5 @@ func (t *Table) Snapshot(ctx context.Context) (*Snapshot, error) {
 	if err != nil {
 		return nil, failure(err)
 	}
-	return &Snapshot{view}, nil
+	return &Snapshot{view: view}, nil
 }

@@ -2,6 +2,7 @@ package lsmstore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -48,7 +49,7 @@ func (s *Store) runCompactor(ctx context.Context) {
 			}
 			continue
 		}
-		if err := s.db.Compact(ctx, id); err != nil && ctx.Err() == nil && widecol.KindOf(failure(err)) != widecol.NotFound {
+		if err := s.db.Compact(ctx, id); err != nil && ctx.Err() == nil && !errors.Is(err, engine.ErrNoPartition) {
 			s.opt.Engine.Log.Warn("compaction of a whole partition ends before its end", "partition", s.partitions()[id].Name, "cause", err)
 		}
 	}
