@@ -40,7 +40,7 @@
 //
 // An error is an *Error, the error of a context that has ended, or, of Open and Checkpoint, one of the file system.
 // errors.Is finds the kinds that a program can act on, such as ErrNotFound. Except after ErrOutcomeUnknown, a change
-// that failed has changed nothing.
+// that failed has changed nothing, DeleteRows of many rows excepted.
 //
 // # Concurrency and ownership
 //

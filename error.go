@@ -7,7 +7,7 @@ import (
 	"github.com/colonnade-db/colonnade/widecol"
 )
 
-// Kinds of errors, for errors.Is. After any but ErrOutcomeUnknown nothing has changed.
+// Kinds of errors, for errors.Is. After any but ErrOutcomeUnknown nothing has changed, but see DeleteRows.
 var (
 	ErrInvalid        = errors.New("invalid")           // a call that has to be changed: a key, a value, a limit
 	ErrNotFound       = errors.New("not found")         // a table, a family or a group that is not there

@@ -164,8 +164,8 @@ func (t *Table) Increment(ctx context.Context, row, family, qualifier string, n 
 	return sum, nil
 }
 
-// DeleteRows deletes all cells of rows. Each row is deleted at once; of many rows, some may be deleted before others. The
-// zero RowSet is refused: Prefix("") is all rows.
+// DeleteRows deletes all cells of rows. Each row is deleted at once; of many rows, some may be deleted before others, and
+// after any error some may be deleted and others not: call it again. The zero RowSet is refused: Prefix("") is all rows.
 func (t *Table) DeleteRows(ctx context.Context, rows RowSet) error {
 	if rows.set == nil {
 		return invalid("invalid_row_set", "no rows are named: Prefix(\"\") is all rows of the table")
