@@ -17,6 +17,9 @@ func queryShape(q *widecol.Query) (shape []slog.Attr) {
 	}
 	add(true, rowsShape(q.Rows))
 	families := slices.Compact(slices.Sorted(slices.Values(q.Filter.Families)))
+	if len(families) > maxFamiliesShape {
+		families = append(families[:maxFamiliesShape], "…")
+	}
 	add(families != nil, slog.Any("families", families))
 	add(q.Filter.Columns != nil, slog.Int("columns", len(q.Filter.Columns.Ranges())))
 	add(q.Times != widecol.AllTimes, slog.Bool("times", true))
@@ -43,6 +46,9 @@ func queryShape(q *widecol.Query) (shape []slog.Attr) {
 	add(q.After != nil, slog.Bool("later_page", true))
 	return shape
 }
+
+// maxFamiliesShape bounds the families that are named: a query may name any number, there or not.
+const maxFamiliesShape = 32
 
 // rowsShape returns how many keys and ranges a set of rows has, and the bytes of the keys and the bounds.
 func rowsShape(rows widecol.RowSet) slog.Attr {

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -22,5 +23,17 @@ func TestFilterShapeIsBounded(t *testing.T) {
 		if appendFilterShape(&text, f); text.Len() > 2*maxFilterShape || !strings.Contains(text.String(), "…") {
 			t.Errorf("%d bytes: %.100s", text.Len(), text.String())
 		}
+	}
+}
+
+// TestFamiliesShapeIsBounded: what a client names does not fill the log.
+func TestFamiliesShapeIsBounded(t *testing.T) {
+	q := widecol.Query{Rows: widecol.AllRows(), Times: widecol.AllTimes, Sample: 1}
+	for i := range 10_000 {
+		q.Filter.Families = append(q.Filter.Families, fmt.Sprintf("family%04d", i))
+	}
+	text := fmt.Sprint(queryShape(&q))
+	if len(text) > 1000 || !strings.Contains(text, "family0031 …") {
+		t.Errorf("%d bytes: %.900s", len(text), text)
 	}
 }
